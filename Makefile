@@ -1,0 +1,62 @@
+# Everything here runs on a machine that has Python 3.11 or newer, make and a package index.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+DEMO_FLAGS ?=
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pramana needs Python 3.11 or newer; name one with make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: install
+install: $(STAMP) ## create .venv with the pinned, hash-checked dependencies
+
+.PHONY: demo
+demo: $(STAMP) ## three owners, one miner, a Bayesian network with error bars
+	$(BIN)/pramana demo $(DEMO_FLAGS)
+
+.PHONY: format
+format: $(STAMP) ## rewrite the code in the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: check
+check: $(STAMP) ## format check, lint and strict types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+.PHONY: unit
+unit: $(STAMP) ## the quick tests only
+	$(BIN)/pytest -m "not end_to_end and not campaign"
+
+.PHONY: test
+test: check ## all checks and all tests (long campaigns in their short form)
+	$(BIN)/pytest -m "not campaign"
+
+.PHONY: campaign
+campaign: $(STAMP) ## the statistical campaigns in their long form
+	$(BIN)/pytest -m campaign -s
+
+.PHONY: benchmark
+benchmark: $(STAMP) ## ratios against peers, measured side by side
+	$(BIN)/python -m benchmarks
+
+.PHONY: lock
+lock: ## pin the dependencies again (needs uv on the PATH)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-annotate --no-header --output-file requirements.lock
+
+.PHONY: clean
+clean: ## remove what the targets above made
+	rm -rf $(VENV) demo-out build *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""Demonstrations and studies that run the owners' and the miner's sides together."""

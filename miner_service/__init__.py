@@ -1,0 +1,1 @@
+"""The miner's side: releases, alignment, jobs and models over HTTP."""

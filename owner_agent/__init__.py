@@ -1,0 +1,1 @@
+"""The owner's side: table, plan, keyed randomization, outbox, upload and ledger."""

@@ -1,0 +1,170 @@
+"""Counts of records over the cells of a domain, and the door through which learners see them.
+
+Learners take `Marginals` and never rows or matrices: the same learner runs on exact counts, on
+counts estimated from randomized records, and on an owner's own columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.domain import Domain
+from shared.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
+
+Tensor = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.unsignedinteger]
+
+CUBE_CELLS = 1 << 20
+"""Up to this many cells the whole cube is counted once and every marginal is a sum of it."""
+
+MARGINAL_CELLS = 1 << 26
+"""A marginal table with more cells than this is refused (half a gigabyte of counts)."""
+
+_CHUNK = 1 << 16
+
+
+class MarginalTable(Protocol):
+    """Counts over some variables, with the errors of the counts.
+
+    `population` chooses the error: False is the error given the true records (the noise of
+    randomization alone), True adds the sampling of the records from their population.
+    """
+
+    @property
+    def domain(self) -> Domain:
+        """The variables, one per axis of `counts`."""
+
+    @property
+    def counts(self) -> Tensor:
+        """The raw counts; estimated ones may be fractional or negative."""
+
+    @property
+    def records(self) -> int:
+        """The number of records behind the counts."""
+
+    def variance(self, *, population: bool) -> Tensor:
+        """Return the variance of each count, in the shape of `counts`."""
+
+    def second_moments(self, summed: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the parts of the error of ratios of cells to margins.
+
+        With W the function of a report that estimates a cell and V the one that estimates the
+        cell's margin over `summed`: sums over the reports of W^2, of W V and of V^2, the first two
+        in the shape of `counts`, the last with length 1 on the summed axes. For any number t,
+        `WW - 2 t WV + t^2 VV` estimates the population variance of `cell - t * margin` where that
+        difference is 0.
+        """
+
+
+class Marginals(Protocol):
+    """Anything that gives marginal tables over a domain."""
+
+    @property
+    def domain(self) -> Domain:
+        """All variables a marginal can be asked of."""
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+
+    def marginal(self, variables: Sequence[str]) -> MarginalTable:
+        """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
+
+
+def tabulate(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Count records per cell.
+
+    Args:
+        columns: one code array per axis, all of one length N; codes below the axis length.
+        shape: the number of codes per axis.
+
+    Returns:
+        int64 counts of shape `shape`, summing to N.
+
+    Raises:
+        DomainError: columns of different lengths, or a code outside its axis.
+        LimitExceeded: more than `MARGINAL_CELLS` cells.
+    """
+    cells = int(np.prod([int(s) for s in shape], dtype=object)) if len(shape) else 1
+    if cells > MARGINAL_CELLS:
+        raise LimitExceeded(
+            f"A table of {cells} cells is larger than the {MARGINAL_CELLS} allowed.",
+            remedy="Ask for fewer variables at once.",
+        )
+    lengths = {len(column) for column in columns}
+    if len(columns) != len(shape) or len(lengths) > 1:
+        raise DomainError(
+            f"{len(columns)} columns of lengths {sorted(lengths)} do not fit {len(shape)} axes."
+        )
+    for axis, (column, size) in enumerate(zip(columns, shape, strict=True)):
+        if len(column) and int(column.max()) >= size:
+            raise DomainError(
+                f"Axis {axis} has a code of {int(column.max())}; it has {size} codes."
+            )
+    counts = np.zeros(cells, dtype=np.int64)
+    # In chunks that stay in the processor's cache: the mixed-radix cell index is built in place.
+    chunk = max(_CHUNK, cells)
+    for start in range(0, lengths.pop() if lengths else 0, chunk):
+        index = np.zeros(min(chunk, len(columns[0]) - start), dtype=np.int64)
+        for column, size in zip(columns, shape, strict=True):
+            index *= int(size)
+            index += column[start : start + chunk]
+        counts += np.bincount(index, minlength=cells)
+    return counts.reshape(tuple(shape))
+
+
+class ReportedCounts:
+    """Counts of reported codes over any of the columns, from memory or memory-mapped files.
+
+    Where the product of all sizes is at most `CUBE_CELLS` the columns are read once.
+
+    Args:
+        columns: reported codes by variable name, all of one length.
+        sizes: number of reported categories by variable name.
+
+    Raises:
+        EmptyTable: there are no records.
+        DomainError: a column without a size, or lengths that differ.
+    """
+
+    def __init__(self, columns: Mapping[str, Codes], sizes: Mapping[str, int]):
+        if set(columns) != set(sizes):
+            raise DomainError(
+                f"Columns {sorted(columns)} and sizes {sorted(sizes)} name different variables."
+            )
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) != 1:
+            raise DomainError(f"The columns have different lengths: {sorted(lengths)}.")
+        self.records = lengths.pop()
+        if self.records == 0:
+            raise EmptyTable("There are no records to count.")
+        self._columns = dict(columns)
+        self._sizes = {name: int(sizes[name]) for name in columns}
+        self._names = tuple(columns)
+        self._cube: npt.NDArray[np.int64] | None = None
+
+    def table(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the counts over the named columns, axes in that order.
+
+        Raises:
+            UnknownVariable: a name that is not a column.
+            LimitExceeded: more than `MARGINAL_CELLS` cells.
+        """
+        for name in names:
+            if name not in self._sizes:
+                raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
+        cells = 1
+        for size in self._sizes.values():
+            cells *= size
+        if cells > CUBE_CELLS:
+            shape = [self._sizes[name] for name in names]
+            return tabulate([self._columns[name] for name in names], shape)
+        if self._cube is None:
+            self._cube = tabulate(list(self._columns.values()), list(self._sizes.values()))
+        dropped = tuple(axis for axis, name in enumerate(self._names) if name not in names)
+        left = [name for name in self._names if name in names]
+        return np.transpose(self._cube.sum(axis=dropped), [left.index(name) for name in names])

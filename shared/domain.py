@@ -1,0 +1,144 @@
+"""Variables with their categories, and domains made of them.
+
+A `Domain` fixes the meaning of every code array and count tensor in the system: axis `i` of a
+tensor over a domain is variable `i`, and code `c` of a variable is its category `c`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from shared.errors import DomainError, UnknownCategory, UnknownVariable
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A categorical variable: its name and its categories in code order.
+
+    Raises:
+        DomainError: the name is empty, there are fewer than two categories, or one repeats.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.name or self.name != self.name.strip():
+            raise DomainError(
+                f"A variable's name is empty or has spaces around it: {self.name!r}.",
+                where=self.name,
+            )
+        if len(self.categories) < 2:
+            raise DomainError(
+                f"Variable {self.name!r} has {len(self.categories)} categories; it needs two"
+                " or more.",
+                where=self.name,
+                remedy="List every category the variable can take.",
+            )
+        repeated = sorted({c for c in self.categories if self.categories.count(c) > 1})
+        if repeated:
+            raise DomainError(
+                f"Variable {self.name!r} lists a category twice: {repeated}.", where=self.name
+            )
+
+    @property
+    def size(self) -> int:
+        """The number of categories (K in the papers)."""
+        return len(self.categories)
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {category: code for code, category in enumerate(self.categories)}
+
+    def code(self, category: str) -> int:
+        """Return the code of a category.
+
+        Raises:
+            UnknownCategory: the variable has no such category.
+        """
+        try:
+            return self._codes[category]
+        except KeyError:
+            raise UnknownCategory(
+                f"Variable {self.name!r} has no category {category!r}.",
+                where=self.name,
+                remedy=f"It has {list(self.categories)}.",
+            ) from None
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An ordered set of variables.
+
+    Raises:
+        DomainError: two variables have one name.
+    """
+
+    variables: tuple[Variable, ...]
+
+    def __post_init__(self) -> None:
+        repeated = sorted({n for n in self.names if self.names.count(n) > 1})
+        if repeated:
+            raise DomainError(f"The domain names a variable twice: {repeated}.")
+
+    @classmethod
+    def of(cls, **categories: Iterable[str]) -> Domain:
+        """Build a domain from `name=categories` pairs, in their order."""
+        return cls(tuple(Variable(name, tuple(c)) for name, c in categories.items()))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The variables' names in axis order."""
+        return tuple(v.name for v in self.variables)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The number of categories per axis: the shape of a count tensor over this domain."""
+        return tuple(v.size for v in self.variables)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of cells, an exact integer of any length."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def _axes(self) -> dict[str, int]:
+        return {name: axis for axis, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __iter__(self) -> Iterator[Variable]:
+        return iter(self.variables)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._axes
+
+    def __getitem__(self, name: str) -> Variable:
+        return self.variables[self.axis(name)]
+
+    def axis(self, name: str) -> int:
+        """Return the axis of a variable.
+
+        Raises:
+            UnknownVariable: the domain has no such variable.
+        """
+        try:
+            return self._axes[name]
+        except KeyError:
+            raise UnknownVariable(
+                f"There is no variable {name!r} here.",
+                where=name,
+                remedy=f"The variables are {list(self.names)}.",
+            ) from None
+
+    def project(self, names: Sequence[str]) -> Domain:
+        """Return the domain of the named variables, in the order of `names`."""
+        return Domain(tuple(self[name] for name in names))
+
+    def join(self, other: Domain) -> Domain:
+        """Return this domain followed by another with no name in common."""
+        return Domain(self.variables + other.variables)

@@ -1,0 +1,1 @@
+"""Learners: functions of marginals that return frozen models with their uncertainty."""

@@ -1,0 +1,587 @@
+"""The messages between owners, analysts and the miner.
+
+JSON bodies are pydantic models that refuse unknown fields; records travel as Arrow IPC streams.
+Everything a service reads from outside passes through here, so what passes is well formed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from base64 import b64encode
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from shared.counts import Codes
+from shared.domain import Variable
+from shared.errors import PartInvalid
+from shared.plan import Block, Plan
+from shared.transition import RESOLUTION, Dense, Grouped, Identity, Symmetric, Transition
+
+KEY_BYTES = 16
+"""Length of a record pseudonym."""
+
+KEY_COLUMN = "__key__"
+"""The column of pseudonyms in a part; no variable may have this name."""
+
+PART_MEDIA_TYPE = "application/vnd.apache.arrow.stream"
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+DIGEST_HEADER = "Content-Digest"
+
+MAX_PARTS = 10_000
+MAX_VARIABLES = 4_096
+MAX_CATEGORIES = 65_536
+MAX_RECORDS = 1 << 33
+
+Keys = npt.NDArray[np.void]
+"""Record pseudonyms: an array of dtype `V16`."""
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", strict=True)]
+"""A name of a study, owner, release or job: letters, digits and `. _ -`, at most 64."""
+
+Label = Annotated[str, StringConstraints(min_length=1, max_length=256, strict=True)]
+"""A variable's or category's name."""
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", strict=True)]
+Probability32 = Annotated[int, Field(ge=0, le=RESOLUTION, strict=True)]
+
+
+class Message(BaseModel):
+    """The base of all messages: frozen, unknown fields refused by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+# Plans -------------------------------------------------------------------------------------------
+
+
+class IdentityMessage(Message):
+    """A variable that is not randomized."""
+
+    family: Literal["identity"]
+    size: Annotated[int, Field(ge=2, le=RESOLUTION, strict=True)]
+
+    def to_transition(self) -> Transition:
+        """Return the channel."""
+        return Identity(self.size)
+
+
+class SymmetricMessage(Message):
+    """A symmetric channel; `off` is the probability of each other category, times 2^32."""
+
+    family: Literal["symmetric"]
+    size: Annotated[int, Field(ge=2, le=RESOLUTION, strict=True)]
+    off: Probability32
+
+    def to_transition(self) -> Transition:
+        """Return the channel. Raises NotStochastic."""
+        return Symmetric(self.size, self.off)
+
+
+class DenseMessage(Message):
+    """A transition matrix row by row, times 2^32."""
+
+    family: Literal["dense"]
+    rows: Annotated[
+        list[Annotated[list[Probability32], Field(min_length=2, max_length=MAX_CATEGORIES)]],
+        Field(min_length=2, max_length=MAX_CATEGORIES),
+    ]
+
+    def to_transition(self) -> Transition:
+        """Return the channel. Raises NotStochastic, ChannelError."""
+        return Dense(tuple(tuple(row) for row in self.rows))
+
+
+class GroupedMessage(Message):
+    """A block-diagonal matrix: groups of category codes and a channel (or null) for each."""
+
+    family: Literal["grouped"]
+    groups: list[list[Annotated[int, Field(ge=0, strict=True)]]]
+    channels: list[ChannelMessage | None]
+
+    def to_transition(self) -> Transition:
+        """Return the channel. Raises ChannelError."""
+        return Grouped(
+            tuple(tuple(group) for group in self.groups),
+            tuple(c.to_transition() if c is not None else None for c in self.channels),
+        )
+
+
+ChannelMessage = Annotated[
+    IdentityMessage | SymmetricMessage | DenseMessage | GroupedMessage,
+    Field(discriminator="family"),
+]
+
+
+class VariableMessage(Message):
+    """A variable's name and its categories in code order."""
+
+    name: Label
+    categories: Annotated[list[Label], Field(min_length=2, max_length=MAX_CATEGORIES)]
+
+    def to_variable(self) -> Variable:
+        """Return the variable. Raises DomainError."""
+        return Variable(self.name, tuple(self.categories))
+
+
+class BlockMessage(Message):
+    """Variables randomized together by one channel."""
+
+    variables: Annotated[list[VariableMessage], Field(min_length=1, max_length=MAX_VARIABLES)]
+    channel: ChannelMessage
+
+    def to_block(self) -> Block:
+        """Return the block. Raises PlanError, ChannelError, DomainError."""
+        return Block(tuple(v.to_variable() for v in self.variables), self.channel.to_transition())
+
+
+class PlanMessage(Message):
+    """The canonical JSON of a plan (see `Plan.as_dict`, which writes it)."""
+
+    blocks: Annotated[list[BlockMessage], Field(min_length=1, max_length=MAX_VARIABLES)]
+
+    @classmethod
+    def from_plan(cls, plan: Plan) -> PlanMessage:
+        """Wrap a plan."""
+        return cls.model_validate(plan.as_dict())
+
+    def to_plan(self) -> Plan:
+        """Return the plan. Raises PlanError, ChannelError, DomainError."""
+        return Plan(tuple(block.to_block() for block in self.blocks))
+
+
+# Studies, people ---------------------------------------------------------------------------------
+
+
+class StudyCreate(Message):
+    """A new study."""
+
+    name: Name
+    title: Annotated[str, StringConstraints(max_length=500)] = ""
+
+
+class Study(StudyCreate):
+    """A study: the scope of owners, releases, jobs and models."""
+
+    created: datetime
+
+
+class TokenCreate(Message):
+    """A token for an analyst of a study."""
+
+    name: Name
+
+
+class TokenIssued(Message):
+    """A bearer token; the only time it is shown."""
+
+    id: str
+    role: Literal["analyst", "owner"]
+    study: Name
+    name: Name
+    token: str
+
+
+class TokenInfo(Message):
+    """What is known of a token after it was issued."""
+
+    id: str
+    role: Literal["admin", "analyst", "owner"]
+    study: Name | None
+    name: Name
+    created: datetime
+    revoked: bool
+
+
+class InvitationCreate(Message):
+    """An invitation for one owner to join a study."""
+
+    owner: Name
+    valid_hours: Annotated[int, Field(ge=1, le=24 * 90)] = 24 * 7
+
+
+class Invitation(Message):
+    """An invitation; `secret` is there only in the answer that creates it."""
+
+    id: str
+    study: Name
+    owner: Name
+    expires: datetime
+    accepted: bool
+    secret: str | None = None
+
+
+class InvitationAccept(Message):
+    """An owner takes up an invitation and is given its token."""
+
+    secret: Annotated[str, StringConstraints(min_length=16, max_length=256)]
+
+
+class Owner(Message):
+    """An owner in a study."""
+
+    name: Name
+    joined: datetime
+    active: bool
+
+
+# Releases ----------------------------------------------------------------------------------------
+
+
+class PartManifest(Message):
+    """What one part will hold: announced before any part is sent."""
+
+    number: Annotated[int, Field(ge=0, lt=MAX_PARTS)]
+    records: Annotated[int, Field(ge=1)]
+    bytes: Annotated[int, Field(ge=1)]
+    sha256: Sha256
+
+
+class ReleaseCreate(Message):
+    """The manifest of a release; `digest` is `release_digest(plan.digest, parts)`."""
+
+    name: Name
+    plan: PlanMessage
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
+    parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
+    digest: Sha256
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ReleaseCreate:
+        if [part.number for part in self.parts] != list(range(len(self.parts))):
+            raise ValueError("the parts must be numbered 0, 1, 2, ... in order")
+        if sum(part.records for part in self.parts) != self.records:
+            raise ValueError("the records of the parts do not add up to the records announced")
+        names = [variable.name for block in self.plan.blocks for variable in block.variables]
+        if KEY_COLUMN in names:
+            raise ValueError(f"no variable may be called {KEY_COLUMN}")
+        return self
+
+
+ReleaseState = Literal["open", "sealed", "withdrawn"]
+
+
+class Release(Message):
+    """A release as the miner has it."""
+
+    id: str
+    study: Name
+    owner: Name
+    name: Name
+    state: ReleaseState
+    plan: PlanMessage
+    plan_digest: Sha256
+    records: int
+    parts: int
+    parts_received: list[int]
+    digest: Sha256
+    created: datetime
+    sealed: datetime | None
+
+
+class PartReceipt(Message):
+    """A part was stored durably."""
+
+    release: str
+    number: int
+    sha256: Sha256
+    records: int
+
+
+# Alignment, jobs, models -------------------------------------------------------------------------
+
+
+class AlignedOwner(Message):
+    """One owner's records in an alignment."""
+
+    owner: Name
+    release: str
+    records: int
+    keys_digest: Sha256
+    not_everywhere: int
+
+
+AlignmentState = Literal["waiting", "identical", "partial", "disjoint"]
+
+
+class Alignment(Message):
+    """Which records are found at which owners: a checked fact, from the sealed releases.
+
+    `identical`: all owners reported the same set of records. `partial`: only `in_all` of
+    `in_any`. `disjoint`: no record is at every owner. `waiting`: no release is sealed yet, or an
+    owner that joined has none (`missing`).
+    """
+
+    study: Name
+    state: AlignmentState
+    owners: list[AlignedOwner]
+    missing: list[Name]
+    in_all: int
+    in_any: int
+    digest: Sha256
+
+
+class BayesNetParametersSpec(Message):
+    """Learn the parameters of a network of given structure (Ma 5.4).
+
+    `structure` lists the parents of every node. `alpha` is the Dirichlet parameter of each cell
+    and belongs to method `map`. `records` says what to do if the owners' records are not the same
+    set: refuse (`identical`) or use only those at every owner (`common`).
+    """
+
+    kind: Literal["bayes-net-parameters"] = "bayes-net-parameters"
+    structure: Annotated[dict[Label, list[Label]], Field(min_length=1, max_length=MAX_VARIABLES)]
+    method: Literal["ml", "map"] = "ml"
+    alpha: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 1.0
+    estimator: Literal["moment", "ml"] = "moment"
+    records: Literal["identical", "common"] = "identical"
+
+
+JobSpec = BayesNetParametersSpec
+
+
+class JobCreate(Message):
+    """A job; the same key with the same specification is the same job."""
+
+    key: Name | None = None
+    spec: JobSpec
+
+
+JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+
+
+class ProblemDetail(Message):
+    """An RFC 9457 problem document."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    where: str | None = None
+    remedy: str | None = None
+    instance: str | None = None
+
+
+class Job(Message):
+    """A job's state; `progress` runs from 0 to 1."""
+
+    id: str
+    study: Name
+    key: Name
+    spec: JobSpec
+    state: JobState
+    progress: Annotated[float, Field(ge=0, le=1)]
+    model: str | None
+    problem: ProblemDetail | None
+    created: datetime
+    finished: datetime | None
+
+
+class ParameterMessage(Message):
+    """One parameter Pr(node = value | parents), with both of its errors.
+
+    `estimate` is the raw ratio of estimated counts and may lie outside [0, 1]; `probability` is
+    its projection, valid in a network. `se` is the standard error against the population the
+    records were drawn from, `se_records` against the true records themselves (randomization
+    noise alone). All three are null where the parents' configuration has no positive estimated
+    count. `interval` is the 95 % interval against the population (Fieller).
+    """
+
+    node: str
+    value: str
+    parents: dict[str, str]
+    estimate: float | None
+    probability: float
+    se: float | None
+    se_records: float | None
+    interval: tuple[float, float]
+
+
+class NodeMessage(Message):
+    """A node with its categories and parents."""
+
+    name: str
+    categories: list[str]
+    parents: list[str]
+
+
+class BayesNetMessage(Message):
+    """A learned Bayesian network: what was learned, from what, and how surely."""
+
+    id: str
+    study: Name
+    job: str
+    kind: Literal["bayes-net"] = "bayes-net"
+    spec: JobSpec
+    records: int
+    releases: dict[str, Sha256]
+    nodes: list[NodeMessage]
+    parameters: list[ParameterMessage]
+    created: datetime
+
+
+class DashboardStudy(Message):
+    """One study on the dashboard."""
+
+    study: Study
+    owners: list[Owner]
+    releases: list[Release]
+    alignment: Alignment
+    jobs: list[Job]
+
+
+class Dashboard(Message):
+    """What the caller may see, at one moment."""
+
+    at: datetime
+    studies: list[DashboardStudy]
+
+
+Item = TypeVar("Item")
+
+
+class Page(Message, Generic[Item]):
+    """One page of a list; `next` is the cursor of the next page, or null."""
+
+    items: list[Item]
+    next: str | None = None
+
+
+# Parts and digests -------------------------------------------------------------------------------
+
+
+def release_digest(plan_digest: str, parts: list[PartManifest]) -> str:
+    """Return the identity of a release's content: plan and parts in order."""
+    lines = [plan_digest, *(f"{p.number}:{p.records}:{p.bytes}:{p.sha256}" for p in parts)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def content_digest(body: bytes) -> str:
+    """Return the value of the Content-Digest header (RFC 9530) for a body, SHA-256."""
+    return f"sha-256=:{b64encode(hashlib.sha256(body).digest()).decode()}:"
+
+
+def code_dtype(size: int) -> np.dtype[np.unsignedinteger]:
+    """Return the narrowest unsigned integer type for `size` codes."""
+    for candidate in (np.uint8, np.uint16, np.uint32):
+        if size - 1 <= np.iinfo(candidate).max:
+            return np.dtype(candidate)
+    return np.dtype(np.uint64)
+
+
+def part_schema(plan: Plan) -> pa.Schema:
+    """Return the Arrow schema of the parts of a release under a plan."""
+    fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES), nullable=False)]
+    fields += [
+        pa.field(name, pa.from_numpy_dtype(code_dtype(size)), nullable=False)
+        for name, size in plan.reported_sizes.items()
+    ]
+    return pa.schema(fields)
+
+
+def encode_part(plan: Plan, keys: Keys, columns: Mapping[str, Codes]) -> bytes:
+    """Return one part as an Arrow IPC stream: pseudonyms and reported codes, one batch."""
+    schema = part_schema(plan)
+    buffer = pa.py_buffer(np.ascontiguousarray(keys).tobytes())
+    arrays = [pa.Array.from_buffers(pa.binary(KEY_BYTES), len(keys), [None, buffer])]
+    arrays += [
+        pa.array(columns[name].astype(code_dtype(size), copy=False))
+        for name, size in plan.reported_sizes.items()
+    ]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
+    """Read one part and check it against its plan.
+
+    Raises:
+        PartInvalid: not an Arrow stream, another schema, nulls, pseudonyms not strictly
+            ascending, or a code the plan does not report.
+    """
+    try:
+        with pa.ipc.open_stream(body) as reader:
+            if reader.schema != part_schema(plan):
+                raise PartInvalid(
+                    f"The part's columns are {reader.schema.names} of types"
+                    f" {[str(t) for t in reader.schema.types]}, not those of the release's plan.",
+                    remedy="Send the pseudonyms and one code column per variable, in plan order.",
+                )
+            table = reader.read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError) as error:
+        raise PartInvalid(
+            f"The part is not a readable Arrow IPC stream: {error}.",
+            remedy="Send it as the agent's outbox holds it.",
+        ) from error
+    if any(column.null_count for column in table.columns):
+        raise PartInvalid("The part has missing values.")
+    combined = table.combine_chunks()
+    keys = _key_array(combined.column(KEY_COLUMN))
+    if not strictly_ascending(keys):
+        raise PartInvalid(
+            "The part's pseudonyms are not strictly ascending.",
+            remedy="Sort the records by pseudonym and send each once.",
+        )
+    columns = {}
+    for name, size in plan.reported_sizes.items():
+        codes = combined.column(name).to_numpy()
+        if len(codes) and int(codes.max()) >= size:
+            raise PartInvalid(
+                f"The part reports code {int(codes.max())} of {name!r}, which has {size} codes.",
+                where=name,
+            )
+        columns[name] = codes
+    return keys, columns
+
+
+def _key_array(column: pa.ChunkedArray) -> Keys:
+    raw = b"".join(
+        chunk.buffers()[1].to_pybytes()[
+            chunk.offset * KEY_BYTES : (chunk.offset + len(chunk)) * KEY_BYTES
+        ]
+        for chunk in column.chunks
+    )
+    return np.frombuffer(raw, dtype=f"V{KEY_BYTES}")
+
+
+def key_words(keys: Keys) -> npt.NDArray[np.uint64]:
+    """Return pseudonyms as an (N, 2) array of integers that sort as the bytes do."""
+    return np.ascontiguousarray(keys).view(">u8").reshape(-1, 2).astype(np.uint64)
+
+
+def strictly_ascending(keys: Keys) -> bool:
+    """Whether pseudonyms ascend as bytes, none repeated."""
+    words = key_words(keys)
+    high, low = words[:, 0], words[:, 1]
+    rises = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+    return bool(rises.all())
+
+
+def parts_of(records: int, per_part: int) -> list[tuple[int, int]]:
+    """Return the (start, stop) of each part when N records travel `per_part` at a time."""
+    return [
+        (i * per_part, min(records, (i + 1) * per_part))
+        for i in range(math.ceil(records / per_part))
+    ]
+
+
+def problem_of(body: Any) -> ProblemDetail | None:
+    """Read a problem document, or None if the body is not one."""
+    try:
+        return ProblemDetail.model_validate(body)
+    except ValueError:
+        return None
+
+
+GroupedMessage.model_rebuild()
