@@ -1,1 +1,1 @@
-"""The mathematics of Pramana and the contract between its services: no sockets, no SQL, no global state."""
+"""Mathematics and the contract between services: no sockets, no SQL, no global state."""

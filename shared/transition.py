@@ -109,7 +109,7 @@ class Identity(Transition):
     def units(self) -> Units:
         return np.eye(self.size, dtype=np.int64) * RESOLUTION
 
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:  # noqa: ARG002 - the interface's
         return tensor
 
     apply_adjoint = solve = solve_adjoint = solve_squared = apply
@@ -313,7 +313,7 @@ class Dense(Transition):
                 f" {self.condition_number:.3g}): some true categories cannot be told apart.",
                 remedy="Change the rows so that none is a mixture of the others.",
             )
-        inverse: Tensor = np.linalg.inv(self._matrix)
+        inverse: Tensor = np.asarray(np.linalg.inv(self._matrix), dtype=np.float64)
         return inverse
 
     @property

@@ -1,0 +1,358 @@
+"""Marginals of the true records estimated from reported ones under a plan, with their errors.
+
+Two errors are kept apart. Given the true records, only the randomization varies and
+
+    Cov(N^ | D) = P'^-1 diag(P'N) P^-1 - diag(N)                    (Ma theorem 2, design 4);
+
+against the population the records were drawn from, the multinomial part diag(N) - N N'/n is
+added. Both are estimated by putting the observed reported counts for P'N and N^ for N.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from shared.counts import MARGINAL_CELLS, ReportedCounts, Tensor
+from shared.domain import Domain, Variable
+from shared.errors import EstimationError, LimitExceeded, OptionError
+from shared.inversion import Stratum, maximum_likelihood, moment
+from shared.plan import Plan
+from shared.transition import Transition, along_axis
+
+Estimator = Literal["moment", "ml"]
+
+INFORMATION_CELLS = 4096
+"""Up to this many cells the observed information of a channel without inverse is inverted."""
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """One block's part in a marginal: the channel to invert and the variables to keep.
+
+    If the block's channel is not lumpable for the variables asked, `variables` are all of the
+    block's and those not asked are summed out after inversion.
+    """
+
+    variables: tuple[Variable, ...]
+    asked: tuple[str, ...]
+    channel: Transition
+
+    @property
+    def kept(self) -> tuple[Variable, ...]:
+        return tuple(v for v in self.variables if v.name in self.asked)
+
+    @cached_property
+    def decoder(self) -> Tensor:
+        """The estimator of each kept cell (rows) as a function of the report (columns)."""
+        return self._summed(self.channel.inverse().T, [v.name for v in self.kept])
+
+    def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
+        shape = tuple(v.size for v in self.variables)
+        gone = tuple(i for i, v in enumerate(self.variables) if v.name not in left)
+        summed: Tensor = decoder.reshape(*shape, -1).sum(axis=gone, keepdims=True)
+        return summed.reshape(-1, decoder.shape[1])
+
+    def estimate(self, tensor: Tensor, axis: int) -> Tensor:
+        return self.sum_unasked(self.channel.solve(tensor, axis), axis)
+
+    def sum_unasked(self, tensor: Tensor, axis: int) -> Tensor:
+        if len(self.kept) == len(self.variables):
+            return tensor
+        shape = tensor.shape
+        split = tensor.reshape(*shape[:axis], *(v.size for v in self.variables), *shape[axis + 1 :])
+        gone = tuple(axis + i for i, v in enumerate(self.variables) if v.name not in self.asked)
+        summed: Tensor = split.sum(axis=gone)
+        return summed.reshape(*shape[:axis], -1, *shape[axis + 1 :])
+
+    def square(self, tensor: Tensor, axis: int) -> Tensor:
+        if len(self.kept) == len(self.variables):
+            return self.channel.solve_squared(tensor, axis)
+        return along_axis(np.square(self.decoder), tensor, axis)
+
+    def moments(self, tensors: _Moments, axis: int, summed: frozenset[str]) -> _Moments:
+        """Turn sums over this axis's reports into sums of W^2, W V and V^2 per kept cell."""
+        names = [v.name for v in self.kept]
+        if not summed.intersection(names):
+            ww, wv, vv = (self.square(tensor, axis) for tensor in tensors)
+            return ww, wv, vv
+        ww, wv, vv = tensors
+        if summed.issuperset(names):
+            # The estimator of the whole axis is 1 for every report: rows of P sum to 1.
+            return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
+        rest = [name for name in names if name not in summed]
+        margin = self._summed(self.channel.inverse().T, rest)
+        cells = np.arange(len(self.decoder)).reshape([v.size for v in self.kept])
+        lead = tuple(slice(None) if n in rest else slice(0, 1) for n in names)
+        of_cell = np.broadcast_to(
+            np.arange(len(margin)).reshape(cells[lead].shape), cells.shape
+        ).ravel()
+        cross = self.decoder * margin[of_cell]
+        return (
+            along_axis(np.square(self.decoder), ww, axis),
+            along_axis(cross, wv, axis),
+            along_axis(np.square(margin), vv, axis),
+        )
+
+
+_Moments = tuple[Tensor, Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class EstimatedTable:
+    """A marginal table estimated from reported counts; see `MarginalTable` for its promise.
+
+    `fitted` are the reported counts from which second moments are formed: the observed ones for
+    the moment estimate, the expected ones under the estimate for maximum likelihood.
+    """
+
+    domain: Domain
+    counts: Tensor
+    records: int
+    fitted: Tensor
+    axes: tuple[_Axis, ...]
+    information: Tensor | None = None
+
+    def variance(self, *, population: bool) -> Tensor:
+        """Return the variance of each raw count (see the module's formulas)."""
+        second, _, _ = self.second_moments(())
+        part = np.square(self.counts) / self.records if population else self.counts
+        return np.maximum(second - part, 0.0)
+
+    def standard_error(self, *, population: bool) -> Tensor:
+        """Return the standard error of each raw count."""
+        return np.sqrt(self.variance(population=population))
+
+    def covariance(self, *, population: bool) -> Tensor:
+        """Return the full covariance matrix of the counts, cells in C order of `domain`.
+
+        Raises:
+            LimitExceeded: more than `INFORMATION_CELLS` cells.
+        """
+        if self.counts.size > INFORMATION_CELLS:
+            raise LimitExceeded(
+                f"A covariance matrix over {self.counts.size} cells is too large to list.",
+                remedy="Ask for variances, or for fewer variables.",
+            )
+        flat = self.counts.ravel()
+        part = np.outer(flat, flat) / self.records if population else np.diag(flat)
+        full: Tensor = self._second_moment_matrix() - part
+        return full
+
+    def second_moments(self, summed: Sequence[str]) -> _Moments:
+        """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
+        names = frozenset(summed)
+        for name in names:
+            self.domain.axis(name)
+        if self.information is not None:
+            return self._dense_moments(names)
+        tensors: _Moments = (self.fitted, self.fitted, self.fitted)
+        for axis, part in enumerate(self.axes):
+            tensors = part.moments(tensors, axis, names)
+        ww, wv, vv = tensors
+        return self._arrange(ww), self._arrange(wv), self._arrange(vv, names)
+
+    def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
+        return _arrange(tensor, self.axes, self.domain, summed)
+
+    def _second_moment_matrix(self) -> Tensor:
+        if self.information is not None:
+            return self.information
+        size = self.counts.size
+        # P^-1 applied to each cell's indicator gives W, the estimator of that cell, per report.
+        cells = np.eye(size).reshape(size, *self.domain.shape)
+        order = [v.name for part in self.axes for v in part.kept]
+        weights = np.transpose(cells, [0, *(1 + self.domain.axis(n) for n in order)])
+        weights = weights.reshape(size, *(math.prod(v.size for v in p.kept) for p in self.axes))
+        for axis, part in enumerate(self.axes):
+            weights = along_axis(part.decoder.T, weights, axis + 1)
+        flat = weights.reshape(size, -1)
+        matrix: Tensor = (flat * self.fitted.ravel()) @ flat.T
+        return matrix
+
+    def _dense_moments(self, summed: frozenset[str]) -> _Moments:
+        shape = self.domain.shape
+        matrix = self._second_moment_matrix().reshape(shape + shape)
+        gone = tuple(self.domain.axis(name) for name in summed)
+        rank = len(shape)
+        cross = matrix.sum(axis=tuple(rank + axis for axis in gone), keepdims=True)
+        both = cross.sum(axis=gone, keepdims=True)
+
+        def diagonal(tensor: Tensor) -> Tensor:
+            left, right = tensor.shape[:rank], tensor.shape[rank:]
+            cells = np.indices(left)
+            index = [np.minimum(i, size - 1) for i, size in zip(cells, right, strict=True)]
+            taken: Tensor = tensor[(*cells, *index)]
+            return taken
+
+        return diagonal(matrix), diagonal(cross), diagonal(both)
+
+
+class EstimatedMarginals:
+    """Marginals of the true records, estimated from reported ones under a plan.
+
+    Args:
+        reported: counts of reported codes of (at least) all variables of the plan's blocks.
+        plan: the channels; variables not randomized have the identity.
+        estimator: `moment` (unbiased, may be negative) or `ml` (a distribution times N).
+    """
+
+    def __init__(
+        self, reported: ReportedCounts, plan: Plan, *, estimator: Estimator = "moment"
+    ) -> None:
+        if estimator not in ("moment", "ml"):
+            raise OptionError(
+                f"There is no estimator {estimator!r}.", remedy="Choose 'moment' or 'ml'."
+            )
+        self._reported = reported
+        self._plan = plan
+        self._estimator = estimator
+
+    @property
+    def domain(self) -> Domain:
+        """The plan's domain."""
+        return self._plan.domain
+
+    @property
+    def records(self) -> int:
+        """The number of reported records."""
+        return self._reported.records
+
+    def marginal(self, variables: Sequence[str]) -> EstimatedTable:
+        """Return the estimated table over `variables`, axes in that order.
+
+        A joint block whose channel is not lumpable for the variables asked is estimated whole and
+        summed out.
+
+        Raises:
+            UnknownVariable: a variable the plan does not have.
+            OptionError: a variable named twice, or none.
+            SingularChannel: a channel has no inverse and the estimator is `moment`.
+            LimitExceeded: too many cells.
+            NotConverged: see `maximum_likelihood`.
+        """
+        if not variables or len(set(variables)) != len(variables):
+            raise OptionError(f"A marginal is over distinct variables, not {list(variables)}.")
+        domain = self.domain.project(variables)
+        axes = self._axes(frozenset(variables))
+        names = [v.name for axis in axes for v in axis.variables]
+        cells = math.prod(axis.channel.shape[0] for axis in axes)
+        if cells > MARGINAL_CELLS:
+            raise LimitExceeded(
+                f"The table over {names} has {cells} cells; at most {MARGINAL_CELLS} are allowed.",
+                remedy="Ask for fewer variables at once.",
+            )
+        shape = [axis.channel.shape[1] for axis in axes]
+        observed = self._reported.table(names).reshape(shape).astype(np.float64)
+        if self._estimator == "ml":
+            return self._by_likelihood(domain, axes, observed)
+        counts = moment([Stratum(observed, tuple(axis.channel for axis in axes))])
+        return EstimatedTable(
+            domain,
+            _arrange(_sum_unasked(counts, axes), axes, domain),
+            self.records,
+            observed,
+            tuple(axes),
+        )
+
+    def _axes(self, asked: frozenset[str]) -> list[_Axis]:
+        axes = []
+        for block in self._plan.blocks:
+            names = tuple(name for name in block.names if name in asked)
+            if not names:
+                continue
+            channel = block.restrict(names)
+            kept = tuple(v for v in block.variables if v.name in names)
+            if channel is None:
+                axes.append(_Axis(block.variables, names, block.channel))
+            else:
+                axes.append(_Axis(kept, names, channel))
+        return axes
+
+    def _by_likelihood(self, domain: Domain, axes: list[_Axis], observed: Tensor) -> EstimatedTable:
+        stratum = Stratum(observed, tuple(axis.channel for axis in axes))
+        theta = maximum_likelihood([stratum]).probabilities
+        information = None
+        if any(c.shape[0] != c.shape[1] for c in stratum.channels):
+            information = _inverse_information(stratum, theta, axes, domain)
+        counts = _sum_unasked(theta * self.records, axes)
+        return EstimatedTable(
+            domain,
+            _arrange(counts, axes, domain),
+            self.records,
+            # The unrestricted estimator's error at the fitted distribution: equal to the inverse
+            # information inside the simplex, and no smaller than ML's error at its edge.
+            self.records * stratum.expected(theta),
+            tuple(axes),
+            information,
+        )
+
+
+def _sum_unasked(tensor: Tensor, axes: Sequence[_Axis]) -> Tensor:
+    """Sum out the variables that only a non-lumpable joint block brought in."""
+    for axis, part in enumerate(axes):
+        tensor = part.sum_unasked(tensor, axis)
+    return tensor
+
+
+def _arrange(
+    tensor: Tensor,
+    axes: Sequence[_Axis],
+    domain: Domain,
+    summed: frozenset[str] = frozenset(),
+) -> Tensor:
+    """Split the blocks' axes into their variables' and put these in the domain's order."""
+    kept = [v for axis in axes for v in axis.kept]
+    split = tensor.reshape([1 if v.name in summed else v.size for v in kept])
+    order = [v.name for v in kept]
+    return np.transpose(split, [order.index(name) for name in domain.names])
+
+
+def _inverse_information(
+    stratum: Stratum, theta: Tensor, axes: list[_Axis], domain: Domain
+) -> Tensor:
+    """Return N^2 times the inverse observed information, the second moments of the ML counts.
+
+    The information of theta is P diag(n / (P'theta)^2) P'. Its constrained inverse (the cells sum
+    to 1) is the unconstrained one less theta theta' / N, exactly the multinomial term that
+    `EstimatedTable.variance` subtracts.
+    """
+    if theta.size > INFORMATION_CELLS:
+        raise LimitExceeded(
+            f"The information over {theta.size} cells is too large to invert.",
+            remedy="Ask for fewer variables at once.",
+        )
+    if any(len(axis.kept) != len(axis.variables) for axis in axes):
+        raise EstimationError(
+            "A joint block without an inverse cannot be restricted to some of its variables."
+        )
+    records = float(stratum.reported.sum())
+    expected = stratum.expected(theta)
+    weights = np.divide(
+        stratum.reported, np.square(expected), out=np.zeros(expected.shape), where=expected > 0
+    )
+    reports = expected.size
+    full = np.eye(reports).reshape(reports, *expected.shape)
+    for axis, channel in enumerate(stratum.channels):
+        full = channel.apply_adjoint(full, axis + 1)
+    full = full.reshape(reports, -1).T
+    information = (full * weights.ravel()) @ full.T
+    if np.linalg.cond(information) > 1e12:
+        raise EstimationError(
+            f"The reports cannot tell all {theta.size} cells apart; their counts have no"
+            " maximum-likelihood error.",
+            remedy="Ask for fewer variables, or release with a channel of full rank.",
+        )
+    inverse: Tensor = np.asarray(records**2 * np.linalg.inv(information), dtype=np.float64)
+    kept = [v for axis in axes for v in axis.kept]
+    order = [[v.name for v in kept].index(name) for name in domain.names]
+    shape = [v.size for v in kept]
+    both = inverse.reshape(shape + shape)
+    moved = np.transpose(both, [*order, *(len(order) + i for i in order)])
+    size = theta.size
+    return moved.reshape(size, size)
