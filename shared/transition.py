@@ -14,9 +14,11 @@ ever building the Kronecker product; with `P` the matrix and `x` the vectors alo
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -31,8 +33,9 @@ Units = npt.NDArray[np.int64]
 RESOLUTION = 1 << 32
 """Probabilities are integers over this denominator."""
 
-CONDITION_LIMIT = 1e12
-"""A matrix with a larger condition number is called singular: inverting it leaves no digits."""
+CONDITION_LIMIT = 1e8
+"""A matrix with a larger condition number is called singular: beyond it, the rounding of the
+published probabilities to 2^-32 decides what the inverse is."""
 
 _ROW_SUM_TOLERANCE = 1e-9
 
@@ -176,12 +179,12 @@ class Symmetric(Transition):
             ChannelError: `gamma` is below 1 or not finite.
         """
         _require_size(size)
-        if not (gamma >= 1 and np.isfinite(gamma)):
+        if not (gamma >= 1 and math.isfinite(gamma)):
             raise ChannelError(
                 f"An amplification of {gamma} is impossible.",
                 remedy="Give a finite gamma of 1 or more.",
             )
-        off = int(np.ceil(RESOLUTION / (gamma + size - 1)))
+        off = math.ceil(RESOLUTION / (Fraction(gamma) + size - 1))
         return cls(size, min(off, RESOLUTION // size))
 
     @property
@@ -220,17 +223,17 @@ class Symmetric(Transition):
     @cached_property
     def _inverse(self) -> tuple[float, float]:
         """(a, b) with P^-1 = a I + b 11', by Sherman and Morrison (rows of P sum to 1)."""
-        if self.keep_units == self.off_units:
+        if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"The symmetric channel over {self.size} categories is singular: it reports every"
-                " category with one probability, so the reports say nothing.",
+                " category with (almost) one probability, so the reports say nothing.",
                 remedy=f"Choose p other than {self.size - 1}/{self.size}.",
             )
         return 1 / self._spread, -(self.off_units / RESOLUTION) / self._spread
 
     @property
     def condition_number(self) -> float:
-        return 1 / abs(self._spread) if self._spread else float("inf")
+        return 1 / abs(self._spread) if self._spread else math.inf
 
     @property
     def is_identity(self) -> bool:

@@ -16,7 +16,14 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from shared.counts import Codes
 from shared.domain import Variable
@@ -31,6 +38,7 @@ KEY_COLUMN = "__key__"
 """The column of pseudonyms in a part; no variable may have this name."""
 
 PART_MEDIA_TYPE = "application/vnd.apache.arrow.stream"
+PART_JSON_MEDIA_TYPE = "application/json"
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 DIGEST_HEADER = "Content-Digest"
 
@@ -285,6 +293,16 @@ class Release(Message):
     sealed: datetime | None
 
 
+class PartJson(Message):
+    """A small part as JSON: pseudonyms in hexadecimal and codes per variable."""
+
+    keys: Annotated[
+        list[Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]],
+        Field(min_length=1),
+    ]
+    columns: dict[Label, list[Annotated[int, Field(ge=0, lt=1 << 32, strict=True)]]]
+
+
 class PartReceipt(Message):
     """A part was stored durably."""
 
@@ -533,16 +551,62 @@ def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
             "The part's pseudonyms are not strictly ascending.",
             remedy="Sort the records by pseudonym and send each once.",
         )
-    columns = {}
+    columns = {name: combined.column(name).to_numpy() for name in plan.reported_sizes}
+    _require_reported(plan, columns)
+    return keys, columns
+
+
+def encode_part_json(plan: Plan, keys: Keys, columns: Mapping[str, Codes]) -> bytes:
+    """Return one part as JSON: readable, and several times larger than Arrow."""
+    raw = keys.tobytes()
+    starts = range(0, len(raw), KEY_BYTES)
+    part = PartJson(
+        keys=[raw[start : start + KEY_BYTES].hex() for start in starts],
+        columns={name: columns[name].tolist() for name in plan.reported_sizes},
+    )
+    return part.model_dump_json().encode()
+
+
+def decode_part_json(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
+    """Read one JSON part and check it against its plan. Raises PartInvalid as `decode_part`."""
+    try:
+        part = PartJson.model_validate_json(body)
+    except ValidationError as error:
+        places = sorted({".".join(str(step) for step in e["loc"][:2]) for e in error.errors()})
+        raise PartInvalid(
+            f"The part is not a JSON part: {error.error_count()} errors, in {places[:10]}.",
+            remedy='Send {"keys": [32 hexadecimal digits, ...], "columns": {name: [code, ...]}}.',
+        ) from None
+    if set(part.columns) != set(plan.reported_sizes):
+        raise PartInvalid(
+            f"The part's columns are {sorted(part.columns)}, not those of the release's plan.",
+            remedy=f"Send {sorted(plan.reported_sizes)}.",
+        )
+    lengths = {len(codes) for codes in part.columns.values()}
+    if lengths != {len(part.keys)}:
+        raise PartInvalid(
+            f"The part has {len(part.keys)} pseudonyms and columns of {sorted(lengths)} codes."
+        )
+    keys = np.frombuffer(bytes.fromhex("".join(part.keys)), dtype=f"V{KEY_BYTES}")
+    if not strictly_ascending(keys):
+        raise PartInvalid(
+            "The part's pseudonyms are not strictly ascending.",
+            remedy="Sort the records by pseudonym and send each once.",
+        )
+    wide = {name: np.array(codes, dtype=np.uint32) for name, codes in part.columns.items()}
+    _require_reported(plan, wide)
+    sizes = plan.reported_sizes
+    return keys, {name: wide[name].astype(code_dtype(size)) for name, size in sizes.items()}
+
+
+def _require_reported(plan: Plan, columns: Mapping[str, Codes]) -> None:
     for name, size in plan.reported_sizes.items():
-        codes = combined.column(name).to_numpy()
+        codes = columns[name]
         if len(codes) and int(codes.max()) >= size:
             raise PartInvalid(
                 f"The part reports code {int(codes.max())} of {name!r}, which has {size} codes.",
                 where=name,
             )
-        columns[name] = codes
-    return keys, columns
 
 
 def _key_array(column: pa.ChunkedArray) -> Keys:

@@ -58,7 +58,11 @@ def _numbers(row: Tensor) -> str:
 
 
 def _word(label: str) -> str:
-    return _UNSAFE.sub(lambda match: f"_x{ord(match.group()):X}_", label)
+    word = _UNSAFE.sub(lambda match: f"_x{ord(match.group()):X}_", label)
+    # A word may be a whole number, but must not merely begin like one.
+    if word[0].isdigit() and not word.isdigit():
+        word = f"_x{ord(word[0]):X}_{word[1:]}"
+    return word
 
 
 def _label(word: str) -> str:
@@ -160,6 +164,8 @@ class _Reader:
         table = np.empty(shape)
         for index in np.ndindex(*parents.shape):
             key = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
+            if len(rows[key]) != domain[node].size:
+                raise ValueError(node)
             table[index] = rows[key]
         return _normalized(table)
 

@@ -1,0 +1,135 @@
+"""Privacy measures against brute force over the matrix, and the closed forms of the papers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.plan import Block
+from shared.privacy import (
+    epsilon,
+    gamma,
+    gamma_within_groups,
+    largest_proportion_se,
+    posterior_bound,
+)
+from shared.transition import Dense, Grouped, Identity, Symmetric, Transition
+
+
+def by_definition(channel: Transition) -> float:
+    matrix = channel.matrix()
+    worst = 1.0
+    for column in matrix.T:
+        for high in column:
+            for low in column:
+                if high > 0:
+                    worst = max(worst, math.inf if low == 0 else high / low)
+    return worst
+
+
+def test_gamma_is_the_largest_ratio_in_a_column(channel: Transition):
+    assert gamma(channel) == pytest.approx(by_definition(channel), rel=1e-14)
+    assert epsilon(channel) == pytest.approx(math.log(by_definition(channel)))
+
+
+def test_closed_forms_of_ma_3_1_2():
+    assert gamma(Symmetric.from_probability(2, 0.25)) == pytest.approx(3)
+    assert gamma(Symmetric.from_probability(6, 0.3)) == pytest.approx(5 * 0.7 / 0.3, rel=1e-8)
+    assert gamma(Dense.ternary(0.15, 0.15)) == pytest.approx(0.7 / 0.15, rel=1e-8)
+    assert gamma(Symmetric.from_gamma(2000, 19.0)) == pytest.approx(19, rel=1e-4)
+
+
+def test_asymmetric_binary_is_the_larger_of_both_columns():
+    """Ma Table 5.1 prints 9 = (1 - p1)/p1 for p1 = 0.1, p2 = 0.25; the columns give 3.6 and 7.5."""
+    assert gamma(Dense.binary(0.1, 0.25)) == pytest.approx(7.5, rel=1e-8)
+
+
+def test_groups_are_no_secret():
+    grouped = Grouped.from_probability([[0, 1, 2], [3, 4, 5]], 0.3)
+    assert gamma(grouped) == math.inf
+    assert gamma_within_groups(grouped) == pytest.approx(2 * 0.7 / 0.3, rel=1e-8)
+    assert gamma_within_groups(Symmetric.from_probability(2, 0.25)) == pytest.approx(3)
+    assert gamma_within_groups(Grouped.from_probability([[0], [1, 2]], 0.5)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.05, 0.5])
+def test_no_prior_makes_a_larger_posterior_than_the_bound(channel: Transition, prior: float):
+    """Maximize the posterior of each truth over priors that give it at most `prior`."""
+    bound = posterior_bound(gamma(channel), prior)
+    matrix, worst = channel.matrix(), 0.0
+    for truth in range(len(matrix)):
+        for other in set(range(len(matrix))) - {truth}:
+            belief = np.zeros(len(matrix))
+            belief[truth], belief[other] = prior, 1 - prior
+            joint = belief[:, None] * matrix
+            with np.errstate(invalid="ignore"):
+                worst = max(worst, float(np.nanmax(joint[truth] / joint.sum(axis=0))))
+    assert worst == pytest.approx(bound, rel=1e-9)
+
+
+def test_the_posterior_bound_solves_its_equation():
+    rho_2 = posterior_bound(19.0, 0.05)
+    assert rho_2 == pytest.approx(0.5)
+    assert posterior_bound(math.inf, 0.05) == 1
+    assert posterior_bound(1.0, 0.05) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("amplification", "prior"), [(0.5, 0.1), (3, 0), (3, 1), (math.nan, 0.1)])
+def test_impossible_bounds_are_refused(amplification: float, prior: float):
+    with pytest.raises(OptionError, match="prior|amplification"):
+        posterior_bound(amplification, prior)
+
+
+def largest_se_numerically(block: Block, name: str, records: int) -> float:
+    """Maximize the enumerated variance over the simplex of truths, from many starts."""
+    axis = block.names.index(name)
+    shape = [v.size for v in block.variables]
+    matrix, inverse = block.channel.matrix(), np.linalg.inv(block.channel.matrix())
+    codes = np.unravel_index(np.arange(len(matrix)), shape)[axis]
+    worst = 0.0
+    rng = np.random.default_rng(0)
+    for category in range(shape[axis]):
+        decoder = inverse[:, codes == category].sum(axis=1)
+
+        def negative(raw: np.ndarray, decoder: np.ndarray = decoder) -> float:
+            theta = np.exp(raw - raw.max())
+            reported = matrix.T @ (theta / theta.sum())
+            return -float(reported @ decoder**2 - (reported @ decoder) ** 2)
+
+        for _ in range(6):
+            found = minimize(negative, rng.normal(size=len(matrix)) * 2, method="L-BFGS-B")
+            worst = max(worst, -found.fun)
+    return math.sqrt(worst / records)
+
+
+def test_the_worst_standard_error_is_the_maximum(channel: Transition):
+    variables = Domain.of(v=[str(i) for i in range(channel.shape[0])]).variables
+    block = Block(variables, channel)
+    expected = largest_se_numerically(block, "v", 1000)
+    assert largest_proportion_se(block, "v", 1000) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [
+        Symmetric.from_gamma(6, 5.0),
+        Grouped(((0, 4), (1,), (2,), (3,), (5,)), (Dense.binary(0.3, 0.2), None, None, None, None)),
+    ],
+)
+def test_the_worst_standard_error_in_joint_blocks(joint: Transition):
+    block = Block(Domain.of(a="xy", b="123").variables, joint)
+    for name in "ab":
+        expected = largest_se_numerically(block, name, 50)
+        assert largest_proportion_se(block, name, 50) == pytest.approx(expected, rel=1e-3)
+
+
+def test_without_randomization_the_worst_error_is_the_sampling_error():
+    block = Block(Domain.of(a="xyz").variables, Identity(3))
+    assert largest_proportion_se(block, "a", 10_000) == pytest.approx(0.005)
+    with pytest.raises(OptionError, match="one or more"):
+        largest_proportion_se(block, "a", 0)
