@@ -1,0 +1,211 @@
+"""Pictures of network structures as self-contained SVG, drawn in layers from parents to children.
+
+The layout is Sugiyama's: layers by longest path, crossings reduced by barycentres, links that skip
+layers led through invisible stations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from itertools import pairwise
+
+from shared.learn.structure import Structure
+
+PALETTE = ("#2f6f9f", "#b5651d", "#4d7c3a", "#7d4f8f", "#8a8a1f", "#a63d57", "#3b8686", "#666666")
+"""Fill colours of groups, dark enough for white text."""
+
+_GAP_X, _GAP_Y, _HEIGHT, _MARGIN, _LETTER = 34.0, 64.0, 34.0, 16.0, 8.6
+_SWEEPS = 12
+_ARROW = (
+    '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7"'
+    ' markerHeight="7" orient="auto"><path d="M0,0 L10,5 L0,10 z" fill="#555"/></marker></defs>'
+)
+
+_Station = tuple[str, int]
+"""A node (its name, 0) or the k-th invisible station of a link (its name, k)."""
+
+
+def draw_structure(structure: Structure, groups: Mapping[str, str] | None = None) -> str:
+    """Return an SVG picture of a structure.
+
+    Args:
+        structure: the nodes and links.
+        groups: a group per node (its owner, say); nodes of one group share a colour and the
+            groups are named in a legend.
+    """
+    layers, chains = _layers(structure)
+    _reduce_crossings(layers, chains)
+    places, width = _coordinates(layers, chains)
+    height = _MARGIN * 2 + len(layers) * _HEIGHT + (len(layers) - 1) * _GAP_Y
+    groups = groups or {}
+    colours = _colours(structure, groups)
+    legend = _legend(colours, groups, height)
+    if legend:
+        height += 30
+        width = max(width, 2 * _MARGIN + sum(40 + len(g) * _LETTER for g in set(groups.values())))
+    opening = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"'
+        f' width="{width:.0f}" height="{height:.0f}" role="img" font-family="sans-serif">'
+    )
+    parts = [
+        opening,
+        "<title>Bayesian network structure</title>",
+        _ARROW,
+        *(_link(chain, places) for chain in chains),
+        *(_node(node, places[node, 0], colours[node]) for node in structure.nodes),
+        *legend,
+        "</svg>",
+    ]
+    return "\n".join(parts)
+
+
+def _layers(structure: Structure) -> tuple[list[list[_Station]], list[list[_Station]]]:
+    depth: dict[str, int] = {}
+    for node in structure.order:
+        depth[node] = 1 + max((depth[p] for p in structure.parents[node]), default=-1)
+    for node in structure.order:
+        children = [child for parent, child in structure.links if parent == node]
+        if children and not structure.parents[node]:
+            depth[node] = min(depth[child] for child in children) - 1
+    layers: list[list[_Station]] = [[] for _ in range(max(depth.values()) + 1)]
+    for node in structure.order:
+        layers[depth[node]].append((node, 0))
+    chains = []
+    for parent, child in structure.links:
+        chain: list[_Station] = [(parent, 0)]
+        for level in range(depth[parent] + 1, depth[child]):
+            station = (f"{parent}\0{child}", level)
+            layers[level].append(station)
+            chain.append(station)
+        chains.append([*chain, (child, 0)])
+    return layers, chains
+
+
+def _neighbours(chains: list[list[_Station]], *, up: bool) -> dict[_Station, list[_Station]]:
+    found: dict[_Station, list[_Station]] = {}
+    for chain in chains:
+        for above, below in pairwise(chain):
+            key, value = (below, above) if up else (above, below)
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def _reduce_crossings(layers: list[list[_Station]], chains: list[list[_Station]]) -> None:
+    above, below = _neighbours(chains, up=True), _neighbours(chains, up=False)
+    for sweep in range(_SWEEPS):
+        down = sweep % 2 == 0
+        fixed = above if down else below
+        for index in range(1, len(layers)) if down else range(len(layers) - 2, -1, -1):
+            rank = {s: i for i, s in enumerate(layers[index - 1 if down else index + 1])}
+            here = {s: i for i, s in enumerate(layers[index])}
+
+            def centre(
+                station: _Station,
+                rank: dict[_Station, int] = rank,
+                here: dict[_Station, int] = here,
+            ) -> float:
+                seen = [rank[n] for n in fixed.get(station, []) if n in rank]  # noqa: B023
+                return sum(seen) / len(seen) if seen else float(here[station])
+
+            layers[index].sort(key=centre)
+
+
+def _coordinates(
+    layers: list[list[_Station]], chains: list[list[_Station]]
+) -> tuple[dict[_Station, tuple[float, float]], float]:
+    """Place stations near the mean of their neighbours, keeping their order and distances."""
+    neighbours = _neighbours(chains, up=True)
+    for station, others in _neighbours(chains, up=False).items():
+        neighbours.setdefault(station, []).extend(others)
+    x: dict[_Station, float] = {}
+    for layer in layers:
+        at = 0.0
+        for station in layer:
+            x[station] = at + _width(station) / 2
+            at += _width(station) + _GAP_X
+    for _ in range(40):
+        for layer in layers:
+            wanted = {
+                s: sum(x[n] for n in neighbours.get(s, [s])) / len(neighbours.get(s, [s]))
+                for s in layer
+            }
+            # Pushed apart to the right and to the left alike, so that nothing drifts.
+            rightward, leftward = _spread(layer, wanted, 1), _spread(layer[::-1], wanted, -1)
+            wanted = {s: (rightward[s] + leftward[s]) / 2 for s in layer}
+            x.update(wanted)
+    left = min(x[s] - _width(s) / 2 for layer in layers for s in layer) - _MARGIN
+    right = max(x[s] + _width(s) / 2 for layer in layers for s in layer) + _MARGIN
+    places = {
+        station: (x[station] - left, _MARGIN + level * (_HEIGHT + _GAP_Y) + _HEIGHT / 2)
+        for level, layer in enumerate(layers)
+        for station in layer
+    }
+    return places, right - left
+
+
+def _spread(
+    order: list[_Station], wanted: Mapping[_Station, float], direction: int
+) -> dict[_Station, float]:
+    placed: dict[_Station, float] = {}
+    edge = None
+    for station in order:
+        half = _width(station) / 2
+        at = wanted[station]
+        if edge is not None:
+            nearest = edge + direction * (half + _GAP_X)
+            at = max(at, nearest) if direction == 1 else min(at, nearest)
+        placed[station] = at
+        edge = at + direction * half
+    return placed
+
+
+def _width(station: _Station) -> float:
+    name, level = station
+    return 10.0 if level else max(44.0, 22 + _LETTER * len(name))
+
+
+def _link(chain: list[_Station], places: dict[_Station, tuple[float, float]]) -> str:
+    points = [places[s] for s in chain]
+    points[0] = (points[0][0], points[0][1] + _HEIGHT / 2)
+    points[-1] = (points[-1][0], points[-1][1] - _HEIGHT / 2 - 1)
+    path = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
+    for (x0, y0), (x1, y1) in pairwise(points):
+        bend = (y1 - y0) * 0.45
+        path.append(f"C{x0:.1f},{y0 + bend:.1f} {x1:.1f},{y1 - bend:.1f} {x1:.1f},{y1:.1f}")
+    return (
+        f'<path d="{" ".join(path)}" fill="none" stroke="#555" stroke-width="1.4"'
+        ' marker-end="url(#tip)"/>'
+    )
+
+
+def _node(name: str, place: tuple[float, float], colour: str) -> str:
+    x, y = place
+    width = _width((name, 0))
+    return (
+        f'<g><rect x="{x - width / 2:.1f}" y="{y - _HEIGHT / 2:.1f}" width="{width:.1f}"'
+        f' height="{_HEIGHT}" rx="9" fill="{colour}"/>'
+        f'<text x="{x:.1f}" y="{y + 5:.1f}" text-anchor="middle" font-size="14" fill="#fff">'
+        f"{escape(name)}</text></g>"
+    )
+
+
+def _colours(structure: Structure, groups: Mapping[str, str]) -> dict[str, str]:
+    names = list(dict.fromkeys(groups.values()))
+    return {
+        node: PALETTE[names.index(groups[node]) % len(PALETTE)] if node in groups else PALETTE[-1]
+        for node in structure.nodes
+    }
+
+
+def _legend(colours: Mapping[str, str], groups: Mapping[str, str], y: float) -> list[str]:
+    parts, x = [], _MARGIN
+    for group in dict.fromkeys(groups.values()):
+        colour = next(colours[node] for node, g in groups.items() if g == group)
+        parts.append(
+            f'<rect x="{x:.0f}" y="{y + 2:.0f}" width="13" height="13" rx="3" fill="{colour}"/>'
+            f'<text x="{x + 19:.0f}" y="{y + 13:.0f}" font-size="13" fill="#333">'
+            f"{escape(group)}</text>"
+        )
+        x += 40 + len(group) * _LETTER
+    return parts
