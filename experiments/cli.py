@@ -1,0 +1,166 @@
+"""The `pramana` command: demonstrations for people who want to see before they decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from shared.errors import OptionError
+from shared.terminal import console, print_json, run
+
+if TYPE_CHECKING:
+    from experiments.demo.outcome import Outcome, Row
+    from experiments.demo.scenario import Scenario
+
+app = typer.Typer(
+    help="Learn models, with error bars, from data that several owners will not share.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Keep `demo` a command of its own even while it is the only one."""
+
+
+@app.command()
+def demo(
+    records: Annotated[
+        int | None, typer.Option(help="Records to draw (default 20000); not with --table.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Make the demonstration's data and keys reproducible.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder for report, result and tables.")] = Path(
+        "demo-out"
+    ),
+    table: Annotated[Path | None, typer.Option(help="Use this CSV or Parquet table.")] = None,
+    sites: Annotated[
+        Path | None, typer.Option(help="Which owner has which columns (TOML), with --table.")
+    ] = None,
+    structure: Annotated[
+        Path | None, typer.Option(help="Every node with its parents (JSON), with --table.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Write the result as JSON.")] = False,
+) -> None:
+    """Run owners and a miner as real processes and learn a Bayesian network with error bars.
+
+    Without --table the records are drawn from the network of Ma (2006), figure 5.2, so that every
+    estimate can be held against the truth. Exit codes: 0 done, 2 bad input, 4 refused, 5 a service
+    did not answer.
+    """
+    from experiments.demo.report import write_report
+    from experiments.demo.run import demonstrate
+
+    scenario = _scenario(records, seed, table, sites, structure)
+    with Progress(
+        TextColumn("{task.description:<42}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task("", total=1.0)
+        outcome, folder, model = demonstrate(
+            scenario,
+            out,
+            seed=seed,
+            say=lambda what, share: progress.update(task, description=what, completed=share),
+        )
+        progress.update(task, description="writing the report", completed=0.95)
+        write_report(folder.report, scenario, outcome, model)
+    if json:
+        print_json(outcome.as_dict())
+        return
+    _show(outcome)
+    console().print(f"Report  {folder.report}\nResult  {folder.result}", soft_wrap=True)
+
+
+def _scenario(
+    records: int | None,
+    seed: int | None,
+    table: Path | None,
+    sites: Path | None,
+    structure: Path | None,
+) -> Scenario:
+    import numpy as np
+
+    from experiments import ma2006
+    from experiments.demo.scenario import from_network, from_table
+
+    given = [name for name, path in _named(table, sites, structure) if path is not None]
+    if given and len(given) < 3:
+        raise OptionError(
+            f"--table, --sites and --structure belong together; only {', '.join(given)} is there.",
+            where=given[0],
+            remedy="Give all three, or none for the built-in network.",
+        )
+    if table is not None and sites is not None and structure is not None:
+        if records is not None:
+            raise OptionError(
+                "--records belongs to the built-in network; a table has its own.",
+                where="--records",
+            )
+        return from_table(table, sites, structure)
+    rng = np.random.default_rng(None if seed is None else [seed, 0])
+    return from_network(ma2006.RECORDS if records is None else records, rng)
+
+
+def _named(
+    table: Path | None, sites: Path | None, structure: Path | None
+) -> list[tuple[str, Path | None]]:
+    return [("--table", table), ("--sites", sites), ("--structure", structure)]
+
+
+def _show(outcome: Outcome) -> None:
+    out = console()
+    network = outcome.reference == "network"
+    title = f"{outcome.title}: {outcome.records:,} records"
+    shown = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    shown.add_column("parameter", overflow="fold")
+    for column in ("true", "clean") if network else ("true",):
+        shown.add_column(column, justify="right")
+    for column in ("estimate", "s.e.", "z"):
+        shown.add_column(column, justify="right")
+    last = None
+    for row in outcome.rows:
+        if last not in (None, row.node):
+            shown.add_section()
+        last = row.node
+        shown.add_row(*_cells(row, network=network), style=None if row.covered else "yellow")
+    out.print(shown)
+    held, known = outcome.coverage()
+    out.print(
+        f"\n{held} of {known} 95 % intervals hold the true value"
+        " (values of one row sum to 1, so they err together)."
+    )
+    out.print(
+        "true: the network's parameter; clean: from the sample before randomization; s.e.: standard"
+        " error against the population."
+        if network
+        else "true: the table's own value; s.e.: standard error of the randomization alone."
+    )
+    out.print(f"{outcome.seconds:.1f} s in all.")
+
+
+def _cells(row: Row, *, network: bool) -> list[str]:
+    given = ", ".join(f"{name}={value}" for name, value in row.parents.items())
+    name = f"{row.node}={row.value}" + (f" | {given}" if given else "")
+    truth = [_number(row.truth)] + ([_number(row.clean)] if network else [])
+    z = "" if row.z is None else f"{row.z:+.2f}"
+    return [name, *truth, _number(row.estimate), _number(row.se), z]
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.4f}"
+
+
+def main() -> None:
+    """Run the command."""
+    run(app)

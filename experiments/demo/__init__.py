@@ -1,0 +1,1 @@
+"""The main job shown end to end: real owners, a real miner, a network with error bars."""

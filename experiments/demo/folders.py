@@ -1,0 +1,115 @@
+"""The demonstration's folder on disk: each owner's table and site file, logs and results."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.demo.scenario import RECORD_ID, Scenario, SiteTable
+from shared.errors import ConfigError
+
+_MARKER = ".pramana-demo"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where everything of one demonstration lies."""
+
+    root: Path
+
+    @property
+    def miner(self) -> Path:
+        """The miner's data."""
+        return self.root / "miner"
+
+    @property
+    def logs(self) -> Path:
+        """What the processes say."""
+        return self.root / "logs"
+
+    @property
+    def report(self) -> Path:
+        """The report for people."""
+        return self.root / "report.html"
+
+    @property
+    def result(self) -> Path:
+        """The result for scripts."""
+        return self.root / "result.json"
+
+    def site(self, owner: str) -> Path:
+        """An owner's folder."""
+        return self.root / "sites" / owner
+
+
+def prepare(root: Path) -> Folder:
+    """Make an empty demonstration folder, removing only what an earlier demonstration left.
+
+    Raises:
+        ConfigError: the folder holds something else.
+    """
+    if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        if not (root / _MARKER).is_file():
+            raise ConfigError(
+                f"{root} exists and was not made by a demonstration; nothing in it was touched.",
+                where=str(root),
+                remedy="Name another folder with --out.",
+            )
+        shutil.rmtree(root)
+    folder = Folder(root)
+    folder.logs.mkdir(parents=True)
+    (root / _MARKER).touch()
+    return folder
+
+
+def write_site(
+    folder: Folder, site: SiteTable, study: str, url: str, rng: np.random.Generator
+) -> Path:
+    """Write an owner's table, in an order of its own, and its site file; return the latter."""
+    home = folder.site(site.owner)
+    home.mkdir(parents=True)
+    order = rng.permutation(len(site.columns[RECORD_ID]))
+    with (home / "table.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(site.columns)
+        columns = list(site.columns.values())
+        writer.writerows([column[row] for column in columns] for row in order)
+    path = home / "site.toml"
+    path.write_text(_site_file(site, study, url), encoding="utf-8")
+    return path
+
+
+def _site_file(site: SiteTable, study: str, url: str) -> str:
+    lines = [
+        f"owner = {_toml(site.owner)}",
+        'table = "table.csv"',
+        f"record_id = {_toml(RECORD_ID)}",
+        "",
+        "[miner]",
+        f"url = {_toml(url)}",
+        f"study = {_toml(study)}",
+    ]
+    for section, entries in (("variables", site.variables), ("blocks", site.blocks)):
+        for entry in entries:
+            lines += ["", f"[[{section}]]", *(f"{k} = {_toml(v)}" for k, v in entry.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    # JSON's strings, numbers and booleans are TOML's.
+    return json.dumps(value, ensure_ascii=False)
+
+
+def owners(scenario: Scenario) -> list[str]:
+    """The owners' names, in order."""
+    return [site.owner for site in scenario.sites]

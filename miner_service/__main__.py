@@ -1,0 +1,5 @@
+"""`python -m miner_service` is the same as `miner-service`."""
+
+from miner_service.cli import main
+
+main()

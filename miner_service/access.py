@@ -1,0 +1,77 @@
+"""Who may do what: a caller's role and study against what is asked.
+
+What belongs to another study, or to another owner, is answered exactly as what does not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from miner_service.store.people import ADMIN, find_study, find_token, no_such
+from miner_service.store.schema import ReleaseRow
+from shared.errors import Forbidden, Unauthenticated
+
+ANALYST = "analyst"
+OWNER = "owner"
+STAFF = (ADMIN, ANALYST)
+ANYONE = (ADMIN, ANALYST, OWNER)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who sent a request: the token's id, role, study (none for the admin) and name."""
+
+    token: str
+    role: str
+    study: str | None
+    name: str
+
+    def sees_study(self, study: str) -> bool:
+        """Whether this caller takes part in a study."""
+        return self.role == ADMIN or self.study == study
+
+    def sees_release(self, row: ReleaseRow) -> bool:
+        """Whether this caller may read a release."""
+        return self.sees_study(row.study) and (self.role != OWNER or self.name == row.owner)
+
+    def require_role(self, *roles: str) -> None:
+        """Raises Forbidden unless the caller has one of the roles."""
+        if self.role not in roles:
+            raise Forbidden(
+                f"A token of role {self.role} may not do this.",
+                where="role",
+                remedy=f"It takes one of {list(roles)}.",
+            )
+
+
+def authenticate(session: Session, text: str | None) -> Caller:
+    """Return who holds a token. Raises Unauthenticated."""
+    if not text:
+        raise Unauthenticated(
+            "The request has no bearer token.",
+            where="Authorization",
+            remedy="Send the header `Authorization: Bearer <token>`.",
+        )
+    row = find_token(session, text)
+    if row is None:
+        raise Unauthenticated(
+            "The token is wrong or was revoked.",
+            where="Authorization",
+            remedy="Ask whoever runs the study for a new invitation or token.",
+        )
+    return Caller(row.id, row.role, row.study, row.name)
+
+
+def enter_study(session: Session, caller: Caller, study: str, *roles: str) -> None:
+    """Check that a caller may act in a study that exists.
+
+    Raises:
+        NotFound: there is no such study, or the caller is not of it.
+        Forbidden: the caller's role may not do this.
+    """
+    if not caller.sees_study(study):
+        raise no_such("study")
+    find_study(session, study)
+    caller.require_role(*roles)

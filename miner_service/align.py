@@ -1,0 +1,161 @@
+"""Which records are found at which owners, from the pseudonyms of their sealed releases.
+
+Equal sets are recognised by their digests. Otherwise the sorted pseudonyms are merged; nothing is
+ever joined silently.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from miner_service.store.columns import KeyText
+from shared.errors import RecordsDoNotAlign
+from shared.wire import AlignedOwner, Alignment, AlignmentState
+
+Mask = npt.NDArray[np.bool_]
+LoadKeys = Callable[[str], KeyText]
+"""Returns the pseudonyms of a sealed release, ascending."""
+
+_CACHED = 256
+
+
+@dataclass(frozen=True)
+class Source:
+    """An owner's release that takes part in an alignment."""
+
+    owner: str
+    release: str
+    digest: str
+    keys_digest: str
+    records: int
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many records are at every source, at any, and per source not at every one."""
+
+    in_all: int
+    in_any: int
+    not_everywhere: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Aligner:
+    """Compares releases, remembering what it found: sealed releases never change."""
+
+    load_keys: LoadKeys
+    _known: dict[tuple[str, ...], Overlap] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def align(self, study: str, sources: Sequence[Source], missing: Sequence[str]) -> Alignment:
+        """Return the alignment of sources; `missing` names owners that have no release yet."""
+        overlap = self.overlap(sources)
+        return Alignment(
+            study=study,
+            state=_state(overlap, waiting=bool(missing) or not sources),
+            owners=[
+                AlignedOwner(
+                    owner=source.owner,
+                    release=source.release,
+                    records=source.records,
+                    keys_digest=source.keys_digest,
+                    not_everywhere=absent,
+                )
+                for source, absent in zip(sources, overlap.not_everywhere, strict=True)
+            ],
+            missing=list(missing),
+            in_all=overlap.in_all,
+            in_any=overlap.in_any,
+            digest=_digest(study, sources, missing),
+        )
+
+    def overlap(self, sources: Sequence[Source]) -> Overlap:
+        """Return how far the sources' records are the same."""
+        if len({source.keys_digest for source in sources}) <= 1:
+            records = sources[0].records if sources else 0
+            return Overlap(records, records, (0,) * len(sources))
+        wanted = tuple(source.release for source in sources)
+        with self._lock:
+            if wanted not in self._known:
+                if len(self._known) >= _CACHED:
+                    self._known.pop(next(iter(self._known)))
+                self._known[wanted] = overlap_of([self.load_keys(name) for name in wanted])
+            return self._known[wanted]
+
+    def common(self, sources: Sequence[Source]) -> list[Mask]:
+        """Return, per source, which of its records are at every source."""
+        return common_masks([self.load_keys(source.release) for source in sources])
+
+
+def overlap_of(keys: Sequence[KeyText]) -> Overlap:
+    """Return the overlap of ascending arrays of pseudonyms."""
+    in_any = keys[0]
+    for other in keys[1:]:
+        new, place = _absent(other, in_any)
+        in_any = np.insert(in_any, place[new], other[new])
+    in_all = int(common_masks(keys)[0].sum())
+    return Overlap(in_all, len(in_any), tuple(len(k) - in_all for k in keys))
+
+
+def common_masks(keys: Sequence[KeyText]) -> list[Mask]:
+    """Return, per ascending array, which of its pseudonyms are in all arrays."""
+    shared = keys[0]
+    for other in keys[1:]:
+        shared = shared[~_absent(shared, other)[0]]
+    return [~_absent(own, shared)[0] for own in keys]
+
+
+def require_aligned(alignment: Alignment, *, common: bool) -> None:
+    """Check that records may be joined.
+
+    Raises:
+        RecordsDoNotAlign: the owners' records are not the same set (with `common`: no record is
+            at every owner), or an owner has sealed no release.
+    """
+    if alignment.state == "waiting":
+        raise RecordsDoNotAlign(
+            f"Not every owner has sealed a release; waiting for {alignment.missing}."
+            if alignment.missing
+            else "No owner has sealed a release yet.",
+            where=alignment.study,
+            remedy="Wait for them, or remove the owners that will not take part.",
+        )
+    if alignment.state == "disjoint" or (alignment.state == "partial" and not common):
+        each = ", ".join(f"{o.owner} {o.records} ({o.not_everywhere})" for o in alignment.owners)
+        raise RecordsDoNotAlign(
+            f"Of {alignment.in_any} records at any owner, {alignment.in_all} are at every owner."
+            f" Records per owner (of these not everywhere): {each}.",
+            where=alignment.study,
+            remedy="Check that the owners share one linkage secret and one form of record ids."
+            if alignment.state == "disjoint"
+            else 'Let the owners publish the same records, or ask for `"records": "common"`.',
+        )
+
+
+def _absent(keys: KeyText, among: KeyText) -> tuple[Mask, npt.NDArray[np.intp]]:
+    """Return which keys are not among the others, and where they would stand there."""
+    place = np.searchsorted(among, keys)
+    if not len(among):
+        return np.ones(len(keys), dtype=np.bool_), place
+    absent: Mask = among[np.minimum(place, len(among) - 1)] != keys
+    return absent, place
+
+
+def _state(overlap: Overlap, *, waiting: bool) -> AlignmentState:
+    if waiting:
+        return "waiting"
+    if overlap.in_all == overlap.in_any:
+        return "identical"
+    return "partial" if overlap.in_all else "disjoint"
+
+
+def _digest(study: str, sources: Sequence[Source], missing: Sequence[str]) -> str:
+    content = [study, sorted([s.owner, s.digest, s.keys_digest] for s in sources), sorted(missing)]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

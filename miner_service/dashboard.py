@@ -1,0 +1,53 @@
+"""The dashboard: studies, owners, releases, alignment and jobs at one moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from miner_service.access import OWNER, Caller
+from miner_service.services import Services
+from miner_service.store.jobs import job_message
+from miner_service.store.people import ADMIN, owner_message, study_message
+from miner_service.store.releases import release_message
+from miner_service.store.schema import JobRow, OwnerRow, ReleaseRow, StudyRow
+from shared.wire import Dashboard, DashboardStudy
+
+NEWEST = 100
+"""At most this many studies, owners, releases and jobs are shown, the newest; lists have all."""
+
+
+def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard:
+    """Return what a caller may see."""
+    query = select(StudyRow)
+    if caller.role != ADMIN:
+        query = query.where(StudyRow.name == caller.study)
+    studies = _newest(session, query, StudyRow.seq)
+    return Dashboard(
+        at=services.now(),
+        studies=[_study(services, session, caller, study) for study in studies],
+    )
+
+
+def _study(services: Services, session: Session, caller: Caller, study: StudyRow) -> DashboardStudy:
+    releases = select(ReleaseRow).where(ReleaseRow.study == study.name)
+    if caller.role == OWNER:
+        releases = releases.where(ReleaseRow.owner == caller.name)
+    owners = select(OwnerRow).where(OwnerRow.study == study.name)
+    jobs = select(JobRow).where(JobRow.study == study.name)
+    return DashboardStudy(
+        study=study_message(study),
+        owners=[owner_message(row) for row in _newest(session, owners, OwnerRow.seq)],
+        releases=[
+            release_message(session, row) for row in _newest(session, releases, ReleaseRow.seq)
+        ],
+        alignment=services.alignment(session, study.name),
+        jobs=[job_message(row) for row in _newest(session, jobs, JobRow.seq)],
+    )
+
+
+def _newest(session: Session, query: Select[Any], seq: InstrumentedAttribute[int]) -> list[Any]:
+    rows = session.scalars(query.order_by(seq.desc()).limit(NEWEST)).all()
+    return list(reversed(rows))

@@ -1,0 +1,301 @@
+"""How a release comes in: manifest, parts, seal; and how it is withdrawn.
+
+A part is acknowledged only when its bytes and its row are both on disk. Whatever is interrupted
+can be done again with the same result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import select
+
+from miner_service.problems import problem
+from miner_service.services import Services
+from miner_service.settings import Limits
+from miner_service.store.columns import SealedFile, build_columns
+from miner_service.store.jobs import fail_jobs_on
+from miner_service.store.releases import (
+    create_release,
+    find_part,
+    find_release,
+    parts_of_release,
+    plan_of,
+    release_message,
+)
+from miner_service.store.schema import PartRow, ReleaseRow
+from shared.counts import Codes
+from shared.errors import (
+    LimitExceeded,
+    PartConflict,
+    PartDigestMismatch,
+    PartInvalid,
+    PlanError,
+    ReleaseIncomplete,
+    ReleaseNotOpen,
+)
+from shared.plan import Plan
+from shared.transition import Identity, Symmetric
+from shared.wire import (
+    PART_JSON_MEDIA_TYPE,
+    Keys,
+    PartReceipt,
+    ProblemDetail,
+    Release,
+    ReleaseCreate,
+    content_digest,
+    decode_part,
+    decode_part_json,
+    release_digest,
+)
+
+_NAMED = 10
+
+
+def announce(
+    services: Services, study: str, owner: str, body: ReleaseCreate
+) -> tuple[Release, bool]:
+    """Open a release, or find the same one opened before; say which.
+
+    Raises:
+        LimitExceeded: more than the service takes.
+        PlanError, ChannelError, DomainError: the plan is not one, or not the one announced.
+        Conflict: a release of this name has other content.
+    """
+    limits = services.settings.limits
+    _require_small(limits, body)
+    plan = body.plan.to_plan()
+    _require_small_channels(plan, limits.channel_size)
+    if body.digest != release_digest(plan.digest, body.parts):
+        raise PlanError(
+            "The digest of the release is not that of its plan and parts.",
+            where="digest",
+            remedy="Compute it from the canonical JSON of the plan and the parts in order.",
+        )
+    with services.database.write() as session:
+        row, new = create_release(
+            session, study=study, owner=owner, body=body, plan=plan, now=services.now()
+        )
+        return release_message(session, row), new
+
+
+def receive_part(
+    services: Services,
+    release: str,
+    number: int,
+    body: bytes,
+    *,
+    media: str,
+    digest_header: str | None,
+) -> tuple[PartReceipt, bool]:
+    """Store one part durably, or find the same bytes stored before; say which.
+
+    Raises:
+        PartDigestMismatch: not the bytes that the header or the manifest announced.
+        PartConflict: stored with other bytes; those stay.
+        ReleaseNotOpen: sealed or withdrawn.
+        PartInvalid: not what the plan reports.
+    """
+    if digest_header is not None and digest_header.strip() != content_digest(body):
+        raise PartDigestMismatch(
+            f"Part {number} was damaged on its way: it does not have the digest in its header.",
+            where=str(number),
+            remedy="Send it again.",
+        )
+    sha256 = hashlib.sha256(body).hexdigest()
+    with services.database.read() as session:
+        row = find_release(session, release)
+        part = find_part(session, release, number)
+    receipt = PartReceipt(release=release, number=number, sha256=sha256, records=part.records)
+    if _stored_before(row, part, sha256):
+        return receipt, False
+    _require_announced(part, body, sha256)
+    _require_valid(row, part, body, media)
+    services.segments.put_part(release, number, body)
+    with services.database.write() as session:
+        part = find_part(session, release, number)
+        if _stored_before(find_release(session, release), part, sha256):
+            return receipt, False
+        part.received = services.now()
+        part.media = media
+    return receipt, True
+
+
+def seal(services: Services, release: str) -> Release:
+    """Close a release and join its parts into columns; again is harmless.
+
+    Raises:
+        ReleaseIncomplete: parts are missing.
+        ReleaseNotOpen: withdrawn.
+        StoreCorrupt: a part is not as it was acknowledged.
+        PartInvalid: pseudonyms do not ascend from part to part.
+    """
+    # One at a time: sealing and withdrawing both remove the parts that another seal would read.
+    with services.closing:
+        return _seal(services, release)
+
+
+def _seal(services: Services, release: str) -> Release:
+    with services.database.read() as session:
+        row = find_release(session, release)
+        parts = parts_of_release(session, release)
+        if row.state == "sealed":
+            return release_message(session, row)
+    _require_state(row, "open")
+    _require_complete(release, [part.number for part in parts if part.received is None])
+    built = build_columns(
+        plan_of(row),
+        row.records,
+        _decoded(services, row, parts),
+        scratch=services.segments.scratch_path(),
+        target=services.segments.data_path(release),
+    )
+    return _commit_seal(services, release, built)
+
+
+def withdraw(services: Services, release: str) -> Release:
+    """Withdraw a release: its records are deleted, its row stays; again is harmless.
+
+    Unfinished jobs that were to use it fail.
+    """
+    with services.closing:
+        with services.database.write() as session:
+            row = find_release(session, release)
+            row.state = "withdrawn"
+            fail_jobs_on(session, [release], gone(row, "withdrawn"), services.now())
+            message = release_message(session, row)
+        services.segments.drop_parts(release)
+        services.segments.drop_data(release)
+    return message
+
+
+def gone(row: ReleaseRow, how: str) -> ProblemDetail:
+    """Return the problem of a job whose release went away."""
+    return problem(
+        "conflict",
+        f"Release {row.name} of {row.owner} was {how} before the job had finished.",
+        where=row.id,
+        remedy="Create the job again; it will use the releases there are then.",
+    )
+
+
+def recover(services: Services) -> None:
+    """Make the directories, and remove files left by an interruption that no release needs."""
+    services.segments.prepare()
+    with services.database.read() as session:
+        states = session.execute(select(ReleaseRow.id, ReleaseRow.state)).all()
+    services.segments.sweep(
+        open_releases=[name for name, state in states if state == "open"],
+        sealed=[name for name, state in states if state == "sealed"],
+    )
+
+
+def _commit_seal(services: Services, release: str, built: SealedFile) -> Release:
+    with services.database.write() as session:
+        row = find_release(session, release)
+        row.state = "sealed"
+        row.sealed = services.now()
+        row.keys_digest = built.keys_digest
+        row.data_sha256 = built.sha256
+        message = release_message(session, row)
+    services.segments.drop_parts(release)
+    return message
+
+
+def _decoded(
+    services: Services, row: ReleaseRow, parts: Sequence[PartRow]
+) -> Iterator[tuple[Keys, dict[str, Codes]]]:
+    plan = plan_of(row)
+    for part in parts:
+        body = services.segments.read_part(row.id, part.number, part.sha256)
+        yield _decode(plan, body, str(part.media))
+
+
+def _decode(plan: Plan, body: bytes, media: str) -> tuple[Keys, dict[str, Codes]]:
+    decode = decode_part_json if media == PART_JSON_MEDIA_TYPE else decode_part
+    return decode(plan, body)
+
+
+def _stored_before(row: ReleaseRow, part: PartRow, sha256: str) -> bool:
+    """Whether these bytes are stored. Raises PartConflict, ReleaseNotOpen."""
+    if part.received is not None and part.sha256 != sha256:
+        raise PartConflict(
+            f"Part {part.number} is stored with other bytes; those are unchanged.",
+            where=str(part.number),
+            remedy="Send the bytes announced, or publish the new content under a new name.",
+        )
+    if row.state == "withdrawn" or part.received is None:
+        _require_state(row, "open")
+    return part.received is not None
+
+
+def _require_state(row: ReleaseRow, wanted: str) -> None:
+    if row.state != wanted:
+        raise ReleaseNotOpen(
+            f"The release is {row.state}.",
+            where=row.id,
+            remedy="Publish under a new name.",
+        )
+
+
+def _require_announced(part: PartRow, body: bytes, sha256: str) -> None:
+    if len(body) != part.bytes or sha256 != part.sha256:
+        raise PartDigestMismatch(
+            f"Part {part.number} has {len(body)} bytes with SHA-256 {sha256}; announced were"
+            f" {part.bytes} bytes with {part.sha256}. Nothing was stored.",
+            where=str(part.number),
+            remedy="Send the bytes that the manifest describes.",
+        )
+
+
+def _require_valid(row: ReleaseRow, part: PartRow, body: bytes, media: str) -> None:
+    keys, _ = _decode(plan_of(row), body, media)
+    if len(keys) != part.records:
+        raise PartInvalid(
+            f"Part {part.number} holds {len(keys)} records; {part.records} were announced.",
+            where=str(part.number),
+            remedy="Announce the release again under a new name, with the right numbers.",
+        )
+
+
+def _require_complete(release: str, missing: list[int]) -> None:
+    if missing:
+        shown = ", ".join(map(str, missing[:_NAMED]))
+        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        raise ReleaseIncomplete(
+            f"Parts {shown}{more} of the release are not there.",
+            where=release,
+            remedy="Send them, then seal again.",
+        )
+
+
+def _require_small(limits: Limits, body: ReleaseCreate) -> None:
+    """Bound the manifest before its plan is built."""
+    variables = [v for block in body.plan.blocks for v in block.variables]
+    counted = {
+        "parts": (len(body.parts), limits.parts),
+        "bytes in one part": (max(p.bytes for p in body.parts), limits.part_bytes),
+        "bytes in all": (sum(p.bytes for p in body.parts), limits.release_bytes),
+        "variables": (len(variables), limits.variables),
+        "categories": (sum(len(v.categories) for v in variables), limits.categories),
+    }
+    for what, (found, allowed) in counted.items():
+        if found > allowed:
+            raise LimitExceeded(
+                f"The release has {found} {what}; {allowed} are allowed.",
+                where=what,
+                remedy="Publish less at once.",
+            )
+
+
+def _require_small_channels(plan: Plan, allowed: int) -> None:
+    """Bound the channels whose matrices have no closed form and must be held whole."""
+    for block in plan.blocks:
+        size = block.channel.shape[0]
+        if not isinstance(block.channel, (Identity, Symmetric)) and size > allowed:
+            raise LimitExceeded(
+                f"The matrix of block {block.name!r} has {size} rows; {allowed} are allowed.",
+                where=block.name,
+                remedy="Use a symmetric channel, or blocks of fewer variables.",
+            )

@@ -1,0 +1,1 @@
+"""The routes of the REST contract (see docs/api.md)."""

@@ -1,0 +1,87 @@
+"""Invitations and the owners that took them up."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from sqlalchemy import select
+
+from miner_service.access import ANYONE, STAFF, enter_study
+from miner_service.deps import CallerDep, PagingDep, ServicesDep, StudyPath
+from miner_service.intake import gone
+from miner_service.problems import problem_responses
+from miner_service.store import people
+from miner_service.store.jobs import fail_jobs_on
+from miner_service.store.paging import page_of
+from miner_service.store.releases import newest_sealed
+from miner_service.store.schema import InvitationRow, OwnerRow
+from shared.wire import (
+    Invitation,
+    InvitationAccept,
+    InvitationCreate,
+    Owner,
+    Page,
+    TokenIssued,
+)
+
+router = APIRouter(tags=["owners"])
+
+
+@router.post("/studies/{study}/invitations", status_code=201, responses=problem_responses(409))
+def create_invitation(
+    study: StudyPath, body: InvitationCreate, services: ServicesDep, caller: CallerDep
+) -> Invitation:
+    """Invite an owner; the secret is shown this once. Roles: admin, analyst."""
+    with services.database.write() as session:
+        enter_study(session, caller, study, *STAFF)
+        row, credential = people.invite(
+            session,
+            study=study,
+            owner=body.owner,
+            hours=body.valid_hours,
+            now=services.now(),
+        )
+    return people.invitation_message(row, credential.text)
+
+
+@router.get("/studies/{study}/invitations")
+def list_invitations(
+    study: StudyPath, services: ServicesDep, caller: CallerDep, paging: PagingDep
+) -> Page[Invitation]:
+    """List invitations, without their secrets. Roles: admin, analyst."""
+    with services.database.read() as session:
+        enter_study(session, caller, study, *STAFF)
+        query = select(InvitationRow).where(InvitationRow.study == study)
+        return page_of(session, query, InvitationRow.seq, paging, people.invitation_message)
+
+
+@router.post("/invitations/accept", status_code=201, responses=problem_responses(409))
+def accept_invitation(body: InvitationAccept, services: ServicesDep) -> TokenIssued:
+    """Take up an invitation: the owner joins and is given its token. No token is needed."""
+    with services.database.write() as session:
+        row, credential = people.accept_invitation(session, body.secret, services.now())
+    return people.issued_message(row, credential)
+
+
+@router.get("/studies/{study}/owners")
+def list_owners(
+    study: StudyPath, services: ServicesDep, caller: CallerDep, paging: PagingDep
+) -> Page[Owner]:
+    """List a study's owners. Roles: any of the study."""
+    with services.database.read() as session:
+        enter_study(session, caller, study, *ANYONE)
+        query = select(OwnerRow).where(OwnerRow.study == study)
+        return page_of(session, query, OwnerRow.seq, paging, people.owner_message)
+
+
+@router.delete("/studies/{study}/owners/{owner}", status_code=204)
+def remove_owner(study: StudyPath, owner: str, services: ServicesDep, caller: CallerDep) -> None:
+    """Take an owner out of a study: its tokens are revoked and its releases no longer used.
+
+    Unfinished jobs that were to use them fail. Again is harmless. Roles: admin, analyst.
+    """
+    with services.database.write() as session:
+        enter_study(session, caller, study, *STAFF)
+        used = newest_sealed(session, study).get(owner)
+        people.deactivate_owner(session, study, owner)
+        if used is not None:
+            fail_jobs_on(session, [used.id], gone(used, "taken out of use"), services.now())

@@ -1,0 +1,59 @@
+"""What came of it all: alignment, models, the dashboard."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.responses import PlainTextResponse
+
+from miner_service.access import ANYONE, Caller, enter_study
+from miner_service.dashboard import dashboard
+from miner_service.deps import CallerDep, ModelPath, ServicesDep, StudyPath
+from miner_service.services import Services
+from miner_service.store.jobs import find_model
+from miner_service.store.people import no_such
+from miner_service.store.schema import ModelRow
+from shared.wire import Alignment, BayesNetMessage, Dashboard
+
+router = APIRouter(tags=["results"])
+
+
+@router.get("/studies/{study}/alignment")
+def read_alignment(study: StudyPath, services: ServicesDep, caller: CallerDep) -> Alignment:
+    """Say which records are at which owners, from their releases in use.
+
+    Roles: any of the study.
+    """
+    with services.database.read() as session:
+        enter_study(session, caller, study, *ANYONE)
+        return services.alignment(session, study)
+
+
+@router.get("/models/{model}")
+def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> BayesNetMessage:
+    """Read a model with the errors of its parameters. Roles: any of the study."""
+    return BayesNetMessage.model_validate_json(_visible(services, caller, model).body)
+
+
+@router.get(
+    "/models/{model}/bif",
+    response_class=PlainTextResponse,
+    responses={200: {"description": "The network in the Bayesian network interchange format."}},
+)
+def read_model_bif(model: ModelPath, services: ServicesDep, caller: CallerDep) -> PlainTextResponse:
+    """Read a model as BIF, its probabilities made valid. Roles: any of the study."""
+    return PlainTextResponse(_visible(services, caller, model).bif)
+
+
+@router.get("/dashboard")
+def read_dashboard(services: ServicesDep, caller: CallerDep) -> Dashboard:
+    """See at one moment all that the caller may see. Roles: any."""
+    with services.database.read() as session:
+        return dashboard(services, session, caller)
+
+
+def _visible(services: Services, caller: Caller, model: str) -> ModelRow:
+    with services.database.read() as session:
+        row = find_model(session, model)
+    if not caller.sees_study(row.study):
+        raise no_such("model")
+    return row

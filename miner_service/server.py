@@ -1,0 +1,103 @@
+"""The listening process: one per data directory, which says when and where it is ready."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from miner_service.settings import Settings
+from shared.errors import Conflict, OptionError
+
+_GRACE_SECONDS = 10
+_BACKLOG = 2048
+
+
+@contextmanager
+def exclusive(data_dir: Path) -> Iterator[None]:
+    """Hold a data directory for this process alone. Raises Conflict if another has it."""
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (data_dir / "lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Conflict(
+                f"Another miner is using the data directory {data_dir}.",
+                where="data",
+                remedy="Stop it, or name another directory with --data.",
+            ) from error
+        yield
+
+
+def bind(settings: Settings) -> socket.socket:
+    """Take the port, so that nobody else can between now and the first request.
+
+    Raises:
+        OptionError: the port is in use or the address is not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((settings.host, settings.port))
+        sock.listen(_BACKLOG)
+    except OSError as error:
+        sock.close()
+        raise OptionError(
+            f"Cannot listen on {settings.host} port {settings.port}: {error.strerror or error}.",
+            where="port",
+            remedy="Choose another port; --port 0 takes any that is free.",
+        ) from error
+    return sock
+
+
+def url_of(sock: socket.socket) -> str:
+    """Return the address of a listening socket."""
+    host, port = sock.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(app: FastAPI, sock: socket.socket, *, announce: Callable[[], None]) -> None:
+    """Serve until SIGTERM or SIGINT; `announce` is called once requests are taken."""
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    # uvicorn raises the signal that ended it once more when it is done. Asked to end and having
+    # ended well, this process should exit with 0.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    _Announcing(config, announce).run(sockets=[sock])
+
+
+def write_ready_file(path: Path, url: str) -> None:
+    """Write where the service is, whole or not at all."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    scratch.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
+    scratch.replace(path)
+
+
+class _Announcing(uvicorn.Server):
+    """A server that calls back once it takes requests."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as usual, then say so."""
+        await super().startup(sockets=sockets)
+        if self.started:
+            self._announce()

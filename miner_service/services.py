@@ -1,0 +1,92 @@
+"""What one running miner is made of, and how its stored releases become a job's input."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from miner_service import mining
+from miner_service.align import Aligner, Source
+from miner_service.audit import AuditLog
+from miner_service.settings import Clock, Settings
+from miner_service.store import releases as release_rows
+from miner_service.store.columns import load_columns, load_keys, verify_columns
+from miner_service.store.database import Database
+from miner_service.store.schema import ReleaseRow
+from miner_service.store.segments import Segments
+from shared.counts import Codes
+from shared.wire import Alignment, JobSpec
+
+
+@dataclass(frozen=True)
+class Services:
+    """The store, the clock and the settings that every part of the service shares."""
+
+    settings: Settings
+    clock: Clock
+    database: Database
+    segments: Segments
+    audit: AuditLog
+    aligner: Aligner = field(init=False)
+    closing: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a release is sealed or withdrawn."""
+
+    def __post_init__(self) -> None:
+        load = self.segments.data_path
+        object.__setattr__(self, "aligner", Aligner(lambda release: load_keys(load(release))))
+
+    def now(self) -> datetime:
+        """Return the time."""
+        return self.clock()
+
+    def columns(self, release: str, names: Sequence[str]) -> dict[str, Codes]:
+        """Return some columns of a sealed release, memory-mapped."""
+        return load_columns(self.segments.data_path(release), names)
+
+    def verify(self, rows: Iterable[ReleaseRow]) -> None:
+        """Check that the files of sealed releases are as they were sealed. Raises StoreCorrupt."""
+        for row in rows:
+            verify_columns(self.segments.data_path(row.id), str(row.data_sha256))
+
+    def alignment(self, session: Session, study: str) -> Alignment:
+        """Return the alignment of the releases in use: per active owner the one sealed last."""
+        rows = release_rows.newest_sealed(session, study)
+        missing = [o for o in release_rows.active_owners(session, study) if o not in rows]
+        return self.aligner.align(study, [source_of(row) for row in rows.values()], missing)
+
+    def prepare(self, session: Session, study: str, spec: JobSpec) -> mining.Prepared:
+        """Check that a job can run on the releases in use. Raises as `mining.prepare` does."""
+        rows = release_rows.newest_sealed(session, study)
+        return mining.prepare(
+            spec,
+            [pair(row) for row in rows.values()],
+            self.alignment(session, study),
+            self.settings.limits,
+        )
+
+
+def open_services(settings: Settings, clock: Clock) -> Services:
+    """Open the store in the settings' data directory, making it if it is not there."""
+    folder = settings.data_dir
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return Services(
+        settings=settings,
+        clock=clock,
+        database=Database(folder / "miner.sqlite"),
+        segments=Segments(folder),
+        audit=AuditLog(folder / "audit.jsonl", clock),
+    )
+
+
+def source_of(row: ReleaseRow) -> Source:
+    """Return a sealed release as a source of records."""
+    return Source(row.owner, row.id, row.digest, str(row.keys_digest), row.records)
+
+
+def pair(row: ReleaseRow) -> mining.Release:
+    """Return a sealed release with its plan."""
+    return mining.Release(source_of(row), release_rows.plan_of(row))

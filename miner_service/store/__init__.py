@@ -1,0 +1,1 @@
+"""What the miner keeps: rows in a database, records in files beside it."""

@@ -1,0 +1,72 @@
+"""The database: SQLite in WAL mode, every commit on disk before it is acknowledged.
+
+Writers take the write lock at their start (BEGIN IMMEDIATE), so that no transaction fails half
+way because another wrote in between; readers never wait for writers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.orm import Session
+
+from miner_service.store.schema import Base
+
+_PRAGMAS = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA busy_timeout=30000",
+)
+
+
+class Database:
+    """A SQLite file with the miner's tables, made if they are not there."""
+
+    def __init__(self, path: Path) -> None:
+        # Parameters stay out of error messages: some are hashes of secrets.
+        self._engine = create_engine(
+            f"sqlite:///{path}", pool_size=20, max_overflow=40, hide_parameters=True
+        )
+        event.listen(self._engine, "connect", _prepare)
+        event.listen(self._engine, "begin", _begin)
+        self._reader = self._engine.execution_options(read_only=True)
+        Base.metadata.create_all(self._engine)
+        path.chmod(0o600)
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """Open a session that sees one state of the database and changes nothing."""
+        with Session(self._reader, expire_on_commit=False, autoflush=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """Open a session that commits at its end, or changes nothing if an error leaves it."""
+        with Session(self._engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def ping(self) -> None:
+        """Run the cheapest query. Raises OperationalError."""
+        with self.read() as session:
+            session.execute(text("SELECT 1 FROM studies LIMIT 1"))
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    # The driver must not open transactions by itself: `_begin` does.
+    connection.isolation_level = None
+    for pragma in _PRAGMAS:
+        connection.execute(pragma).close()
+
+
+def _begin(connection: Connection) -> None:
+    reading = connection.get_execution_options().get("read_only", False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

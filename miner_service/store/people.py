@@ -1,0 +1,234 @@
+"""Rows of studies and of who takes part in them: tokens, invitations, owners."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from miner_service.store.schema import InvitationRow, OwnerRow, StudyRow, TokenRow
+from miner_service.tokens import Credential, credential_id, matches, new_credential
+from shared.errors import Conflict, NotFound
+from shared.wire import Invitation, Owner, Study, StudyCreate, TokenInfo, TokenIssued
+
+ADMIN = "admin"
+
+
+def study_message(row: StudyRow) -> Study:
+    """Return a study as the outside sees it."""
+    return Study(name=row.name, title=row.title, created=row.created)
+
+
+def token_message(row: TokenRow) -> TokenInfo:
+    """Return what is known of a token."""
+    return TokenInfo.model_validate(
+        {
+            "id": row.id,
+            "role": row.role,
+            "study": row.study,
+            "name": row.name,
+            "created": row.created,
+            "revoked": row.revoked,
+        }
+    )
+
+
+def invitation_message(row: InvitationRow, secret: str | None = None) -> Invitation:
+    """Return an invitation; with its secret only when it is new."""
+    return Invitation(
+        id=row.id,
+        study=row.study,
+        owner=row.owner,
+        expires=row.expires,
+        accepted=row.accepted is not None,
+        secret=secret,
+    )
+
+
+def owner_message(row: OwnerRow) -> Owner:
+    """Return an owner as the outside sees it."""
+    return Owner(name=row.name, joined=row.joined, active=row.active)
+
+
+def issued_message(row: TokenRow, credential: Credential) -> TokenIssued:
+    """Return a new token with its secret."""
+    return TokenIssued.model_validate(
+        {
+            "id": row.id,
+            "role": row.role,
+            "study": row.study,
+            "name": row.name,
+            "token": credential.text,
+        }
+    )
+
+
+def find_study(session: Session, name: str) -> StudyRow:
+    """Return a study. Raises NotFound."""
+    row = session.scalar(select(StudyRow).where(StudyRow.name == name))
+    if row is None:
+        raise no_such("study")
+    return row
+
+
+def no_such(what: str) -> NotFound:
+    """Return the one error for what is absent and for what the caller may not see."""
+    return NotFound(
+        f"There is no such {what}, or none that this token may see.",
+        where=what,
+        remedy="Look at the address and at which study the token is for.",
+    )
+
+
+def create_study(session: Session, body: StudyCreate, now: datetime) -> tuple[StudyRow, bool]:
+    """Create a study, or find the same one made before; say which. Raises Conflict."""
+    row = session.scalar(select(StudyRow).where(StudyRow.name == body.name))
+    if row is None:
+        row = StudyRow(name=body.name, title=body.title, created=now)
+        session.add(row)
+        session.flush()
+        return row, True
+    if row.title != body.title:
+        raise Conflict(
+            f"A study {body.name} exists with another title.",
+            where="name",
+            remedy="Choose another name, or send the title it was made with.",
+        )
+    return row, False
+
+
+def issue_token(
+    session: Session, *, role: str, study: str | None, name: str, now: datetime
+) -> tuple[TokenRow, Credential]:
+    """Store a new token's hash and return it with its secret."""
+    credential = new_credential("t")
+    row = TokenRow(
+        id=credential.id,
+        hash=credential.hash,
+        role=role,
+        study=study,
+        name=name,
+        created=now,
+        revoked=False,
+    )
+    session.add(row)
+    session.flush()
+    return row, credential
+
+
+def find_token(session: Session, text: str) -> TokenRow | None:
+    """Return the row of a token that is right and not revoked."""
+    row = session.scalar(select(TokenRow).where(TokenRow.id == credential_id(text)))
+    if row is None or not matches(text, row.hash) or row.revoked:
+        return None
+    return row
+
+
+def admin_token_exists(session: Session) -> bool:
+    """Whether an admin token was issued and not revoked."""
+    query = select(TokenRow.id).where(TokenRow.role == ADMIN, TokenRow.revoked.is_(False))
+    return session.scalar(query) is not None
+
+
+def rotate_admin_token(session: Session, now: datetime) -> Credential:
+    """Revoke the admin tokens there are and issue a new one."""
+    session.execute(update(TokenRow).where(TokenRow.role == ADMIN).values(revoked=True))
+    return issue_token(session, role=ADMIN, study=None, name=ADMIN, now=now)[1]
+
+
+def revoke_token(session: Session, identifier: str) -> None:
+    """Revoke a token of a study; again is harmless. Raises NotFound, Conflict."""
+    row = session.scalar(select(TokenRow).where(TokenRow.id == identifier))
+    if row is None:
+        raise no_such("token")
+    if row.role == ADMIN:
+        raise Conflict(
+            "The admin token cannot be revoked through itself.",
+            where="token",
+            remedy="Issue a new one with `miner-service admin-token --rotate`.",
+        )
+    row.revoked = True
+
+
+def invite(
+    session: Session, *, study: str, owner: str, hours: int, now: datetime
+) -> tuple[InvitationRow, Credential]:
+    """Invite an owner into a study. Raises Conflict if it is an active owner already."""
+    _require_absent(session, study, owner)
+    credential = new_credential("i")
+    row = InvitationRow(
+        id=credential.id,
+        hash=credential.hash,
+        study=study,
+        owner=owner,
+        created=now,
+        expires=now + timedelta(hours=hours),
+        accepted=None,
+    )
+    session.add(row)
+    session.flush()
+    return row, credential
+
+
+def accept_invitation(session: Session, secret: str, now: datetime) -> tuple[TokenRow, Credential]:
+    """Make the invited an owner of the study and issue its token.
+
+    Raises:
+        NotFound: unknown or expired; the answer does not say which.
+        Conflict: taken up before, or the owner joined by another invitation.
+    """
+    query = select(InvitationRow).where(InvitationRow.id == credential_id(secret))
+    row = session.scalar(query)
+    if row is None or not matches(secret, row.hash) or row.expires <= now:
+        raise NotFound(
+            "The invitation is unknown or has expired.",
+            where="secret",
+            remedy="Ask the analyst for a new one.",
+        )
+    if row.accepted is not None:
+        raise Conflict(
+            "The invitation was taken up before.",
+            where="secret",
+            remedy="Use the token given then. If it was lost, or it was not you who took it up,"
+            " ask the analyst to remove the owner and to invite again.",
+        )
+    _require_absent(session, row.study, row.owner)
+    row.accepted = now
+    _join(session, row.study, row.owner, now)
+    return issue_token(session, role="owner", study=row.study, name=row.owner, now=now)
+
+
+def deactivate_owner(session: Session, study: str, owner: str) -> None:
+    """Take an owner out of a study and revoke its tokens; again is harmless. Raises NotFound."""
+    row = _owner(session, study, owner)
+    if row is None:
+        raise no_such("owner")
+    row.active = False
+    session.execute(
+        update(TokenRow)
+        .where(TokenRow.study == study, TokenRow.role == "owner", TokenRow.name == owner)
+        .values(revoked=True)
+    )
+
+
+def _owner(session: Session, study: str, name: str) -> OwnerRow | None:
+    return session.scalar(select(OwnerRow).where(OwnerRow.study == study, OwnerRow.name == name))
+
+
+def _require_absent(session: Session, study: str, owner: str) -> None:
+    row = _owner(session, study, owner)
+    if row is not None and row.active:
+        raise Conflict(
+            f"{owner} is already an owner of study {study}.",
+            where="owner",
+            remedy="Remove the owner first if its token was lost.",
+        )
+
+
+def _join(session: Session, study: str, owner: str, now: datetime) -> None:
+    row = _owner(session, study, owner)
+    if row is None:
+        session.add(OwnerRow(study=study, name=owner, joined=now, active=True))
+    else:
+        row.active = True

@@ -1,0 +1,118 @@
+"""Rows of releases and their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from miner_service.store.people import no_such
+from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
+from miner_service.tokens import new_id
+from shared.errors import Conflict
+from shared.plan import Plan
+from shared.wire import PlanMessage, Release, ReleaseCreate
+
+
+def plan_of(row: ReleaseRow) -> Plan:
+    """Return the plan a release was announced with."""
+    return PlanMessage.model_validate_json(row.plan).to_plan()
+
+
+def release_message(session: Session, row: ReleaseRow) -> Release:
+    """Return a release as the outside sees it."""
+    parts = parts_of_release(session, row.id)
+    return Release.model_validate(
+        {
+            "id": row.id,
+            "study": row.study,
+            "owner": row.owner,
+            "name": row.name,
+            "state": row.state,
+            "plan": PlanMessage.model_validate_json(row.plan),
+            "plan_digest": row.plan_digest,
+            "records": row.records,
+            "parts": len(parts),
+            "parts_received": [part.number for part in parts if part.received is not None],
+            "digest": row.digest,
+            "created": row.created,
+            "sealed": row.sealed,
+        }
+    )
+
+
+def find_release(session: Session, identifier: str) -> ReleaseRow:
+    """Return a release. Raises NotFound."""
+    row = session.scalar(select(ReleaseRow).where(ReleaseRow.id == identifier))
+    if row is None:
+        raise no_such("release")
+    return row
+
+
+def parts_of_release(session: Session, identifier: str) -> Sequence[PartRow]:
+    """Return a release's parts by number."""
+    query = select(PartRow).where(PartRow.release == identifier).order_by(PartRow.number)
+    return session.scalars(query).all()
+
+
+def find_part(session: Session, identifier: str, number: int) -> PartRow:
+    """Return one part of a release. Raises NotFound."""
+    row = session.get(PartRow, (identifier, number))
+    if row is None:
+        raise no_such("part")
+    return row
+
+
+def create_release(
+    session: Session, *, study: str, owner: str, body: ReleaseCreate, plan: Plan, now: datetime
+) -> tuple[ReleaseRow, bool]:
+    """Store a release's manifest, or find the same one made before; say which. Raises Conflict."""
+    query = select(ReleaseRow).where(
+        ReleaseRow.study == study, ReleaseRow.owner == owner, ReleaseRow.name == body.name
+    )
+    row = session.scalar(query)
+    if row is not None:
+        if row.digest != body.digest:
+            raise Conflict(
+                f"A release {body.name} of {owner} exists with other content; it is unchanged.",
+                where="name",
+                remedy="Publish the new content under a new name.",
+            )
+        return row, False
+    row = ReleaseRow(
+        id=new_id("r"),
+        study=study,
+        owner=owner,
+        name=body.name,
+        state="open",
+        plan=plan.canonical_json().decode(),
+        plan_digest=plan.digest,
+        records=body.records,
+        digest=body.digest,
+        created=now,
+    )
+    session.add(row)
+    session.flush()
+    session.add_all(
+        PartRow(release=row.id, number=p.number, records=p.records, bytes=p.bytes, sha256=p.sha256)
+        for p in body.parts
+    )
+    session.flush()
+    return row, True
+
+
+def active_owners(session: Session, study: str) -> Sequence[str]:
+    """Return the names of a study's active owners, in the order they joined."""
+    query = select(OwnerRow.name).where(OwnerRow.study == study, OwnerRow.active.is_(True))
+    return session.scalars(query.order_by(OwnerRow.seq)).all()
+
+
+def newest_sealed(session: Session, study: str) -> dict[str, ReleaseRow]:
+    """Return, per active owner that has one, the release it sealed last."""
+    owners = active_owners(session, study)
+    query = select(ReleaseRow).where(ReleaseRow.study == study, ReleaseRow.state == "sealed")
+    rows = session.scalars(query.order_by(ReleaseRow.sealed, ReleaseRow.seq))
+    newest = {row.owner: row for row in rows}
+    return {owner: newest[owner] for owner in owners if owner in newest}

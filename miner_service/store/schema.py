@@ -1,0 +1,160 @@
+"""The tables. `seq` gives every list its order and every page its cursor.
+
+Plans, specifications, problems and models are stored as the canonical JSON of their messages: they
+are read back whole and never searched.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import DateTime, ForeignKey, String, Text, TypeDecorator, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment, stored in UTC without its zone and given back with it."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, _dialect: Any) -> datetime | None:
+        """Turn a moment into UTC."""
+        return value.astimezone(UTC).replace(tzinfo=None) if value is not None else None
+
+    def process_result_value(self, value: datetime | None, _dialect: Any) -> datetime | None:
+        """Give the zone back."""
+        return value.replace(tzinfo=UTC) if value is not None else None
+
+
+class Base(DeclarativeBase):
+    """The base of all rows."""
+
+    type_annotation_map: ClassVar[dict[Any, Any]] = {datetime: UtcDateTime, str: String(300)}
+
+
+class StudyRow(Base):
+    """A study."""
+
+    __tablename__ = "studies"
+
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    title: Mapped[str] = mapped_column(String(500))
+    created: Mapped[datetime]
+
+
+class TokenRow(Base):
+    """A bearer token, of which only the hash is kept; the admin's has no study."""
+
+    __tablename__ = "tokens"
+
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    hash: Mapped[str]
+    role: Mapped[str]
+    study: Mapped[str | None] = mapped_column(ForeignKey("studies.name"), index=True)
+    name: Mapped[str]
+    created: Mapped[datetime]
+    revoked: Mapped[bool] = mapped_column(default=False)
+
+
+class InvitationRow(Base):
+    """An invitation, of which only the hash of the secret is kept."""
+
+    __tablename__ = "invitations"
+
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    hash: Mapped[str]
+    study: Mapped[str] = mapped_column(ForeignKey("studies.name"), index=True)
+    owner: Mapped[str]
+    created: Mapped[datetime]
+    expires: Mapped[datetime]
+    accepted: Mapped[datetime | None]
+
+
+class OwnerRow(Base):
+    """An owner that joined a study."""
+
+    __tablename__ = "owners"
+    __table_args__ = (UniqueConstraint("study", "name"),)
+
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    study: Mapped[str] = mapped_column(ForeignKey("studies.name"))
+    name: Mapped[str]
+    joined: Mapped[datetime]
+    active: Mapped[bool] = mapped_column(default=True)
+
+
+class ReleaseRow(Base):
+    """A release; `keys_digest` and `data_sha256` are known once it is sealed."""
+
+    __tablename__ = "releases"
+    __table_args__ = (UniqueConstraint("study", "owner", "name"),)
+
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    study: Mapped[str] = mapped_column(ForeignKey("studies.name"), index=True)
+    owner: Mapped[str]
+    name: Mapped[str]
+    state: Mapped[str]
+    plan: Mapped[str] = mapped_column(Text)
+    plan_digest: Mapped[str]
+    records: Mapped[int]
+    digest: Mapped[str]
+    created: Mapped[datetime]
+    sealed: Mapped[datetime | None]
+    keys_digest: Mapped[str | None]
+    data_sha256: Mapped[str | None]
+
+
+class PartRow(Base):
+    """A part as announced; `received` and `media` are set once its bytes are safe on disk."""
+
+    __tablename__ = "parts"
+
+    release: Mapped[str] = mapped_column(ForeignKey("releases.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    records: Mapped[int]
+    bytes: Mapped[int]
+    sha256: Mapped[str]
+    media: Mapped[str | None]
+    received: Mapped[datetime | None]
+
+
+class JobRow(Base):
+    """A job; `releases` pins what it runs on, `attempt` tells its runs apart."""
+
+    __tablename__ = "jobs"
+    __table_args__ = (UniqueConstraint("study", "key"),)
+
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    study: Mapped[str] = mapped_column(ForeignKey("studies.name"), index=True)
+    key: Mapped[str]
+    default_key: Mapped[bool]
+    spec: Mapped[str] = mapped_column(Text)
+    releases: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(index=True)
+    attempt: Mapped[int] = mapped_column(default=1)
+    progress: Mapped[float] = mapped_column(default=0.0)
+    model: Mapped[str | None]
+    problem: Mapped[str | None] = mapped_column(Text)
+    created: Mapped[datetime]
+    finished: Mapped[datetime | None]
+
+
+class ModelRow(Base):
+    """A learned model as JSON and as BIF."""
+
+    __tablename__ = "models"
+
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    study: Mapped[str] = mapped_column(ForeignKey("studies.name"), index=True)
+    job: Mapped[str] = mapped_column(ForeignKey("jobs.id"))
+    body: Mapped[str] = mapped_column(Text)
+    bif: Mapped[str] = mapped_column(Text)
+    created: Mapped[datetime]

@@ -1,0 +1,51 @@
+"""Bearer tokens and invitation secrets: `<id>.<256 random bits>`.
+
+The id finds the row, the rest is compared with its stored SHA-256 in constant time. A plain hash
+is enough, because what it hides is not a password but 256 bits of randomness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+
+SECRET_BYTES = 32
+ID_BYTES = 6
+
+
+@dataclass(frozen=True)
+class Credential:
+    """A new credential: `text` is shown once to its holder, `id` and `hash` are stored."""
+
+    id: str
+    text: str
+    hash: str
+
+
+def new_id(prefix: str) -> str:
+    """Return a fresh identifier, such as `r-1f0c22d9a4be`."""
+    return f"{prefix}-{secrets.token_hex(ID_BYTES)}"
+
+
+def new_credential(prefix: str) -> Credential:
+    """Return a fresh credential whose id starts with `prefix`."""
+    identifier = new_id(prefix)
+    text = f"{identifier}.{secrets.token_urlsafe(SECRET_BYTES)}"
+    return Credential(identifier, text, credential_hash(text))
+
+
+def credential_hash(text: str) -> str:
+    """Return what is stored of a credential."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def credential_id(text: str) -> str:
+    """Return the id a credential claims; what it is worth is for `matches` to say."""
+    return text.partition(".")[0]
+
+
+def matches(text: str, stored_hash: str) -> bool:
+    """Whether a credential is the one whose hash is stored, in constant time."""
+    return hmac.compare_digest(credential_hash(text), stored_hash)

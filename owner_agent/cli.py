@@ -1,0 +1,264 @@
+"""The `owner-agent` command: what a custodian can do, each thing in one line."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from owner_agent.display import progress, show_ledger, show_plan
+from owner_agent.encode import inspect
+from owner_agent.joining import join as join_study
+from owner_agent.keys import KeyStore, read_key
+from owner_agent.ledger import Ledger
+from owner_agent.planning import planned, raise_together
+from owner_agent.publish import PART_RECORDS, Options
+from owner_agent.publish import publish as publish_table
+from owner_agent.publish import withdraw as withdraw_release
+from owner_agent.report import report
+from owner_agent.site import Site, load_site
+from owner_agent.summaries import ledger_json, outcome_json
+from owner_agent.surroundings import Surroundings
+from owner_agent.table import read_table
+from shared.errors import OptionError
+from shared.terminal import console, print_json, report_error, run
+
+
+class KeyChoice(StrEnum):
+    """Which of the two secrets."""
+
+    draw = "draw"
+    linkage = "linkage"
+
+
+SiteOption = Annotated[Path, typer.Option("--site", help="The site file.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")]
+SITE = Path("site.toml")
+
+
+def main() -> None:
+    """Run the command."""
+    run(build(Surroundings()))
+
+
+def build(surroundings: Surroundings) -> typer.Typer:
+    """Return the command-line application in some surroundings."""
+    # A traceback with local variables would print cells of the table.
+    app = typer.Typer(
+        name="owner-agent",
+        help="Randomize your records, publish them, and know everything that ever left.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
+    _add_reading(app)
+    _add_sending(app, surroundings)
+    _add_serving(app, surroundings)
+    app.add_typer(_keys(surroundings), name="keys")
+    return app
+
+
+def _add_reading(app: typer.Typer) -> None:
+    @app.command()
+    def check(site: SiteOption = SITE, json: JsonOption = False) -> None:
+        """Validate the table against the site file; nothing is sent."""
+        _check(load_site(site), json)
+
+    @app.command()
+    def plan(
+        site: SiteOption = SITE,
+        records: Annotated[
+            int | None, typer.Option(help="The number of records, instead of the table's.")
+        ] = None,
+        json: JsonOption = False,
+    ) -> None:
+        """Report what publishing would reveal, and how accurate the results would be."""
+        opened = load_site(site)
+        made = report(planned(opened), records if records is not None else _rows(opened))
+        print_json(made.as_dict()) if json else show_plan(console(), made)
+
+    @app.command()
+    def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
+        """List everything that ever left this site, and the privacy spent."""
+        entries = Ledger(load_site(site).state).entries()
+        print_json(ledger_json(entries)) if json else show_ledger(console(), entries)
+
+
+def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:
+    @app.command()
+    def join(
+        secret: Annotated[str | None, typer.Argument(help="The invitation's secret.")] = None,
+        secret_file: Annotated[
+            Path | None, typer.Option(help="A file that holds it; - is standard input.")
+        ] = None,
+        site: SiteOption = SITE,
+    ) -> None:
+        """Accept an invitation to the study."""
+        issued = join_study(load_site(site), _secret(secret, secret_file), surroundings)
+        console().print(f"Joined study {issued.study} as {issued.name}.", markup=False)
+
+    @app.command()
+    def publish(
+        site: SiteOption = SITE,
+        part_records: Annotated[int, typer.Option(help="Records in a part.")] = PART_RECORDS,
+        accept_added_loss: Annotated[
+            bool,
+            typer.Option(
+                "--accept-added-loss",
+                help="Randomize a column again that left differently; its epsilons add.",
+            ),
+        ] = False,
+        json: JsonOption = False,
+    ) -> None:
+        """Randomize the table and publish it, or continue where that was interrupted."""
+        options = Options(part_records, accept_added_loss)
+        with progress(console(stderr=True)) as watch:
+            outcome = publish_table(load_site(site), surroundings, options, watch)
+        if json:
+            print_json(outcome_json(outcome))
+            return
+        done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
+        console().print(
+            f"Release {outcome.name} {done}: {outcome.records:,} records in {outcome.parts}"
+            f" part{'s' if outcome.parts > 1 else ''}, digest {outcome.digest[:12]}."
+        )
+
+    @app.command()
+    def withdraw(
+        release: Annotated[str, typer.Argument(help="The release's name, as in the ledger.")],
+        site: SiteOption = SITE,
+    ) -> None:
+        """Ask the miner to use a release no more; the ledger keeps it."""
+        withdraw_release(load_site(site), release, surroundings)
+        console().print(f"Release {release} is withdrawn.", markup=False)
+
+
+def _add_serving(app: typer.Typer, surroundings: Surroundings) -> None:
+    @app.command()
+    def serve(
+        site: SiteOption = SITE,
+        host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+        port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8100,
+        ready_file: Annotated[
+            Path | None, typer.Option(help="Written with url and pid once it accepts requests.")
+        ] = None,
+        allow_remote: Annotated[
+            bool, typer.Option("--allow-remote", help="Listen on other than loopback addresses.")
+        ] = False,
+    ) -> None:
+        """Run the local agent, which publishes when told to over HTTP."""
+        from owner_agent.serving import Listen, serve_agent
+
+        listen = Listen(host, port, allow_remote=allow_remote, ready_file=ready_file)
+        serve_agent(site, surroundings, listen)
+
+
+def _keys(surroundings: Surroundings) -> typer.Typer:
+    app = typer.Typer(help="Make, import, export and identify this site's secrets.")
+
+    @app.command()
+    def create(
+        linkage: Annotated[
+            bool, typer.Option("--linkage", help="Make the linkage secret, as the first owner.")
+        ] = False,
+        site: SiteOption = SITE,
+    ) -> None:
+        """Make the draw key, which never leaves this site (or the shared linkage secret)."""
+        store = KeyStore(load_site(site).state)
+        name = KeyChoice.linkage if linkage else KeyChoice.draw
+        store.create(name.value, surroundings.random_bytes)
+        console().print(f"Made {store.path(name.value)}.", markup=False, soft_wrap=True)
+
+    @app.command(name="import")
+    def import_key(
+        name: Annotated[KeyChoice, typer.Argument(help="Which secret.")],
+        file: Annotated[Path, typer.Argument(help="A file of 64 hexadecimal digits or base64.")],
+        site: SiteOption = SITE,
+    ) -> None:
+        """Take a secret over from a file that only you may read."""
+        store = KeyStore(load_site(site).state)
+        store.add(name.value, read_key(file))
+        console().print(f"Stored {store.path(name.value)}.", markup=False, soft_wrap=True)
+
+    @app.command()
+    def export(
+        name: Annotated[KeyChoice, typer.Argument(help="Only `linkage` may leave.")],
+        file: Annotated[Path, typer.Argument(help="The new file.")],
+        site: SiteOption = SITE,
+    ) -> None:
+        """Write the linkage secret to a file, to be handed to another owner of the study."""
+        if name is not KeyChoice.linkage:
+            raise OptionError(
+                "The draw key never leaves this site.",
+                where="name",
+                remedy="Copy the state directory if you move the agent to another machine.",
+            )
+        KeyStore(load_site(site).state).export_linkage(file)
+        console().print(f"Wrote {file}.", markup=False, soft_wrap=True)
+
+    @app.command()
+    def show(site: SiteOption = SITE, json: JsonOption = False) -> None:
+        """Print the secrets' fingerprints, which identify them and reveal nothing."""
+        prints = KeyStore(load_site(site).state).fingerprints()
+        if json:
+            print_json(prints)
+            return
+        for name, value in prints.items():
+            console().print(f"{name:8} {value or 'absent'}", markup=False)
+
+    return app
+
+
+def _check(site: Site, json: bool) -> None:
+    plan = planned(site)
+    found = inspect(site, plan)
+    summary = {
+        "owner": site.owner,
+        "rows": found.rows,
+        "variables": len(plan.variables),
+        "plan_digest": plan.plan.digest,
+        "problems": [
+            {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}
+            for p in found.problems
+        ],
+    }
+    if json:
+        print_json(summary)
+    else:
+        sensitive = len(plan.sensitive)
+        console().print(
+            f"{found.rows:,} rows, {len(plan.variables)} variables ({sensitive} sensitive),"
+            f" {len(found.problems)} problems.",
+            markup=False,
+        )
+    if found.problems:
+        if len(found.problems) == 1 or json:
+            raise_together(list(found.problems))
+        for problem in found.problems:
+            report_error(problem)
+        raise typer.Exit(max(problem.exit_code for problem in found.problems))
+
+
+def _rows(site: Site) -> int:
+    return read_table(site.table, [site.file.record_id]).rows
+
+
+def _secret(secret: str | None, file: Path | None) -> str:
+    if (secret is None) == (file is None):
+        raise OptionError(
+            "Give the invitation's secret, or a file that holds it, and not both.",
+            where="secret",
+            remedy="A file keeps it out of the list of processes: --secret-file F.",
+        )
+    if file is None:
+        return str(secret)
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(
+            f"The file {file} cannot be read as text.", where="secret-file"
+        ) from error
+    return text.strip()

@@ -1,0 +1,100 @@
+"""Pseudonyms of records, and the one draw each record has in each block.
+
+A draw is a pure function of the owner's key, the study, the block and the record, so publishing
+again, in any row order and with any other rows, repeats it: the same record is never randomized
+twice in different ways (Ma 5.2.2).
+
+A block's identity includes its channel. If two channels shared a record's draw, the two reports
+together could rule out a truth that each alone leaves possible, and their joint amplification
+would be unbounded. Independent draws make epsilons add, which is what the ledger composes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from owner_agent.keys import Keys as Secrets
+from owner_agent.keys import fingerprint
+from owner_agent.sampling import Draws
+from shared.plan import Block
+from shared.wire import KEY_BYTES, Keys
+
+_BLOCK_LENGTH = 64
+"""The input block of SHA-256, to which HMAC pads its key (RFC 2104)."""
+
+_BATCH = 1 << 16
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total)."""
+
+
+def silent(done: int, total: int) -> None:
+    """Report progress to nobody."""
+
+
+def pseudonyms(
+    secrets: Secrets, study: str, record_ids: Iterable[str], progress: Progress = silent
+) -> Keys:
+    """Return HMAC-SHA-256(linkage secret, domain || study || record id), 128 bits each.
+
+    The study is part of the message: whoever has the releases of two studies cannot tell which
+    records are the same.
+
+    Args:
+        secrets: the owner's secrets.
+        study: the study the pseudonyms are for.
+        record_ids: ids as text, already stripped and in NFC.
+        progress: told how many are done, now and then.
+    """
+    ids = list(record_ids)
+    prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
+    # HMAC written out so that key and prefix are absorbed once and not for every record: this is
+    # most of the time a release takes. A test compares it with the standard library's.
+    padded = secrets.linkage.ljust(_BLOCK_LENGTH, b"\x00")
+    inner = hashlib.sha256(bytes(b ^ 0x36 for b in padded) + prefix)
+    outer = hashlib.sha256(bytes(b ^ 0x5C for b in padded))
+    made = bytearray()
+    for start in range(0, len(ids), _BATCH):
+        for record_id in ids[start : start + _BATCH]:
+            first = inner.copy()
+            first.update(record_id.encode())
+            second = outer.copy()
+            second.update(first.digest())
+            made += second.digest()[:KEY_BYTES]
+        progress(min(start + _BATCH, len(ids)), len(ids))
+    return np.frombuffer(bytes(made), dtype=f"V{KEY_BYTES}")
+
+
+def draw_id(secrets: Secrets, study: str, block: Block) -> str:
+    """Return the identity of a block's draws: equal exactly if every record's draw is.
+
+    Unrandomized blocks draw nothing: theirs depends on the block alone.
+    """
+    parts = ["pramana/draw-id/1", block.digest]
+    if not block.channel.is_identity:
+        parts += [
+            fingerprint("draw", secrets.draw),
+            fingerprint("linkage", secrets.linkage),
+            study,
+        ]
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
+
+
+def draws(secrets: Secrets, study: str, block: Block, keys: Keys) -> Draws:
+    """Return a uniform 32-bit integer per record: the head of AES-256(block key, pseudonym).
+
+    AES serves as a pseudorandom function on distinct single blocks, not to encrypt a message:
+    pseudonyms do not repeat, so the patterns for which ECB is known cannot arise.
+    """
+    info = b"\x00".join([b"pramana/draw/1", study.encode(), block.digest.encode()])
+    key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secrets.draw)
+    encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - see above
+    output = encryptor.update(np.ascontiguousarray(keys).tobytes()) + encryptor.finalize()
+    words = np.frombuffer(output, dtype=">u4")[:: KEY_BYTES // 4]
+    return words.astype(np.uint32)

@@ -1,0 +1,201 @@
+"""From text to codes; what does not fit is told by column, rows and counts, never by value.
+
+Values are quoted for columns that are not sensitive, where seeing them helps and harms nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from owner_agent.planning import Planned, raise_together
+from owner_agent.site import Site, VariableSection
+from owner_agent.table import TextTable, read_table
+from shared.counts import Codes
+from shared.domain import Variable
+from shared.errors import (
+    DuplicateRecordId,
+    MissingRecordId,
+    PramanaError,
+    TableError,
+    UnknownCategory,
+)
+from shared.wire import code_dtype
+
+_SHOWN_ROWS = 5
+_SHOWN_VALUES = 5
+_NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A table as record ids and true codes, in the table's order."""
+
+    record_ids: list[str]
+    columns: dict[str, Codes]
+
+    @property
+    def rows(self) -> int:
+        """The number of records."""
+        return len(self.record_ids)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was found in a table: its codes where all is well, and every problem."""
+
+    rows: int
+    encoded: Encoded
+    problems: tuple[PramanaError, ...]
+
+
+def inspect(site: Site, plan: Planned) -> Inspection:
+    """Read a site's table and encode it, collecting every problem of its content.
+
+    Raises:
+        TableError: the table cannot be read at all, has no rows, or lacks columns.
+    """
+    names = [site.file.record_id, *(v.source for v in site.file.variables)]
+    table = read_table(site.table, names)
+    problems = _record_id_problems(table.columns[site.file.record_id], site.file.record_id)
+    columns: dict[str, Codes] = {}
+    for section in site.file.variables:
+        try:
+            columns[section.name] = _encode(table, section, plan.variables[section.name])
+        except PramanaError as error:
+            problems.append(error)
+    record_ids: list[str] = table.columns[site.file.record_id].to_pylist()
+    return Inspection(table.rows, Encoded(record_ids, columns), tuple(problems))
+
+
+def encode(site: Site, plan: Planned) -> Encoded:
+    """Read and encode a site's table.
+
+    Raises:
+        TableError: the table cannot be read, or record ids are missing or repeated.
+        UnknownCategory: a cell holds no category of its variable.
+    """
+    found = inspect(site, plan)
+    raise_together(list(found.problems))
+    return found.encoded
+
+
+def _record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
+    problems: list[PramanaError] = []
+    empty = pc.equal(ids, "").to_numpy(zero_copy_only=False)
+    if empty.any():
+        problems.append(
+            MissingRecordId(
+                f"Column {column!r}, the record id, is empty in {_rows(empty)}.",
+                where=column,
+                remedy="Every record needs an id, or it cannot be matched between owners.",
+            )
+        )
+    # The dictionary's indices number the distinct ids in order of appearance.
+    index = ids.dictionary_encode().indices.to_numpy()
+    counts = np.bincount(index)
+    repeated = (counts[index] > 1) & ~empty
+    if repeated.any():
+        distinct = int((counts > 1).sum()) - int((counts[index] > 1)[empty].any())
+        problems.append(
+            DuplicateRecordId(
+                f"Column {column!r}, the record id, has {distinct} ids more than once, in"
+                f" {_rows(repeated)}.",
+                where=column,
+                remedy="Keep one row for each record.",
+            )
+        )
+    return problems
+
+
+def _encode(table: TextTable, section: VariableSection, variable: Variable) -> Codes:
+    text = table.columns[section.source]
+    empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
+    if section.missing is None and empty.any():
+        raise TableError(
+            f"Column {section.source!r} of variable {section.name!r} is empty in {_rows(empty)}.",
+            where=section.source,
+            remedy='Say which category an empty cell is with missing = "...".',
+        )
+    if section.cuts is not None:
+        codes = _intervals(text, empty, section)
+    else:
+        codes = _labels(text, empty, section, variable)
+    return codes.astype(code_dtype(variable.size))
+
+
+def _labels(
+    text: pa.Array, empty: Mask, section: VariableSection, variable: Variable
+) -> npt.NDArray[np.int64]:
+    labels = pc.utf8_normalize(pa.array(variable.categories), form="NFC")
+    found = pc.fill_null(pc.index_in(text, value_set=labels), -1)
+    codes: npt.NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    if section.missing is not None:
+        codes[empty] = variable.code(section.missing)
+    unknown = codes < 0
+    if unknown.any():
+        values = "" if section.sensitive else f": {_distinct(text, unknown)}"
+        raise UnknownCategory(
+            f"Column {section.source!r} holds values that are no category of variable"
+            f" {section.name!r} in {_rows(unknown)}{values}.",
+            where=section.source,
+            remedy="Correct those cells, or add the category to the site file.",
+        )
+    return codes
+
+
+def _intervals(text: pa.Array, empty: Mask, section: VariableSection) -> npt.NDArray[np.int64]:
+    """Return the interval of each number, closed on the left; missing cells come last."""
+    cuts = section.cuts or ()
+    missing = empty.copy()
+    if section.missing is not None:
+        missing |= pc.equal(text, section.missing).to_numpy(zero_copy_only=False)
+    values = _numbers(text)
+    values[missing] = 0.0
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        shown = "" if section.sensitive else f": {_distinct(text, wrong)}"
+        raise TableError(
+            f"Column {section.source!r} of variable {section.name!r} is cut into intervals but"
+            f" holds no finite number in {_rows(wrong)}{shown}.",
+            where=section.source,
+            remedy="Correct those cells, or list the variable's categories.",
+        )
+    codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
+    codes[missing] = len(cuts) + 1
+    return codes
+
+
+def _numbers(text: pa.Array) -> npt.NDArray[np.float64]:
+    """Return each cell as a number, not-a-number where it is none."""
+    written = pc.match_substring_regex(text, _NUMBER)
+    values: npt.NDArray[np.float64] = (
+        pc.cast(pc.if_else(written, text, None), pa.float64())
+        .fill_null(float("nan"))
+        .to_numpy(zero_copy_only=False)
+        .copy()
+    )
+    return values
+
+
+def _rows(where: Mask) -> str:
+    """Say how many rows, and the numbers of the first, counted from 1 after the header."""
+    rows: Sequence[int] = (np.flatnonzero(where) + 1).tolist()
+    first = ", ".join(str(row) for row in rows[:_SHOWN_ROWS])
+    if len(rows) == 1:
+        return f"1 row (row {first})"
+    more = ", ..." if len(rows) > _SHOWN_ROWS else ""
+    return f"{len(rows)} rows (rows {first}{more})"
+
+
+def _distinct(text: pa.Array, where: Mask) -> str:
+    values = pc.unique(text.filter(pa.array(where))).to_pylist()
+    shown = ", ".join(repr(value[:40]) for value in values[:_SHOWN_VALUES])
+    return shown + (", ..." if len(values) > _SHOWN_VALUES else "")

@@ -1,0 +1,157 @@
+"""Releases on disk, whole before their first byte leaves.
+
+A release is a folder `outbox/<name>/` with `manifest.json` (the message that announces it) and the
+parts exactly as they are sent. It appears under its name in one step, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from owner_agent.private_files import private_directory, sync_directory, write_durably
+from owner_agent.randomize import Randomized
+from shared.errors import LimitExceeded, OptionError, StoreCorrupt
+from shared.wire import (
+    MAX_PARTS,
+    PartManifest,
+    PlanMessage,
+    ReleaseCreate,
+    encode_part,
+    parts_of,
+    release_digest,
+)
+
+MANIFEST = "manifest.json"
+_UNFINISHED = ".unfinished-"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A complete release in the outbox."""
+
+    folder: Path
+    manifest: ReleaseCreate
+
+    def parts(self) -> Iterator[tuple[int, bytes]]:
+        """Yield each part's number and bytes, checked against the manifest.
+
+        Raises:
+            StoreCorrupt: a file is absent or not what was written.
+        """
+        for part in self.manifest.parts:
+            yield part.number, self.part(part.number)
+
+    def part(self, number: int) -> bytes:
+        """Return one part's bytes. Raises StoreCorrupt as `parts` does."""
+        path = self.folder / _part_name(number)
+        expected = self.manifest.parts[number].sha256
+        body = path.read_bytes() if path.exists() else b""
+        if hashlib.sha256(body).hexdigest() != expected:
+            raise StoreCorrupt(
+                f"{path} is not what was written there.",
+                where=str(path),
+                remedy=f"Remove the folder {self.folder} and run `owner-agent publish`: it writes"
+                " the same bytes again.",
+            )
+        return body
+
+
+def prepare(outbox: Path, randomized: Randomized, per_part: int) -> Prepared:
+    """Write a release to the outbox, or find it there.
+
+    The name is derived from the content, so the same content is always the same folder.
+
+    Raises:
+        OptionError: `per_part` is not positive.
+        LimitExceeded: there would be too many parts.
+        StoreCorrupt: the folder is there with other content.
+    """
+    _require_part_count(len(randomized.keys), per_part)
+    private_directory(outbox)
+    for stale in outbox.glob(f"{_UNFINISHED}*"):
+        shutil.rmtree(stale)
+    temporary = private_directory(outbox / f"{_UNFINISHED}{secrets.token_hex(8)}")
+    parts = [
+        _write_part(temporary, randomized, number, start, stop)
+        for number, (start, stop) in enumerate(parts_of(len(randomized.keys), per_part))
+    ]
+    manifest = _manifest(randomized, parts)
+    folder = outbox / manifest.name
+    if folder.exists():
+        shutil.rmtree(temporary)
+        return _found(folder, manifest)
+    write_durably(temporary / MANIFEST, _json(manifest))
+    sync_directory(temporary)
+    temporary.rename(folder)
+    sync_directory(outbox)
+    return Prepared(folder, manifest)
+
+
+def discard(outbox: Path, name: str) -> None:
+    """Remove a release that never left, if it is there."""
+    shutil.rmtree(outbox / name, ignore_errors=True)
+
+
+def _require_part_count(records: int, per_part: int) -> None:
+    if per_part < 1:
+        raise OptionError(
+            f"A part cannot hold {per_part} records.",
+            where="part-records",
+            remedy="Give 1 or more.",
+        )
+    count = len(parts_of(records, per_part))
+    if count > MAX_PARTS:
+        raise LimitExceeded(
+            f"The release would have {count} parts; {MAX_PARTS} are allowed.",
+            where="part-records",
+            remedy="Put more records into a part with --part-records.",
+        )
+
+
+def _manifest(randomized: Randomized, parts: list[PartManifest]) -> ReleaseCreate:
+    digest = release_digest(randomized.plan.digest, parts)
+    return ReleaseCreate(
+        name=f"r-{digest[:12]}",
+        plan=PlanMessage.from_plan(randomized.plan),
+        records=len(randomized.keys),
+        parts=parts,
+        digest=digest,
+    )
+
+
+def _write_part(
+    folder: Path, randomized: Randomized, number: int, start: int, stop: int
+) -> PartManifest:
+    columns = {name: codes[start:stop] for name, codes in randomized.columns.items()}
+    body = encode_part(randomized.plan, randomized.keys[start:stop], columns)
+    write_durably(folder / _part_name(number), body)
+    return PartManifest(
+        number=number,
+        records=stop - start,
+        bytes=len(body),
+        sha256=hashlib.sha256(body).hexdigest(),
+    )
+
+
+def _found(folder: Path, manifest: ReleaseCreate) -> Prepared:
+    path = folder / MANIFEST
+    if not path.exists() or path.read_bytes() != _json(manifest):
+        raise StoreCorrupt(
+            f"{path} is not what was written there.",
+            where=str(path),
+            remedy=f"Remove the folder {folder} and run `owner-agent publish` again.",
+        )
+    return Prepared(folder, manifest)
+
+
+def _json(manifest: ReleaseCreate) -> bytes:
+    return manifest.model_dump_json().encode() + b"\n"
+
+
+def _part_name(number: int) -> str:
+    return f"part-{number:05d}.arrow"

@@ -1,0 +1,81 @@
+"""Files that only their owner may read, and writes that survive a crash whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from shared.errors import KeyFileError
+
+FILE_MODE = 0o600
+DIRECTORY_MODE = 0o700
+
+
+def private_directory(path: Path) -> Path:
+    """Make a directory that only its owner may enter (parents as well); return it.
+
+    Raises:
+        KeyFileError: it exists and others may enter it.
+    """
+    path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    refuse_if_open_to_others(path, f"chmod 700 {path}")
+    return path
+
+
+def refuse_if_open_to_others(path: Path, repair: str) -> None:
+    """Check that neither group nor others have any right to a path.
+
+    Raises:
+        KeyFileError: they have; `repair` is the command that mends it.
+    """
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise KeyFileError(
+            f"{path} has mode {mode:04o}: people other than its owner may use it.",
+            where=str(path),
+            remedy=f"Run `{repair}`, and ask yourself who may have read it.",
+        )
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Write a private file that must not exist yet, durably. Raises FileExistsError."""
+    temporary = _write_temporary(path, content)
+    try:
+        # A hard link, unlike a rename, never replaces a file that appeared in the meantime.
+        path.hardlink_to(temporary)
+    finally:
+        temporary.unlink()
+    sync_directory(path.parent)
+
+
+def write_replacing(path: Path, content: bytes) -> None:
+    """Write a private file, durably, in place of what was there."""
+    temporary = _write_temporary(path, content)
+    temporary.replace(path)
+    sync_directory(path.parent)
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a private file and wait until it is on disk; its name may still be lost."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_directory(path: Path) -> None:
+    """Wait until the names in a directory are on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_temporary(path: Path, content: bytes) -> Path:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    write_durably(temporary, content)
+    return temporary

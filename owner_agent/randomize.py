@@ -1,0 +1,54 @@
+"""The one place where true codes become reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from owner_agent.draws import draws
+from owner_agent.keys import Keys as Secrets
+from owner_agent.sampling import sample_block
+from shared.counts import Codes
+from shared.errors import DuplicateRecordId
+from shared.plan import Plan
+from shared.wire import Keys, key_words, strictly_ascending
+
+
+@dataclass(frozen=True)
+class Randomized:
+    """Reports sorted by pseudonym, which hides the order of the table."""
+
+    plan: Plan
+    keys: Keys
+    columns: dict[str, Codes]
+
+
+def randomize(
+    plan: Plan, secrets: Secrets, study: str, keys: Keys, columns: Mapping[str, Codes]
+) -> Randomized:
+    """Randomize records under a plan by keyed draws.
+
+    Args:
+        plan: what to do; its variables are all in `columns`.
+        secrets: the owner's secrets.
+        study: the study the release is for.
+        keys: pseudonyms, in any order, none repeated.
+        columns: true codes by variable, in the order of `keys`.
+
+    Raises:
+        DuplicateRecordId: a pseudonym occurs twice.
+    """
+    words = key_words(keys)
+    order = np.lexsort((words[:, 1], words[:, 0]))
+    ordered = keys[order]
+    if not strictly_ascending(ordered):
+        raise DuplicateRecordId(
+            "Two records have the same pseudonym.", remedy="Make the record ids unique."
+        )
+    reported: dict[str, Codes] = {}
+    for block in plan.blocks:
+        true = {name: columns[name][order] for name in block.names}
+        reported.update(sample_block(block, true, draws(secrets, study, block, ordered)))
+    return Randomized(plan, ordered, reported)

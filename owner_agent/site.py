@@ -1,0 +1,246 @@
+"""`site.toml`: what the custodian says about her table, validated whole before anything is read.
+
+Unknown keys are refused by name, and all mistakes are reported at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from owner_agent.channels import AnyChannel
+from shared.errors import ConfigError
+from shared.wire import KEY_COLUMN, Label, Name
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+ColumnName = Annotated[str, StringConstraints(min_length=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MinerSection(_Section):
+    """Where releases go. Plain http is for this machine only, unless said otherwise."""
+
+    url: str
+    study: Name
+    allow_insecure: bool = False
+
+    @model_validator(mode="after")
+    def _safe_address(self) -> Self:
+        parts = urlsplit(self.url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError(f"{self.url!r} is not an http or https address")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("the address must hold a host and a path only")
+        if parts.scheme == "http" and parts.hostname not in LOOPBACK and not self.allow_insecure:
+            raise ValueError(
+                f"{self.url!r} would carry the token unencrypted; use https, or set"
+                " allow_insecure = true if the network itself is private"
+            )
+        return self
+
+
+class VariableSection(_Section):
+    """One variable: where it is found, its categories, and how it is protected."""
+
+    name: Label
+    column: ColumnName | None = None
+    categories: tuple[Label, ...] | None = None
+    categories_from: str | None = None
+    cuts: tuple[Annotated[float, Field(allow_inf_nan=False)], ...] | None = None
+    missing: Label | None = None
+    sensitive: bool
+    channel: AnyChannel | None = None
+
+    @property
+    def source(self) -> str:
+        """The table's column the variable is read from."""
+        return self.column or self.name
+
+    @model_validator(mode="after")
+    def _one_source_of_categories(self) -> Self:
+        given = [
+            n for n in ("categories", "categories_from", "cuts") if getattr(self, n) is not None
+        ]
+        if len(given) != 1:
+            raise ValueError(
+                "give exactly one of categories, categories_from and cuts; categories are never"
+                " learned from the data"
+            )
+        if self.name == KEY_COLUMN:
+            raise ValueError(f"no variable may be called {KEY_COLUMN}")
+        cuts = self.cuts
+        if cuts is not None and (not cuts or any(b <= a for a, b in itertools.pairwise(cuts))):
+            raise ValueError("cuts must be one or more numbers, each larger than the one before")
+        return self
+
+
+class BlockSection(_Section):
+    """Variables randomized together by one channel over the product of their categories."""
+
+    variables: Annotated[tuple[Label, ...], Field(min_length=2)]
+    channel: AnyChannel
+
+
+class SiteFile(_Section):
+    """The content of `site.toml`."""
+
+    owner: Name
+    table: str
+    record_id: ColumnName
+    state: str = ".pramana"
+    miner: MinerSection | None = None
+    variables: Annotated[tuple[VariableSection, ...], Field(min_length=1)]
+    blocks: tuple[BlockSection, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        mistakes = [*_column_mistakes(self), *_block_mistakes(self)]
+        if not self.table.endswith(TABLE_SUFFIXES):
+            mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
+        if mistakes:
+            raise ValueError("; ".join(mistakes))
+        return self
+
+
+class Site(BaseModel):
+    """A site file together with the folder its relative paths start from."""
+
+    model_config = ConfigDict(frozen=True)
+
+    file: SiteFile
+    folder: Path
+
+    @property
+    def owner(self) -> str:
+        """The owner's name at the miner."""
+        return self.file.owner
+
+    @property
+    def table(self) -> Path:
+        """The table's path."""
+        return self.folder / self.file.table
+
+    @property
+    def state(self) -> Path:
+        """The directory of keys, tokens, outbox and ledger."""
+        return self.folder / self.file.state
+
+    @property
+    def miner(self) -> MinerSection:
+        """The miner's address and study. Raises ConfigError where the file names none."""
+        if self.file.miner is None:
+            raise ConfigError(
+                "The site file names no miner.",
+                where="miner",
+                remedy='Add a [miner] section with url = "..." and study = "...".',
+            )
+        return self.file.miner
+
+
+def load_site(path: Path) -> Site:
+    """Read and validate a site file.
+
+    Raises:
+        ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"The site file {path} cannot be read: {error.strerror}.",
+            where=str(path),
+            remedy="Name it with --site.",
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"The site file {path} is not TOML: {error}.",
+            where=str(path),
+            remedy="Correct it there.",
+        ) from error
+    return site_from(content, path.resolve().parent, str(path))
+
+
+def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") -> Site:
+    """Validate the content of a site file. Raises ConfigError naming every mistake."""
+    try:
+        return Site(file=SiteFile.model_validate(content), folder=folder)
+    except ValidationError as error:
+        mistakes = [_mistake(e["loc"], e["type"], e["msg"]) for e in error.errors()]
+        raise ConfigError(
+            f"The site file {source} is not right: " + "; ".join(mistakes) + ".",
+            where=_place(error.errors()[0]["loc"]) or None,
+            remedy="The owner's guide describes every key.",
+        ) from None
+
+
+def _column_mistakes(site: SiteFile) -> list[str]:
+    names = [v.name for v in site.variables]
+    sources = [v.source for v in site.variables]
+    mistakes = [f"two variables are called {n!r}" for n in _repeated(names)]
+    # Two draws of one sensitive value would each leave: their losses add, unseen by the plan.
+    mistakes += [
+        f"column {s!r} is read by more than one variable; its value would be reported twice"
+        for s in _repeated(sources)
+    ]
+    mistakes += [
+        f"column {s!r} is the record id and cannot be a variable"
+        for s in dict.fromkeys(sources)
+        if s == site.record_id
+    ]
+    return mistakes
+
+
+def _block_mistakes(site: SiteFile) -> list[str]:
+    known = {v.name: v for v in site.variables}
+    named = [name for block in site.blocks for name in block.variables]
+    mistakes = [f"a block names {n!r}, which is not a variable" for n in named if n not in known]
+    mistakes += [f"variable {n!r} is in blocks more than once" for n in _repeated(named)]
+    mistakes += [
+        f"variable {n!r} is in a block and has a channel of its own; keep one of them"
+        for n in dict.fromkeys(named)
+        if n in known and known[n].channel is not None
+    ]
+    return mistakes
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return sorted({name for name in names if names.count(name) > 1})
+
+
+def _mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
+    place = _place(location)
+    if kind == "extra_forbidden":
+        return f"unknown key {place}"
+    if kind == "missing":
+        return f"missing key {place}"
+    text = message.removeprefix("Value error, ")
+    return f"{place}: {text}" if place else text
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """Write a location as the file's reader counts: `variables[2].channel.p` is the second."""
+    place = ""
+    for part in location:
+        if isinstance(part, int):
+            place += f"[{part + 1}]"
+        else:
+            place += f".{part}" if place else part
+    return place

@@ -1,0 +1,31 @@
+"""What the agent takes from the world around it; tests give it another world."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import httpx
+
+
+def utc_now() -> datetime:
+    """Return the time now, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Transport, clock, patience and randomness, all replaceable.
+
+    `transport` None is the network; `attempts` is how often a request is tried before the miner
+    counts as unreachable.
+    """
+
+    transport: httpx.BaseTransport | None = None
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], datetime] = utc_now
+    random_bytes: Callable[[int], bytes] = secrets.token_bytes
+    attempts: int = 5

@@ -1,0 +1,169 @@
+"""Reads the needed columns of a table as text; nothing is guessed about what the text means.
+
+Cells lose the spaces around them and are put into Unicode NFC, so that tables written by different
+tools agree. `NA` and `?` are ordinary text; only an empty cell is missing. Rows are counted from 1,
+the header not counted. No message quotes a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from shared.errors import EmptyTable, MissingColumn, TableUnreadable
+
+_SHOWN_NAMES = 20
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Columns of text, all of one length; a missing cell is the empty string."""
+
+    columns: dict[str, pa.Array]
+    rows: int
+
+
+def read_table(path: Path, columns: Sequence[str]) -> TextTable:
+    """Read some columns of a CSV (`.csv`, `.csv.gz`) or Parquet file as text.
+
+    Raises:
+        TableUnreadable: absent, not the format its name says, ragged, or not UTF-8.
+        MissingColumn: columns that the table does not have, all of them named.
+        EmptyTable: the table has no rows.
+    """
+    if not path.is_file():
+        raise TableUnreadable(
+            f"There is no table at {path}.",
+            where=str(path),
+            remedy="Correct `table` in the site file; it is relative to that file.",
+        )
+    try:
+        if path.name.endswith(".parquet"):
+            read = _read_parquet(path, columns)
+        else:
+            read = _read_csv(path, columns)
+        cleaned = {name: _clean(read.column(name)) for name in columns}
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        # What the reader says may quote a row: it goes neither into the message nor its cause.
+        raise TableUnreadable(
+            f"The table {path} cannot be read as {_format(path)}.",
+            where=str(path),
+            remedy="Open it with the tool that wrote it and export it again, in UTF-8.",
+        ) from None
+    if read.num_rows == 0:
+        raise EmptyTable(
+            f"The table {path} has no rows.",
+            where=str(path),
+            remedy="Check that the export was complete.",
+        )
+    return TextTable(cleaned, read.num_rows)
+
+
+def _format(path: Path) -> str:
+    return "Parquet" if path.name.endswith(".parquet") else "CSV in UTF-8"
+
+
+def _read_csv(path: Path, columns: Sequence[str]) -> pa.Table:
+    ragged: list[tuple[int | None, int, int]] = []
+
+    def note(row: Any) -> str:
+        ragged.append((row.number, row.expected_columns, row.actual_columns))
+        return "skip"
+
+    # One thread, or the reader could not number the rows it finds ragged.
+    read_options = pa.csv.ReadOptions(use_threads=False)
+    parse = pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note)
+    names = _header(path, parse)
+    _require_columns(path, names, columns)
+    ragged.clear()
+    table = pa.csv.read_csv(
+        path,
+        read_options=read_options,
+        parse_options=parse,
+        convert_options=pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(columns, pa.string()),
+            include_columns=list(columns),
+            strings_can_be_null=False,
+        ),
+    )
+    if ragged:
+        number, expected, actual = ragged[0]
+        raise TableUnreadable(
+            f"{len(ragged)} rows of {path} do not have the {expected} cells of the header; the"
+            f" first is line {number}, with {actual}.",
+            where=str(path),
+            remedy="Cells that hold commas must be quoted.",
+        )
+    return table
+
+
+def _header(path: Path, parse: Any) -> list[str]:
+    """Return the column names; an empty file has none."""
+    try:
+        with pa.csv.open_csv(path, parse_options=parse) as reader:
+            names: list[str] = reader.schema.names
+            return names
+    except pa.ArrowInvalid as error:
+        if "Empty CSV" in str(error):
+            raise EmptyTable(
+                f"The table {path} is empty: it has not even a header.",
+                where=str(path),
+                remedy="Check that the export was complete.",
+            ) from None
+        raise
+
+
+def _read_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
+    file = pa.parquet.ParquetFile(path)
+    _require_columns(path, file.schema_arrow.names, columns)
+    return file.read(columns=list(columns))
+
+
+def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) -> None:
+    missing = [name for name in wanted if name not in present]
+    if missing:
+        shown = ", ".join(repr(name) for name in present[:_SHOWN_NAMES])
+        more = "" if len(present) <= _SHOWN_NAMES else f" and {len(present) - _SHOWN_NAMES} more"
+        raise MissingColumn(
+            f"The table {path} has no column {', '.join(repr(name) for name in missing)}.",
+            where=", ".join(missing),
+            remedy=f"It has {shown}{more}. Correct `column` in the site file, or the table.",
+        )
+    twice = sorted({name for name in wanted if list(present).count(name) > 1})
+    if twice:
+        raise TableUnreadable(
+            f"The table {path} has more than one column called {twice}.",
+            where=", ".join(twice),
+            remedy="Give each column a name of its own.",
+        )
+
+
+def _clean(column: pa.ChunkedArray) -> pa.Array:
+    text = _text(column)
+    flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    return pc.utf8_normalize(pc.utf8_trim_whitespace(pc.fill_null(flat, "")), form="NFC")
+
+
+def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_floating(kind):
+        # A tool that allows missing integers often stores them as floats: 45.0 is written 45.
+        values = column.to_pylist()
+        return pa.chunked_array([pa.array([_number(v) for v in values], type=pa.string())])
+    return column.cast(pa.string())
+
+
+def _number(value: float | None) -> str | None:
+    if value is None or value != value:
+        return None
+    return str(int(value)) if value == int(value) else repr(value)

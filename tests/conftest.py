@@ -1,0 +1,38 @@
+"""Fixtures for every test: how a random result is compared with what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+AssertDistribution = Callable[..., None]
+
+
+def _assert_distribution(
+    observed: npt.ArrayLike, expected: npt.ArrayLike, false_alarm: float = 1e-6
+) -> None:
+    """Fail if counts could not have come from expected counts.
+
+    Pearson's chi-square over all cells. A correct program fails with probability `false_alarm`;
+    where nothing is expected nothing may be observed.
+    """
+    seen = np.asarray(observed, dtype=float).ravel()
+    wanted = np.asarray(expected, dtype=float).ravel()
+    assert seen.shape == wanted.shape
+    possible = wanted > 0
+    assert not seen[~possible].any(), "something impossible was observed"
+    assert wanted[possible].min() >= 5, "too little is expected of a cell for a chi-square test"
+    assert np.isclose(seen.sum(), wanted.sum()), "the totals differ"
+    statistic = float(((seen - wanted)[possible] ** 2 / wanted[possible]).sum())
+    limit = float(stats.chi2.isf(false_alarm, max(1, possible.sum() - 1)))
+    assert statistic <= limit, f"chi-square {statistic:.1f} is above {limit:.1f}"
+
+
+@pytest.fixture
+def assert_distribution() -> AssertDistribution:
+    """Return the helper `(observed, expected, false_alarm=1e-6)`."""
+    return _assert_distribution

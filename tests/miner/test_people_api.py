@@ -1,0 +1,234 @@
+"""Studies, tokens, invitations, owners: who gets in, and what each may see."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+
+def test_a_study_is_created_once(miner, assert_problem):
+    first = miner.admin("POST", "/v1/studies", json={"name": "asia", "title": "Chest clinic"})
+    assert (first.status_code, first.headers["location"]) == (201, "/v1/studies/asia")
+    before = miner.snapshot()
+    again = miner.admin("POST", "/v1/studies", json={"name": "asia", "title": "Chest clinic"})
+    assert (again.status_code, again.headers["location"]) == (200, "/v1/studies/asia")
+    assert again.json() == first.json()
+    other = miner.admin("POST", "/v1/studies", json={"name": "asia", "title": "Another"})
+    assert_problem(other, 409, "conflict", "asia", "another title")
+    assert miner.snapshot() == before
+    assert miner.admin.get(first.headers["location"]) == first.json()
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a b", "a/b", "ü", "x" * 65])
+def test_a_study_needs_a_plain_name(miner, assert_problem, name):
+    before = miner.snapshot()
+    answer = miner.admin("POST", "/v1/studies", json={"name": name})
+    problem = assert_problem(answer, 422, "request-invalid", "body.name")
+    assert not name.strip() or name not in problem.detail
+    assert miner.snapshot() == before
+
+
+def test_without_a_token_nothing_is_told(miner, assert_problem):
+    miner.study("asia")
+    for path in ("/v1/studies", "/v1/studies/asia", "/v1/dashboard", "/v1/models/m-1"):
+        assert_problem(miner.nobody("GET", path), 401, "unauthenticated", "no bearer token")
+
+
+def test_a_wrong_token_is_refused(miner, assert_problem):
+    analyst = miner.study("asia")
+    before = miner.snapshot()
+    wrong = [
+        analyst.token[:-1] + ("A" if analyst.token[-1] != "A" else "B"),
+        analyst.id,
+        f"{analyst.id}.",
+        "nonsense",
+        "t-000000000000." + "x" * 43,
+    ]
+    for token in wrong:
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = miner.client.post("/v1/studies", json={"name": "x"}, headers=headers)
+        problem = assert_problem(answer, 401, "unauthenticated", "wrong or was revoked")
+        assert token not in json.dumps(problem.model_dump())
+    assert miner.snapshot() == before
+
+
+def test_a_revoked_token_is_refused(miner, assert_problem, release_a):
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.announce("asia", release_a)
+    assert miner.admin("DELETE", f"/v1/tokens/{owner.id}").status_code == 204
+    assert miner.admin("DELETE", f"/v1/tokens/{owner.id}").status_code == 204
+    before = miner.snapshot()
+    answer = owner.put(path, 0, release_a.parts[0])
+    assert_problem(answer, 401, "unauthenticated", "revoked", "invitation")
+    assert miner.snapshot() == before
+    tokens = miner.admin.get("/v1/studies/asia/tokens")["items"]
+    assert [(t["name"], t["role"], t["revoked"]) for t in tokens] == [
+        ("ana", "analyst", False),
+        ("north", "owner", True),
+    ]
+    assert owner.token not in json.dumps(tokens)
+
+
+def test_the_admin_token_is_not_revoked_by_accident(miner, assert_problem):
+    answer = miner.admin("DELETE", f"/v1/tokens/{miner.admin.token.split('.')[0]}")
+    assert_problem(answer, 409, "conflict", "--rotate")
+    assert miner.admin.get("/v1/studies")["items"] == []
+    assert_problem(miner.admin("DELETE", "/v1/tokens/t-0"), 404, "not-found", "token")
+
+
+def test_an_invitation_is_taken_up_once(miner, assert_problem):
+    analyst = miner.study("asia")
+    made = analyst("POST", "/v1/studies/asia/invitations", json={"owner": "north"})
+    assert made.status_code == 201
+    secret = made.json()["secret"]
+    listed = analyst.get("/v1/studies/asia/invitations")["items"]
+    assert [(i["owner"], i["accepted"], i["secret"]) for i in listed] == [("north", False, None)]
+    first = miner.nobody("POST", "/v1/invitations/accept", json={"secret": secret})
+    assert first.status_code == 201
+    assert {k: first.json()[k] for k in ("role", "study", "name")} == {
+        "role": "owner",
+        "study": "asia",
+        "name": "north",
+    }
+    before = miner.snapshot()
+    again = miner.nobody("POST", "/v1/invitations/accept", json={"secret": secret})
+    assert_problem(again, 409, "conflict", "taken up before")
+    assert miner.snapshot() == before
+    assert analyst.get("/v1/studies/asia/invitations")["items"][0]["accepted"] is True
+    assert [o["name"] for o in analyst.get("/v1/studies/asia/owners")["items"]] == ["north"]
+
+
+def test_an_unknown_and_an_expired_invitation_look_the_same(miner, assert_problem):
+    miner.study("asia")
+    made = miner.admin(
+        "POST", "/v1/studies/asia/invitations", json={"owner": "north", "valid_hours": 1}
+    )
+    miner.clock.ahead = timedelta(hours=1, seconds=1)
+    before = miner.snapshot()
+    answers = [
+        miner.nobody("POST", "/v1/invitations/accept", json={"secret": secret})
+        for secret in (made.json()["secret"], "i-000000000000.xxxxxxxxxxxx")
+    ]
+    for answer in answers:
+        assert_problem(answer, 404, "not-found", "unknown or has expired", "Ask the analyst")
+    assert answers[0].json() == answers[1].json()
+    assert miner.snapshot() == before
+
+
+def test_nobody_can_join_under_the_name_of_an_owner(miner, assert_problem):
+    analyst = miner.study("asia")
+    twice = [
+        analyst("POST", "/v1/studies/asia/invitations", json={"owner": "north"}).json()["secret"]
+        for _ in range(2)
+    ]
+    accepted = miner.nobody("POST", "/v1/invitations/accept", json={"secret": twice[0]})
+    assert accepted.status_code == 201
+    before = miner.snapshot()
+    second = miner.nobody("POST", "/v1/invitations/accept", json={"secret": twice[1]})
+    assert_problem(second, 409, "conflict", "north is already an owner")
+    third = analyst("POST", "/v1/studies/asia/invitations", json={"owner": "north"})
+    assert_problem(third, 409, "conflict", "already an owner", "Remove the owner first")
+    assert miner.snapshot() == before
+
+
+def test_a_removed_owner_can_be_invited_again(miner, release_a):
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", release_a)
+    analyst("DELETE", "/v1/studies/asia/owners/north")
+    assert analyst.get("/v1/studies/asia/owners")["items"][0]["active"] is False
+    again = miner.owner("asia", "north")
+    assert again.get("/v1/studies/asia/alignment")["state"] == "identical"
+
+
+def test_an_owner_cannot_read_anothers_release(miner, release_a, assert_problem):
+    miner.study("asia")
+    north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    path = north.send("asia", release_a)
+    before = miner.snapshot()
+    theirs = south("GET", path)
+    absent = south("GET", "/v1/releases/r-000000000000")
+    assert_problem(theirs, 404, "not-found", "release")
+    assert {**theirs.json(), "instance": ""} == {**absent.json(), "instance": ""}
+    for verb, where in (("POST", f"{path}/seal"), ("POST", f"{path}/withdraw")):
+        assert_problem(south(verb, where), 404, "not-found", "release")
+    assert_problem(south.put(path, 0, release_a.parts[0]), 404, "not-found", "release")
+    assert south.get("/v1/studies/asia/releases")["items"] == []
+    assert miner.snapshot() == before
+
+
+def test_a_token_of_another_study_finds_nothing(miner, release_a, assert_problem):
+    asia, other = miner.study("asia"), miner.study("other")
+    path = miner.owner("asia", "north").publish("asia", release_a)
+    created = asia("POST", "/v1/studies/asia/jobs", json={"spec": {"structure": {"A": []}}})
+    job = asia.wait(created.headers["location"])
+    before = miner.snapshot()
+    for where in (
+        "/v1/studies/asia",
+        "/v1/studies/asia/owners",
+        "/v1/studies/asia/releases",
+        "/v1/studies/asia/alignment",
+        "/v1/studies/asia/jobs",
+        "/v1/studies/asia/invitations",
+        path,
+        f"/v1/jobs/{job['id']}",
+        f"/v1/jobs/{job['id']}/events",
+        f"/v1/models/{job['model']}",
+        f"/v1/models/{job['model']}/bif",
+    ):
+        assert_problem(other("GET", where), 404, "not-found", "no such")
+    assert_problem(other("DELETE", f"/v1/jobs/{job['id']}"), 404, "not-found")
+    body = {"spec": {"structure": {"A": []}}}
+    assert_problem(other("POST", "/v1/studies/asia/jobs", json=body), 404, "not-found")
+    assert_problem(other("DELETE", "/v1/studies/asia/owners/north"), 404, "not-found")
+    assert [s["name"] for s in other.get("/v1/studies")["items"]] == ["other"]
+    assert [s["study"]["name"] for s in other.get("/v1/dashboard")["studies"]] == ["other"]
+    assert miner.snapshot() == before
+
+
+def test_roles_may_do_what_is_theirs(miner, release_a, assert_problem):
+    analyst = miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.send("asia", release_a)
+    spec = {"spec": {"structure": {"A": []}}}
+    before = miner.snapshot()
+    for person, method, where, body in (
+        (analyst, "POST", "/v1/studies", {"name": "mine"}),
+        (analyst, "POST", "/v1/studies/asia/tokens", {"name": "friend"}),
+        (analyst, "GET", "/v1/studies/asia/tokens", None),
+        (analyst, "DELETE", f"/v1/tokens/{owner.id}", None),
+        (analyst, "POST", "/v1/studies/asia/releases", release_a.body),
+        (miner.admin, "POST", "/v1/studies/asia/releases", release_a.body),
+        (analyst, "POST", f"{path}/seal", None),
+        (analyst, "POST", f"{path}/withdraw", None),
+        (owner, "POST", "/v1/studies/asia/invitations", {"owner": "friend"}),
+        (owner, "GET", "/v1/studies/asia/invitations", None),
+        (owner, "DELETE", "/v1/studies/asia/owners/north", None),
+        (owner, "POST", "/v1/studies/asia/jobs", spec),
+    ):
+        answer = person(method, where, json=body)
+        assert_problem(answer, 403, "forbidden", "may not do this", "It takes one of")
+    assert miner.snapshot() == before
+
+
+def test_the_dashboard_shows_what_the_caller_may_see(miner, release_a, release_c):
+    analyst = miner.study("asia")
+    miner.study("other")
+    north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    north.publish("asia", release_a)
+    south.publish("asia", release_c)
+    created = analyst("POST", "/v1/studies/asia/jobs", json={"spec": {"structure": {"A": []}}})
+    analyst.wait(created.headers["location"])
+    assert [s["study"]["name"] for s in miner.admin.get("/v1/dashboard")["studies"]] == [
+        "asia",
+        "other",
+    ]
+    (study,) = analyst.get("/v1/dashboard")["studies"]
+    assert [o["name"] for o in study["owners"]] == ["north", "south"]
+    assert [r["owner"] for r in study["releases"]] == ["north", "south"]
+    assert study["alignment"]["state"] == "identical"
+    assert [j["state"] for j in study["jobs"]] == ["succeeded"]
+    (study,) = south.get("/v1/dashboard")["studies"]
+    assert [r["owner"] for r in study["releases"]] == ["south"]

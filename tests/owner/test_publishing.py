@@ -1,0 +1,339 @@
+"""Publishing against a miner in memory: what arrives, and what any interruption changes."""
+
+import hashlib
+
+import httpx
+import pytest
+
+from owner_agent.ledger import Ledger
+from owner_agent.lock import publishing_alone
+from owner_agent.outbox import MANIFEST
+from owner_agent.publish import Options, publish, withdraw
+from shared.errors import (
+    Conflict,
+    KeyFileError,
+    LimitExceeded,
+    NotFound,
+    NotReady,
+    OptionError,
+    PlanConflict,
+    Refused,
+    ReleaseNotOpen,
+    StoreCorrupt,
+    TransportError,
+    Unauthenticated,
+    Unreachable,
+)
+from shared.wire import decode_part, release_digest
+
+PARTS = 3
+REQUESTS = PARTS + 2
+
+
+def _publish(bench, watch=None, **options):
+    options.setdefault("part_records", 20)
+    more = () if watch is None else (watch,)
+    return publish(bench.site, bench.surroundings, Options(**options), *more)
+
+
+def _states(bench):
+    return [(entry.name, entry.state) for entry in Ledger(bench.state).entries()]
+
+
+def _reports(release):
+    """Return what arrived as {pseudonym: reports}."""
+    plan = release["manifest"].plan.to_plan()
+    found = {}
+    for number in sorted(release["bodies"]):
+        keys, columns = decode_part(plan, release["bodies"][number])
+        rows = zip(*(columns[name].tolist() for name in plan.domain.names), strict=True)
+        found.update(zip((bytes(k) for k in keys), rows, strict=True))
+    return found
+
+
+@pytest.fixture
+def uninterrupted(bench, tmp_path_factory, table_text):
+    """The bodies an undisturbed publication of the bench's table sends."""
+    calm = type(bench)(tmp_path_factory.mktemp("calm"), type(bench.miner)())
+    calm.write(table=table_text(50))
+    calm.join()
+    _publish(calm)
+    (release,) = calm.miner.sealed()
+    return release["manifest"], release["bodies"]
+
+
+def test_a_sealed_release_is_exactly_what_was_announced(bench):
+    outcome = _publish(bench)
+    (release,) = bench.miner.sealed()
+    manifest = release["manifest"]
+    assert outcome.name == manifest.name == f"r-{manifest.digest[:12]}"
+    assert not outcome.already
+    assert [part.records for part in manifest.parts] == [20, 20, 10]
+    for part in manifest.parts:
+        assert hashlib.sha256(release["bodies"][part.number]).hexdigest() == part.sha256
+    plan = manifest.plan.to_plan()
+    assert manifest.digest == release_digest(plan.digest, manifest.parts)
+    keys = list(_reports(release))
+    assert keys == sorted(keys)
+    assert len(keys) == 50
+    assert plan.domain.names == ("smoker", "age", "region")
+    assert plan.domain["age"].categories == ("<30", "30-45", "45-60", ">=60", "?")
+    assert _states(bench) == [(manifest.name, "sealed")]
+    assert len(bench.miner.lines) == REQUESTS
+
+
+def test_the_outbox_holds_what_is_sent_before_it_is_sent(bench, killed):
+    bench.miner.faults = [("before", killed())]
+    with pytest.raises(killed):
+        _publish(bench)
+    (name, state) = _states(bench)[0]
+    assert state == "prepared"
+    files = bench.files()
+    assert [f for f in files if f.startswith("outbox")] == [
+        f"outbox/{name}/manifest.json",
+        *(f"outbox/{name}/part-{n:05d}.arrow" for n in range(PARTS)),
+    ]
+    _publish(bench)
+    (release,) = bench.miner.sealed()
+    for number, body in release["bodies"].items():
+        assert files[f"outbox/{name}/part-{number:05d}.arrow"] == body
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("request_number", range(REQUESTS))
+def test_killed_around_any_request_then_published_again(
+    bench, uninterrupted, killed, when, request_number
+):
+    bench.miner.faults = [None] * request_number + [(when, killed())]
+    with pytest.raises(killed):
+        _publish(bench)
+    assert bench.miner.sealed() == [] or when == "after"
+    _publish(bench)
+    (release,) = bench.miner.sealed()
+    assert (release["manifest"], release["bodies"]) == uninterrupted
+    assert _states(bench) == [(release["manifest"].name, "sealed")]
+    # Nothing the miner has acknowledged is sent again.
+    arrived = request_number if when == "before" else request_number + 1
+    sent = [line for line in bench.miner.lines if line.startswith("PUT")]
+    repeated = max(0, len(sent) - PARTS)
+    assert repeated == (1 if when == "before" and 0 < arrived <= PARTS else 0)
+
+
+@pytest.mark.parametrize(
+    "fault", [httpx.ReadError("cut"), httpx.ConnectError("down"), httpx.ReadTimeout("slow"), 503]
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_every_request_is_tried_again(bench, uninterrupted, fault, when):
+    bench.attempts = 2
+    bench.miner.faults = [(when, fault), None] * REQUESTS
+    _publish(bench)
+    (release,) = bench.miner.sealed()
+    assert (release["manifest"], release["bodies"]) == uninterrupted
+    assert bench.slept == [0.5] * REQUESTS
+
+
+def test_a_miner_that_is_down(bench):
+    bench.attempts = 4
+    bench.miner.faults = [("before", httpx.ConnectError("refused"))] * 4
+    with pytest.raises(Unreachable) as raised:
+        _publish(bench)
+    error = raised.value
+    assert error.exit_code == 5
+    assert "http://127.0.0.1:9 could not be reached; tried 4 times" in error.message
+    assert "is safe in the outbox; 0 of 3 parts have arrived" in error.message
+    assert error.remedy == "`owner-agent publish` continues it with the same bytes."
+    assert bench.slept == [0.5, 1.0, 2.0]
+    ((name, state),) = _states(bench)
+    assert state == "prepared"
+    assert (bench.state / "outbox" / name / MANIFEST).exists()
+
+
+def test_a_miner_that_goes_down_half_way(bench):
+    bench.miner.faults = [None, None, ("before", httpx.ConnectError("refused"))]
+    with pytest.raises(Unreachable, match="1 of 3 parts have arrived"):
+        _publish(bench)
+    assert [state for _, state in _states(bench)] == ["sending"]
+
+
+def test_publishing_again_sends_nothing(bench):
+    first = _publish(bench)
+    before, lines = bench.files(), list(bench.miner.lines)
+    again = _publish(bench)
+    assert again.already
+    assert (again.name, again.digest) == (first.name, first.digest)
+    assert bench.miner.lines == lines
+    assert bench.files() == before
+
+
+def test_row_order_does_not_matter(bench, table_text):
+    first = _publish(bench)
+    head, *rows = table_text(50).splitlines()
+    bench.write(table="\n".join([head, *reversed(rows)]) + "\n")
+    assert _publish(bench).name == first.name
+
+
+def test_more_rows_are_a_new_release_with_the_same_reports_for_the_old(bench, table_text):
+    _publish(bench)
+    bench.write(table=table_text(80))
+    _publish(bench)
+    old, new = (_reports(release) for release in bench.miner.sealed())
+    assert len(new) == 80
+    assert {key: new[key] for key in old} == old
+    # The same draws left again: nothing was added to the loss.
+    first, second = Ledger(bench.state).entries()
+    assert first.draws == second.draws
+
+
+def test_a_wrong_token_is_refused_and_the_outbox_kept(bench):
+    token = bench.state / "tokens" / "asia.token"
+    token.write_text("another\n")
+    with pytest.raises(Refused, match="401 unauthenticated") as raised:
+        _publish(bench)
+    assert (raised.value.status, raised.value.exit_code) == (401, 4)
+    assert "owner-agent join" in str(raised.value)
+    assert "another" not in str(raised.value)
+    assert [state for _, state in _states(bench)] == ["prepared"]
+    assert bench.miner.releases == {}
+
+
+def test_without_a_token_nothing_is_made(bench):
+    (bench.state / "tokens" / "asia.token").unlink()
+    with pytest.raises(Unauthenticated, match=r"has not joined study 'asia'.*owner-agent join"):
+        _publish(bench)
+    assert not (bench.state / "outbox").exists()
+
+
+@pytest.mark.parametrize("name", ["draw", "linkage"])
+def test_without_a_secret_nothing_is_made(bench, name):
+    (bench.state / "keys" / f"{name}.key").unlink()
+    with pytest.raises(KeyFileError, match="owner-agent keys"):
+        _publish(bench)
+    assert not (bench.state / "outbox").exists()
+    assert bench.miner.requests == []
+
+
+CHANGED = ("p1 = 0.1, p2 = 0.25", "p1 = 0.2, p2 = 0.25")
+
+
+def test_another_channel_for_what_already_left_is_refused(bench, site_text):
+    _publish(bench)
+    before = bench.files()
+    bench.write(site_text.replace(*CHANGED))
+    with pytest.raises(PlanConflict) as raised:
+        _publish(bench)
+    text = str(raised.value)
+    # ln(0.9/0.25) at first, and ln(0.75/0.2) more: gamma is the worst ratio within a column.
+    assert "column 'smokes': epsilon 2.015 would become 3.401" in text
+    assert "--accept-added-loss" in text
+    assert "age" not in text
+    assert bench.files() == before
+    assert len(bench.miner.releases) == 1
+
+
+def test_an_added_loss_can_be_accepted_and_is_added_up(bench, site_text):
+    _publish(bench)
+    bench.write(site_text.replace(*CHANGED))
+    _publish(bench, accept_added_loss=True)
+    assert len(bench.miner.sealed()) == 2
+    with pytest.raises(PlanConflict, match="2.015|3.401"):
+        bench.write(site_text.replace("p1 = 0.1, p2 = 0.25", "p1 = 0.3, p2 = 0.25"))
+        _publish(bench)
+
+
+def test_a_renamed_variable_of_the_same_column_is_the_same_secret(bench, site_text):
+    _publish(bench)
+    bench.write(site_text.replace('name = "smoker"', 'name = "tobacco"'))
+    with pytest.raises(PlanConflict, match="column 'smokes'"):
+        _publish(bench)
+
+
+def test_a_plan_that_never_left_can_be_replaced(bench, site_text):
+    bench.miner.faults = [("before", httpx.ConnectError("down"))]
+    with pytest.raises(Unreachable):
+        _publish(bench)
+    ((old, _),) = _states(bench)
+    bench.write(site_text.replace(*CHANGED))
+    new = _publish(bench)
+    assert _states(bench) == [(old, "discarded"), (new.name, "sealed")]
+    assert not (bench.state / "outbox" / old).exists()
+
+
+def test_a_withdrawn_release_stays_withdrawn_and_on_record(bench):
+    name = _publish(bench).name
+    withdraw(bench.site, name, bench.surroundings)
+    assert bench.miner.sealed() == []
+    assert _states(bench) == [(name, "withdrawn")]
+    lines = list(bench.miner.lines)
+    with pytest.raises(ReleaseNotOpen, match=rf"{name} was withdrawn on 2031-05-06"):
+        _publish(bench)
+    assert bench.miner.lines == lines
+
+
+def test_only_what_left_can_be_withdrawn(bench):
+    with pytest.raises(NotFound, match=r"No release 'r-0'.*owner-agent ledger"):
+        withdraw(bench.site, "r-0", bench.surroundings)
+    bench.miner.faults = [("before", httpx.ConnectError("down"))]
+    with pytest.raises(Unreachable):
+        _publish(bench)
+    with pytest.raises(NotReady, match="never left"):
+        withdraw(bench.site, _states(bench)[0][0], bench.surroundings)
+
+
+def test_a_damaged_outbox_is_not_sent(bench, killed):
+    bench.miner.faults = [None, ("before", killed())]
+    with pytest.raises(killed):
+        _publish(bench)
+    name = _states(bench)[0][0]
+    part = bench.state / "outbox" / name / "part-00001.arrow"
+    part.write_bytes(part.read_bytes()[:-1])
+    with pytest.raises(StoreCorrupt, match=r"part-00001\.arrow is not what was written"):
+        _publish(bench)
+    assert bench.miner.sealed() == []
+
+
+def test_an_interrupted_write_leaves_nothing_behind(bench, monkeypatch, killed):
+    def die(*_):
+        raise killed
+
+    monkeypatch.setattr("owner_agent.outbox.sync_directory", die)
+    with pytest.raises(killed):
+        _publish(bench)
+    monkeypatch.undo()
+    assert _states(bench) == []
+    _publish(bench)
+    assert [p.name for p in (bench.state / "outbox").iterdir()] == [_states(bench)[0][0]]
+
+
+def test_a_miner_that_has_another_release_under_the_name(bench):
+    class Liar(type(bench.miner)):
+        def _describe(self, identity):
+            return {**super()._describe(identity), "digest": "0" * 64}
+
+    bench.miner = Liar()
+    with pytest.raises(TransportError, match="with digest 000000000000"):
+        _publish(bench)
+    assert [line.split()[0] for line in bench.miner.lines] == ["POST"]
+
+
+def test_two_publications_at_once(bench):
+    with publishing_alone(bench.state), pytest.raises(Conflict, match="Another publication"):
+        _publish(bench)
+    assert bench.miner.requests == []
+    _publish(bench)
+
+
+@pytest.mark.parametrize(
+    ("per_part", "rows", "error", "says"),
+    [(0, 50, OptionError, "cannot hold 0 records"), (1, 10_001, LimitExceeded, "10001 parts")],
+)
+def test_impossible_parts(bench, table_text, per_part, rows, error, says):
+    bench.write(table=table_text(rows))
+    with pytest.raises(error, match=says):
+        _publish(bench, part_records=per_part)
+    assert bench.miner.requests == []
+
+
+def test_progress_is_told_part_by_part(bench):
+    seen = []
+    _publish(bench, watch=lambda *step: seen.append(step))
+    assert seen == [("pseudonyms", 50, 50), *(("parts", n, 3) for n in range(4))]

@@ -1,0 +1,291 @@
+"""A site file that says something wrong is refused by name, and no sensitive variable slips out."""
+
+import math
+import tomllib
+
+import pytest
+
+from owner_agent.planning import interval_labels, planned
+from owner_agent.site import load_site, site_from
+from shared.errors import (
+    ChannelError,
+    ConfigError,
+    NotStochastic,
+    PlanError,
+    SingularChannel,
+    UnknownCategory,
+    UnprotectedVariable,
+)
+from shared.plan import Plan
+from shared.privacy import gamma
+from shared.transition import Dense, Grouped, Symmetric
+
+HEAD = """
+owner = "clinic"
+table = "t.csv"
+record_id = "id"
+"""
+
+
+def _site(tmp_path, variables, head=HEAD):
+    return site_from(tomllib.loads(head + variables), tmp_path)
+
+
+def _one(tmp_path, channel, categories='["a", "b"]', sensitive="true"):
+    return _site(
+        tmp_path,
+        f'[[variables]]\nname = "A"\ncategories = {categories}\nsensitive = {sensitive}\n'
+        + (f"channel = {channel}\n" if channel else ""),
+    )
+
+
+def test_the_plan_follows_the_file(tmp_path):
+    site = _site(
+        tmp_path,
+        """
+        [[variables]]
+        name = "public"
+        categories = ["x", "y"]
+        sensitive = false
+        [[variables]]
+        name = "income"
+        categories = ["low", "high"]
+        sensitive = true
+        [[variables]]
+        name = "age"
+        column = "years"
+        cuts = [30, 45.5]
+        missing = "?"
+        sensitive = true
+        channel = { kind = "grouped", groups = [["<30", "30-45.5"], [">=45.5", "?"]], p = 0.2 }
+        [[variables]]
+        name = "sex"
+        categories = ["f", "m"]
+        sensitive = true
+        [[blocks]]
+        variables = ["sex", "income"]
+        channel = { kind = "symmetric", gamma = 5.0 }
+        """,
+    )
+    made = planned(site)
+    assert [block.names for block in made.plan.blocks] == [
+        ("public",), ("sex", "income"), ("age",),
+    ]  # fmt: skip
+    assert made.plan.blocks[0].channel.is_identity
+    assert made.plan.blocks[1].channel == Symmetric.from_gamma(4, 5.0)
+    assert made.plan.blocks[2].channel == Grouped.from_probability([[0, 1], [2, 3]], 0.2)
+    assert made.columns == {"public": "public", "income": "income", "age": "years", "sex": "sex"}
+    assert made.sensitive == {"income", "age", "sex"}
+
+
+@pytest.mark.parametrize(
+    ("channel", "categories", "expected"),
+    [
+        ('{ kind = "symmetric", p = 0.3 }', "abc", Symmetric.from_probability(3, 0.3)),
+        ('{ kind = "symmetric", gamma = 19 }', "abc", Symmetric.from_gamma(3, 19)),
+        ('{ kind = "symmetric", epsilon = 1.5 }', "abc", Symmetric.from_gamma(3, math.exp(1.5))),
+        ('{ kind = "binary", p1 = 0.1, p2 = 0.25 }', "ab", Dense.binary(0.1, 0.25)),
+        ('{ kind = "ternary", p1 = 0.1, p2 = 0.2 }', "abc", Dense.ternary(0.1, 0.2)),
+        (
+            '{ kind = "matrix", rows = [[0.9, 0.1], [0.3, 0.7]] }',
+            "ab",
+            Dense.from_probabilities([[0.9, 0.1], [0.3, 0.7]]),
+        ),
+        (
+            '{ kind = "grouped", groups = [["c", "a"], ["b"]], p = 0.2 }',
+            "abc",
+            Grouped.from_probability([[2, 0], [1]], 0.2),
+        ),
+    ],
+)
+def test_every_kind_of_channel(tmp_path, channel, categories, expected):
+    plan = planned(_one(tmp_path, channel, str(list(categories)))).plan
+    assert plan.blocks[0].channel == expected
+    assert gamma(expected) > 1
+
+
+@pytest.mark.parametrize(
+    ("channel", "error", "says"),
+    [
+        ("", UnprotectedVariable, "'A' is sensitive and has no channel"),
+        ('{ kind = "symmetric", p = 0.0 }', UnprotectedVariable, "'A' is sensitive but would"),
+        ('{ kind = "symmetric", p = 1.0 }', UnprotectedVariable, "reports every category with"),
+        ('{ kind = "binary", p1 = 0, p2 = 0 }', UnprotectedVariable, "leave unrandomized"),
+        ('{ kind = "binary", p1 = 1, p2 = 1 }', UnprotectedVariable, "leave unrandomized"),
+        (
+            '{ kind = "grouped", groups = [["a"], ["b"]], p = 0.5 }',
+            UnprotectedVariable,
+            "leave unrandomized",
+        ),
+        (
+            '{ kind = "matrix", rows = [[0.9, 0.09], [0.5, 0.5]] }',
+            NotStochastic,
+            "Variable 'A': Row 0 of the transition matrix sums to 0.99",
+        ),
+        (
+            '{ kind = "matrix", rows = [[1.1, -0.1], [0.5, 0.5]] }',
+            NotStochastic,
+            "Variable 'A': Row 0 .* probability of -0.1",
+        ),
+        ('{ kind = "symmetric", p = 0.5 }', SingularChannel, "'A' is singular"),
+        (
+            '{ kind = "matrix", rows = [[0.5, 0.5], [0.5, 0.5]] }',
+            SingularChannel,
+            "'A' is singular .2 x 2.*nobody could estimate",
+        ),
+        ('{ kind = "ternary", p1 = 0.1, p2 = 0.1 }', ChannelError, "for 3 categories; there are 2"),
+        ('{ kind = "symmetric", gamma = 0.5 }', ChannelError, "amplification of 0.5"),
+        ('{ kind = "symmetric", epsilon = 1000 }', ChannelError, "epsilon of 1000"),
+        (
+            '{ kind = "grouped", groups = [["a", "z"], ["b"]], p = 0.5 }',
+            UnknownCategory,
+            r"does not have: \['z'\]",
+        ),
+    ],
+)
+def test_a_channel_that_must_not_be(tmp_path, channel, error, says):
+    with pytest.raises(error, match=says) as raised:
+        planned(_one(tmp_path, channel))
+    assert type(raised.value) is error
+    assert raised.value.where == "A"
+
+
+def test_what_is_not_sensitive_needs_no_channel(tmp_path):
+    assert planned(_one(tmp_path, "", sensitive="false")).plan.blocks[0].channel.is_identity
+
+
+def test_a_joint_channel_must_protect_each_sensitive_variable(tmp_path):
+    # Moves income only: the groups are the two values of sex.
+    variables = """
+        [[variables]]
+        name = "sex"
+        categories = ["f", "m"]
+        sensitive = {sex}
+        [[variables]]
+        name = "income"
+        categories = ["low", "high"]
+        sensitive = true
+        [[blocks]]
+        variables = ["sex", "income"]
+        channel = {{ kind = "grouped", groups = [["f*low", "f*high"], ["m*low", "m*high"]], p = 0.2 }}
+        """
+    assert planned(_site(tmp_path, variables.format(sex="false"))).plan.blocks[0].name
+    with pytest.raises(UnprotectedVariable, match="'sex' is sensitive but would leave"):
+        planned(_site(tmp_path, variables.format(sex="true")))
+
+
+def test_every_wrong_variable_is_told_at_once(tmp_path):
+    variables = """
+        [[variables]]
+        name = "one"
+        categories = ["a", "b"]
+        sensitive = true
+        [[variables]]
+        name = "two"
+        categories = ["a", "b"]
+        sensitive = true
+        channel = { kind = "symmetric", p = 3.0 }
+        """
+    with pytest.raises(UnprotectedVariable, match=r"2 problems:[^$]*'one'[^$]*'two'"):
+        planned(_site(tmp_path, variables))
+
+
+GOOD = '[[variables]]\nname = "A"\ncategories = ["a", "b"]\nsensitive = false\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (HEAD + GOOD + "colour = 1\n", r"unknown key variables\[1\]\.colour"),
+        ("colour = 1\n" + HEAD + GOOD, "unknown key colour"),
+        (HEAD + '[miner]\nurl = "https://m"\nstudy = "s"\nport = 1\n' + GOOD, "miner.port"),
+        (
+            HEAD + GOOD + 'channel = { kind = "binary", p1 = 0.1, p2 = 0.1, q = 2 }\n',
+            r"unknown key variables\[1\]\.channel\.binary\.q",
+        ),
+        (HEAD + GOOD + 'channel = { kind = "magic" }\n', "magic"),
+        (HEAD + GOOD + 'channel = { kind = "symmetric" }\n', "exactly one of p, gamma and epsilon"),
+        (HEAD + GOOD + "cuts = [1]\n", "exactly one of categories, categories_from and cuts"),
+        (HEAD + GOOD.replace("sensitive = false\n", ""), r"missing key variables\[1\]\.sensitive"),
+        (HEAD, "missing key variables"),
+        (HEAD + GOOD + GOOD, "two variables are called 'A'"),
+        (HEAD + GOOD + GOOD.replace('"A"', '"B"\ncolumn = "A"'), "'A' is read by more than one"),
+        (HEAD + GOOD.replace('"A"', '"id"'), "'id' is the record id"),
+        (HEAD.replace("t.csv", "t.xls") + GOOD, "table must end in one of .csv, .csv.gz, .parquet"),
+        (
+            HEAD + GOOD + '[[blocks]]\nvariables = ["A", "Z"]\n'
+            'channel = { kind = "symmetric", p = 0.1 }\n',
+            "a block names 'Z'",
+        ),
+        (HEAD + '[miner]\nurl = "http://far.example"\nstudy = "s"\n' + GOOD, "unencrypted"),
+        (HEAD + '[miner]\nurl = "ftp://m"\nstudy = "s"\n' + GOOD, "not an http or https address"),
+        (HEAD + '[miner]\nurl = "https://m"\nstudy = "a/b"\n' + GOOD, "miner.study"),
+        (HEAD + GOOD.replace('categories = ["a", "b"]', "cuts = [2, 1]"), "cuts must be"),
+        ("owner = ", "is not TOML"),
+    ],
+)
+def test_a_site_file_that_is_wrong(tmp_path, text, says):
+    path = tmp_path / "site.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=says) as raised:
+        load_site(path)
+    assert str(path) in raised.value.message
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_site_file_that_is_not_there(tmp_path):
+    with pytest.raises(ConfigError, match=r"nowhere\.toml cannot be read.*--site"):
+        load_site(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    "miner",
+    [
+        'url = "http://127.0.0.1:8000"',
+        'url = "http://[::1]:8000"',
+        'url = "https://far.example"',
+        'url = "http://far.example"\nallow_insecure = true',
+    ],
+)
+def test_an_address_that_is_safe_or_accepted_as_unsafe(tmp_path, miner):
+    assert _site(tmp_path, f'[miner]\n{miner}\nstudy = "s"\n{GOOD}').miner.study == "s"
+
+
+def test_without_a_miner_there_is_nowhere_to_publish(tmp_path):
+    with pytest.raises(ConfigError, match=r"names no miner.*\[miner\]"):
+        _ = _site(tmp_path, GOOD).miner
+
+
+def test_categories_come_from_a_public_list(tmp_path):
+    (tmp_path / "list.txt").write_text("north\n\n south \n", encoding="utf-8")
+    text = GOOD.replace('categories = ["a", "b"]', 'categories_from = "list.txt"')
+    assert planned(_site(tmp_path, text)).variables["A"].categories == ("north", "south")
+    (tmp_path / "list.txt").unlink()
+    with pytest.raises(ConfigError, match=r"list of categories of 'A'.*cannot be read"):
+        planned(_site(tmp_path, text))
+
+
+def test_missing_must_be_a_category(tmp_path):
+    with pytest.raises(ConfigError, match=r"counts empty cells as '\?', which is not"):
+        planned(_site(tmp_path, GOOD + 'missing = "?"\n'))
+
+
+def test_a_category_that_no_cell_could_match_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="spaces around"):
+        planned(_one(tmp_path, "", '["a ", "b"]', "false"))
+
+
+def test_a_plan_that_the_contract_cannot_carry_is_refused(tmp_path):
+    (tmp_path / "list.txt").write_text("x" * 300 + "\ny\n", encoding="utf-8")
+    text = GOOD.replace('categories = ["a", "b"]', 'categories_from = "list.txt"')
+    with pytest.raises(PlanError, match="256"):
+        planned(_site(tmp_path, text))
+
+
+def test_interval_labels():
+    assert interval_labels((30, 45, 60)) == ("<30", "30-45", "45-60", ">=60")
+    assert interval_labels((-1.5,)) == ("<-1.5", ">=-1.5")
+
+
+def test_a_planned_site_is_a_plan(tmp_path):
+    assert isinstance(planned(_one(tmp_path, "", sensitive="false")).plan, Plan)
