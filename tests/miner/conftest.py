@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from miner_service.app import create_app
 from miner_service.jobs import learn_network
 from miner_service.settings import Limits, Settings

@@ -7,6 +7,7 @@ import time
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from miner_service.align import common_masks, overlap_of
 
 # Few distinct bytes, zeros among them: ties in long prefixes and trailing zeros are common.

@@ -6,11 +6,12 @@ import json
 import re
 
 import pytest
+from sqlalchemy.exc import OperationalError
+
 from miner_service.problems import HTTP_CODES, PROBLEMS, problem_of_error
 from miner_service.settings import Limits, Settings
 from miner_service.store.paging import encode_cursor
 from shared.errors import OptionError, PramanaError, error_classes
-from sqlalchemy.exc import OperationalError
 
 
 def test_the_table_of_problems_is_complete():

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+
 from miner_service.jobs import learn_network
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable

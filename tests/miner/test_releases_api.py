@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+
 from shared.domain import Domain, Variable
 from shared.plan import Block, Plan
 from shared.transition import Symmetric

@@ -22,9 +22,9 @@ def _miner(handler, attempts=3, slept=None):
 
 
 def test_a_problem_document_becomes_a_refusal():
-    with _miner(lambda r: httpx.Response(409, json=PROBLEM)) as miner:
-        with pytest.raises(Refused) as raised:
-            miner.seal("x")
+    answer = httpx.Response(409, json=PROBLEM)
+    with _miner(lambda r: answer) as miner, pytest.raises(Refused) as raised:
+        miner.seal("x")
     error = raised.value
     assert (error.status, error.problem_code, error.exit_code) == (409, "conflict", 4)
     assert str(error) == "The miner refused (409 conflict): No such thing. Do this."
@@ -52,11 +52,14 @@ def test_pauses_grow_and_the_miner_may_set_them():
     answers = iter(
         [httpx.Response(503, headers={"Retry-After": "7"})]
         + [httpx.Response(503)] * 4
-        + [httpx.Response(429, headers={"Retry-After": "100000"}), httpx.Response(409, json=PROBLEM)]
+        + [
+            httpx.Response(429, headers={"Retry-After": "100000"}),
+            httpx.Response(409, json=PROBLEM),
+        ]
     )
-    with _miner(lambda r: next(answers), attempts=9, slept=slept) as miner:
-        with pytest.raises(Refused):
-            miner.seal("x")
+    patient = _miner(lambda r: next(answers), attempts=9, slept=slept)
+    with patient as miner, pytest.raises(Refused):
+        miner.seal("x")
     assert slept == [7.0, 1.0, 2.0, 4.0, 8.0, 60.0]
 
 

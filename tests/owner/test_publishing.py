@@ -1,11 +1,12 @@
 """Publishing against a miner in memory: what arrives, and what any interruption changes."""
 
 import hashlib
+import math
 
 import httpx
 import pytest
 
-from owner_agent.ledger import Ledger
+from owner_agent.ledger import Ledger, spent
 from owner_agent.lock import publishing_alone
 from owner_agent.outbox import MANIFEST
 from owner_agent.publish import Options, publish, withdraw
@@ -222,8 +223,9 @@ def test_another_channel_for_what_already_left_is_refused(bench, site_text):
     with pytest.raises(PlanConflict) as raised:
         _publish(bench)
     text = str(raised.value)
-    # ln(0.9/0.25) at first, and ln(0.75/0.2) more: gamma is the worst ratio within a column.
-    assert "column 'smokes': epsilon 2.015 would become 3.401" in text
+    # The worst ratio within a column of the matrix: ln(0.75/0.1), then ln(0.75/0.2) more.
+    before_it, after_it = math.log(7.5), math.log(7.5) + math.log(3.75)
+    assert f"column 'smokes': epsilon {before_it:.4g} would become {after_it:.4g}" in text
     assert "--accept-added-loss" in text
     assert "age" not in text
     assert bench.files() == before
@@ -235,8 +237,14 @@ def test_an_added_loss_can_be_accepted_and_is_added_up(bench, site_text):
     bench.write(site_text.replace(*CHANGED))
     _publish(bench, accept_added_loss=True)
     assert len(bench.miner.sealed()) == 2
-    with pytest.raises(PlanConflict, match="2.015|3.401"):
-        bench.write(site_text.replace("p1 = 0.1, p2 = 0.25", "p1 = 0.3, p2 = 0.25"))
+    spent_so_far = spent(Ledger(bench.state).entries())
+    assert spent_so_far["smokes"] == pytest.approx(math.log(7.5) + math.log(3.75))
+    assert spent_so_far["age"] == pytest.approx(math.log(0.6 / 0.1))
+    assert spent_so_far["region"] == math.inf
+    # Both have left now: either may leave again, a third may not.
+    assert _publish(bench).already
+    bench.write(site_text.replace("p1 = 0.1, p2 = 0.25", "p1 = 0.3, p2 = 0.25"))
+    with pytest.raises(PlanConflict, match=f"epsilon {spent_so_far['smokes']:.4g} would become"):
         _publish(bench)
 
 

@@ -167,8 +167,9 @@ def test_a_joint_channel_must_protect_each_sensitive_variable(tmp_path):
         sensitive = true
         [[blocks]]
         variables = ["sex", "income"]
-        channel = {{ kind = "grouped", groups = [["f*low", "f*high"], ["m*low", "m*high"]], p = 0.2 }}
+        channel = {{ kind = "grouped", groups = {groups}, p = 0.2 }}
         """
+    variables = variables.replace("{groups}", '[["f*low", "f*high"], ["m*low", "m*high"]]')
     assert planned(_site(tmp_path, variables.format(sex="false"))).plan.blocks[0].name
     with pytest.raises(UnprotectedVariable, match="'sex' is sensitive but would leave"):
         planned(_site(tmp_path, variables.format(sex="true")))

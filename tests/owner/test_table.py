@@ -80,7 +80,9 @@ def test_what_is_no_number_is_told_by_rows(bench, cell):
 
 def test_duplicate_record_ids_are_counted_and_not_shown(bench):
     text = _refused(
-        bench, DuplicateRecordId, "X-1,no,30,north\nX-2,no,3,north\n X-1,no,1,north\nX-2,no,1,east\n"
+        bench,
+        DuplicateRecordId,
+        "X-1,no,30,north\nX-2,no,3,north\n X-1,no,1,north\nX-2,no,1,east\n",
     )
     assert "'patient_id', the record id, has 2 ids more than once, in 4 rows" in text
     assert "X-1" not in text

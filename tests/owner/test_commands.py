@@ -1,0 +1,189 @@
+"""The `owner-agent` commands: what they print, what they end with, what they leave behind."""
+
+import json
+import math
+
+import httpx
+import pytest
+
+from shared.wire import TokenIssued
+
+HEAD = "patient_id,smokes,age,region\n"
+
+
+def test_check_passes_a_good_table(bench, command):
+    ended = command("check")
+    assert ended.exit_code == 0
+    assert "50 rows, 3 variables (2 sensitive), 0 problems." in ended.out
+    data = json.loads(command("check", "--json").out)
+    assert (data["rows"], data["problems"]) == (50, [])
+
+
+def test_check_tells_every_problem(bench, command):
+    bench.write(table=HEAD + "1,no,x,north\n1,maybe,30,West\n")
+    before = bench.files()
+    ended = command("check")
+    assert ended.exit_code == 2
+    assert "2 rows, 3 variables (2 sensitive), 4 problems." in ended.out
+    for code in ("record-id-duplicate", "unknown-category", "table-invalid"):
+        assert f"error ({code})" in ended.err
+    assert "maybe" not in ended.out + ended.err
+    assert bench.files() == before
+    found = command("check", "--json")
+    assert found.exit_code == 2
+    assert [p["where"] for p in json.loads(found.out)["problems"]] == [
+        "patient_id", "smokes", "age", "region",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", ["check", "plan", "publish"])
+def test_a_sensitive_variable_without_a_channel_stops_everything(bench, command, site_text, word):
+    for channel in ("", "channel = { kind = 'symmetric', p = 0.0 }"):
+        bench.write(
+            site_text.replace('channel = { kind = "binary", p1 = 0.1, p2 = 0.25 }', channel)
+        )
+        before = {"publish.lock": b"", **bench.files()}
+        ended = command(word)
+        assert ended.exit_code == 2
+        assert "error (sensitive-without-channel): Variable 'smoker' is sensitive" in ended.err
+        assert {"publish.lock": b"", **bench.files()} == before
+    assert bench.miner.requests == []
+
+
+def test_plan_prints_cost_and_accuracy(bench, command):
+    ended = command("plan")
+    assert ended.exit_code == 0
+    assert max(len(line) for line in ended.out.splitlines()) <= 100
+    assert "at 50 records" in ended.out
+    assert "region (public)" in ended.out
+    assert "∞" in ended.out
+    data = json.loads(command("plan", "--records", "20000", "--json").out)
+    smoker, age, region = data["variables"]
+    assert data["records"] == 20_000
+    assert smoker["gamma"] == pytest.approx(7.5)
+    assert smoker["epsilon"] == pytest.approx(math.log(7.5))
+    assert smoker["rho_2"] == pytest.approx(7.5 * 0.05 / (0.95 + 7.5 * 0.05))
+    assert age["gamma"] == pytest.approx(6.0)
+    assert (region["gamma"], region["epsilon"], region["rho_2"]) == (None, None, 1.0)
+    # The largest variance of a binomial share is at one half: 1 / (4 N).
+    assert region["standard_error"] == pytest.approx(math.sqrt(0.25 / 20_000))
+    # At truth t the report is 1 with q = t 0.75 + (1 - t) 0.1, and q = 1/2 can be: the error is
+    # that of q over 0.65.
+    assert smoker["standard_error"] == pytest.approx(math.sqrt(0.25 / 20_000) / 0.65, rel=1e-6)
+
+
+def test_plan_warns_of_certainty(bench, command, site_text):
+    bench.write(site_text.replace("p1 = 0.1, p2 = 0.25", "p1 = 0.0, p2 = 0.25"))
+    ended = command("plan", "--records", "1000")
+    assert ended.exit_code == 0
+    assert "warning: smoker is sensitive, and some of its reports rule out" in ended.out
+
+
+def test_plan_without_records(bench, command):
+    assert command("plan", "--records", "0").exit_code == 2
+
+
+def test_publish_and_ledger(bench, command):
+    ended = command("publish", "--part-records", "20")
+    assert ended.exit_code == 0
+    (release,) = bench.miner.sealed()
+    name = release["manifest"].name
+    assert ended.out == (
+        f"Release {name} is sealed: 50 records in 3 parts, digest"
+        f" {release['manifest'].digest[:12]}.\n"
+    )
+    assert (
+        f"Release {name} is already sealed; nothing"
+        in command("publish", "--part-records", "20").out
+    )
+    assert json.loads(command("publish", "--part-records", "20", "--json").out)["already"] is True
+    shown = command("ledger")
+    assert max(len(line) for line in shown.out.splitlines()) <= 100
+    for text in (name, "sealed", "2031-05-06", "smokes", "2.015"):
+        assert text in shown.out
+    data = json.loads(command("ledger", "--json").out)
+    assert data["composed_epsilon"]["smokes"] == pytest.approx(math.log(7.5))
+    assert data["composed_epsilon"]["region"] is None
+    assert data["releases"][0]["records"] == 50
+    assert command("withdraw", name).exit_code == 0
+    assert json.loads(command("ledger", "--json").out)["releases"][0]["state"] == "withdrawn"
+
+
+def test_an_empty_ledger_says_so(bench, command):
+    assert "Nothing has left this site." in command("ledger").out
+
+
+def test_publish_to_a_miner_that_is_down(bench, command):
+    bench.miner.faults = [("before", httpx.ConnectError("down"))]
+    ended = command("publish")
+    assert ended.exit_code == 5
+    assert "error (miner-unreachable)" in ended.err
+    assert "is safe in the outbox" in ended.err
+    assert "`owner-agent publish` continues it" in ended.err
+    assert [f for f in bench.files() if f.endswith(".arrow")]
+
+
+def test_an_unknown_option_is_a_usage_error(bench, command):
+    assert command("publish", "--fast").exit_code == 2
+
+
+def test_keys_are_made_shown_and_handed_on(bench, command, tmp_path):
+    for name in ("draw", "linkage"):
+        (bench.state / "keys" / f"{name}.key").unlink()
+    assert command("keys", "create").exit_code == 0
+    assert command("keys", "create", "--linkage").exit_code == 0
+    again = command("keys", "create")
+    assert again.exit_code == 3
+    assert "error (key-file)" in again.err
+    prints = json.loads(command("keys", "show", "--json").out)
+    assert len(prints["draw"]) == len(prints["linkage"]) == 16
+    target = tmp_path / "linkage-for-you.key"
+    assert command("keys", "export", "linkage", str(target)).exit_code == 0
+    assert target.stat().st_mode & 0o777 == 0o600
+    refused = command("keys", "export", "draw", str(tmp_path / "x"))
+    assert refused.exit_code == 2
+    assert "never leaves this site" in refused.err
+    (bench.state / "keys" / "linkage.key").unlink()
+    assert command("keys", "import", "linkage", str(target)).exit_code == 0
+    assert json.loads(command("keys", "show", "--json").out) == prints
+    assert f"draw     {prints['draw']}" in command("keys", "show").out
+
+
+def test_join_stores_the_token_privately(bench, command, tmp_path):
+    token = bench.state / "tokens" / "asia.token"
+    token.unlink()
+    ended = command("join", bench.miner.invitation)
+    assert ended.exit_code == 0
+    assert ended.out == "Joined study asia as clinic-north.\n"
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert token.read_text().strip() == bench.miner.issue.token
+    assert bench.miner.issue.token not in ended.out + ended.err
+    secret = tmp_path / "invitation"
+    secret.write_text(bench.miner.invitation + "\n")
+    assert command("join", "--secret-file", str(secret)).exit_code == 0
+
+
+def test_join_with_a_wrong_secret(bench, command):
+    before = bench.files()
+    assert "error (option-invalid)" in command("join", "short").err
+    assert command("join").exit_code == 2
+    ended = command("join", "an-invitation-nobody-made")
+    assert ended.exit_code == 4
+    assert "There is no such invitation" in ended.err
+    assert bench.files() == before
+
+
+def test_a_token_for_another_study_is_not_lost(bench, command):
+    bench.miner.issue = TokenIssued(
+        id="t", role="owner", study="europe", name="clinic-north", token="t" * 40
+    )
+    ended = command("join", bench.miner.invitation)
+    assert ended.exit_code == 2
+    assert "was for owner 'clinic-north' in study 'europe'" in ended.err
+    assert (bench.state / "tokens" / "europe.token").read_text().strip() == "t" * 40
+
+
+def test_serving_to_the_world_is_refused(bench, command):
+    ended = command("serve", "--host", "0.0.0.0")
+    assert ended.exit_code == 2
+    assert "--allow-remote" in ended.err

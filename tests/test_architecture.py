@@ -1,0 +1,130 @@
+"""Imports run one way. This table is the architecture; a new direction is decided here."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+ALLOWED = {
+    "shared.errors": set(),
+    "shared.domain": {"shared.errors"},
+    "shared.transition": {"shared.errors"},
+    "shared.plan": {"shared.domain", "shared.errors", "shared.transition"},
+    "shared.counts": {"shared.domain", "shared.errors"},
+    "shared.inversion": {"shared.counts", "shared.errors", "shared.transition"},
+    "shared.estimate": {
+        "shared.counts",
+        "shared.domain",
+        "shared.errors",
+        "shared.inversion",
+        "shared.plan",
+        "shared.transition",
+    },
+    "shared.privacy": {"shared.counts", "shared.errors", "shared.plan", "shared.transition"},
+    "shared.wire": {
+        "shared.counts",
+        "shared.domain",
+        "shared.errors",
+        "shared.plan",
+        "shared.transition",
+    },
+    "shared.terminal": {"shared.errors"},
+}
+"""What each module of `shared` may import of the project."""
+
+LEARNERS = {"shared.counts", "shared.domain", "shared.errors", "shared.learn"}
+"""Learners see marginals: never rows of reports, matrices, plans or estimators."""
+
+PACKAGES = {
+    "shared": {"shared"},
+    "owner_agent": {"owner_agent", "shared"},
+    "miner_service": {"miner_service", "shared"},
+    "experiments": {"experiments", "owner_agent", "miner_service", "shared"},
+}
+
+EFFECTS = {"httpx", "fastapi", "uvicorn", "sqlalchemy", "socket", "requests"}
+"""No sockets and no SQL in `shared`."""
+
+LAZY = {"matplotlib", "numba", "sklearn", "dask"}
+"""Heavy libraries are imported inside the function that needs them."""
+
+
+def modules(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path, *, top_level: bool = False) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = tree.body if top_level else ast.walk(tree)
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            found.add(node.module or "")
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def within(names: set[str], allowed: set[str]) -> set[str]:
+    """The project modules among `names` that are not in `allowed` nor inside one of them."""
+    ours = {n for n in names if n.split(".")[0] in PACKAGES}
+    return {n for n in ours if not any(n == a or n.startswith(a + ".") for a in allowed)}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_import_one_way(package: str):
+    paths = modules(package)
+    assert paths
+    for path in paths:
+        assert not within(imports(path), PACKAGES[package]), path
+
+
+def test_shared_modules_import_only_what_the_table_says():
+    for path in (ROOT / "shared").glob("*.py"):
+        if path.name != "__init__.py":
+            assert not within(imports(path), ALLOWED[name_of(path)]), path
+    for path in (ROOT / "shared/learn").glob("*.py"):
+        assert not within(imports(path), LEARNERS), path
+
+
+def test_shared_has_no_effects():
+    for path in modules("shared"):
+        roots = {name.split(".")[0] for name in imports(path)}
+        assert not roots & EFFECTS, path
+
+
+def test_randomization_lives_at_the_owner():
+    """Nobody else imports the sampler, and the miner draws no random numbers."""
+    for package in ("shared", "miner_service"):
+        for path in modules(package):
+            assert not any("sampling" in name for name in imports(path)), path
+            if package == "miner_service":
+                assert not imports(path) & {"random", "numpy.random"}, path
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_heavy_libraries_are_imported_late(package: str):
+    for path in modules(package):
+        roots = {name.split(".")[0] for name in imports(path, top_level=True)}
+        assert not roots & LAZY, path
+
+
+def test_the_table_can_fail(tmp_path: Path):
+    """The negative control: a forbidden import is seen, also inside a function."""
+    bad = tmp_path / "bad.py"
+    bad.write_text("def f():\n    from owner_agent.sampling import sample\n    return sample\n")
+    assert within(imports(bad), PACKAGES["miner_service"]) == {
+        "owner_agent.sampling",
+        "owner_agent.sampling.sample",
+    }
