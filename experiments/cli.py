@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -121,8 +122,8 @@ def _named(
 def _show(outcome: Outcome) -> None:
     out = console()
     network = outcome.reference == "network"
-    title = f"{outcome.title}: {outcome.records:,} records"
-    shown = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    out.print(f"{outcome.title}: {outcome.records:,} records\n", style="bold", markup=False)
+    shown = Table(box=None, pad_edge=False)
     shown.add_column("parameter", overflow="fold")
     for column in ("true", "clean") if network else ("true",):
         shown.add_column(column, justify="right")
@@ -130,8 +131,9 @@ def _show(outcome: Outcome) -> None:
         shown.add_column(column, justify="right")
     last = None
     for row in outcome.rows:
-        if last not in (None, row.node):
-            shown.add_section()
+        if row.node != last:
+            family = f"{row.node} | {', '.join(row.parents)}" if row.parents else row.node
+            shown.add_row(f"[bold]{escape(family)}[/]")
         last = row.node
         shown.add_row(*_cells(row, network=network), style=None if row.covered else "yellow")
     out.print(shown)
@@ -150,11 +152,11 @@ def _show(outcome: Outcome) -> None:
 
 
 def _cells(row: Row, *, network: bool) -> list[str]:
-    given = ", ".join(f"{name}={value}" for name, value in row.parents.items())
-    name = f"{row.node}={row.value}" + (f" | {given}" if given else "")
+    given = ", ".join(row.parents.values())
+    name = f"  {row.value} | {given}" if given else f"  {row.value}"
     truth = [_number(row.truth)] + ([_number(row.clean)] if network else [])
     z = "" if row.z is None else f"{row.z:+.2f}"
-    return [name, *truth, _number(row.estimate), _number(row.se), z]
+    return [escape(name), *truth, _number(row.estimate), _number(row.se), z]
 
 
 def _number(value: float | None) -> str:

@@ -9,17 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.problems import problem_of_error, problem_response
 from shared.errors import LimitExceeded
 
 _PART_PATH = re.compile(r"/v1/releases/[^/]+/parts/[^/]+")
-
-
-class ClientGone(Exception):
-    """The client closed the connection before its request was whole."""
 
 
 class JsonLimitMiddleware:
@@ -42,7 +38,7 @@ class JsonLimitMiddleware:
             response = problem_response(document, {"Connection": "close"})
             await response(scope, receive, send)
             return
-        except ClientGone:
+        except ClientDisconnect:
             return
         await self._app(scope, _replay(body, receive), send)
 
@@ -52,7 +48,7 @@ async def read_limited(request: Request, limit: int, what: str) -> bytes:
 
     Raises:
         LimitExceeded: it is longer; no more than `limit` bytes were kept.
-        ClientGone: the connection was closed.
+        ClientDisconnect: the connection was closed before the body was whole.
     """
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit:
@@ -69,7 +65,7 @@ async def _chunks(request: Request) -> AsyncIterator[bytes]:
     while True:
         message = await request.receive()
         if message["type"] == "http.disconnect":
-            raise ClientGone
+            raise ClientDisconnect
         yield message.get("body", b"")
         if not message.get("more_body", False):
             return

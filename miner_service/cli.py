@@ -126,10 +126,17 @@ def _new_token(services: Services, file: Path | None) -> None:
 
 
 def _write_secret(path: Path, text: str) -> None:
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
+    try:
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    except OSError as error:
+        raise OptionError(
+            f"The admin token cannot be written to {path}: {error.strerror}. None was issued.",
+            where="admin-token-file",
+            remedy="Name a file in a directory that can be written.",
+        ) from error
 
 
 def _say(text: str) -> None:

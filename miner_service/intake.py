@@ -163,7 +163,7 @@ def withdraw(services: Services, release: str) -> Release:
         with services.database.write() as session:
             row = find_release(session, release)
             row.state = "withdrawn"
-            fail_jobs_on(session, [release], gone(row, "withdrawn"), services.now())
+            fail_jobs_on(session, release, gone(row, "withdrawn"), services.now())
             message = release_message(session, row)
         services.segments.drop_parts(release)
         services.segments.drop_data(release)

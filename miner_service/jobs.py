@@ -122,10 +122,14 @@ class JobRunner:
         """Say that a job was queued."""
         self._work.set()
 
-    def stop(self) -> None:
-        """Stop; a job that is running will run again at the next start."""
+    def ask_to_stop(self) -> None:
+        """Let the running job stop at its next node; it will run again at the next start."""
         self._stopping.set()
         self._work.set()
+
+    def stop(self) -> None:
+        """Stop, waiting a while for the running job."""
+        self.ask_to_stop()
         self._thread.join(_STOP_SECONDS)
 
     def _loop(self) -> None:

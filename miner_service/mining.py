@@ -12,8 +12,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from miner_service.align import Aligner, Source, require_aligned
 from miner_service.settings import Limits
 from shared.counts import Codes, ReportedCounts
@@ -74,12 +72,12 @@ def prepare(
     structure = Structure.of(spec.structure)
     require_aligned(alignment, common=spec.records == "common")
     nodes = set(spec.structure)
-    _require_one_source(nodes, releases)
     blocks = tuple(
         (release, needed)
         for release in releases
         if (needed := tuple(b for b in release.plan.blocks if nodes & set(b.names)))
     )
+    _require_one_source(nodes, releases, blocks)
     prepared = Prepared(structure, tuple(releases), blocks, alignment)
     _require_small(spec, prepared.plan, limits)
     return prepared
@@ -106,27 +104,31 @@ def learn(
 
 def _join(prepared: Prepared, aligner: Aligner, load: LoadColumns) -> dict[str, Codes]:
     """Load the columns needed, cut to the records that every owner has."""
-    masks: list[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]] | None = None
-    if prepared.alignment.state == "partial":
-        masks = aligner.common([release.source for release in prepared.releases])
+    partial = prepared.alignment.state == "partial"
+    sources = [release.source for release in prepared.releases]
+    masks = dict(zip(sources, aligner.common(sources), strict=True)) if partial else {}
     joined: dict[str, Codes] = {}
     for release, blocks in prepared.blocks:
         names = [name for block in blocks for name in block.names]
         columns = load(release.source.release, names)
-        if masks is not None:
-            mask = masks[prepared.releases.index(release)]
+        if partial:
+            mask = masks[release.source]
             columns = {name: column[mask] for name, column in columns.items()}
         joined.update(columns)
     return joined
 
 
-def _require_one_source(nodes: set[str], releases: Sequence[Release]) -> None:
-    owners: dict[str, list[str]] = {name: [] for name in nodes}
-    for release in releases:
-        for name in release.plan.domain.names:
-            if name in owners:
-                owners[name].append(release.source.owner)
-    missing = sorted(name for name, found in owners.items() if not found)
+def _require_one_source(
+    nodes: set[str],
+    releases: Sequence[Release],
+    blocks: Sequence[tuple[Release, tuple[Block, ...]]],
+) -> None:
+    """Check that each node is reported, and each variable of the blocks needed by one owner."""
+    owners: dict[str, list[str]] = {}
+    for release, needed in blocks:
+        for name in (n for block in needed for n in block.names):
+            owners.setdefault(name, []).append(release.source.owner)
+    missing = sorted(nodes - set(owners))
     if missing:
         reported = sorted(n for r in releases for n in r.plan.domain.names)
         raise VariablesMissing(

@@ -14,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from shared.errors import PramanaError
 from shared.wire import PROBLEM_MEDIA_TYPE, ProblemDetail
@@ -76,6 +77,15 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
 }
 # fmt: on
 
+_KINDS = (
+    PramanaError,
+    RequestValidationError,
+    HTTPException,
+    ClientDisconnect,
+    OperationalError,
+    Exception,
+)
+
 HTTP_CODES = frozenset({"request-invalid", "method-not-allowed", "internal"})
 RETRY_SECONDS = 1
 
@@ -117,6 +127,8 @@ def problem_of_error(error: Exception, instance: str | None = None) -> ProblemDe
         return problem("request-invalid", detail, where=where, instance=instance)
     if isinstance(error, HTTPException):
         return _problem_of_http(error, instance)
+    if isinstance(error, ClientDisconnect):
+        return problem("request-invalid", "The request ended before it was whole.")
     if isinstance(error, OperationalError):
         return problem(
             "not-ready",
@@ -149,7 +161,7 @@ def problem_response(document: ProblemDetail, headers: Mapping[str, str] | None 
 
 def install(app: FastAPI) -> None:
     """Make every error of an application a problem document."""
-    for kind in (PramanaError, RequestValidationError, HTTPException, OperationalError, Exception):
+    for kind in _KINDS:
         app.add_exception_handler(kind, _handle)
 
 

@@ -79,7 +79,7 @@ def serve(app: FastAPI, sock: socket.socket, *, announce: Callable[[], None]) ->
     # ended well, this process should exit with 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
-    _Announcing(config, announce).run(sockets=[sock])
+    _Server(config, announce, lambda: app.state.runner.ask_to_stop()).run(sockets=[sock])
 
 
 def write_ready_file(path: Path, url: str) -> None:
@@ -89,15 +89,23 @@ def write_ready_file(path: Path, url: str) -> None:
     scratch.replace(path)
 
 
-class _Announcing(uvicorn.Server):
-    """A server that calls back once it takes requests."""
+class _Server(uvicorn.Server):
+    """A server that calls back once it takes requests, and when it is about to end."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, announce: Callable[[], None], ending: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._announce = announce
+        self._ending = ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start as usual, then say so."""
         await super().startup(sockets=sockets)
         if self.started:
             self._announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let those who follow a job go, so that nobody has to be cut off; then end as usual."""
+        self._ending()
+        await super().shutdown(sockets=sockets)

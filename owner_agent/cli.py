@@ -123,7 +123,8 @@ def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:
         done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
         console().print(
             f"Release {outcome.name} {done}: {outcome.records:,} records in {outcome.parts}"
-            f" part{'s' if outcome.parts > 1 else ''}, digest {outcome.digest[:12]}."
+            f" part{'s' if outcome.parts > 1 else ''}, digest {outcome.digest[:12]}.",
+            soft_wrap=True,
         )
 
     @app.command()

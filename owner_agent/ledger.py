@@ -18,6 +18,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from owner_agent.private_files import FILE_MODE, private_directory
+from shared.errors import StoreCorrupt
 
 EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
 
@@ -32,9 +33,11 @@ _RELEASES = sa.Table(
     sa.Column("miner", sa.String, nullable=False),
     sa.Column("study", sa.String, nullable=False),
     sa.Column("name", sa.String, nullable=False),
+    sa.Column("content", sa.String, nullable=False),
     sa.Column("digest", sa.String, nullable=False),
     sa.Column("plan_digest", sa.String, nullable=False),
     sa.Column("records", sa.Integer, nullable=False),
+    sa.Column("parts", sa.Integer, nullable=False),
     sa.Column("state", sa.String, nullable=False),
     sa.Column("prepared", sa.DateTime, nullable=False),
     sa.Column("changed", sa.DateTime, nullable=False),
@@ -66,14 +69,16 @@ class Draw:
 
 @dataclass(frozen=True)
 class Entry:
-    """One release as the ledger has it."""
+    """One release as the ledger has it; `content` is the same however it is cut into parts."""
 
     miner: str
     study: str
     name: str
+    content: str
     digest: str
     plan_digest: str
     records: int
+    parts: int
     state: EntryState
     prepared: datetime
     changed: datetime
@@ -88,7 +93,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The ledger in a state directory; each call is one durable transaction."""
+    """The ledger in a state directory; each call is one durable transaction.
+
+    Every method raises StoreCorrupt where the file is not a ledger.
+    """
 
     state: Path
 
@@ -105,6 +113,18 @@ class Ledger:
         """Return one entry, or None."""
         wanted = (miner, study, name)
         return next((e for e in self.entries() if (e.miner, e.study, e.name) == wanted), None)
+
+    def find_content(self, miner: str, study: str, content: str) -> Entry | None:
+        """Return the newest entry of a content that was not discarded, or None."""
+        wanted = (miner, study, content)
+        return next(
+            (
+                e
+                for e in reversed(self.entries())
+                if (e.miner, e.study, e.content) == wanted and e.state != "discarded"
+            ),
+            None,
+        )
 
     def add(self, entry: Entry) -> None:
         """Write an entry with its draws."""
@@ -154,8 +174,15 @@ class Ledger:
         # SQLite would make the file with the umask's mode; its journals take over this one's.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, FILE_MODE))
         engine = sa.create_engine(f"sqlite:///{self._path}", poolclass=sa.NullPool)
-        _METADATA.create_all(engine)
-        return engine.connect()
+        try:
+            _METADATA.create_all(engine)
+            return engine.connect()
+        except sa.exc.DatabaseError as error:
+            raise StoreCorrupt(
+                f"The ledger {self._path} cannot be read or written.",
+                where=str(self._path),
+                remedy="Restore it from your backup: without it nobody knows what has left.",
+            ) from error
 
 
 def losses(draws: Iterable[Draw]) -> dict[str, float]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from owner_agent.private_files import private_directory, sync_directory, write_durably
 from owner_agent.randomize import Randomized
-from shared.errors import LimitExceeded, OptionError, StoreCorrupt
+from shared.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from shared.wire import (
     MAX_PARTS,
     PartManifest,
@@ -37,27 +36,17 @@ class Prepared:
     folder: Path
     manifest: ReleaseCreate
 
-    def parts(self) -> Iterator[tuple[int, bytes]]:
-        """Yield each part's number and bytes, checked against the manifest.
+    def part(self, number: int) -> bytes:
+        """Return one part's bytes.
 
         Raises:
-            StoreCorrupt: a file is absent or not what was written.
+            StoreCorrupt: the file is absent or not what was written.
         """
-        for part in self.manifest.parts:
-            yield part.number, self.part(part.number)
-
-    def part(self, number: int) -> bytes:
-        """Return one part's bytes. Raises StoreCorrupt as `parts` does."""
         path = self.folder / _part_name(number)
         expected = self.manifest.parts[number].sha256
         body = path.read_bytes() if path.exists() else b""
         if hashlib.sha256(body).hexdigest() != expected:
-            raise StoreCorrupt(
-                f"{path} is not what was written there.",
-                where=str(path),
-                remedy=f"Remove the folder {self.folder} and run `owner-agent publish`: it writes"
-                " the same bytes again.",
-            )
+            raise _corrupt(path, self.folder)
         return body
 
 
@@ -90,6 +79,26 @@ def prepare(outbox: Path, randomized: Randomized, per_part: int) -> Prepared:
     temporary.rename(folder)
     sync_directory(outbox)
     return Prepared(folder, manifest)
+
+
+def reopen(outbox: Path, name: str) -> Prepared | None:
+    """Return a release that was prepared before, or None if it is not there.
+
+    Raises:
+        StoreCorrupt: its manifest is not what was written.
+    """
+    folder = outbox / name
+    if not folder.exists():
+        return None
+    path = folder / MANIFEST
+    try:
+        manifest = ReleaseCreate.model_validate_json(path.read_bytes())
+        digest = release_digest(manifest.plan.to_plan().digest, manifest.parts)
+        if (manifest.name, manifest.digest) == (name, digest):
+            return Prepared(folder, manifest)
+    except (OSError, ValueError, PramanaError):
+        pass  # All of these mean the one thing that is said below.
+    raise _corrupt(path, folder)
 
 
 def discard(outbox: Path, name: str) -> None:
@@ -141,12 +150,17 @@ def _write_part(
 def _found(folder: Path, manifest: ReleaseCreate) -> Prepared:
     path = folder / MANIFEST
     if not path.exists() or path.read_bytes() != _json(manifest):
-        raise StoreCorrupt(
-            f"{path} is not what was written there.",
-            where=str(path),
-            remedy=f"Remove the folder {folder} and run `owner-agent publish` again.",
-        )
+        raise _corrupt(path, folder)
     return Prepared(folder, manifest)
+
+
+def _corrupt(path: Path, folder: Path) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"{path} is not what was written there.",
+        where=str(path),
+        remedy=f"Remove the folder {folder} and run `owner-agent publish`: it writes the same"
+        " content again.",
+    )
 
 
 def _json(manifest: ReleaseCreate) -> bytes:

@@ -8,7 +8,8 @@ same bytes under the same name and sends only what the miner does not have.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from owner_agent.client import Miner
 from owner_agent.draws import draw_id, pseudonyms
@@ -16,7 +17,7 @@ from owner_agent.encode import encode
 from owner_agent.keys import Keys, KeyStore
 from owner_agent.ledger import Draw, Entry, Ledger, conflicting, losses, spent
 from owner_agent.lock import publishing_alone
-from owner_agent.outbox import Prepared, discard, prepare
+from owner_agent.outbox import Prepared, discard, prepare, reopen
 from owner_agent.planning import Planned, planned, require_protected
 from owner_agent.randomize import Randomized, randomize
 from owner_agent.site import Site
@@ -87,16 +88,16 @@ def publish(
         if not options.accept_added_loss:
             refuse_conflicts(draws, ledger.entries())
         randomized = _randomized(site, plan, secrets, watch)
-        prepared = prepare(site.state / "outbox", randomized, options.part_records)
-        entry = _entered(site, ledger, prepared, draws, surroundings)
-        if entry.state == "withdrawn":
-            raise ReleaseNotOpen(
-                f"Release {entry.name} was withdrawn on {entry.changed:%Y-%m-%d} and stays so.",
-                where=entry.name,
-                remedy="More or corrected records make a new release.",
-            )
-        if entry.state == "sealed" and entry.release_id is not None:
-            return _outcome(prepared, entry.release_id, already=True)
+        entry = ledger.find_content(site.miner.url, site.miner.study, randomized.digest)
+        if entry is not None and entry.state == "withdrawn":
+            raise _withdrawn(entry)
+        if entry is not None and entry.state == "sealed" and entry.release_id is not None:
+            return _outcome(entry, entry.release_id, already=True)
+        outbox = site.state / "outbox"
+        prepared = reopen(outbox, entry.name) if entry is not None else None
+        if prepared is None:
+            prepared = prepare(outbox, randomized, options.part_records)
+        entry = _entered(site, ledger, prepared, _New(randomized, draws, surroundings.now()))
         with Miner(site.miner.url, token, surroundings) as miner:
             return _send(miner, prepared, entry, _Sending(ledger, surroundings, watch))
 
@@ -153,9 +154,7 @@ def refuse_conflicts(draws: tuple[Draw, ...], entries: tuple[Entry, ...]) -> Non
     if not conflicts:
         return
     before = spent(entries)
-    after = losses(
-        [*(d for e in entries if e.left for d in e.draws), *draws],
-    )
+    after = losses([*(d for e in entries if e.left for d in e.draws), *draws])
     listed = "; ".join(
         f"column {draw.column!r}: epsilon {before[draw.column]:.4g} would become"
         f" {after[draw.column]:.4g}"
@@ -182,44 +181,43 @@ def _randomized(site: Site, plan: Planned, secrets: Keys, watch: Watch) -> Rando
     return randomize(plan.plan, secrets, site.miner.study, keys, table.columns)
 
 
-def _entered(
-    site: Site,
-    ledger: Ledger,
-    prepared: Prepared,
-    draws: tuple[Draw, ...],
-    surroundings: Surroundings,
-) -> Entry:
+@dataclass(frozen=True)
+class _New:
+    randomized: Randomized
+    draws: tuple[Draw, ...]
+    now: datetime
+
+
+def _entered(site: Site, ledger: Ledger, prepared: Prepared, new: _New) -> Entry:
     """Return the release's ledger entry, writing it if there is none; discard unsent ones."""
-    manifest, now = prepared.manifest, surroundings.now()
+    manifest = prepared.manifest
     for other in ledger.entries():
-        if other.state == "prepared" and other.name != manifest.name:
-            ledger.mark(other, "discarded", now)
+        here = (other.miner, other.study) == (site.miner.url, site.miner.study)
+        if here and other.state == "prepared" and other.name != manifest.name:
+            ledger.mark(other, "discarded", new.now)
             discard(prepared.folder.parent, other.name)
     found = ledger.find(site.miner.url, site.miner.study, manifest.name)
     if found is not None:
         if found.state == "discarded":
-            ledger.mark(found, "prepared", now)
+            ledger.mark(found, "prepared", new.now)
         return found
     entry = Entry(
         miner=site.miner.url,
         study=site.miner.study,
         name=manifest.name,
+        content=new.randomized.digest,
         digest=manifest.digest,
-        plan_digest=randomized_plan_digest(prepared),
+        plan_digest=new.randomized.plan.digest,
         records=manifest.records,
+        parts=len(manifest.parts),
         state="prepared",
-        prepared=now,
-        changed=now,
+        prepared=new.now,
+        changed=new.now,
         release_id=None,
-        draws=draws,
+        draws=new.draws,
     )
     ledger.add(entry)
     return entry
-
-
-def randomized_plan_digest(prepared: Prepared) -> str:
-    """Return the digest of the plan a prepared release announces."""
-    return prepared.manifest.plan.to_plan().digest
 
 
 @dataclass(frozen=True)
@@ -253,16 +251,12 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
         ) from error
     if release.state == "withdrawn":
         to.ledger.mark(entry, "withdrawn", to.surroundings.now())
-        raise ReleaseNotOpen(
-            f"The miner has release {entry.name} as withdrawn.",
-            where=entry.name,
-            remedy="More or corrected records make a new release.",
-        )
+        raise _withdrawn(replace(entry, changed=to.surroundings.now()))
     _require_same(release, prepared)
     if release.state != "sealed":
         raise TransportError(f"The miner sealed release {entry.name} but calls it open.")
     to.ledger.mark(entry, "sealed", to.surroundings.now(), release.id)
-    return _outcome(prepared, release.id, already=False)
+    return _outcome(entry, release.id, already=False)
 
 
 def _require_same(release: Release, prepared: Prepared) -> None:
@@ -275,8 +269,14 @@ def _require_same(release: Release, prepared: Prepared) -> None:
         )
 
 
-def _outcome(prepared: Prepared, release_id: str, *, already: bool) -> Outcome:
-    manifest = prepared.manifest
-    return Outcome(
-        manifest.name, release_id, manifest.records, len(manifest.parts), manifest.digest, already
+def _withdrawn(entry: Entry) -> ReleaseNotOpen:
+    return ReleaseNotOpen(
+        f"These records were withdrawn as release {entry.name} on {entry.changed:%Y-%m-%d}, and"
+        " stay so.",
+        where=entry.name,
+        remedy="More or corrected records make a new release.",
     )
+
+
+def _outcome(entry: Entry, release_id: str, *, already: bool) -> Outcome:
+    return Outcome(entry.name, release_id, entry.records, entry.parts, entry.digest, already)

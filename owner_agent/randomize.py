@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,6 +24,15 @@ class Randomized:
     plan: Plan
     keys: Keys
     columns: dict[str, Codes]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
+        running = hashlib.sha256(self.plan.digest.encode())
+        running.update(np.ascontiguousarray(self.keys).tobytes())
+        for name in self.plan.reported_sizes:
+            running.update(self.columns[name].tobytes())
+        return running.hexdigest()
 
 
 def randomize(

@@ -99,7 +99,7 @@ def describe(channel: Transition) -> str:
         kept = channel.keep_units / 2**32
         return f"symmetric, kept {kept:.3g}"
     if isinstance(channel, Grouped):
-        return f"grouped, {len(channel.groups)} groups"
+        return f"grouped in {len(channel.groups)}"
     if isinstance(channel, Dense):
         return f"matrix {channel.shape[0]} x {channel.shape[1]}"
     return type(channel).__name__.lower()

@@ -7,6 +7,7 @@ tensor over a domain is variable `i`, and code `c` of a variable is its category
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,8 +39,8 @@ class Variable:
                 where=self.name,
                 remedy="List every category the variable can take.",
             )
-        repeated = sorted({c for c in self.categories if self.categories.count(c) > 1})
-        if repeated:
+        if len(set(self.categories)) < self.size:
+            repeated = sorted(c for c, times in Counter(self.categories).items() if times > 1)
             raise DomainError(
                 f"Variable {self.name!r} lists a category twice: {repeated}.", where=self.name
             )
@@ -80,8 +81,8 @@ class Domain:
     variables: tuple[Variable, ...]
 
     def __post_init__(self) -> None:
-        repeated = sorted({n for n in self.names if self.names.count(n) > 1})
-        if repeated:
+        if len(set(self.names)) < len(self.names):
+            repeated = sorted(n for n, times in Counter(self.names).items() if times > 1)
             raise DomainError(f"The domain names a variable twice: {repeated}.")
 
     @classmethod

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -115,7 +116,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         names = [name for block in self.blocks for name in block.names]
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        repeated = sorted(name for name, times in Counter(names).items() if times > 1)
         if not names or repeated:
             raise PlanError(
                 f"A plan randomizes each variable in exactly one block; repeated: {repeated}."

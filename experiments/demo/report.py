@@ -71,26 +71,24 @@ def _channels(root: Path, scenario: Scenario, records: int) -> list[dict[str, An
     """Say what each owner did to each variable and what it costs."""
     rows = []
     for site in scenario.sites:
-        plan = planned(load_site(root / "sites" / site.owner / "site.toml"))
+        file = load_site(root / "sites" / site.owner / "site.toml")
+        plan = planned(file)
+        kinds = {v.name: v.channel.kind for v in file.file.variables if v.channel is not None}
+        kinds |= {name: b.channel.kind for b in file.file.blocks for name in b.variables}
         for block in plan.plan.blocks:
-            rows += [
-                _channel_row(site.owner, block, name, plan.sensitive, records)
-                for name in block.names
-            ]
+            for name in block.names:
+                row = _channel_row(block, name, records)
+                row |= {"owner": site.owner, "sensitive": name in plan.sensitive}
+                rows.append(row | {"kind": kinds.get(name, "not randomized")})
     return rows
 
 
-def _channel_row(
-    owner: str, block: Block, name: str, sensitive: frozenset[str], records: int
-) -> dict[str, Any]:
+def _channel_row(block: Block, name: str, records: int) -> dict[str, Any]:
     channel = block.channel
     within = gamma_within_groups(channel)
     return {
-        "owner": owner,
         "variable": name,
-        "sensitive": name in sensitive,
         "block": block.name if len(block.names) > 1 else "",
-        "kind": channel.as_dict()["family"],
         "gamma": gamma(channel),
         "within": within if within != gamma(channel) else None,
         "epsilon": epsilon(channel),
@@ -110,11 +108,14 @@ def _parameter_figure(outcome: Outcome) -> Figure:
     from matplotlib.figure import Figure
 
     shown = _shown(outcome.rows)
-    nodes = list(dict.fromkeys(row.node for row in shown))
-    groups = {node: [row for row in shown if row.node == node] for node in nodes}
+    groups: dict[str, list[Row]] = {}
+    for row in shown:
+        groups.setdefault(row.node, []).append(row)
+    # Beside each other stand facets of like height.
+    nodes = sorted(groups, key=lambda node: _facet_height(groups[node]))
     columns = 2
     lines = [
-        max(2.6, *(min(len(groups[n]), _FACET_ROWS) * 0.3 + 1.1 for n in nodes[i : i + columns]))
+        max(_facet_height(groups[node]) for node in nodes[i : i + columns])
         for i in range(0, len(nodes), columns)
     ]
     figure = Figure(figsize=(11, sum(lines)), layout="constrained")
@@ -132,6 +133,10 @@ def _parameter_figure(outcome: Outcome) -> Figure:
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False)
     return figure
+
+
+def _facet_height(rows: Sequence[Row]) -> float:
+    return 0.75 + 0.27 * len(rows) if len(rows) <= _FACET_ROWS else 4.4
 
 
 def _intervals(axis: Axes, rows: Sequence[Row]) -> None:
@@ -172,10 +177,19 @@ def _scatter(axis: Axes, rows: Sequence[Row]) -> None:
     """Estimate against truth, for nodes with too many parameters to list."""
     known = [row for row in rows if row.estimate is not None and row.truth is not None]
     axis.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=1)
-    for row in known:
-        colour = _BLUE if row.covered else _RED
-        axis.vlines(row.truth, row.low, row.high, color=colour, linewidth=1, alpha=0.35)
-        axis.plot(row.truth, row.estimate, "o", color=colour, markersize=2.5)
+    for held, colour in ((True, _BLUE), (False, _RED)):
+        some = [row for row in known if row.covered is held]
+        truth = np.array([row.truth for row in some], dtype=float)
+        estimate = np.array([row.estimate for row in some], dtype=float)
+        axis.vlines(
+            truth,
+            [row.low for row in some],
+            [row.high for row in some],
+            color=colour,
+            linewidth=1,
+            alpha=0.35,
+        )
+        axis.plot(truth, estimate, "o", color=colour, markersize=2.5)
     axis.plot([], [], "|", color="black", label="true")
     axis.plot([], [], "o-", color=_BLUE, linewidth=3, markersize=5, label="randomized, 95 %")
     axis.set_xlim(-0.02, 1.02)

@@ -8,6 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def demonstrate(
     began = time.monotonic()
     folder = prepare(out)
     rng = np.random.default_rng(None if seed is None else [seed, 1])
-    with Processes(folder.logs) as processes:
+    with Processes(folder.logs) as processes, ExitStack() as callers:
         say("starting the miner", 0.02)
         token_file = folder.root / "admin.token"
         url = processes.serve(
@@ -53,7 +54,7 @@ def demonstrate(
             "miner_service",
             *("serve", "--data", str(folder.miner), "--admin-token-file", str(token_file)),
         )
-        admin = Rest(url, token_file.read_text().strip())
+        admin = callers.enter_context(Rest(url, token_file.read_text().strip()))
         say("opening the study", 0.08)
         invitations = open_study(admin, STUDY, scenario.title, owners(scenario))
         files = {s.owner: write_site(folder, s, STUDY, url, rng) for s in scenario.sites}
@@ -62,7 +63,8 @@ def demonstrate(
         agents = {}
         for i, (owner, file) in enumerate(files.items()):
             say(f"starting the agent of {owner}", 0.2 + 0.3 * i / len(files))
-            agents[owner] = _start_agent(processes, owner, file, invitations[owner])
+            agent = _start_agent(processes, owner, file, invitations[owner])
+            agents[owner] = callers.enter_context(agent)
         for i, (owner, agent) in enumerate(agents.items()):
             base = 0.5 + 0.3 * i / len(agents)
             publish(agent, lambda _state, o=owner, b=base: say(f"{o} randomizes and publishes", b))  # type: ignore[misc]

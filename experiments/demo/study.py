@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -16,7 +16,7 @@ _DEADLINE_SECONDS = 3600.0
 
 
 class Rest:
-    """A service's REST interface as one caller sees it.
+    """A service's REST interface as one caller sees it; leaving the context closes it.
 
     Raises (every call):
         Refused: the service answered with a problem document.
@@ -27,6 +27,12 @@ class Rest:
         self._client = httpx.Client(
             base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60.0
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._client.close()
 
     def get(self, path: str) -> Any:
         """GET a JSON document."""

@@ -25,6 +25,11 @@ router = APIRouter(tags=["jobs"])
 
 EVENT_MEDIA_TYPE = "text/event-stream"
 _HEARTBEAT_LOOKUPS = 75
+_EVENT = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+    "required": ["id", "event", "data"],
+}
 
 
 @router.post(
@@ -85,7 +90,7 @@ def cancel_job(job: JobPath, services: ServicesDep, caller: CallerDep) -> Job:
     responses={
         200: {
             "description": "Server-sent events named `job`; the data of each is a Job.",
-            "content": {EVENT_MEDIA_TYPE: {"schema": {"type": "string"}}},
+            "content": {EVENT_MEDIA_TYPE: {"schema": _EVENT}},
         }
     },
 )

@@ -12,7 +12,7 @@ from miner_service.problems import problem_responses
 from miner_service.store import people
 from miner_service.store.jobs import fail_jobs_on
 from miner_service.store.paging import page_of
-from miner_service.store.releases import newest_sealed
+from miner_service.store.releases import releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow
 from shared.wire import (
     Invitation,
@@ -81,7 +81,6 @@ def remove_owner(study: StudyPath, owner: str, services: ServicesDep, caller: Ca
     """
     with services.database.write() as session:
         enter_study(session, caller, study, *STAFF)
-        used = newest_sealed(session, study).get(owner)
         people.deactivate_owner(session, study, owner)
-        if used is not None:
-            fail_jobs_on(session, [used.id], gone(used, "taken out of use"), services.now())
+        for row in releases_of(session, study, owner):
+            fail_jobs_on(session, row.id, gone(row, "taken out of use"), services.now())

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from miner_service.store.segments import settle
 from shared.counts import Codes
-from shared.errors import PartInvalid, StoreCorrupt
+from shared.errors import NotReady, PartInvalid, StoreCorrupt
 from shared.plan import Plan
 from shared.wire import KEY_BYTES, KEY_COLUMN, Keys, part_schema
 
@@ -98,8 +98,16 @@ def load_columns(path: Path, names: Sequence[str]) -> dict[str, Codes]:
 
 
 def _batch(path: Path) -> pa.RecordBatch:
+    try:
+        source = pa.memory_map(str(path))
+    except FileNotFoundError as error:
+        raise NotReady(
+            f"The columns of release {path.stem} are not there.",
+            where=path.stem,
+            remedy="If it was just withdrawn, ask again.",
+        ) from error
     # The arrays made from the batch keep the mapping alive.
-    return pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
+    return pa.ipc.open_file(source).get_batch(0)
 
 
 def _layout(schema: pa.Schema, records: int) -> tuple[dict[str, int], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import select, update
@@ -153,13 +153,10 @@ def model_id(job: str) -> str:
     return "m-" + job.removeprefix("j-")
 
 
-def fail_jobs_on(
-    session: Session, releases: Iterable[str], problem: ProblemDetail, now: datetime
-) -> None:
-    """End the unfinished jobs that were to use any of these releases."""
-    gone = set(releases)
+def fail_jobs_on(session: Session, release: str, problem: ProblemDetail, now: datetime) -> None:
+    """End the unfinished jobs that were to use a release."""
     for row in session.scalars(select(JobRow).where(JobRow.state.in_(UNFINISHED))):
-        if gone & set(json.loads(row.releases)):
+        if release in json.loads(row.releases):
             finish(row, "failed", now, problem=problem)
 
 

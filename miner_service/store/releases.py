@@ -103,6 +103,12 @@ def create_release(
     return row, True
 
 
+def releases_of(session: Session, study: str, owner: str) -> Sequence[ReleaseRow]:
+    """Return all releases of an owner in a study."""
+    query = select(ReleaseRow).where(ReleaseRow.study == study, ReleaseRow.owner == owner)
+    return session.scalars(query.order_by(ReleaseRow.seq)).all()
+
+
 def active_owners(session: Session, study: str) -> Sequence[str]:
     """Return the names of a study's active owners, in the order they joined."""
     query = select(OwnerRow.name).where(OwnerRow.study == study, OwnerRow.active.is_(True))

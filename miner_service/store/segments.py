@@ -62,7 +62,8 @@ class Segments:
             settle(scratch, path)
             sync_directory(self._parts)
         except OSError as error:
-            scratch.unlink(missing_ok=True)
+            with suppress(OSError):
+                scratch.unlink(missing_ok=True)
             raise NotReady(
                 "The part could not be stored; nothing was changed.",
                 where="data",

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -300,3 +304,36 @@ def release_a(plan_a: Plan) -> Built:
 def release_c(plan_c: Plan) -> Built:
     """The same 100 records of C."""
     return build(plan_c, range(100), {"C": [i % 5 == 0 for i in range(100)]}, per_part=40)
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., tuple[str, subprocess.Popen[bytes], Path]]]:
+    """Start a miner's process; return its address and what it printed so far."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(*options: str) -> tuple[str, subprocess.Popen[bytes], Path]:
+        ready = tmp_path / "ready.json"
+        log = tmp_path / f"log{len(running)}"
+        command = [sys.executable, "-m", "miner_service", "serve", "--data", tmp_path / "data"]
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [*map(str, command), "--port", "0", "--ready-file", str(ready), *options],
+                stdout=out,
+                stderr=out,
+                env={**os.environ, "COLUMNS": "60"},
+            )
+        running.append(process)
+        deadline = time.monotonic() + 60
+        told: dict[str, Any] = {}
+        while told.get("pid") != process.pid:  # a killed process leaves its file behind
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+            told = json.loads(ready.read_text()) if ready.exists() else {}
+        return told["url"], process, log
+
+    yield start
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.wait()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 
 import pytest
 from sqlalchemy.exc import OperationalError
+from starlette.requests import ClientDisconnect, Request
 
+from miner_service.bodies import read_limited
 from miner_service.problems import HTTP_CODES, PROBLEMS, problem_of_error
 from miner_service.settings import Limits, Settings
 from miner_service.store.paging import encode_cursor
@@ -140,6 +143,23 @@ def test_a_part_above_its_limit_is_refused_before_it_is_read(start, release_a, a
     answer = owner.put(path, 0, b"x" * (longest + 1))
     assert_problem(answer, 413, "limit-exceeded", f"{longest} bytes")
     assert miner.snapshot() == before
+
+
+def test_a_client_that_goes_away_is_not_waited_for():
+    pieces = iter(
+        [
+            {"type": "http.request", "body": b"abc", "more_body": True},
+            {"type": "http.disconnect"},
+        ]
+    )
+
+    async def receive():
+        return next(pieces)
+
+    request = Request({"type": "http", "headers": []}, receive)
+    with pytest.raises(ClientDisconnect):
+        asyncio.run(read_limited(request, 10, "part"))
+    assert problem_of_error(ClientDisconnect()).code == "request-invalid"
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,19 @@ def test_a_variable_from_two_owners_is_a_conflict(aligned, build, plan_c, assert
     assert learned(aligned.analyst, {"structure": {"A": []}})["records"] == 100
 
 
+def test_joint_blocks_that_share_a_variable_are_a_conflict(miner, build, assert_problem):
+    analyst = miner.study("asia")
+    for owner, own in (("north", "A"), ("south", "C")):
+        two = (Variable(own, ("no", "yes")), Variable("X", ("a", "b")))
+        plan = Plan((Block(two, Symmetric.from_gamma(4, 9.0)),))
+        codes = {own: [0, 1] * 3, "X": [1, 0] * 3}
+        miner.owner("asia", owner).publish("asia", build(plan, range(6), codes))
+    before = miner.snapshot()
+    answer = analyst("POST", JOBS, json={"spec": SPEC})
+    assert_problem(answer, 409, "conflict", "X (north, south)", "rename")
+    assert miner.snapshot() == before
+
+
 def test_a_removed_owners_release_is_no_longer_aligned(aligned, assert_problem):
     answer = aligned.analyst("DELETE", "/v1/studies/asia/owners/south")
     assert answer.status_code == 204
@@ -227,6 +240,13 @@ def test_events_tell_a_job_to_its_end(aligned):
     last = json.loads(events[-1][2].removeprefix("data: "))
     assert (last["state"], last["progress"]) == ("succeeded", 1.0)
     assert aligned.north.get(job)["state"] == "succeeded"
+
+
+def test_events_end_when_the_service_does(held):
+    threading.Timer(0.2, held.app.state.runner.ask_to_stop).start()
+    answer = held.north("GET", f"{held.job}/events")
+    assert '"state":"running"' in answer.text
+    assert held.north.get(held.job)["state"] == "running"
 
 
 class Held:

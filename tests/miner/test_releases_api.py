@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from miner_service import intake
 from shared.domain import Domain, Variable
 from shared.plan import Block, Plan
 from shared.transition import Symmetric
@@ -310,3 +313,52 @@ def test_a_joint_block_travels_whole(miner, build):
     plan = Plan((Block(two, Symmetric.from_gamma(6, 9.0)),))
     path = owner.publish("asia", build(plan, range(6), {"S": [0, 1] * 3, "T": [0, 1, 2] * 2}))
     assert owner.get(path)["plan_digest"] == plan.digest
+
+
+def test_a_seal_interrupted_at_its_end_can_be_done_again(miner, release_a, monkeypatch):
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.send("asia", release_a)
+
+    def power_cut(*_):
+        raise RuntimeError("power cut")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(intake, "_commit_seal", power_cut)
+        assert owner("POST", f"{path}/seal").status_code == 500
+    assert owner.get(path)["state"] == "open"
+    assert owner("POST", f"{path}/seal").json()["state"] == "sealed"
+
+
+def test_a_part_that_was_not_acknowledged_can_be_sent_again(miner, release_a, monkeypatch):
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.announce("asia", release_a)
+
+    def power_cut():
+        raise RuntimeError("power cut")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(miner.services.database, "write", power_cut)
+        assert owner.put(path, 0, release_a.parts[0]).status_code == 500
+    assert owner.get(path)["parts_received"] == []
+    assert owner.put(path, 0, release_a.parts[0]).status_code == 201
+
+
+def test_parts_sent_at_once_are_each_stored_once(miner, release_a):
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.announce("asia", release_a)
+
+    def put(number):
+        return number, owner.put(path, number, release_a.parts[number]).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        told = Counter(pool.map(put, [0, 1, 2] * 4))
+        seals = list(pool.map(lambda _: owner("POST", f"{path}/seal"), range(4)))
+    for number in range(3):
+        assert told[number, 201] + told[number, 200] == 4
+        assert told[number, 201] == 1
+    assert {s.status_code for s in seals} == {200}
+    assert len({s.text for s in seals}) == 1
+    assert list(miner.snapshot()[1]) == [f"columns/{path.rsplit('/', 1)[1]}.arrow"]

@@ -8,9 +8,6 @@ import re
 import signal
 import socket
 import stat
-import subprocess
-import sys
-import time
 
 import httpx
 import pytest
@@ -34,39 +31,6 @@ def run(*arguments, code=0):
         return str(result.exception)
     assert result.exit_code == code, result.output
     return result.output
-
-
-@pytest.fixture
-def serve(tmp_path):
-    """Start a miner's process; return its address and what it printed so far."""
-    running = []
-
-    def start(*options):
-        ready = tmp_path / "ready.json"
-        log = tmp_path / f"log{len(running)}"
-        command = [sys.executable, "-m", "miner_service", "serve", "--data", tmp_path / "data"]
-        with log.open("wb") as out:
-            process = subprocess.Popen(
-                [*map(str, command), "--port", "0", "--ready-file", str(ready), *options],
-                stdout=out,
-                stderr=out,
-                env={**os.environ, "COLUMNS": "60"},
-            )
-        running.append(process)
-        deadline = time.monotonic() + 60
-        told = {}
-        while told.get("pid") != process.pid:  # a killed process leaves its file behind
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
-            told = json.loads(ready.read_text()) if ready.exists() else {}
-        return told["url"], process, log
-
-    yield start
-    for process in running:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
 
 
 @pytest.mark.end_to_end

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from owner_agent.ledger import Draw, Entry, Ledger, conflicting, losses, spent
+from shared.errors import StoreCorrupt
 
 MOMENT = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -21,9 +22,11 @@ def _entry(name="r-1", state="sealed", draws=None):
         "http://m",
         "asia",
         name,
+        "c" * 64,
         "d" * 64,
         "p" * 64,
         7,
+        1,
         state,
         MOMENT,
         MOMENT,
@@ -54,6 +57,23 @@ def test_an_entry_is_written_once(tmp_path):
     with pytest.raises(IntegrityError):
         ledger.add(_entry())
     assert len(ledger.entries()) == 1
+
+
+def test_a_ledger_that_is_none(tmp_path):
+    path = tmp_path / "state" / "ledger.sqlite"
+    path.parent.mkdir(mode=0o700)
+    path.write_bytes(b"not a database, certainly not " * 10)
+    with pytest.raises(StoreCorrupt, match=r"ledger\.sqlite cannot be read.*Restore it"):
+        Ledger(path.parent).entries()
+
+
+def test_a_content_is_found_under_its_newest_name(tmp_path):
+    ledger = Ledger(tmp_path / "state")
+    for name, state in [("r-1", "sealed"), ("r-2", "sending"), ("r-3", "discarded")]:
+        ledger.add(_entry(name, state))
+    assert ledger.find_content("http://m", "asia", "c" * 64).name == "r-2"
+    assert ledger.find_content("http://m", "asia", "e" * 64) is None
+    assert ledger.find_content("http://m", "europe", "c" * 64) is None
 
 
 def test_losses_add_over_distinct_draws():

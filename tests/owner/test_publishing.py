@@ -2,13 +2,18 @@
 
 import hashlib
 import math
+import shutil
+from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
 
+from owner_agent import private_files
 from owner_agent.ledger import Ledger, spent
 from owner_agent.lock import publishing_alone
 from owner_agent.outbox import MANIFEST
+from owner_agent.planning import planned
 from owner_agent.publish import Options, publish, withdraw
 from shared.errors import (
     Conflict,
@@ -23,8 +28,11 @@ from shared.errors import (
     StoreCorrupt,
     TransportError,
     Unauthenticated,
+    UnprotectedVariable,
     Unreachable,
 )
+from shared.plan import Block, Plan
+from shared.transition import Identity
 from shared.wire import decode_part, release_digest
 
 PARTS = 3
@@ -166,6 +174,34 @@ def test_publishing_again_sends_nothing(bench):
     assert bench.files() == before
 
 
+def test_parts_of_another_size_are_not_another_release(bench, uninterrupted, killed):
+    bench.miner.faults = [None, None, ("before", killed())]
+    with pytest.raises(killed):
+        _publish(bench)
+    _publish(bench, part_records=7)
+    (release,) = bench.miner.sealed()
+    assert (release["manifest"], release["bodies"]) == uninterrupted
+    assert _publish(bench, part_records=9).already
+    assert len(bench.miner.releases) == 1
+
+
+def test_a_sealed_release_needs_no_outbox_any_more(bench):
+    name = _publish(bench).name
+    shutil.rmtree(bench.state / "outbox")
+    assert _publish(bench).already
+    assert _states(bench) == [(name, "sealed")]
+
+
+def test_a_lost_outbox_is_written_again(bench, uninterrupted, killed):
+    bench.miner.faults = [None, None, ("before", killed())]
+    with pytest.raises(killed):
+        _publish(bench)
+    shutil.rmtree(bench.state / "outbox")
+    _publish(bench)
+    (release,) = bench.miner.sealed()
+    assert (release["manifest"], release["bodies"]) == uninterrupted
+
+
 def test_row_order_does_not_matter(bench, table_text):
     first = _publish(bench)
     head, *rows = table_text(50).splitlines()
@@ -211,6 +247,37 @@ def test_without_a_secret_nothing_is_made(bench, name):
         _publish(bench)
     assert not (bench.state / "outbox").exists()
     assert bench.miner.requests == []
+
+
+def test_a_plan_that_slipped_through_is_still_not_published(bench, monkeypatch):
+    """The second barrier: even a plan made elsewhere cannot carry a sensitive column as it is."""
+    good = planned(bench.site)
+    blocks = tuple(Block(b.variables, Identity(b.channel.shape[0])) for b in good.plan.blocks)
+    bad = replace(good, plan=Plan(blocks))
+    monkeypatch.setattr("owner_agent.publish.planned", lambda _: bad)
+    with pytest.raises(UnprotectedVariable, match="'smoker' is sensitive but would leave"):
+        _publish(bench)
+    assert bench.miner.requests == []
+    assert not (bench.state / "outbox").exists()
+
+
+def test_the_disk_has_the_release_before_its_name(bench, monkeypatch):
+    """A power cut must not leave a named folder with unwritten files."""
+    order = []
+    rename, sync = Path.rename, private_files.sync_directory
+
+    def note_rename(self, target):
+        order.append(f"rename {target.name[:2]}")
+        return rename(self, target)
+
+    def note_sync(path):
+        order.append(f"sync {path.name[:4]}")
+        sync(path)
+
+    monkeypatch.setattr(Path, "rename", note_rename)
+    monkeypatch.setattr("owner_agent.outbox.sync_directory", note_sync)
+    _publish(bench)
+    assert order == ["sync .unf", "rename r-", "sync outb"]
 
 
 CHANGED = ("p1 = 0.1, p2 = 0.25", "p1 = 0.2, p2 = 0.25")
@@ -272,7 +339,7 @@ def test_a_withdrawn_release_stays_withdrawn_and_on_record(bench):
     assert bench.miner.sealed() == []
     assert _states(bench) == [(name, "withdrawn")]
     lines = list(bench.miner.lines)
-    with pytest.raises(ReleaseNotOpen, match=rf"{name} was withdrawn on 2031-05-06"):
+    with pytest.raises(ReleaseNotOpen, match=rf"withdrawn as release {name} on 2031-05-06"):
         _publish(bench)
     assert bench.miner.lines == lines
 
@@ -287,14 +354,14 @@ def test_only_what_left_can_be_withdrawn(bench):
         withdraw(bench.site, _states(bench)[0][0], bench.surroundings)
 
 
-def test_a_damaged_outbox_is_not_sent(bench, killed):
+@pytest.mark.parametrize("name", ["part-00001.arrow", MANIFEST])
+def test_a_damaged_outbox_is_not_sent(bench, killed, name):
     bench.miner.faults = [None, ("before", killed())]
     with pytest.raises(killed):
         _publish(bench)
-    name = _states(bench)[0][0]
-    part = bench.state / "outbox" / name / "part-00001.arrow"
-    part.write_bytes(part.read_bytes()[:-1])
-    with pytest.raises(StoreCorrupt, match=r"part-00001\.arrow is not what was written"):
+    path = bench.state / "outbox" / _states(bench)[0][0] / name
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(StoreCorrupt, match=f"{name} is not what was written.*Remove the folder"):
         _publish(bench)
     assert bench.miner.sealed() == []
 

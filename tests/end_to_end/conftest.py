@@ -1,0 +1,144 @@
+"""Real services in real processes, the way people run them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.demo.processes import Processes
+from experiments.demo.study import Rest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def run_command(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as a person would; nothing is raised."""
+    return subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    """Run `python -m module arguments...` to its end."""
+    return run_command
+
+
+@dataclass
+class Study:
+    """A miner process with an open study, and owners' folders that have joined it."""
+
+    root: Path
+    url: str
+    admin: Rest
+    name: str = "trial"
+
+    def add_owner(self, owner: str, table: str, variables: str, *, join: bool = True) -> Path:
+        """Make an owner's folder with keys; return its site file."""
+        home = self.root / owner
+        home.mkdir()
+        (home / "table.csv").write_text(table, encoding="utf-8")
+        site = home / "site.toml"
+        site.write_text(
+            f'owner = "{owner}"\ntable = "table.csv"\nrecord_id = "id"\n'
+            f'[miner]\nurl = "{self.url}"\nstudy = "{self.name}"\n{variables}',
+            encoding="utf-8",
+        )
+        linkage = self.root / "linkage.key"
+        if not linkage.exists():
+            linkage.touch(mode=0o600)
+            linkage.write_text(bytes(range(7, 39)).hex())
+        for words in (["keys", "create"], ["keys", "import", "linkage", str(linkage)]):
+            done = run_command("owner_agent", *words, "--site", str(site))
+            assert done.returncode == 0, done.stderr
+        if join:
+            self.join(owner, site)
+        return site
+
+    def join(self, owner: str, site: Path) -> None:
+        """Invite an owner and take the invitation up."""
+        path = f"/v1/studies/{self.name}/invitations"
+        secret = self.admin.post(path, {"owner": owner})["secret"]
+        done = run_command("owner_agent", "join", secret, "--site", str(site))
+        assert done.returncode == 0, done.stderr
+
+    def releases(self) -> list[dict]:
+        """All releases of the study, as the miner lists them."""
+        return self.admin.get(f"/v1/studies/{self.name}/releases")["items"]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[Study]:
+    """A miner process on a free port with one study."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    token = tmp_path / "admin.token"
+    with Processes(logs) as processes:
+        url = processes.serve(
+            "miner",
+            "miner_service",
+            *("serve", "--data", str(tmp_path / "miner"), "--admin-token-file", str(token)),
+        )
+        with Rest(url, token.read_text().strip()) as admin:
+            admin.post("/v1/studies", {"name": "trial"})
+            yield Study(tmp_path, url, admin)
+
+
+@pytest.fixture
+def tables() -> dict[str, str]:
+    """Two owners' tables of the same 3,000 people, in different orders."""
+    rng = np.random.default_rng(20)
+    people = np.arange(3000)
+    smokes = rng.random(3000) < 0.3
+    ill = rng.random(3000) < np.where(smokes, 0.6, 0.1)
+    city = rng.integers(0, 3, 3000)
+    first = ["id,smokes,city"]
+    first += [f"p{i},{'yes' if smokes[i] else 'no'},c{city[i]}" for i in rng.permutation(people)]
+    second = ["id,ill"]
+    second += [f"p{i},{'yes' if ill[i] else 'no'}" for i in rng.permutation(people)]
+    return {"north": "\n".join(first), "south": "\n".join(second)}
+
+
+VARIABLES = {
+    "north": """
+[[variables]]
+name = "smokes"
+categories = ["yes", "no"]
+sensitive = {sensitive}
+{smokes}
+[[variables]]
+name = "city"
+categories = ["c0", "c1", "c2"]
+sensitive = false
+""",
+    "south": """
+[[variables]]
+name = "ill"
+categories = ["yes", "no"]
+sensitive = {sensitive}
+{ill}
+""",
+}
+
+
+@pytest.fixture
+def variables() -> Callable[..., str]:
+    """The owners' variables; `channel=None` leaves all of them unrandomized."""
+
+    def of(owner: str, channel: str | None) -> str:
+        line = "" if channel is None else f"channel = {channel}"
+        return VARIABLES[owner].format(
+            sensitive="false" if channel is None else "true", smokes=line, ill=line
+        )
+
+    return of

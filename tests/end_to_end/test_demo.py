@@ -1,0 +1,150 @@
+"""`pramana demo` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+pytestmark = pytest.mark.end_to_end
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLIC = ROOT.parent / "shared" / "data"
+
+
+class Links(HTMLParser):
+    """Collects what a page would load from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.loads += [
+            v
+            for k, v in attrs
+            if k in {"src", "href", "xlink:href"} and v and not v.startswith("#")
+        ]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
+    out = tmp_path_factory.mktemp("demo") / "out"
+    done = run("experiments", "demo", "--records", "4000", "--seed", "5", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    (out / "stdout").write_text(done.stdout)
+    return out
+
+
+def test_the_result_has_every_parameter(demo: Path):
+    result = json.loads((demo / "result.json").read_text())
+    assert result["records"] == 4000
+    assert result["seconds"] > 0
+    assert len(result["parameters"]) == 64
+    for parameter in result["parameters"]:
+        assert {"node", "value", "parents", "truth", "clean", "estimate", "se"} <= set(parameter)
+    z = np.array([p["z"] for p in result["parameters"] if p["z"] is not None])
+    assert np.abs(z).max() < 6
+    by_name = {(p["node"], p["value"], *p["parents"].values()): p for p in result["parameters"]}
+    assert by_name["T", "1", "2"]["truth"] == 0.9
+    assert by_name["L", "2", "1"]["truth"] == 0.4
+    assert by_name["G", "1", "1"]["estimate"] == pytest.approx(by_name["G", "1", "1"]["clean"])
+
+
+def test_the_report_is_whole_and_loads_nothing(demo: Path):
+    text = (demo / "report.html").read_text(encoding="utf-8")
+    links = Links()
+    links.feed(text)
+    assert links.loads == []
+    assert "svg" in links.tags
+    assert "script" not in links.tags
+    assert text.count("<tr") > 64
+
+
+def test_the_table_fits_a_terminal(demo: Path):
+    lines = (demo / "stdout").read_text().splitlines()
+    assert any(line.startswith("E | T, L") for line in lines)
+    assert (
+        max(len(line) for line in lines if "report.html" not in line and "result" not in line)
+        <= 100
+    )
+
+
+def test_the_tables_lie_on_disk_and_processes_have_ended(demo: Path):
+    for owner in ("clinic", "laboratory", "registry"):
+        assert (demo / "sites" / owner / "table.csv").read_text().count("\n") == 4001
+    for ready in (demo / "logs").glob("*.ready"):
+        process = json.loads(ready.read_text())["pid"]
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def test_a_seed_reproduces_the_demonstration(demo: Path, run, tmp_path: Path):
+    out = tmp_path / "again"
+    done = run(
+        "experiments", "demo", "--records", "4000", "--seed", "5", "--out", str(out), "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    again, first = json.loads(done.stdout), json.loads((demo / "result.json").read_text())
+    assert again["parameters"] == first["parameters"]
+
+
+@pytest.mark.public_data
+def test_a_users_own_table(run, tmp_path: Path):
+    """The adult census table over three owners; its intervals must hold at their stated rate."""
+    table = PUBLIC / "adult-train.csv.gz"
+    if not table.exists():
+        pytest.skip("the public adult table is not beside the project")
+    out = tmp_path / "adult"
+    example = ROOT / "examples" / "adult"
+    arguments = ["--table", str(table), "--sites", str(example / "sites.toml")]
+    arguments += ["--structure", str(example / "structure.json"), "--seed", "1", "--json"]
+    done = run("experiments", "demo", *arguments, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["records"] == 32_561
+    assert result["reference"] == "table"
+    assert "?" in {p["value"] for p in result["parameters"] if p["node"] == "occupation"}
+    # Of the parameters with a denominator that is sure, 95 % of intervals hold the table's value:
+    # rows of one table err together, so the share is compared over a generous effective number.
+    z = np.array([p["z"] for p in result["parameters"] if p["z"] is not None and p["se"] < 0.05])
+    assert len(z) > 400
+    covered = np.mean(np.abs(z) <= 1.96)
+    half = 4.9 * np.sqrt(0.95 * 0.05 / (len(z) / 4))
+    assert 0.95 - half <= covered <= 0.95 + half
+    # Negative control: with standard errors 30 % too small the same check fails.
+    assert np.mean(np.abs(z) <= 1.96 * 0.7) < 0.95 - half
+
+
+BAD = [
+    (["--records", "0"], 2, "demonstration of 0 records"),
+    (["--table", "x.csv"], 2, "belong together; only --table"),
+    (["--table", "x.csv", "--sites", "none.toml", "--structure", "none.json"], 2, "cannot be read"),
+    (["--records", "many"], 2, "--records"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "says"), BAD)
+def test_bad_options_are_explained(run, tmp_path: Path, arguments: list[str], code: int, says: str):
+    done = run("experiments", "demo", *arguments, "--out", str(tmp_path / "out"))
+    assert done.returncode == code
+    assert says in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_someone_elses_is_left_alone(run, tmp_path: Path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    done = run("experiments", "demo", "--records", "50", "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "nothing in it was touched" in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]

@@ -1,0 +1,178 @@
+"""Owner -> HTTP -> store -> counts -> model, with real processes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from experiments.demo.study import learn
+from shared.errors import Refused
+
+pytestmark = pytest.mark.end_to_end
+
+STRUCTURE = {"city": [], "smokes": ["city"], "ill": ["smokes"]}
+CHANNEL = '{ kind = "symmetric", gamma = 5.0 }'
+
+
+def silent(_state: dict) -> None:
+    pass
+
+
+def rows(table: str) -> dict[str, dict[str, str]]:
+    return {row["id"]: row for row in csv.DictReader(io.StringIO(table))}
+
+
+def test_without_randomization_the_model_is_the_exact_one(study, tables, variables, run):
+    """The identity plan: every count equals the true count, so every parameter its true ratio."""
+    for owner in tables:
+        site = study.add_owner(owner, tables[owner], variables(owner, None))
+        done = run("owner_agent", "publish", "--part-records", "700", "--site", str(site))
+        assert done.returncode == 0, done.stderr
+    alignment = study.admin.get("/v1/studies/trial/alignment")
+    assert (alignment["state"], alignment["in_all"], alignment["in_any"]) == (
+        "identical",
+        3000,
+        3000,
+    )
+    model = learn(study.admin, "trial", STRUCTURE, silent)
+    north, south = rows(tables["north"]), rows(tables["south"])
+    joint = Counter((north[i]["city"], north[i]["smokes"], south[i]["ill"]) for i in north)
+    ill = Counter()
+    for (_, smokes, is_ill), count in joint.items():
+        ill[smokes, is_ill] += count
+    found = {(p.node, p.value, *p.parents.values()): p for p in model.parameters}
+    for smokes in ("yes", "no"):
+        total = ill[smokes, "yes"] + ill[smokes, "no"]
+        parameter = found["ill", "yes", smokes]
+        assert parameter.estimate == pytest.approx(ill[smokes, "yes"] / total, abs=1e-14)
+        assert parameter.se_records == 0
+    assert model.records == 3000
+
+
+def test_publishing_again_sends_nothing_new(study, tables, variables, run):
+    site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
+    first = run("owner_agent", "publish", "--site", str(site), "--json")
+    before = study.releases()
+    again = run("owner_agent", "publish", "--site", str(site), "--json")
+    assert (first.returncode, again.returncode) == (0, 0), again.stderr
+    assert study.releases() == before
+    assert len(before) == 1
+
+
+def sealed_table(study) -> pa.Table:
+    """The one sealed release's columns as they lie on the miner's disk."""
+    sealed = [p for p in (study.root / "miner").rglob("*.arrow") if "part" not in p.name]
+    assert len(sealed) == 1
+    with pa.memory_map(str(sealed[0])) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def kill_in_mid_upload(site: Path, study, parts: int) -> int:
+    """Start `publish`, kill -9 it once some but not all parts have arrived; return how many."""
+    command = [sys.executable, "-m", "owner_agent", "publish", "--part-records", "20"]
+    process = subprocess.Popen([*command, "--site", str(site)], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        releases = study.releases()
+        received = len(releases[0]["parts_received"]) if releases else 0
+        if 0 < received < parts:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            return len(study.releases()[0]["parts_received"])
+        assert process.poll() is None, "the upload ended before it could be interrupted"
+        time.sleep(0.005)
+    raise AssertionError("no part arrived")
+
+
+def test_a_killed_upload_resumes_with_identical_bytes(study, tables, variables, run, tmp_path):
+    """kill -9 in mid-upload, then publish again: the same sealed release, byte for byte."""
+    site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
+    received = kill_in_mid_upload(site, study, parts=150)
+    assert 0 < received < 150
+    assert study.releases()[0]["state"] == "open"
+    outbox = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
+    assert len(outbox) == 150, "the whole release lay in the outbox before the first byte left"
+    done = run("owner_agent", "publish", "--part-records", "20", "--site", str(site))
+    assert done.returncode == 0, done.stderr
+    release = study.releases()[0]
+    assert (len(study.releases()), release["state"]) == (1, "sealed")
+    interrupted, digest = sealed_table(study), release["digest"]
+
+    # An owner with the same table and keys that is never interrupted, in a study of its own.
+    home = tmp_path / "twin"
+    home.mkdir()
+    for name in ("table.csv", "site.toml"):
+        (home / name).write_bytes((site.parent / name).read_bytes())
+    for name in ("draw", "linkage"):
+        key = site.parent / f".pramana/keys/{name}.key"
+        words = ["keys", "import", name, str(key), "--site", str(home / "site.toml")]
+        assert run("owner_agent", *words).returncode == 0
+    twin_site = home / "site.toml"
+    twin_site.write_text(twin_site.read_text().replace('owner = "south"', 'owner = "twin"'))
+    study.join("twin", twin_site)
+    done = run("owner_agent", "publish", "--part-records", "20", "--site", str(twin_site))
+    assert done.returncode == 0, done.stderr
+    twin = next(r for r in study.releases() if r["owner"] == "twin")
+    assert twin["digest"] == digest
+    files = sorted(p for p in (study.root / "miner").rglob("*.arrow") if "part" not in p.name)
+    assert len(files) == 2
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert interrupted.num_rows == 3000
+
+
+def test_a_miner_that_is_down_keeps_the_release_safe(study, tables, variables, run):
+    site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
+    text = site.read_text()
+    site.write_text(text.replace(study.url, "http://127.0.0.1:9"))
+    done = run("owner_agent", "publish", "--site", str(site))
+    assert done.returncode == 5
+    assert "miner-unreachable" in done.stderr
+    assert "outbox" in done.stderr
+    assert "publish" in done.stderr
+    kept = sorted(p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow"))
+    assert kept
+    site.write_text(text)
+    done = run("owner_agent", "publish", "--site", str(site))
+    assert done.returncode == 0, done.stderr
+    assert sorted(p.read_bytes() for p in (study.root / "miner").rglob("*.arrow"))
+    assert study.releases()[0]["state"] == "sealed"
+
+
+def test_records_that_do_not_overlap_are_an_explicit_error(study, tables, variables, run):
+    renamed = tables["south"].replace("\np", "\nq")
+    for owner, table in (("north", tables["north"]), ("south", renamed)):
+        site = study.add_owner(owner, table, variables(owner, CHANNEL))
+        assert run("owner_agent", "publish", "--site", str(site)).returncode == 0
+    alignment = study.admin.get("/v1/studies/trial/alignment")
+    assert (alignment["state"], alignment["in_all"], alignment["in_any"]) == ("disjoint", 0, 6000)
+    with pytest.raises(Refused) as caught:
+        learn(study.admin, "trial", STRUCTURE, silent)
+    assert (caught.value.status, caught.value.problem_code) == (409, "records-do-not-align")
+    assert study.admin.get("/v1/studies/trial/jobs")["items"] == []
+
+
+def test_no_true_value_leaves_the_site(study, tables, variables, run):
+    """Neither record ids nor category names of a sensitive column are found at the miner's.
+
+    The codes that do travel are the randomized ones; the plan names the public categories.
+    """
+    site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
+    done = run("owner_agent", "publish", "--site", str(site))
+    assert done.returncode == 0, done.stderr
+    everything = b"".join(p.read_bytes() for p in (study.root / "miner").rglob("*") if p.is_file())
+    everything += (done.stdout + done.stderr).encode()
+    for number in (17, 1234, 2999):
+        assert f"p{number}\n".encode() not in everything
+        assert f"p{number},".encode() not in everything
+    key = (site.parent / ".pramana/keys/draw.key").read_bytes().strip()
+    assert key not in everything
