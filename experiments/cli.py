@@ -56,7 +56,6 @@ def demo(
     estimate can be held against the truth. Exit codes: 0 done, 2 bad input, 4 refused, 5 a service
     did not answer.
     """
-    from experiments.demo.report import write_report
     from experiments.demo.run import demonstrate
 
     scenario = _scenario(records, seed, table, sites, structure)
@@ -68,19 +67,74 @@ def demo(
         transient=True,
     ) as progress:
         task = progress.add_task("", total=1.0)
-        outcome, folder, model = demonstrate(
+        outcome, folder, _ = demonstrate(
             scenario,
             out,
             seed=seed,
             say=lambda what, share: progress.update(task, description=what, completed=share),
         )
-        progress.update(task, description="writing the report", completed=0.95)
-        write_report(folder.report, scenario, outcome, model)
     if json:
         print_json(outcome.as_dict())
         return
     _show(outcome)
     console().print(f"Report  {folder.report}\nResult  {folder.result}", soft_wrap=True)
+
+
+compose = typer.Typer(help="The demonstration's steps around containers (docker-compose.yml).")
+app.add_typer(compose, name="compose")
+
+RootOption = Annotated[Path, typer.Option(help="The folder shared by both steps.")]
+MinerOption = Annotated[str, typer.Option(help="The miner's URL.")]
+AdminOption = Annotated[Path, typer.Option(help="The file that holds the admin token.")]
+
+
+@compose.command()
+def organize(
+    root: RootOption,
+    miner: MinerOption,
+    admin_token_file: AdminOption,
+    records: Annotated[int, typer.Option(help="Records to draw.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="Seed of data and keys.")] = 1,
+) -> None:
+    """Write the owners' folders and open the study."""
+    from experiments.demo.compose import organize as organize_study
+
+    scenario = _scenario(records, seed, None, None, None)
+    organize_study(root, scenario, miner, admin_token_file, seed=seed)
+    console().print(f"The owners' folders are in {root / 'sites'}.", soft_wrap=True)
+
+
+@compose.command()
+def conclude(
+    root: RootOption,
+    miner: MinerOption,
+    admin_token_file: AdminOption,
+    agent: Annotated[list[str], typer.Option(help="OWNER=URL of an agent; once per owner.")],
+    records: Annotated[int, typer.Option(help="As given to organize.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="As given to organize.")] = 1,
+) -> None:
+    """Have all owners publish, learn at the miner, and write result and report."""
+    from experiments.demo.compose import finish
+
+    scenario = _scenario(records, seed, None, None, None)
+    agents = dict(pair.split("=", 1) for pair in agent if "=" in pair)
+    missing = sorted(set(scenario.owner_of.values()) - set(agents))
+    if missing or len(agents) != len(agent):
+        raise OptionError(
+            f"--agent is wanted as OWNER=URL for every owner; missing: {missing}.",
+            where="--agent",
+        )
+    outcome = finish(
+        root,
+        scenario,
+        miner,
+        admin_token_file,
+        agents,
+        seed=seed,
+        say=lambda what, _share: console(stderr=True).print(what),
+    )
+    _show(outcome)
+    console().print(f"Report  {root / 'report.html'}", soft_wrap=True)
 
 
 def _scenario(

@@ -47,6 +47,10 @@ class Folder:
         """An owner's folder."""
         return self.root / "sites" / owner
 
+    def invitation(self, owner: str) -> Path:
+        """An owner's invitation."""
+        return self.site(owner) / "invitation"
+
 
 def prepare(root: Path) -> Folder:
     """Make an empty demonstration folder, removing only what an earlier demonstration left.
@@ -69,11 +73,11 @@ def prepare(root: Path) -> Folder:
 
 
 def write_site(
-    folder: Folder, site: SiteTable, study: str, url: str, rng: np.random.Generator
+    folder: Folder, site: SiteTable, miner: dict[str, Any], rng: np.random.Generator
 ) -> Path:
     """Write an owner's table, in an order of its own, and its site file; return the latter."""
     home = folder.site(site.owner)
-    home.mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
     order = rng.permutation(len(site.columns[RECORD_ID]))
     with (home / "table.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -81,19 +85,18 @@ def write_site(
         columns = list(site.columns.values())
         writer.writerows([column[row] for column in columns] for row in order)
     path = home / "site.toml"
-    path.write_text(_site_file(site, study, url), encoding="utf-8")
+    path.write_text(_site_file(site, miner), encoding="utf-8")
     return path
 
 
-def _site_file(site: SiteTable, study: str, url: str) -> str:
+def _site_file(site: SiteTable, miner: dict[str, Any]) -> str:
     lines = [
         f"owner = {_toml(site.owner)}",
         'table = "table.csv"',
         f"record_id = {_toml(RECORD_ID)}",
         "",
         "[miner]",
-        f"url = {_toml(url)}",
-        f"study = {_toml(study)}",
+        *(f"{key} = {_toml(value)}" for key, value in miner.items()),
     ]
     for section, entries in (("variables", site.variables), ("blocks", site.blocks)):
         for entry in entries:

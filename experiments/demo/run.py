@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from experiments.demo.folders import Folder, owners, prepare, write_site
 from experiments.demo.outcome import Outcome, compare, learn_clean
 from experiments.demo.processes import Processes, run
+from experiments.demo.report import write_report
 from experiments.demo.scenario import Scenario
 from experiments.demo.study import Rest, learn, open_study, publish
 from shared.wire import BayesNetMessage
@@ -45,7 +47,6 @@ def demonstrate(
     """
     began = time.monotonic()
     folder = prepare(out)
-    rng = np.random.default_rng(None if seed is None else [seed, 1])
     with Processes(folder.logs) as processes, ExitStack() as callers:
         say("starting the miner", 0.02)
         token_file = folder.root / "admin.token"
@@ -55,26 +56,59 @@ def demonstrate(
             *("serve", "--data", str(folder.miner), "--admin-token-file", str(token_file)),
         )
         admin = callers.enter_context(Rest(url, token_file.read_text().strip()))
-        say("opening the study", 0.08)
-        invitations = open_study(admin, STUDY, scenario.title, owners(scenario))
-        files = {s.owner: write_site(folder, s, STUDY, url, rng) for s in scenario.sites}
-        say("making and exchanging keys", 0.1)
-        _keys(folder, list(files.values()), seed)
+        say("making tables and keys, inviting the owners", 0.08)
+        sites = prepare_sites(folder, scenario, url, seed=seed)
+        for owner, secret in open_study(admin, STUDY, scenario.title, owners(scenario)).items():
+            write_secret(folder.invitation(owner), secret)
         agents = {}
-        for i, (owner, file) in enumerate(files.items()):
-            say(f"starting the agent of {owner}", 0.2 + 0.3 * i / len(files))
-            agent = _start_agent(processes, owner, file, invitations[owner])
+        for i, (owner, site) in enumerate(sites.items()):
+            say(f"starting the agent of {owner}", 0.2 + 0.3 * i / len(sites))
+            agent = _start_agent(processes, owner, site, folder.invitation(owner))
             agents[owner] = callers.enter_context(agent)
-        for i, (owner, agent) in enumerate(agents.items()):
-            base = 0.5 + 0.3 * i / len(agents)
-            publish(agent, lambda _state, o=owner, b=base: say(f"{o} randomizes and publishes", b))  # type: ignore[misc]
-        say("the miner aligns and learns", 0.8)
-        model = learn(
-            admin, STUDY, scenario.structure.as_dict(), lambda _job: say("the miner learns", 0.85)
+        outcome, model = conclude(
+            folder, scenario, Parties(admin, agents), seed=seed, began=began, say=say
         )
-        bif = admin.text(f"/v1/models/{model.id}/bif")
-    say("learning from the true tables, to compare", 0.9)
-    clean = learn_clean(files.values(), scenario.structure)
+    return outcome, folder, model
+
+
+def prepare_sites(
+    folder: Folder, scenario: Scenario, url: str, *, seed: int | None, private_network: bool = False
+) -> dict[str, Path]:
+    """Write each owner's table and site file and make its keys; return the site files."""
+    rng = np.random.default_rng(None if seed is None else [seed, 1])
+    miner = {"url": url, "study": STUDY} | ({"allow_insecure": True} if private_network else {})
+    sites = {site.owner: write_site(folder, site, miner, rng) for site in scenario.sites}
+    _keys(folder, list(sites.values()), seed)
+    return sites
+
+
+@dataclass(frozen=True)
+class Parties:
+    """Whom a study is run with: the analyst's access to the miner and each owner's agent."""
+
+    analyst: Rest
+    agents: dict[str, Rest]
+
+
+def conclude(
+    folder: Folder,
+    scenario: Scenario,
+    parties: Parties,
+    *,
+    seed: int | None,
+    began: float,
+    say: Say,
+) -> tuple[Outcome, BayesNetMessage]:
+    """Have every owner publish, learn at the miner, compare, and write result and report."""
+    for i, (owner, agent) in enumerate(parties.agents.items()):
+        say(f"{owner} randomizes and publishes", 0.5 + 0.3 * i / len(parties.agents))
+        publish(agent)
+    say("the miner aligns and learns", 0.8)
+    model = learn(parties.analyst, STUDY, scenario.structure.as_dict())
+    bif = parties.analyst.text(f"/v1/models/{model.id}/bif")
+    say("learning from the true tables, to compare", 0.88)
+    sites = [folder.site(owner) / "site.toml" for owner in owners(scenario)]
+    clean = learn_clean(sites, scenario.structure)
     outcome = Outcome(
         title=scenario.title,
         reference="table" if scenario.truth is None else "network",
@@ -83,17 +117,21 @@ def demonstrate(
         seconds=time.monotonic() - began,
         seed=seed,
     )
+    say("writing the report", 0.95)
     _write(folder.result, outcome.as_dict())
     (folder.root / "model.bif").write_text(bif, encoding="utf-8")
-    return outcome, folder, model
+    write_report(folder.report, scenario, outcome, model)
+    return outcome, model
 
 
-def _start_agent(processes: Processes, owner: str, site: Path, secret: str) -> Rest:
-    invitation = site.parent / "invitation"
-    invitation.touch(mode=0o600)
-    invitation.write_text(secret, encoding="utf-8")
+def _start_agent(processes: Processes, owner: str, site: Path, invitation: Path) -> Rest:
     run("owner_agent", "join", "--secret-file", str(invitation), "--site", str(site))
     url = processes.serve(f"agent-{owner}", "owner_agent", "serve", "--site", str(site))
+    return agent_of(site, url)
+
+
+def agent_of(site: Path, url: str) -> Rest:
+    """Return the REST interface of an agent whose folder is at hand."""
     token = (site.parent / ".pramana" / "agent.token").read_text(encoding="utf-8").strip()
     return Rest(url, token)
 
@@ -105,9 +143,9 @@ def _keys(folder: Folder, sites: list[Path], seed: int | None) -> None:
         if seed is None:
             run("owner_agent", "keys", "create", "--site", str(site))
         else:
-            key = _write_key(site.parent / "draw.key", _seeded(seed, f"draw {number}"))
+            key = write_secret(site.parent / "draw.key", _seeded(seed, f"draw {number}"))
             run("owner_agent", "keys", "import", "draw", str(key), "--site", str(site))
-    _write_key(linkage, secrets.token_hex(32) if seed is None else _seeded(seed, "linkage"))
+    write_secret(linkage, secrets.token_hex(32) if seed is None else _seeded(seed, "linkage"))
     for site in sites:
         run("owner_agent", "keys", "import", "linkage", str(linkage), "--site", str(site))
 
@@ -116,9 +154,10 @@ def _seeded(seed: int, purpose: str) -> str:
     return hashlib.sha256(f"pramana demonstration {seed} {purpose}".encode()).hexdigest()
 
 
-def _write_key(path: Path, key: str) -> Path:
+def write_secret(path: Path, secret: str) -> Path:
+    """Write a secret that only this user may read."""
     path.touch(mode=0o600)
-    path.write_text(key, encoding="utf-8")
+    path.write_text(secret, encoding="utf-8")
     return path
 
 

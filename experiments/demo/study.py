@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import httpx
@@ -63,7 +63,7 @@ class Rest:
             )
         return answer
 
-    def wait(self, path: str, watch: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    def wait(self, path: str) -> dict[str, Any]:
         """Poll a resource until its state is final.
 
         Raises:
@@ -72,7 +72,6 @@ class Rest:
         deadline = time.monotonic() + _DEADLINE_SECONDS
         while time.monotonic() < deadline:
             found: dict[str, Any] = self.get(path)
-            watch(found)
             if found["state"] == "succeeded":
                 return found
             if found["state"] in {"failed", "cancelled"}:
@@ -95,20 +94,15 @@ def open_study(admin: Rest, study: str, title: str, owners: list[str]) -> dict[s
     }
 
 
-def publish(agent: Rest, watch: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def publish(agent: Rest) -> dict[str, Any]:
     """Have an owner's agent publish, and wait until its release is sealed."""
     started = agent.post("/v1/publications")
-    return agent.wait(f"/v1/publications/{started['id']}", watch)
+    return agent.wait(f"/v1/publications/{started['id']}")
 
 
-def learn(
-    analyst: Rest,
-    study: str,
-    structure: dict[str, list[str]],
-    watch: Callable[[dict[str, Any]], None],
-) -> BayesNetMessage:
+def learn(analyst: Rest, study: str, structure: dict[str, list[str]]) -> BayesNetMessage:
     """Run the job and fetch its model."""
     spec = {"kind": "bayes-net-parameters", "structure": structure}
     job = analyst.post(f"/v1/studies/{study}/jobs", {"spec": spec})
-    done = analyst.wait(f"/v1/jobs/{job['id']}", watch)
+    done = analyst.wait(f"/v1/jobs/{job['id']}")
     return BayesNetMessage.model_validate(analyst.get(f"/v1/models/{done['model']}"))

@@ -24,10 +24,6 @@ STRUCTURE = {"city": [], "smokes": ["city"], "ill": ["smokes"]}
 CHANNEL = '{ kind = "symmetric", gamma = 5.0 }'
 
 
-def silent(_state: dict) -> None:
-    pass
-
-
 def rows(table: str) -> dict[str, dict[str, str]]:
     return {row["id"]: row for row in csv.DictReader(io.StringIO(table))}
 
@@ -44,7 +40,7 @@ def test_without_randomization_the_model_is_the_exact_one(study, tables, variabl
         3000,
         3000,
     )
-    model = learn(study.admin, "trial", STRUCTURE, silent)
+    model = learn(study.admin, "trial", STRUCTURE)
     north, south = rows(tables["north"]), rows(tables["south"])
     joint = Counter((north[i]["city"], north[i]["smokes"], south[i]["ill"]) for i in north)
     ill = Counter()
@@ -156,7 +152,7 @@ def test_records_that_do_not_overlap_are_an_explicit_error(study, tables, variab
     alignment = study.admin.get("/v1/studies/trial/alignment")
     assert (alignment["state"], alignment["in_all"], alignment["in_any"]) == ("disjoint", 0, 6000)
     with pytest.raises(Refused) as caught:
-        learn(study.admin, "trial", STRUCTURE, silent)
+        learn(study.admin, "trial", STRUCTURE)
     assert (caught.value.status, caught.value.problem_code) == (409, "records-do-not-align")
     assert study.admin.get("/v1/studies/trial/jobs")["items"] == []
 
