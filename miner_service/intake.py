@@ -35,20 +35,10 @@ from shared.errors import (
     ReleaseIncomplete,
     ReleaseNotOpen,
 )
+from shared.parts import PART_JSON_MEDIA_TYPE, Keys, content_digest, decode_part, decode_part_json
 from shared.plan import Plan
 from shared.transition import Identity, Symmetric
-from shared.wire import (
-    PART_JSON_MEDIA_TYPE,
-    Keys,
-    PartReceipt,
-    ProblemDetail,
-    Release,
-    ReleaseCreate,
-    content_digest,
-    decode_part,
-    decode_part_json,
-    release_digest,
-)
+from shared.wire import PartReceipt, ProblemDetail, Release, ReleaseCreate, release_digest
 
 _NAMED = 10
 

@@ -17,16 +17,14 @@ from pydantic import ValidationError
 from owner_agent.site import LOOPBACK
 from owner_agent.surroundings import Surroundings
 from shared.errors import Refused, Unreachable
+from shared.parts import DIGEST_HEADER, PART_MEDIA_TYPE, content_digest
 from shared.wire import (
-    DIGEST_HEADER,
-    PART_MEDIA_TYPE,
     InvitationAccept,
     Message,
     PartReceipt,
     Release,
     ReleaseCreate,
     TokenIssued,
-    content_digest,
     problem_of,
 )
 

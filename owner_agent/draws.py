@@ -22,8 +22,9 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from owner_agent.keys import Keys as Secrets
 from owner_agent.keys import fingerprint
 from owner_agent.sampling import Draws
+from shared.parts import Keys
 from shared.plan import Block
-from shared.wire import KEY_BYTES, Keys
+from shared.wire import KEY_BYTES
 
 _BLOCK_LENGTH = 64
 """The input block of SHA-256, to which HMAC pads its key (RFC 2104)."""

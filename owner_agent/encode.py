@@ -25,7 +25,7 @@ from shared.errors import (
     TableError,
     UnknownCategory,
 )
-from shared.wire import code_dtype
+from shared.parts import code_dtype
 
 _SHOWN_ROWS = 5
 _SHOWN_VALUES = 5

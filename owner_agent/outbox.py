@@ -15,15 +15,8 @@ from pathlib import Path
 from owner_agent.private_files import private_directory, sync_directory, write_durably
 from owner_agent.randomize import Randomized
 from shared.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
-from shared.wire import (
-    MAX_PARTS,
-    PartManifest,
-    PlanMessage,
-    ReleaseCreate,
-    encode_part,
-    parts_of,
-    release_digest,
-)
+from shared.parts import encode_part, parts_of
+from shared.wire import MAX_PARTS, PartManifest, PlanMessage, ReleaseCreate, release_digest
 
 MANIFEST = "manifest.json"
 _UNFINISHED = ".unfinished-"

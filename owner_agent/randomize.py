@@ -13,8 +13,8 @@ from owner_agent.keys import Keys as Secrets
 from owner_agent.sampling import sample_block
 from shared.counts import Codes
 from shared.errors import DuplicateRecordId
+from shared.parts import Keys, key_words, strictly_ascending
 from shared.plan import Plan
-from shared.wire import Keys, key_words, strictly_ascending
 
 
 @dataclass(frozen=True)

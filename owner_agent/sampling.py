@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.counts import Codes
+from shared.parts import code_dtype
 from shared.plan import Block
 from shared.transition import RESOLUTION, Grouped, Identity, Symmetric, Transition
-from shared.wire import code_dtype
 
 Draws = npt.NDArray[np.uint32]
 

@@ -32,6 +32,7 @@ ALLOWED = {
         "shared.plan",
         "shared.transition",
     },
+    "shared.parts": {"shared.counts", "shared.errors", "shared.plan", "shared.wire"},
     "shared.terminal": {"shared.errors"},
 }
 """What each module of `shared` may import of the project."""

@@ -14,14 +14,7 @@ from miner_service.store.jobs import fail_jobs_on
 from miner_service.store.paging import page_of
 from miner_service.store.releases import releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow
-from shared.wire import (
-    Invitation,
-    InvitationAccept,
-    InvitationCreate,
-    Owner,
-    Page,
-    TokenIssued,
-)
+from shared.wire import Invitation, InvitationAccept, InvitationCreate, Owner, Page, TokenIssued
 
 router = APIRouter(tags=["owners"])
 

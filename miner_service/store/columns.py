@@ -18,8 +18,9 @@ import pyarrow as pa
 from miner_service.store.segments import settle
 from shared.counts import Codes
 from shared.errors import NotReady, PartInvalid, StoreCorrupt
+from shared.parts import Keys, part_schema
 from shared.plan import Plan
-from shared.wire import KEY_BYTES, KEY_COLUMN, Keys, part_schema
+from shared.wire import KEY_BYTES, KEY_COLUMN
 
 KeyText = npt.NDArray[np.bytes_]
 """Pseudonyms as fixed strings of 16 bytes. All have the same length, so that comparing them as

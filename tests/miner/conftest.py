@@ -25,17 +25,14 @@ from miner_service.settings import Limits, Settings
 from miner_service.store.people import rotate_admin_token
 from miner_service.store.schema import Base
 from shared.domain import Domain
+from shared.parts import PART_MEDIA_TYPE, content_digest, encode_part, parts_of
 from shared.plan import Plan
 from shared.wire import (
-    PART_MEDIA_TYPE,
     PROBLEM_MEDIA_TYPE,
     PartManifest,
     PlanMessage,
     ProblemDetail,
     ReleaseCreate,
-    content_digest,
-    encode_part,
-    parts_of,
     release_digest,
 )
 

@@ -12,9 +12,9 @@ import pytest
 
 from miner_service import intake
 from shared.domain import Domain, Variable
+from shared.parts import content_digest, decode_part_json, encode_part, encode_part_json
 from shared.plan import Block, Plan
 from shared.transition import Symmetric
-from shared.wire import content_digest, decode_part_json, encode_part, encode_part_json
 
 
 def test_a_release_is_announced_sent_and_sealed(miner, release_a):

@@ -19,17 +19,9 @@ from owner_agent.keys import KeyStore
 from owner_agent.site import Site, load_site
 from owner_agent.surroundings import Surroundings
 from owner_agent.tokens import TokenStore
+from shared.parts import DIGEST_HEADER, content_digest, decode_part
 from shared.terminal import run
-from shared.wire import (
-    DIGEST_HEADER,
-    PartReceipt,
-    ProblemDetail,
-    Release,
-    ReleaseCreate,
-    TokenIssued,
-    content_digest,
-    decode_part,
-)
+from shared.wire import PartReceipt, ProblemDetail, Release, ReleaseCreate, TokenIssued
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 TOKEN = "token-of-clinic-north-0123456789"

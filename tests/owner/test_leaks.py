@@ -10,7 +10,7 @@ import logging
 import httpx
 import pytest
 
-from shared.wire import decode_part
+from shared.parts import decode_part
 
 SITE = """
 owner = "clinic-north"

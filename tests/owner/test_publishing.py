@@ -31,9 +31,10 @@ from shared.errors import (
     UnprotectedVariable,
     Unreachable,
 )
+from shared.parts import decode_part
 from shared.plan import Block, Plan
 from shared.transition import Identity
-from shared.wire import decode_part, release_digest
+from shared.wire import release_digest
 
 PARTS = 3
 REQUESTS = PARTS + 2
