@@ -54,8 +54,10 @@ benchmark: $(STAMP) ## ratios against peers, measured side by side
 
 .PHONY: lock
 lock: ## pin the dependencies again (needs uv on the PATH)
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-		--generate-hashes --no-emit-index-url --no-annotate --no-header --output-file requirements.lock
+	@for set in "--extra dev -o requirements.lock" "-o requirements-runtime.lock"; do \
+		uv pip compile pyproject.toml $$set --universal --python-version 3.11 \
+			--generate-hashes --no-emit-index-url --no-annotate --no-header --quiet || exit 1; \
+	done
 
 .PHONY: clean
 clean: ## remove what the targets above made

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from shared.errors import EstimationError, LimitExceeded, OptionError
 from shared.inversion import Stratum, maximum_likelihood, moment
 from shared.plan import Plan
 from shared.transition import Transition, along_axis
+
+if TYPE_CHECKING:
+    import pandas
 
 Estimator = Literal["moment", "ml"]
 
@@ -127,6 +130,26 @@ class EstimatedTable:
     def standard_error(self, *, population: bool) -> Tensor:
         """Return the standard error of each raw count."""
         return np.sqrt(self.variance(population=population))
+
+    def frame(self) -> pandas.DataFrame:
+        """Return the table as a data frame: a row per cell, in C order of `domain`.
+
+        Columns: one of category labels per variable, `count`, `se_records` (the error given the
+        records) and `se_population`.
+        """
+        import pandas as pd
+
+        cells = pd.MultiIndex.from_product(
+            [v.categories for v in self.domain], names=list(self.domain.names)
+        )
+        return pd.DataFrame(
+            {
+                "count": self.counts.ravel(),
+                "se_records": self.standard_error(population=False).ravel(),
+                "se_population": self.standard_error(population=True).ravel(),
+            },
+            index=cells,
+        ).reset_index()
 
     def covariance(self, *, population: bool) -> Tensor:
         """Return the full covariance matrix of the counts, cells in C order of `domain`.

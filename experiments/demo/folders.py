@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from experiments.demo.scenario import RECORD_ID, Scenario, SiteTable
 from shared.errors import ConfigError
@@ -79,11 +79,8 @@ def write_site(
     home = folder.site(site.owner)
     home.mkdir(parents=True, exist_ok=True)
     order = rng.permutation(len(site.columns[RECORD_ID]))
-    with (home / "table.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(site.columns)
-        columns = list(site.columns.values())
-        writer.writerows([column[row] for column in columns] for row in order)
+    table = pd.DataFrame(site.columns, dtype=str).iloc[order]
+    table.to_csv(home / "table.csv", index=False, lineterminator="\n")
     path = home / "site.toml"
     path.write_text(_site_file(site, miner), encoding="utf-8")
     return path

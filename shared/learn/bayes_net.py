@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
+from scipy.special import ndtri
 
 from shared.counts import Marginals, MarginalTable, Tensor
 from shared.domain import Domain
@@ -30,7 +30,7 @@ _NO_COUNT = 1e-9
 
 _ROUNDING = 1e-12
 
-_Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+_Z = float(ndtri(0.5 + LEVEL / 2))
 
 
 @dataclass(frozen=True)

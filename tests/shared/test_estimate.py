@@ -128,6 +128,17 @@ def test_moments_with_margins_equal_dense_algebra(plan: Plan, names: list[str]):
             )
 
 
+def test_a_table_is_a_data_frame():
+    tensor = np.arange(12.0).reshape(2, 3, 2) + 50
+    table = table_of(PLANS["independent"], tensor, ["b", "a"], "moment")
+    frame = table.frame()
+    assert list(frame.columns) == ["b", "a", "count", "se_records", "se_population"]
+    cell = frame[(frame["b"] == "2") & (frame["a"] == "y")].iloc[0]
+    assert cell["count"] == table.counts[1, 1]
+    assert cell["se_population"] == table.standard_error(population=True)[1, 1]
+    assert frame["count"].sum() == pytest.approx(tensor.sum())
+
+
 TINY = Plan((Block((A,), Dense.binary(0.1, 0.25)), Block((C,), Symmetric.from_probability(2, 0.2))))
 
 

@@ -1,0 +1,54 @@
+"""What the documents say is so: their Python runs, their files exist, their targets are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("deploy/*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_make_targets_exist(page: Path):
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"`?make ([a-z]+)`?", page.read_text(encoding="utf-8")))
+    commands = {
+        name
+        for name in named
+        if re.search(rf"(^ {{4}}|`)make {name}", page.read_text(), re.MULTILINE)
+    }
+    assert commands <= targets
+
+
+def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert "se_population" in said
+    assert "smoker" in said
+
+
+def test_nothing_names_a_host_to_install_from():
+    """The locks pin versions and hashes; where packages come from is each machine's business."""
+    for lock in ROOT.glob("requirements*.lock"):
+        text = lock.read_text()
+        assert "--index-url" not in text
+        assert "://" not in text
+        assert text.count("--hash=sha256:") >= len(re.findall(r"^[a-z]", text, re.MULTILINE))
+
+
+def test_the_changelog_has_the_version():
+    version = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert version
+    assert f"## {version.group(1)}" in (ROOT / "CHANGELOG.md").read_text()
