@@ -38,15 +38,15 @@ check: $(STAMP) ## format check, lint and strict types
 
 .PHONY: unit
 unit: $(STAMP) ## the quick tests only
-	$(BIN)/pytest -m "not end_to_end and not campaign"
+	$(BIN)/pytest -m "not end_to_end"
 
 .PHONY: test
-test: check ## all checks and all tests (long campaigns in their short form)
-	$(BIN)/pytest -m "not campaign"
+test: check ## all checks and all tests (the campaign in its short form)
+	$(BIN)/pytest
 
 .PHONY: campaign
-campaign: $(STAMP) ## the statistical campaigns in their long form
-	$(BIN)/pytest -m campaign -s
+campaign: $(STAMP) ## the calibration of the main job with 2,000 repetitions (minutes)
+	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/experiments/test_calibration.py
 
 .PHONY: benchmark
 benchmark: $(STAMP) ## ratios against peers, measured side by side

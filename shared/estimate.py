@@ -26,7 +26,7 @@ from shared.plan import Plan
 from shared.transition import Transition, along_axis
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas as pd
 
 Estimator = Literal["moment", "ml"]
 
@@ -131,7 +131,7 @@ class EstimatedTable:
         """Return the standard error of each raw count."""
         return np.sqrt(self.variance(population=population))
 
-    def frame(self) -> pandas.DataFrame:
+    def frame(self) -> pd.DataFrame:
         """Return the table as a data frame: a row per cell, in C order of `domain`.
 
         Columns: one of category labels per variable, `count`, `se_records` (the error given the

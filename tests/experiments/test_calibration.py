@@ -8,6 +8,7 @@ has a negative control.
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,9 @@ from shared.estimate import EstimatedMarginals
 from shared.learn.bayes_net import LearnedBayesNet, learn_parameters
 from shared.plan import Plan
 
-REPETITIONS = 200
+REPETITIONS = int(os.environ.get("PRAMANA_REPETITIONS", "200"))
+"""200 always; `make campaign` takes 2,000."""
+
 FALSE_ALARM = 1e-6
 
 PUBLISHED_DEVIATION = {

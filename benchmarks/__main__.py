@@ -1,0 +1,135 @@
+"""Measure the main job's steps beside what a user would otherwise do, and record the ratios.
+
+Both sides of a ratio run in turn, several times, in this process; the median of the ratios is what
+counts. Absolute times are printed for orientation and hold for one machine only.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from owner_agent.draws import draws, pseudonyms
+from owner_agent.keys import Keys
+from owner_agent.sampling import sample
+from shared.counts import ReportedCounts
+from shared.domain import Domain
+from shared.estimate import EstimatedMarginals
+from shared.plan import Block, Plan
+from shared.terminal import console
+from shared.transition import Symmetric
+
+RESULTS = Path(__file__).parent / "results.json"
+ROUNDS = 9
+RECORDS = 1_000_000
+SECRETS = Keys(sha256(b"a benchmark's draw key").digest(), sha256(b"its linkage").digest())
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One comparison: the medians in milliseconds and of the ratios ours / other."""
+
+    what: str
+    ours_ms: float
+    other: str
+    other_ms: float
+    ratio: float
+
+
+def compare(
+    what: str, ours: Callable[[], object], other: str, theirs: Callable[[], object]
+) -> Measured:
+    """Run both sides in turn, after one unmeasured round."""
+    times = [(_time(ours), _time(theirs)) for _ in range(ROUNDS + 1)][1:]
+    return Measured(
+        what,
+        round(1e3 * statistics.median(a for a, _ in times), 2),
+        other,
+        round(1e3 * statistics.median(b for _, b in times), 2),
+        round(statistics.median(a / b for a, b in times), 3),
+    )
+
+
+def _time(act: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    act()
+    return time.perf_counter() - began
+
+
+def randomizing() -> Measured:
+    """Randomize one column of five categories: keyed and repeatable, or numpy's generator."""
+    rng = np.random.default_rng(1)
+    channel = Symmetric.from_gamma(5, 9.0)
+    block = Block(Domain.of(v="abcde").variables, channel)
+    secrets = SECRETS
+    keys = np.frombuffer(rng.bytes(16 * RECORDS), dtype="V16")
+    codes = rng.integers(0, 5, RECORDS).astype(np.uint8)
+
+    def unkeyed() -> np.ndarray:
+        keep = rng.random(RECORDS) < channel.keep_units / 2**32
+        other = (codes + rng.integers(1, 5, RECORDS)) % 5
+        return np.where(keep, codes, other)
+
+    return compare(
+        "randomize a 5-category column of 10^6 records by keyed draws",
+        lambda: sample(channel, codes, draws(secrets, "study", block, keys)),
+        "numpy's generator, different at every run",
+        unkeyed,
+    )
+
+
+def pseudonymizing() -> Measured:
+    """Make pseudonyms: the standard library's HMAC, one call a record."""
+    import hmac
+
+    secrets = SECRETS
+    ids = [f"P{i:07d}" for i in range(RECORDS // 5)]
+    return compare(
+        "pseudonyms of 200,000 records",
+        lambda: pseudonyms(secrets, "study", ids),
+        "hmac.digest, one call a record",
+        lambda: [hmac.digest(secrets.linkage, i.encode(), "sha256")[:16] for i in ids],
+    )
+
+
+def estimating() -> Measured:
+    """Count five columns of five categories, invert, and give both standard errors."""
+    rng = np.random.default_rng(2)
+    domain = Domain.of(**{f"v{i}": "abcde" for i in range(5)})
+    plan = Plan(tuple(Block((v,), Symmetric.from_gamma(5, 9.0)) for v in domain))
+    columns = {v.name: rng.integers(0, 5, RECORDS).astype(np.uint8) for v in domain}
+    frame = pd.DataFrame(columns)
+
+    def ours() -> object:
+        marginals = EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
+        table = marginals.marginal(domain.names)
+        return table.counts, table.standard_error(population=True)
+
+    return compare(
+        "count, invert and give errors of 3,125 cells from 10^6 records",
+        ours,
+        "pandas groupby count of the same cells, nothing inverted",
+        lambda: frame.groupby(list(domain.names), observed=False).size(),
+    )
+
+
+def main() -> None:
+    """Run all comparisons, print them, and write results.json."""
+    measured = [randomizing(), pseudonymizing(), estimating()]
+    out = console()
+    for m in measured:
+        out.print(f"[bold]{m.what}[/]: {m.ours_ms} ms")
+        out.print(f"    {m.other}: {m.other_ms} ms; ratio ours / other {m.ratio}")
+    RESULTS.write_text(json.dumps([asdict(m) for m in measured], indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
