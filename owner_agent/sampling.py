@@ -65,11 +65,12 @@ def _symmetric(channel: Symmetric, codes: Codes, draws: Draws) -> Codes:
     if channel.off_units == RESOLUTION:
         return 1 - codes
     keep = np.uint32(channel.keep_units)
-    # The draws of kept records wrap around here; they are not looked at.
-    others = (draws - keep) // np.uint32(channel.off_units)
-    others += others >= codes
-    kept: Codes = np.where(draws < keep, codes, others)
-    return kept
+    reported = codes.copy()
+    moved = np.flatnonzero(draws >= keep)
+    others = (draws[moved] - keep) // np.uint32(channel.off_units)
+    others += others >= codes[moved]
+    reported[moved] = others
+    return reported
 
 
 def _grouped(channel: Grouped, codes: Codes, draws: Draws) -> Codes:
