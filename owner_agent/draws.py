@@ -99,6 +99,6 @@ def draws(secrets: Secrets, study: str, block: Block, keys: Keys) -> Draws:
     # Into a buffer of our own: returning 16 bytes a record as a new object costs several times
     # what AES does.
     output = bytearray((len(keys) + 1) * KEY_BYTES)
-    encryptor.update_into(memoryview(np.ascontiguousarray(keys).view(np.uint8)), output)
+    encryptor.update_into(np.ascontiguousarray(keys).view(np.uint8).data, output)
     words = np.frombuffer(output, dtype=">u4", count=len(keys) * KEY_BYTES // 4)[:: KEY_BYTES // 4]
     return words.astype(np.uint32)
