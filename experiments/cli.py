@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,7 +38,8 @@ def demo(
         int | None, typer.Option(help="Records to draw (default 20000); not with --table.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Make the demonstration's data and keys reproducible.")
+        int | None,
+        typer.Option(min=0, help="Make the demonstration's data and keys reproducible."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for report, result and tables.")] = Path(
         "demo-out"
@@ -58,6 +61,8 @@ def demo(
     """
     from experiments.demo.run import demonstrate
 
+    # Ended from outside, the services are stopped as at any other end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     scenario = _scenario(records, seed, table, sites, structure)
     with Progress(
         TextColumn("{task.description:<42}"),
@@ -76,7 +81,7 @@ def demo(
     if json:
         print_json(outcome.as_dict())
         return
-    _show(outcome)
+    _show(outcome, scenario.note)
     console().print(f"Report  {folder.report}\nResult  {folder.result}", soft_wrap=True)
 
 
@@ -94,7 +99,7 @@ def organize(
     miner: MinerOption,
     admin_token_file: AdminOption,
     records: Annotated[int, typer.Option(help="Records to draw.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="Seed of data and keys.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of data and keys.")] = 1,
 ) -> None:
     """Write the owners' folders and open the study."""
     from experiments.demo.compose import organize as organize_study
@@ -111,7 +116,7 @@ def conclude(
     admin_token_file: AdminOption,
     agent: Annotated[list[str], typer.Option(help="OWNER=URL of an agent; once per owner.")],
     records: Annotated[int, typer.Option(help="As given to organize.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="As given to organize.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="As given to organize.")] = 1,
 ) -> None:
     """Have all owners publish, learn at the miner, and write result and report."""
     from experiments.demo.compose import finish
@@ -133,7 +138,7 @@ def conclude(
         seed=seed,
         say=lambda what, _share: console(stderr=True).print(what),
     )
-    _show(outcome)
+    _show(outcome, scenario.note)
     console().print(f"Report  {root / 'report.html'}", soft_wrap=True)
 
 
@@ -173,7 +178,7 @@ def _named(
     return [("--table", table), ("--sites", sites), ("--structure", structure)]
 
 
-def _show(outcome: Outcome) -> None:
+def _show(outcome: Outcome, note: str) -> None:
     out = console()
     network = outcome.reference == "network"
     out.print(f"{outcome.title}: {outcome.records:,} records\n", style="bold", markup=False)
@@ -192,9 +197,11 @@ def _show(outcome: Outcome) -> None:
         shown.add_row(*_cells(row, network=network), style=None if row.covered else "yellow")
     out.print(shown)
     held, known = outcome.coverage()
+    left = len(outcome.rows) - known
     out.print(
         f"\n{held} of {known} 95 % intervals hold the true value"
         " (values of one row sum to 1, so they err together)."
+        + (f" {left} parameters have no estimate or no true value." if left else "")
     )
     out.print(
         "true: the network's parameter; clean: from the sample before randomization; s.e.: standard"
@@ -202,7 +209,9 @@ def _show(outcome: Outcome) -> None:
         if network
         else "true: the table's own value; s.e.: standard error of the randomization alone."
     )
-    out.print(f"{outcome.seconds:.1f} s in all.")
+    if note:
+        out.print(note)
+    out.print(f"{outcome.seconds:.1f} s from the first process to the comparison.")
 
 
 def _cells(row: Row, *, network: bool) -> list[str]:

@@ -23,12 +23,15 @@ from shared.domain import Domain, Variable
 from shared.errors import EstimationError, LimitExceeded, OptionError
 from shared.inversion import Stratum, maximum_likelihood, moment
 from shared.plan import Plan
-from shared.transition import Transition, along_axis
+from shared.transition import CONDITION_LIMIT, Identity, Symmetric, Transition, along_axis
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Estimator = Literal["moment", "ml"]
+
+DECODER_CELLS = 4096
+"""Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
 
 INFORMATION_CELLS = 4096
 """Up to this many cells the observed information of a channel without inverse is inverted."""
@@ -88,6 +91,14 @@ class _Axis:
         if summed.issuperset(names):
             # The estimator of the whole axis is 1 for every report: rows of P sum to 1.
             return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
+        if isinstance(self.channel, Symmetric | Identity):
+            return self._mixture_moments(tensors, axis, summed)
+        if len(self.decoder) > DECODER_CELLS:
+            raise LimitExceeded(
+                f"The joint block over {names} has {len(self.decoder)} cells; the errors of ratios"
+                f" inside it are computed up to {DECODER_CELLS}.",
+                remedy="Randomize fewer variables together, or by a symmetric channel.",
+            )
         rest = [name for name in names if name not in summed]
         margin = self._summed(self.channel.inverse().T, rest)
         cells = np.arange(len(self.decoder)).reshape([v.size for v in self.kept])
@@ -101,6 +112,33 @@ class _Axis:
             along_axis(cross, wv, axis),
             along_axis(np.square(margin), vv, axis),
         )
+
+    def _mixture_moments(self, tensors: _Moments, axis: int, summed: frozenset[str]) -> _Moments:
+        """Sum W = a [y = c] + b times V = a [y in m] + b s without listing them.
+
+        c is the cell, m its margin of s cells, y the report: P^-1 is a I + b 11'.
+        """
+        a, b = (1.0, 0.0)
+        if isinstance(self.channel, Symmetric):
+            a, b = self.channel.inverse_mixture
+        sizes = [v.size for v in self.kept]
+        gone = tuple(axis + i for i, v in enumerate(self.kept) if v.name in summed)
+        s = math.prod(v.size for v in self.kept if v.name in summed)
+        ww, wv, vv = tensors
+
+        def margins(tensor: Tensor, *, spread: bool) -> Tensor:
+            shape = tensor.shape
+            split = tensor.reshape(*shape[:axis], *sizes, *shape[axis + 1 :])
+            total: Tensor = split.sum(axis=gone, keepdims=True)
+            if spread:
+                total = np.broadcast_to(total, split.shape)
+            return total.reshape(*shape[:axis], -1, *shape[axis + 1 :])
+
+        everything = wv.sum(axis=axis, keepdims=True)
+        cross = a * (a + b * s) * wv + a * b * margins(wv, spread=True) + b * b * s * everything
+        both = a * (a + 2 * b * s) * margins(vv, spread=False)
+        both = both + (b * s) ** 2 * vv.sum(axis=axis, keepdims=True)
+        return self.square(ww, axis), cross, both
 
 
 _Moments = tuple[Tensor, Tensor, Tensor]
@@ -301,7 +339,10 @@ class EstimatedMarginals:
         stratum = Stratum(observed, tuple(axis.channel for axis in axes))
         theta = maximum_likelihood([stratum]).probabilities
         information = None
-        if any(c.shape[0] != c.shape[1] for c in stratum.channels):
+        if any(
+            c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
+            for c in stratum.channels
+        ):
             information = _inverse_information(stratum, theta, axes, domain)
         counts = _sum_unasked(theta * self.records, axes)
         return EstimatedTable(

@@ -14,7 +14,7 @@ import numpy as np
 
 from shared.counts import Tensor
 from shared.errors import EstimationError, NotConverged, OptionError
-from shared.transition import Transition
+from shared.transition import CONDITION_LIMIT, Transition
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def maximum_likelihood(
     strata: Sequence[Stratum],
     *,
     start: Tensor | None = None,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-4,
     max_steps: int = 100_000,
 ) -> Likelihood:
     """Maximize the likelihood of the reported counts over true distributions (Ma 2.4.2) by EM.
@@ -102,7 +102,8 @@ def maximum_likelihood(
         strata: reported counts; at least one record in all.
         start: a positive distribution to begin from (default: the moment estimate made positive
             where there is one, which is the answer at once if it is a distribution; else uniform).
-        tolerance: the certified distance from the maximum, in nats.
+        tolerance: the certified distance from the maximum, in nats. 1e-4 moves no estimate by more
+            than about a hundredth of its standard error.
         max_steps: EM steps allowed.
 
     Raises:
@@ -139,7 +140,7 @@ def _start(strata: Sequence[Stratum], records: float) -> Tensor:
     shape = strata[0].shape
     uniform = np.full(shape, 1 / math.prod(shape))
     if any(
-        c.shape[0] != c.shape[1] or not math.isfinite(c.condition_number)
+        c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
         for stratum in strata
         for c in stratum.channels
     ):

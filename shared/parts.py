@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import struct
 from base64 import b64encode
 from collections.abc import Mapping
 
@@ -72,10 +73,12 @@ def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
     """Read one part and check it against its plan.
 
     Raises:
-        PartInvalid: not an Arrow stream, another schema, nulls, pseudonyms not strictly
-            ascending, or a code the plan does not report.
+        PartInvalid: not an Arrow stream, a compressed one (which a few bytes could blow up to any
+            size), another schema, nulls, pseudonyms not strictly ascending, or a code the plan
+            does not report.
     """
     try:
+        _refuse_compression(body)
         with pa.ipc.open_stream(body) as reader:
             if reader.schema != part_schema(plan):
                 raise PartInvalid(
@@ -85,9 +88,9 @@ def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
                 )
             table = reader.read_all()
         table.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, struct.error) as error:
         raise PartInvalid(
-            f"The part is not a readable Arrow IPC stream: {error}.",
+            f"The part is not a readable Arrow IPC stream ({type(error).__name__}).",
             remedy="Send it as the agent's outbox holds it.",
         ) from error
     if any(column.null_count for column in table.columns):
@@ -102,6 +105,37 @@ def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
     columns = {name: combined.column(name).to_numpy() for name in plan.reported_sizes}
     _require_reported(plan, columns)
     return keys, columns
+
+
+def _refuse_compression(body: bytes) -> None:
+    for message in pa.ipc.MessageReader.open_stream(body):
+        if message.type != "schema" and _is_compressed(memoryview(message.metadata)):
+            raise PartInvalid(
+                "The part is compressed.",
+                remedy="Send it as an uncompressed Arrow IPC stream.",
+            )
+
+
+def _is_compressed(metadata: memoryview) -> bool:
+    """Whether a record batch's header, a flatbuffer, has its field `compression` (the fourth).
+
+    The Arrow library reads it only while it already decompresses.
+    """
+    message = _field(metadata, struct.unpack_from("<I", metadata, 0)[0], 2)
+    if not message:
+        return False
+    header = message + struct.unpack_from("<I", metadata, message)[0]
+    return bool(_field(metadata, header, 3))
+
+
+def _field(buffer: memoryview, table: int, index: int) -> int:
+    """Return the position of a flatbuffer table's field, or 0 if the table has it not."""
+    entries = table - struct.unpack_from("<i", buffer, table)[0]
+    slot = 4 + 2 * index
+    if slot >= struct.unpack_from("<H", buffer, entries)[0]:
+        return 0
+    offset: int = struct.unpack_from("<H", buffer, entries + slot)[0]
+    return table + offset if offset else 0
 
 
 def encode_part_json(plan: Plan, keys: Keys, columns: Mapping[str, Codes]) -> bytes:

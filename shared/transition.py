@@ -176,7 +176,8 @@ class Symmetric(Transition):
         Quantization never raises the amplification above `gamma`.
 
         Raises:
-            ChannelError: `gamma` is below 1 or not finite.
+            ChannelError: `gamma` is below 1 or not finite, or so close to 1 over so many
+                categories that multiples of 2^-32 cannot express it.
         """
         _require_size(size)
         if not (gamma >= 1 and math.isfinite(gamma)):
@@ -185,7 +186,14 @@ class Symmetric(Transition):
                 remedy="Give a finite gamma of 1 or more.",
             )
         off = math.ceil(RESOLUTION / (Fraction(gamma) + size - 1))
-        return cls(size, min(off, RESOLUTION // size))
+        keep = RESOLUTION - (size - 1) * off
+        if keep < off:
+            # Rounding up has used more than there was: such a channel would hide nothing as asked.
+            raise ChannelError(
+                f"A gamma of {gamma:g} over {size} categories is finer than multiples of 2^-32.",
+                remedy="Raise gamma, or randomize fewer categories together.",
+            )
+        return cls(size, off)
 
     @property
     def keep_units(self) -> int:
@@ -207,13 +215,13 @@ class Symmetric(Transition):
     apply_adjoint = apply
 
     def solve(self, tensor: Tensor, axis: int) -> Tensor:
-        spread, shift = self._inverse
+        spread, shift = self.inverse_mixture
         return _mix(tensor, axis, spread, shift)
 
     solve_adjoint = solve
 
     def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
-        spread, shift = self._inverse
+        spread, shift = self.inverse_mixture
         return _mix(tensor, axis, spread * (spread + 2 * shift), shift**2)
 
     @property
@@ -221,8 +229,8 @@ class Symmetric(Transition):
         return (self.keep_units - self.off_units) / RESOLUTION
 
     @cached_property
-    def _inverse(self) -> tuple[float, float]:
-        """(a, b) with P^-1 = a I + b 11', by Sherman and Morrison (rows of P sum to 1)."""
+    def inverse_mixture(self) -> tuple[float, float]:
+        """(a, b) with P^-1 = a I + b 11', by Sherman and Morrison. Raises SingularChannel."""
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"The symmetric channel over {self.size} categories is singular: it reports every"
@@ -417,7 +425,7 @@ class Grouped(Transition):
         self, tensor: Tensor, axis: int, act: Callable[[Transition, Tensor], Tensor]
     ) -> Tensor:
         source = np.moveaxis(tensor, axis, 0)
-        result = source.copy()
+        result = source.astype(np.float64)
         for group, channel in self._pairs():
             if channel is not None:
                 result[list(group)] = act(channel, source[list(group)])

@@ -106,12 +106,21 @@ def test_shared_has_no_effects():
 
 
 def test_randomization_lives_at_the_owner():
-    """Nobody else imports the sampler, and the miner draws no random numbers."""
-    for package in ("shared", "miner_service"):
-        for path in modules(package):
-            assert not any("sampling" in name for name in imports(path)), path
-            if package == "miner_service":
-                assert not imports(path) & {"random", "numpy.random"}, path
+    """The miner draws nothing but secrets; `shared` only samples networks, with a given rng."""
+    for path in modules("miner_service"):
+        assert not random_numbers(path), path
+    for path in modules("shared"):
+        found = random_numbers(path)
+        assert not found or name_of(path) == "shared.learn.network", path
+        assert "default_rng" not in path.read_text(encoding="utf-8"), path
+
+
+def random_numbers(path: Path) -> set[str]:
+    """Where a module could draw random numbers (other than secrets): imports and attributes."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    attributes = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    roots = {name.split(".")[0] for name in imports(path)}
+    return (attributes & {"random", "default_rng", "Generator"}) | (roots & {"random"})
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -124,7 +133,11 @@ def test_heavy_libraries_are_imported_late(package: str):
 def test_the_table_can_fail(tmp_path: Path):
     """The negative control: a forbidden import is seen, also inside a function."""
     bad = tmp_path / "bad.py"
-    bad.write_text("def f():\n    from owner_agent.sampling import sample\n    return sample\n")
+    bad.write_text(
+        "import numpy as np\ndef f():\n    from owner_agent.sampling import sample\n"
+        "    return sample(np.random.default_rng())\n"
+    )
+    assert random_numbers(bad) == {"random", "default_rng"}
     assert within(imports(bad), PACKAGES["miner_service"]) == {
         "owner_agent.sampling",
         "owner_agent.sampling.sample",

@@ -15,6 +15,17 @@ from experiments.demo.scenario import RECORD_ID, Scenario, SiteTable
 from shared.errors import ConfigError
 
 _MARKER = ".pramana-demo"
+_MADE = {
+    _MARKER,
+    "admin.token",
+    "linkage.key",
+    "logs",
+    "miner",
+    "model.bif",
+    "report.html",
+    "result.json",
+    "sites",
+}
 
 
 @dataclass(frozen=True)
@@ -59,9 +70,11 @@ def prepare(root: Path) -> Folder:
         ConfigError: the folder holds something else.
     """
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
-        if not (root / _MARKER).is_file():
+        strange = [] if not root.is_dir() else sorted({p.name for p in root.iterdir()} - _MADE)
+        if strange or not (root / _MARKER).is_file():
             raise ConfigError(
-                f"{root} exists and was not made by a demonstration; nothing in it was touched.",
+                f"{root} holds what no demonstration made ({', '.join(strange) or root.name});"
+                " nothing in it was touched.",
                 where=str(root),
                 remedy="Name another folder with --out.",
             )

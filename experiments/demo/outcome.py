@@ -48,8 +48,11 @@ class Row:
 
     @property
     def covered(self) -> bool | None:
-        """Whether the interval holds the truth; None where there is no truth."""
-        return None if self.truth is None else self.low <= self.truth <= self.high
+        """Whether the interval holds the truth; None without a truth or an estimate."""
+        if self.truth is None or self.estimate is None:
+            return None
+        # An unrandomized value is its own interval; rounding must not put it outside.
+        return self.low - 1e-12 <= self.truth <= self.high + 1e-12
 
 
 @dataclass(frozen=True)

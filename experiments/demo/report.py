@@ -54,6 +54,7 @@ def write_report(path: Path, scenario: Scenario, outcome: Outcome, model: BayesN
         outcome=outcome,
         held=held,
         known=known,
+        note=scenario.note,
         network=outcome.reference == "network",
         picture=draw_structure(scenario.structure, scenario.owner_of),
         parameters=_svg(_parameter_figure(outcome)),
@@ -127,7 +128,7 @@ def _parameter_figure(outcome: Outcome) -> Figure:
             _intervals(axis, groups[node])
         else:
             _scatter(axis, groups[node])
-        axis.set_title(node, loc="left", fontweight="bold")
+        axis.set_title(node, loc="left", fontweight="bold", parse_math=False)
     for axis in axes[len(nodes) :]:
         axis.set_visible(False)
     handles, labels = axes[0].get_legend_handles_labels()
@@ -149,7 +150,7 @@ def _intervals(axis: Axes, rows: Sequence[Row]) -> None:
     _marks(axis, rows, heights)
     axis.set_xlim(-0.02, 1.02)
     axis.set_ylim(-0.7, len(rows) - 0.3)
-    axis.set_yticks(heights, [_label(row) for row in rows], fontsize=9)
+    axis.set_yticks(heights, [_label(row) for row in rows], fontsize=9, parse_math=False)
     axis.grid(axis="x", color="#e4e4e4")
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(axis="y", length=0)

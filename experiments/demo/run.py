@@ -21,6 +21,9 @@ from experiments.demo.processes import Processes, run
 from experiments.demo.report import write_report
 from experiments.demo.scenario import Scenario
 from experiments.demo.study import Rest, learn, open_study, publish
+from owner_agent.encode import encode
+from owner_agent.planning import planned
+from owner_agent.site import load_site
 from shared.wire import BayesNetMessage
 
 STUDY = "demo"
@@ -43,6 +46,7 @@ def demonstrate(
 
     Raises:
         ConfigError: `out` holds something else.
+        InputError: a site's variables or table are not what they should be.
         Unreachable, Refused, StateError: a service did not do its part.
     """
     began = time.monotonic()
@@ -78,6 +82,9 @@ def prepare_sites(
     rng = np.random.default_rng(None if seed is None else [seed, 1])
     miner = {"url": url, "study": STUDY} | ({"allow_insecure": True} if private_network else {})
     sites = {site.owner: write_site(folder, site, miner, rng) for site in scenario.sites}
+    for path in sites.values():
+        site = load_site(path)
+        encode(site, planned(site))  # what is wrong with a table is said before anything runs
     _keys(folder, list(sites.values()), seed)
     return sites
 

@@ -6,6 +6,7 @@ A scenario is either drawn from a known network or made of a user's own table, s
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from owner_agent.table import read_table
 from shared.errors import ConfigError, OptionError
 from shared.learn.network import BayesNet
 from shared.learn.structure import Structure
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 RECORD_ID = "record"
 """The record-id column the demonstration gives a table that has none."""
@@ -41,6 +44,7 @@ class Scenario:
     sites: tuple[SiteTable, ...]
     structure: Structure
     truth: BayesNet | None
+    note: str = ""
 
     @property
     def records(self) -> int:
@@ -77,6 +81,7 @@ def from_network(records: int, rng: np.random.Generator) -> Scenario:
         tuple(sites),
         network.structure,
         network,
+        ma2006.CHOSEN_EDGES,
     )
 
 
@@ -150,6 +155,13 @@ def _read_sites(path: Path) -> dict[str, Any]:
             f"The sites file {path} holds [[sites]] and perhaps record_id; unknown: {unknown}.",
             where=str(path),
         )
+    owners = [site.get("owner") for site in sites if isinstance(site, dict)]
+    if len(owners) != len(sites) or len(set(map(str, owners))) != len(owners):
+        raise ConfigError(
+            f"Each of the [[sites]] in {path} is a table with an owner of its own; the owners are"
+            f" {owners}.",
+            where=str(path),
+        )
     for site in sites:
         strange = sorted(set(site) - {"owner", "variables", "blocks"})
         variables = site.get("variables")
@@ -157,7 +169,10 @@ def _read_sites(path: Path) -> dict[str, Any]:
             strange
             or "owner" not in site
             or not variables
-            or any("name" not in v for v in variables)
+            or not isinstance(variables, list)
+            or not all(isinstance(v, dict) and "name" in v for v in variables)
+            or not isinstance(site["owner"], str)
+            or not _NAME.fullmatch(site["owner"])
         ):
             raise ConfigError(
                 f"Each of the [[sites]] in {path} has an owner, named variables and perhaps blocks;"

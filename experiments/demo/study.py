@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx
 
 from shared.errors import EstimationError, Refused, StateError, Unreachable
-from shared.wire import BayesNetMessage, problem_of
+from shared.wire import BayesNetMessage, ProblemDetail, problem_of
 
 _POLL_SECONDS = 0.1
 _DEADLINE_SECONDS = 3600.0
@@ -25,7 +25,11 @@ class Rest:
 
     def __init__(self, url: str, token: str) -> None:
         self._client = httpx.Client(
-            base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60.0
+            base_url=url,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=60.0,
+            # These are this machine's or a private network's services: no proxy is asked.
+            trust_env=False,
         )
 
     def __enter__(self) -> Self:
@@ -54,7 +58,7 @@ class Rest:
         except httpx.TransportError as error:
             raise Unreachable(f"No answer from {self._client.base_url}: {error}.") from error
         if answer.is_error:
-            problem = problem_of(answer.json())
+            problem = _problem(answer)
             raise Refused(
                 problem.detail if problem else answer.text,
                 status=answer.status_code,
@@ -83,6 +87,13 @@ class Rest:
                 )
             time.sleep(_POLL_SECONDS)
         raise EstimationError(f"{path} did not finish within {_DEADLINE_SECONDS:.0f} seconds.")
+
+
+def _problem(answer: httpx.Response) -> ProblemDetail | None:
+    try:
+        return problem_of(answer.json())
+    except ValueError:
+        return None
 
 
 def open_study(admin: Rest, study: str, title: str, owners: list[str]) -> dict[str, str]:

@@ -58,7 +58,9 @@ class LearnedFamily:
             where the estimate is NaN.
         se: standard error against the population the records were drawn from; NaN with estimate.
         se_records: standard error against the true records (randomization noise alone).
-        low, high: the 95 % interval against the population, within [0, 1].
+        low, high: the 95 % interval against the population, within [0, 1]. It speaks of the
+            reports alone: a Dirichlet prior moves the estimate and not the interval, which would
+            otherwise cover only where the prior is right.
     """
 
     node: str
@@ -163,10 +165,7 @@ def _family(
     noise = second - of_records
     noise = np.where(noise > _ROUNDING * np.abs(second), noise, 0.0)
     se = np.sqrt(population) / divisor
-    if prior:
-        low, high = ratio - _Z * se, ratio + _Z * se
-    else:
-        low, high = _interval(cell, margin, (ww, wv, vv))
+    low, high = _interval(cell, margin, (ww, wv, vv))
     return LearnedFamily(
         node=node,
         parents=parents,

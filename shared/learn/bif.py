@@ -18,7 +18,7 @@ from shared.learn.network import BayesNet
 from shared.learn.structure import Structure
 
 _PRINTED_ROUNDING = 1e-5
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]|_(?=x[0-9A-F]+_)")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]|_(?=x)")
 _ESCAPED = re.compile(r"_x([0-9A-F]+)_")
 _TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)

@@ -69,6 +69,11 @@ class BayesNet:
         for name in names:
             if name not in self._numbers:
                 raise UnknownVariable(f"The network has no node {name!r}.", where=name)
+        if self.domain.project(names).size > MARGINAL_LIMIT:
+            raise LimitExceeded(
+                f"The marginal over {len(names)} nodes has more than {MARGINAL_LIMIT} cells.",
+                remedy="Ask for fewer nodes at once.",
+            )
         relevant = self._ancestors(names)
         factors = [
             (self.tables[node], [*self.structure.parents[node], node])
@@ -148,8 +153,19 @@ def cross_entropy(reference: BayesNet, model: BayesNet) -> float:
     the model excludes what the reference allows.
 
     Raises:
-        UnknownVariable: the networks have different nodes.
+        DomainError: the networks have different nodes, or one node has other categories.
     """
+    if set(reference.structure.nodes) != set(model.structure.nodes):
+        raise DomainError(
+            f"The networks have different nodes: {sorted(reference.structure.nodes)} and"
+            f" {sorted(model.structure.nodes)}."
+        )
+    for node in model.structure.nodes:
+        if reference.domain[node] != model.domain[node]:
+            raise DomainError(
+                f"The networks give node {node!r} different categories, or in another order.",
+                where=node,
+            )
     total = 0.0
     for node, names in families(model):
         weight = reference.marginal(names)

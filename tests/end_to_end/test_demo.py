@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -53,12 +56,11 @@ def test_the_result_has_every_parameter(demo: Path):
     assert len(result["parameters"]) == 64
     for parameter in result["parameters"]:
         assert {"node", "value", "parents", "truth", "clean", "estimate", "se"} <= set(parameter)
-    z = np.array([p["z"] for p in result["parameters"] if p["z"] is not None])
-    assert np.abs(z).max() < 6
+    assert max(abs(p["z"]) for p in result["parameters"] if p["z"] is not None) < 6
     by_name = {(p["node"], p["value"], *p["parents"].values()): p for p in result["parameters"]}
     assert by_name["T", "1", "2"]["truth"] == 0.9
     assert by_name["L", "2", "1"]["truth"] == 0.4
-    assert by_name["G", "1", "1"]["estimate"] == pytest.approx(by_name["G", "1", "1"]["clean"])
+    assert by_name["S", "1"]["estimate"] == pytest.approx(by_name["S", "1"]["clean"])
 
 
 def test_the_report_is_whole_and_loads_nothing(demo: Path):
@@ -101,7 +103,7 @@ def test_a_seed_reproduces_the_demonstration(demo: Path, run, tmp_path: Path):
 
 @pytest.mark.public_data
 def test_a_users_own_table(run, tmp_path: Path):
-    """The adult census table over three owners; its intervals must hold at their stated rate."""
+    """The adult census table over three owners, `?` a category of its own."""
     table = PUBLIC / "adult-train.csv.gz"
     if not table.exists():
         pytest.skip("the public adult table is not beside the project")
@@ -115,15 +117,11 @@ def test_a_users_own_table(run, tmp_path: Path):
     assert result["records"] == 32_561
     assert result["reference"] == "table"
     assert "?" in {p["value"] for p in result["parameters"] if p["node"] == "occupation"}
-    # Of the parameters with a denominator that is sure, 95 % of intervals hold the table's value:
-    # rows of one table err together, so the share is compared over a generous effective number.
-    z = np.array([p["z"] for p in result["parameters"] if p["z"] is not None and p["se"] < 0.05])
-    assert len(z) > 400
-    covered = np.mean(np.abs(z) <= 1.96)
-    half = 4.9 * np.sqrt(0.95 * 0.05 / (len(z) / 4))
-    assert 0.95 - half <= covered <= 0.95 + half
-    # Negative control: with standard errors 30 % too small the same check fails.
-    assert np.mean(np.abs(z) <= 1.96 * 0.7) < 0.95 - half
+    # The rate at which its intervals hold is tested in tests/experiments/test_own_table.py.
+    known = [p for p in result["parameters"] if p["z"] is not None]
+    assert len(known) > 800
+    assert all(p["se"] >= 0 and p["low"] <= p["estimate"] <= p["high"] for p in known)
+    assert (out / "report.html").exists()
 
 
 BAD = [
@@ -131,6 +129,7 @@ BAD = [
     (["--table", "x.csv"], 2, "belong together; only --table"),
     (["--table", "x.csv", "--sites", "none.toml", "--structure", "none.json"], 2, "cannot be read"),
     (["--records", "many"], 2, "--records"),
+    (["--seed", "-1"], 2, "--seed"),
 ]
 
 
@@ -142,9 +141,73 @@ def test_bad_options_are_explained(run, tmp_path: Path, arguments: list[str], co
     assert not (tmp_path / "out").exists()
 
 
+X = '[[sites.variables]]\nname = "x"\ncategories = ["1", "2"]\n'
+BAD_SITES = {
+    "outside": ('owner = "../../out"', "owner"),
+    "twice": (f'owner = "a"\n{X}sensitive = false\n[[sites]]\nowner = "a"', "an owner of its own"),
+    "unprotected": ('owner = "a"', "sensitive and has no channel"),
+}
+
+
+@pytest.mark.parametrize(("text", "says"), BAD_SITES.values(), ids=BAD_SITES.keys())
+def test_bad_sites_are_explained_before_anything_runs(run, tmp_path: Path, text: str, says: str):
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    (tmp_path / "net.json").write_text('{"x": []}')
+    (tmp_path / "sites.toml").write_text(f"[[sites]]\n{text}\n{X}sensitive = true\n")
+    files = ["--table", str(tmp_path / "t.csv"), "--sites", str(tmp_path / "sites.toml")]
+    files += ["--structure", str(tmp_path / "net.json")]
+    done = run("experiments", "demo", *files, "--out", str(tmp_path / "deep" / "out"))
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr
+    assert {p.name for p in tmp_path.iterdir()} <= {"t.csv", "net.json", "sites.toml", "deep"}
+    assert not list(tmp_path.rglob("draw.key")), "no key was made"
+
+
+def test_dollar_signs_are_not_mathematics(run, tmp_path: Path):
+    (tmp_path / "t.csv").write_text("cost\n" + "$<10\n$10-$20%\n" * 50)
+    (tmp_path / "net.json").write_text('{"cost": []}')
+    (tmp_path / "sites.toml").write_text(
+        '[[sites]]\nowner = "a"\n[[sites.variables]]\nname = "cost"\n'
+        'categories = ["$<10", "$10-$20%"]\nsensitive = true\n'
+        'channel = { kind = "symmetric", p = 0.1 }\n'
+    )
+    files = ["--table", str(tmp_path / "t.csv"), "--sites", str(tmp_path / "sites.toml")]
+    files += ["--structure", str(tmp_path / "net.json")]
+    done = run("experiments", "demo", *files, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "$10-$20%" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_folder_of_someone_elses_is_left_alone(run, tmp_path: Path):
     (tmp_path / "thesis.txt").write_text("years of work")
     done = run("experiments", "demo", "--records", "50", "--out", str(tmp_path))
     assert done.returncode == 2
     assert "nothing in it was touched" in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_demonstrations_folder_is_kept_if_more_was_put_there(run, demo: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    shutil.copytree(demo, out)
+    (out / "stdout").unlink()
+    (out / "my-notes.txt").write_text("mine")
+    done = run("experiments", "demo", "--records", "50", "--out", str(out))
+    assert done.returncode == 2
+    assert "my-notes.txt" in done.stderr
+    assert (out / "result.json").exists()
+
+
+def test_ended_from_outside_it_leaves_no_process(tmp_path: Path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "experiments", "demo", "--records", "50", "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    ready = out / "logs" / "miner.ready"
+    deadline = time.monotonic() + 60
+    while not ready.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    miner = json.loads(ready.read_text())["pid"]
+    process.terminate()
+    assert process.wait(60) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(miner, 0)

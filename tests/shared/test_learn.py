@@ -8,6 +8,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shared.counts import ReportedCounts
 from shared.domain import Domain
@@ -283,6 +285,12 @@ def test_divergence_equals_the_enumerated_sum():
     assert kl_divergence(NET, other) == pytest.approx(float(np.sum(p * np.log(p / q))))
     assert cross_entropy(NET, other) == pytest.approx(float(-np.sum(p * np.log(q))))
     assert kl_divergence(NET, NET) == 0
+    alone = BayesNet(DOMAIN.project(["a"]), Structure.of({"a": []}), {"a": np.array([0.3, 0.7])})
+    with pytest.raises(DomainError, match="different nodes"):
+        kl_divergence(NET, alone)
+    turned = BayesNet(Domain.of(a="yx"), Structure.of({"a": []}), {"a": np.array([0.7, 0.3])})
+    with pytest.raises(DomainError, match="different categories"):
+        kl_divergence(alone, turned)
     sure = BayesNet(DOMAIN.project(["a"]), Structure.of({"a": []}), {"a": np.array([1.0, 0.0])})
     even = BayesNet(DOMAIN.project(["a"]), Structure.of({"a": []}), {"a": np.array([0.5, 0.5])})
     assert kl_divergence(even, sure) == np.inf
@@ -331,6 +339,14 @@ def test_bif_keeps_every_digit_and_label(tmp_path: Path, pyagrum: ModuleType):
     peer = pyagrum.loadBN(str(file))
     assert peer.size() == 2
     assert peer.dim() == 2 + 3
+
+
+@given(st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=4, unique=True))
+def test_any_label_survives_bif(labels: list[str]):
+    network = BayesNet(
+        Domain.of(v=labels), Structure.of({"v": []}), {"v": np.full(len(labels), 1 / len(labels))}
+    )
+    assert read_bif(write_bif(network, "n")).domain == network.domain
 
 
 @pytest.mark.parametrize(
