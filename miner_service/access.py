@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from miner_service.align import shown_to_owner
 from miner_service.store.people import ADMIN, find_study, find_token, no_such
 from miner_service.store.schema import ReleaseRow
 from shared.errors import Forbidden, Unauthenticated
+from shared.wire import Alignment
 
 ANALYST = "analyst"
 OWNER = "owner"
@@ -35,6 +37,10 @@ class Caller:
     def sees_release(self, row: ReleaseRow) -> bool:
         """Whether this caller may read a release."""
         return self.sees_study(row.study) and (self.role != OWNER or self.name == row.owner)
+
+    def view_alignment(self, alignment: Alignment) -> Alignment:
+        """Return what this caller may see of the alignment of its study."""
+        return shown_to_owner(alignment, self.name) if self.role == OWNER else alignment
 
     def require_role(self, *roles: str) -> None:
         """Raises Forbidden unless the caller has one of the roles."""

@@ -94,6 +94,21 @@ class Aligner:
         return common_masks([self.load_keys(source.release) for source in sources])
 
 
+def shown_to_owner(alignment: Alignment, owner: str) -> Alignment:
+    """Return what an owner may see: nothing that tells whether another knows a given person."""
+    if alignment.state in ("partial", "disjoint"):
+        state: AlignmentState = "mismatch"
+    else:
+        state = alignment.state
+    own = [row for row in alignment.owners if row.owner == owner]
+    if state == "identical":
+        return alignment.model_copy(update={"owners": own})
+    hidden = [row.model_copy(update={"not_everywhere": None}) for row in own]
+    return alignment.model_copy(
+        update={"state": state, "owners": hidden, "in_all": None, "in_any": None}
+    )
+
+
 def overlap_of(keys: Sequence[KeyText]) -> Overlap:
     """Return the overlap of ascending arrays of pseudonyms."""
     in_any = keys[0]
@@ -117,13 +132,13 @@ def require_aligned(alignment: Alignment, *, common: bool) -> None:
 
     Raises:
         RecordsDoNotAlign: the owners' records are not the same set (with `common`: no record is
-            at every owner), or an owner has sealed no release.
+            at every owner), or an owner has no sealed release in use.
     """
     if alignment.state == "waiting":
         raise RecordsDoNotAlign(
-            f"Not every owner has sealed a release; waiting for {alignment.missing}."
+            f"Not every owner has a sealed release in use; waiting for {alignment.missing}."
             if alignment.missing
-            else "No owner has sealed a release yet.",
+            else "No owner has a sealed release in use yet.",
             where=alignment.study,
             remedy="Wait for them, or remove the owners that will not take part.",
         )

@@ -73,6 +73,7 @@ class AuditMiddleware:
             {
                 "token": caller.token if caller else None,
                 "role": caller.role if caller else None,
+                "name": caller.name if caller else None,
                 "study": caller.study if caller else None,
                 "action": action,
                 "resource": scope["path"][:_LONGEST_PATH],

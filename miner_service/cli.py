@@ -26,6 +26,7 @@ app = typer.Typer(
 DataDir = Annotated[
     Path, typer.Option("--data", help="Where everything is kept; made if it is not there.")
 ]
+DEFAULT_DATA = Path("miner-data")
 TokenFile = Annotated[
     Path | None,
     typer.Option(help="Write a new admin token here (mode 0600) instead of showing it."),
@@ -34,7 +35,7 @@ TokenFile = Annotated[
 
 @app.command("serve")
 def serve_command(
-    data: DataDir,
+    data: DataDir = DEFAULT_DATA,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.")] = 8000,
     admin_token_file: TokenFile = None,
@@ -74,7 +75,7 @@ def serve_command(
 
 @app.command("admin-token")
 def admin_token_command(
-    data: DataDir,
+    data: DataDir = DEFAULT_DATA,
     rotate: Annotated[
         bool, typer.Option("--rotate", help="Issue a new token; the old one ends.")
     ] = False,

@@ -43,7 +43,7 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
         releases=[
             release_message(session, row) for row in _newest(session, releases, ReleaseRow.seq)
         ],
-        alignment=services.alignment(session, study.name),
+        alignment=caller.view_alignment(services.alignment(session, study.name)),
         jobs=[job_message(row) for row in _newest(session, jobs, JobRow.seq)],
     )
 

@@ -20,6 +20,7 @@ from miner_service.store.releases import (
     create_release,
     find_part,
     find_release,
+    mark_sealed,
     parts_of_release,
     plan_of,
     release_message,
@@ -41,6 +42,12 @@ from shared.transition import Identity, Symmetric
 from shared.wire import PartReceipt, ProblemDetail, Release, ReleaseCreate, release_digest
 
 _NAMED = 10
+
+_NOT_OPEN_REMEDY = {
+    "sealed": "It takes no more records; more or corrected records are another release.",
+    "withdrawn": "It stays so, and its name stays taken; more or corrected records are another"
+    " release.",
+}
 
 
 def announce(
@@ -103,13 +110,27 @@ def receive_part(
     _require_announced(part, body, sha256)
     _require_valid(row, part, body, media)
     services.segments.put_part(release, number, body)
+    return receipt, _acknowledge(services, part, media)
+
+
+def _acknowledge(services: Services, part: PartRow, media: str) -> bool:
+    """Note that a part is on disk, or that it was before; say whether it is new.
+
+    If the release was sealed or withdrawn while the part was written, nobody else would remove it.
+
+    Raises:
+        ReleaseNotOpen: withdrawn, or sealed without this part.
+    """
     with services.database.write() as session:
-        part = find_part(session, release, number)
-        if _stored_before(find_release(session, release), part, sha256):
-            return receipt, False
-        part.received = services.now()
-        part.media = media
-    return receipt, True
+        row = find_release(session, part.release)
+        stored = find_part(session, part.release, part.number)
+        if row.state != "open":
+            services.segments.drop_part(part.release, part.number)
+        if _stored_before(row, stored, part.sha256):
+            return False
+        stored.received = services.now()
+        stored.media = media
+    return True
 
 
 def seal(services: Services, release: str) -> Release:
@@ -184,10 +205,13 @@ def recover(services: Services) -> None:
 def _commit_seal(services: Services, release: str, built: SealedFile) -> Release:
     with services.database.write() as session:
         row = find_release(session, release)
-        row.state = "sealed"
-        row.sealed = services.now()
-        row.keys_digest = built.keys_digest
-        row.data_sha256 = built.sha256
+        mark_sealed(
+            session,
+            row,
+            keys_digest=built.keys_digest,
+            data_sha256=built.sha256,
+            now=services.now(),
+        )
         message = release_message(session, row)
     services.segments.drop_parts(release)
     return message
@@ -213,7 +237,7 @@ def _stored_before(row: ReleaseRow, part: PartRow, sha256: str) -> bool:
         raise PartConflict(
             f"Part {part.number} is stored with other bytes; those are unchanged.",
             where=str(part.number),
-            remedy="Send the bytes announced, or publish the new content under a new name.",
+            remedy="Send the bytes announced; other content is another release.",
         )
     if row.state == "withdrawn" or part.received is None:
         _require_state(row, "open")
@@ -225,7 +249,7 @@ def _require_state(row: ReleaseRow, wanted: str) -> None:
         raise ReleaseNotOpen(
             f"The release is {row.state}.",
             where=row.id,
-            remedy="Publish under a new name.",
+            remedy=_NOT_OPEN_REMEDY[row.state],
         )
 
 
@@ -245,7 +269,7 @@ def _require_valid(row: ReleaseRow, part: PartRow, body: bytes, media: str) -> N
         raise PartInvalid(
             f"Part {part.number} holds {len(keys)} records; {part.records} were announced.",
             where=str(part.number),
-            remedy="Announce the release again under a new name, with the right numbers.",
+            remedy="Announce another release, with the right numbers.",
         )
 
 

@@ -1,8 +1,9 @@
 """Jobs: created as rows, run by one background thread, ended as rows.
 
-After a crash an unfinished job runs again, on the same releases, and ends with the same model. A
-job that is cancelled, or whose releases go away, stops at its next node; whatever it may still
-compute is thrown away, because only an attempt that is still wanted can end a job.
+After a crash an unfinished job runs again, on the same releases, and ends with the same model,
+unless several crashes in a row found it running: then it fails. A job that is cancelled, or whose
+releases go away, stops at its next node; whatever it may still compute is thrown away, because only
+an attempt that is still wanted can end a job.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from miner_service import mining
-from miner_service.problems import problem_of_error
+from miner_service.problems import problem, problem_of_error
 from miner_service.services import Services, pair
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
@@ -23,7 +24,15 @@ from miner_service.store.schema import JobRow
 from shared.errors import Conflict, JobCancelled
 from shared.learn.bayes_net import LearnedBayesNet
 from shared.learn.bif import write_bif
-from shared.wire import BayesNetMessage, Job, JobCreate, JobSpec, NodeMessage, ParameterMessage
+from shared.wire import (
+    BayesNetMessage,
+    Job,
+    JobCreate,
+    JobSpec,
+    NodeMessage,
+    ParameterMessage,
+    ProblemDetail,
+)
 
 log = logging.getLogger(__name__)
 
@@ -114,7 +123,7 @@ class JobRunner:
     def start(self) -> None:
         """Queue again what was interrupted, and start."""
         with self._services.database.write() as session:
-            job_rows.requeue_running(session)
+            job_rows.requeue_running(session, _given_up(), self._services.now())
         self._work.set()
         self._thread.start()
 
@@ -137,11 +146,12 @@ class JobRunner:
             self._work.wait()
             self._work.clear()
             try:
-                self._run_queued()
+                self.run_queued()
             except Exception:  # the thread must outlive any one job
                 log.exception("a job could not be ended")
 
-    def _run_queued(self) -> None:
+    def run_queued(self) -> None:
+        """Run what is queued, one job after the other, until nothing is left or asked to stop."""
         attempt = self._claim()
         while attempt is not None:
             self._run(attempt)
@@ -163,6 +173,7 @@ class JobRunner:
             self._store(attempt, learned)
         except JobCancelled:
             log.info("job %s was stopped", attempt.job)
+            self._give_back(attempt)
         except Exception as error:  # noqa: BLE001 - whatever it is, the job's reader is told
             self._fail(attempt, error)
 
@@ -174,6 +185,13 @@ class JobRunner:
             if row is not None:
                 body = message.model_dump_json()
                 job_rows.succeed(session, row, body=body, bif=bif, now=self._services.now())
+
+    def _give_back(self, attempt: Attempt) -> None:
+        """Queue a job again that is still wanted: it stopped because the service ends."""
+        with self._services.database.write() as session:
+            row = job_rows.running_attempt(session, attempt.job, attempt.number)
+            if row is not None:
+                job_rows.give_back(row)
 
     def _fail(self, attempt: Attempt, error: Exception) -> None:
         document = problem_of_error(error)
@@ -213,6 +231,16 @@ class _Progress:
             row = job_rows.running_attempt(session, self._attempt.job, self._attempt.number)
             if row is not None:
                 row.progress = min(share, 1.0)
+
+
+def _given_up() -> ProblemDetail:
+    return problem(
+        "internal",
+        f"The service ended {job_rows.MOST_BROKEN_OFF} times in a row in the middle of this job,"
+        " which is not run again by itself.",
+        remedy="Whoever runs the service should look at its log and its memory. Created again"
+        " without a key of its own, the job runs again.",
+    )
 
 
 def _attempt(row: JobRow) -> Attempt:

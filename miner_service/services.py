@@ -54,13 +54,13 @@ class Services:
 
     def alignment(self, session: Session, study: str) -> Alignment:
         """Return the alignment of the releases in use: per active owner the one sealed last."""
-        rows = release_rows.newest_sealed(session, study)
+        rows = release_rows.releases_in_use(session, study)
         missing = [o for o in release_rows.active_owners(session, study) if o not in rows]
         return self.aligner.align(study, [source_of(row) for row in rows.values()], missing)
 
     def prepare(self, session: Session, study: str, spec: JobSpec) -> mining.Prepared:
         """Check that a job can run on the releases in use. Raises as `mining.prepare` does."""
-        rows = release_rows.newest_sealed(session, study)
+        rows = release_rows.releases_in_use(session, study)
         return mining.prepare(
             spec,
             [pair(row) for row in rows.values()],

@@ -302,16 +302,16 @@ class PartReceipt(Message):
 
 
 class AlignedOwner(Message):
-    """One owner's records in an alignment."""
+    """One owner's records in an alignment; see `Alignment` for when `not_everywhere` is null."""
 
     owner: Name
     release: str
     records: int
     keys_digest: Sha256
-    not_everywhere: int
+    not_everywhere: int | None
 
 
-AlignmentState = Literal["waiting", "identical", "partial", "disjoint"]
+AlignmentState = Literal["waiting", "identical", "partial", "disjoint", "mismatch"]
 
 
 class Alignment(Message):
@@ -319,15 +319,19 @@ class Alignment(Message):
 
     `identical`: all owners reported the same set of records. `partial`: only `in_all` of
     `in_any`. `disjoint`: no record is at every owner. `waiting`: no release is sealed yet, or an
-    owner that joined has none (`missing`).
+    owner that joined has none in use (`missing`).
+
+    An owner is shown its own row only, `mismatch` instead of `partial` and `disjoint`, and numbers
+    only if the state is `identical`: else it could learn whether a person is known to another
+    owner by publishing that one record.
     """
 
     study: Name
     state: AlignmentState
     owners: list[AlignedOwner]
     missing: list[Name]
-    in_all: int
-    in_any: int
+    in_all: int | None
+    in_any: int | None
     digest: Sha256
 
 

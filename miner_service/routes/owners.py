@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from sqlalchemy import select
 
-from miner_service.access import ANYONE, STAFF, enter_study
+from miner_service.access import ANYONE, OWNER, STAFF, Caller, enter_study
 from miner_service.deps import CallerDep, PagingDep, ServicesDep, StudyPath
 from miner_service.intake import gone
 from miner_service.problems import problem_responses
@@ -47,11 +47,26 @@ def list_invitations(
         return page_of(session, query, InvitationRow.seq, paging, people.invitation_message)
 
 
+@router.delete("/invitations/{invitation}", status_code=204, responses=problem_responses(409))
+def revoke_invitation(invitation: str, services: ServicesDep, caller: CallerDep) -> None:
+    """Revoke an invitation that was not taken up; again is harmless. Roles: admin, analyst."""
+    with services.database.write() as session:
+        row = people.find_invitation(session, invitation)
+        if not caller.sees_study(row.study):
+            raise people.no_such("invitation")
+        caller.require_role(*STAFF)
+        people.revoke_invitation(row, services.now())
+
+
 @router.post("/invitations/accept", status_code=201, responses=problem_responses(409))
-def accept_invitation(body: InvitationAccept, services: ServicesDep) -> TokenIssued:
+def accept_invitation(
+    body: InvitationAccept, services: ServicesDep, request: Request
+) -> TokenIssued:
     """Take up an invitation: the owner joins and is given its token. No token is needed."""
     with services.database.write() as session:
         row, credential = people.accept_invitation(session, body.secret, services.now())
+    # The audit log reads who it was that the secret made the sender.
+    request.state.caller = Caller(row.id, OWNER, row.study, row.name)
     return people.issued_message(row, credential)
 
 
@@ -70,10 +85,11 @@ def list_owners(
 def remove_owner(study: StudyPath, owner: str, services: ServicesDep, caller: CallerDep) -> None:
     """Take an owner out of a study: its tokens are revoked and its releases no longer used.
 
-    Unfinished jobs that were to use them fail. Again is harmless. Roles: admin, analyst.
+    Invitations that it has not taken up end, and unfinished jobs that were to use its releases
+    fail. Again is harmless. Roles: admin, analyst.
     """
     with services.database.write() as session:
         enter_study(session, caller, study, *STAFF)
-        people.deactivate_owner(session, study, owner)
+        people.deactivate_owner(session, study, owner, services.now())
         for row in releases_of(session, study, owner):
             fail_jobs_on(session, row.id, gone(row, "taken out of use"), services.now())

@@ -21,11 +21,12 @@ router = APIRouter(tags=["results"])
 def read_alignment(study: StudyPath, services: ServicesDep, caller: CallerDep) -> Alignment:
     """Say which records are at which owners, from their releases in use.
 
-    Roles: any of the study.
+    An owner sees its own row and whether the records are the same everywhere; how many are not,
+    only the others see. Roles: any of the study.
     """
     with services.database.read() as session:
         enter_study(session, caller, study, *ANYONE)
-        return services.alignment(session, study)
+        return caller.view_alignment(services.alignment(session, study))
 
 
 @router.get("/models/{model}")

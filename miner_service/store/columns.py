@@ -81,8 +81,8 @@ def verify_columns(path: Path, sha256: str) -> None:
         raise StoreCorrupt(
             f"The columns of release {path.stem} are not as they were sealed.",
             where=path.stem,
-            remedy="Restore the data directory from a backup, or withdraw the release and publish"
-            " it again under a new name.",
+            remedy="Restore the data directory from a backup. Without one, withdraw the release;"
+            " more or corrected records are another release.",
         )
 
 

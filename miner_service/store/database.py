@@ -6,6 +6,7 @@ way because another wrote in between; readers never wait for writers.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ class Database:
     """A SQLite file with the miner's tables, made if they are not there."""
 
     def __init__(self, path: Path) -> None:
+        _make_private(path)
         # Parameters stay out of error messages: some are hashes of secrets.
         self._engine = create_engine(
             f"sqlite:///{path}", pool_size=20, max_overflow=40, hide_parameters=True
@@ -36,7 +38,6 @@ class Database:
         event.listen(self._engine, "begin", _begin)
         self._reader = self._engine.execution_options(read_only=True)
         Base.metadata.create_all(self._engine)
-        path.chmod(0o600)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -58,6 +59,17 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+
+
+def _make_private(path: Path) -> None:
+    """Make the file before anything is written, readable for its owner only.
+
+    SQLite gives the files beside it (-wal, -shm) the same mode.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        if (file := path.with_name(name)).exists():
+            file.chmod(0o600)
 
 
 def _prepare(connection: Any, _record: Any) -> None:

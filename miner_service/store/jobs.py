@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from miner_service.store.people import no_such
@@ -16,6 +16,9 @@ from shared.errors import Conflict
 from shared.wire import Job, JobSpec, ProblemDetail
 
 UNFINISHED = ("queued", "running")
+
+MOST_BROKEN_OFF = 3
+"""After this many runs in a row that took the service down with them, a job is given up."""
 
 
 def job_message(row: JobRow) -> Job:
@@ -69,7 +72,8 @@ def create_job(
 ) -> tuple[JobRow, bool]:
     """Queue a job, or find the same one made before; say whether it is to run.
 
-    A job under its default key that failed or was cancelled is queued again.
+    A job under its default key that failed or was cancelled is queued again, on the releases in
+    use now: they have the same content, but the ones it had before may be withdrawn.
 
     Raises:
         Conflict: the key belongs to a job with another specification.
@@ -85,6 +89,7 @@ def create_job(
             releases=json.dumps(list(releases)),
             state="queued",
             attempt=1,
+            broken_off=0,
             progress=0.0,
             created=now,
         )
@@ -98,6 +103,8 @@ def create_job(
             remedy="Use another key, or none.",
         )
     if default_key and row.state in ("failed", "cancelled"):
+        row.releases = json.dumps(list(releases))
+        row.broken_off = 0
         _queue_again(row)
         return row, True
     return row, False
@@ -112,13 +119,23 @@ def claim_next(session: Session) -> JobRow | None:
     return row
 
 
-def requeue_running(session: Session) -> None:
-    """Queue the jobs that were running when the service stopped."""
-    session.execute(
-        update(JobRow)
-        .where(JobRow.state == "running")
-        .values(state="queued", progress=0.0, attempt=JobRow.attempt + 1)
-    )
+def requeue_running(session: Session, given_up: ProblemDetail, now: datetime) -> None:
+    """Queue the jobs in whose middle the service ended.
+
+    One of which that is true `MOST_BROKEN_OFF` times in a row may be the cause of it, and fails.
+    """
+    for row in session.scalars(select(JobRow).where(JobRow.state == "running")):
+        row.broken_off += 1
+        if row.broken_off < MOST_BROKEN_OFF:
+            _queue_again(row)
+        else:
+            finish(row, "failed", now, problem=given_up)
+
+
+def give_back(row: JobRow) -> None:
+    """Queue a running job that stopped because the service was asked to end."""
+    row.broken_off = 0
+    _queue_again(row)
 
 
 def running_attempt(session: Session, identifier: str, attempt: int) -> JobRow | None:

@@ -195,12 +195,36 @@ def accept_invitation(session: Session, secret: str, now: datetime) -> tuple[Tok
         )
     _require_absent(session, row.study, row.owner)
     row.accepted = now
+    _end_invitations(session, row.study, row.owner, now)
     _join(session, row.study, row.owner, now)
     return issue_token(session, role="owner", study=row.study, name=row.owner, now=now)
 
 
-def deactivate_owner(session: Session, study: str, owner: str) -> None:
-    """Take an owner out of a study and revoke its tokens; again is harmless. Raises NotFound."""
+def find_invitation(session: Session, identifier: str) -> InvitationRow:
+    """Return an invitation. Raises NotFound."""
+    row = session.scalar(select(InvitationRow).where(InvitationRow.id == identifier))
+    if row is None:
+        raise no_such("invitation")
+    return row
+
+
+def revoke_invitation(row: InvitationRow, now: datetime) -> None:
+    """End an invitation that was not taken up; again is harmless. Raises Conflict."""
+    if row.accepted is not None:
+        raise Conflict(
+            "The invitation was taken up before.",
+            where="invitation",
+            remedy="Remove the owner if it was not the invited who took it up.",
+        )
+    _end(row, now)
+
+
+def deactivate_owner(session: Session, study: str, owner: str, now: datetime) -> None:
+    """Take an owner out of a study; again is harmless. Raises NotFound.
+
+    Its tokens are revoked and invitations that it has not taken up end: it can come back only
+    by one issued later.
+    """
     row = _owner(session, study, owner)
     if row is None:
         raise no_such("owner")
@@ -210,6 +234,24 @@ def deactivate_owner(session: Session, study: str, owner: str) -> None:
         .where(TokenRow.study == study, TokenRow.role == "owner", TokenRow.name == owner)
         .values(revoked=True)
     )
+    _end_invitations(session, study, owner, now)
+
+
+def _end_invitations(session: Session, study: str, owner: str, now: datetime) -> None:
+    """End an owner's invitations that were not taken up."""
+    query = select(InvitationRow).where(
+        InvitationRow.study == study,
+        InvitationRow.owner == owner,
+        InvitationRow.accepted.is_(None),
+    )
+    for row in session.scalars(query):
+        _end(row, now)
+
+
+def _end(row: InvitationRow, now: datetime) -> None:
+    """Let an invitation expire, and forget its secret: no clock set back makes it good again."""
+    row.expires = min(row.expires, now)
+    row.hash = ""
 
 
 def _owner(session: Session, study: str, name: str) -> OwnerRow | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.people import no_such
@@ -78,7 +78,7 @@ def create_release(
             raise Conflict(
                 f"A release {body.name} of {owner} exists with other content; it is unchanged.",
                 where="name",
-                remedy="Publish the new content under a new name.",
+                remedy="Other content is another release and needs a name of its own.",
             )
         return row, False
     row = ReleaseRow(
@@ -115,10 +115,26 @@ def active_owners(session: Session, study: str) -> Sequence[str]:
     return session.scalars(query.order_by(OwnerRow.seq)).all()
 
 
-def newest_sealed(session: Session, study: str) -> dict[str, ReleaseRow]:
-    """Return, per active owner that has one, the release it sealed last."""
+def mark_sealed(
+    session: Session, row: ReleaseRow, *, keys_digest: str, data_sha256: str, now: datetime
+) -> None:
+    """Close a release; from now on it is the one of its owner in use."""
+    row.state = "sealed"
+    row.sealed = now
+    row.sealing = (session.scalar(select(func.max(ReleaseRow.sealing))) or 0) + 1
+    row.keys_digest = keys_digest
+    row.data_sha256 = data_sha256
+
+
+def releases_in_use(session: Session, study: str) -> dict[str, ReleaseRow]:
+    """Return, per active owner that has one, its release in use: the one it sealed last.
+
+    If that one was withdrawn the owner has none until it seals another: a release that was
+    replaced does not come back by itself.
+    """
     owners = active_owners(session, study)
-    query = select(ReleaseRow).where(ReleaseRow.study == study, ReleaseRow.state == "sealed")
-    rows = session.scalars(query.order_by(ReleaseRow.sealed, ReleaseRow.seq))
-    newest = {row.owner: row for row in rows}
-    return {owner: newest[owner] for owner in owners if owner in newest}
+    query = select(ReleaseRow).where(ReleaseRow.study == study, ReleaseRow.sealing.is_not(None))
+    last = {row.owner: row for row in session.scalars(query.order_by(ReleaseRow.sealing))}
+    return {
+        owner: last[owner] for owner in owners if owner in last and last[owner].state == "sealed"
+    }

@@ -89,7 +89,10 @@ class OwnerRow(Base):
 
 
 class ReleaseRow(Base):
-    """A release; `keys_digest` and `data_sha256` are known once it is sealed."""
+    """A release; what follows `sealed` is known from then on.
+
+    `sealing` counts the seals of all releases: their order, whatever the clock says.
+    """
 
     __tablename__ = "releases"
     __table_args__ = (UniqueConstraint("study", "owner", "name"),)
@@ -106,6 +109,7 @@ class ReleaseRow(Base):
     digest: Mapped[str]
     created: Mapped[datetime]
     sealed: Mapped[datetime | None]
+    sealing: Mapped[int | None] = mapped_column(unique=True)
     keys_digest: Mapped[str | None]
     data_sha256: Mapped[str | None]
 
@@ -125,7 +129,10 @@ class PartRow(Base):
 
 
 class JobRow(Base):
-    """A job; `releases` pins what it runs on, `attempt` tells its runs apart."""
+    """A job; `releases` pins what it runs on, `attempt` tells its runs apart.
+
+    `broken_off` counts the runs in a row in whose middle the service ended.
+    """
 
     __tablename__ = "jobs"
     __table_args__ = (UniqueConstraint("study", "key"),)
@@ -139,6 +146,7 @@ class JobRow(Base):
     releases: Mapped[str] = mapped_column(Text)
     state: Mapped[str] = mapped_column(index=True)
     attempt: Mapped[int] = mapped_column(default=1)
+    broken_off: Mapped[int] = mapped_column(default=0)
     progress: Mapped[float] = mapped_column(default=0.0)
     model: Mapped[str | None]
     problem: Mapped[str | None] = mapped_column(Text)

@@ -78,14 +78,17 @@ class Segments:
             raise StoreCorrupt(
                 f"Part {number} of release {release} is not as it was acknowledged.",
                 where=release,
-                remedy="Restore the data directory from a backup, or withdraw the release and"
-                " publish it again under a new name.",
+                remedy="Restore the data directory from a backup. Without one, withdraw the"
+                " release; more or corrected records are another release.",
             )
         return body
 
     def drop_part(self, release: str, number: int) -> None:
-        """Remove one part."""
-        self._part_path(release, number).unlink(missing_ok=True)
+        """Remove one part, and the folder of a release that has no other."""
+        path = self._part_path(release, number)
+        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.parent.rmdir()
 
     def drop_parts(self, release: str) -> None:
         """Remove a release's parts."""

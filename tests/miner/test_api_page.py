@@ -26,7 +26,9 @@ def blocks(language):
 def test_the_page_names_every_route(miner):
     text = PAGE.read_text()
     for path, methods in miner.nobody.get("/openapi.json")["paths"].items():
-        plain = re.sub(r"\{(release|job|model|token)\}", "{id}", path).replace("{number}", "{n}")
+        plain = re.sub(r"\{(release|job|model|token|invitation)\}", "{id}", path).replace(
+            "{number}", "{n}"
+        )
         for method in methods:
             told = f"{method.upper()} {plain}" in text or f"$MINER{plain}" in text
             assert told, f"{method} {plain}"

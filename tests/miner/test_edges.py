@@ -258,7 +258,7 @@ def test_the_audit_log_says_who_did_what_and_no_secret(miner, release_a, assert_
         ("admin", "create_study", 201),
         ("admin", "issue_token", 201),
         ("admin", "create_invitation", 201),
-        (None, "accept_invitation", 201),
+        ("owner", "accept_invitation", 201),
         ("owner", "create_release", 201),
         ("owner", "put_part", 201),
         ("owner", "put_part", 201),
@@ -268,6 +268,8 @@ def test_the_audit_log_says_who_did_what_and_no_secret(miner, release_a, assert_
         (None, "list_studies", 401),
         ("analyst", "create_study", 403),
     ]
+    joined = {k: entries[3][k] for k in ("token", "name", "study")}
+    assert joined == {"token": owner.id, "name": "north", "study": "asia"}
     assert entries[-1]["token"] == analyst.id
     assert entries[-1]["study"] == "asia"
     assert all(set(e) >= {"time", "resource"} for e in entries)

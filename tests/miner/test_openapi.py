@@ -28,6 +28,7 @@ CONTRACT = {
     "/v1/studies/{study}/tokens": {"get", "post"},
     "/v1/tokens/{token}": {"delete"},
     "/v1/studies/{study}/invitations": {"get", "post"},
+    "/v1/invitations/{invitation}": {"delete"},
     "/v1/invitations/accept": {"post"},
     "/v1/studies/{study}/owners": {"get"},
     "/v1/studies/{study}/owners/{owner}": {"delete"},
@@ -97,11 +98,13 @@ def populate(miner, built):
     spec = {"spec": {"structure": {"A": []}}}
     created = analyst("POST", "/v1/studies/asia/jobs", json=spec)
     job = analyst.wait(created.headers["location"])
+    pending = analyst("POST", "/v1/studies/asia/invitations", json={"owner": "west"})
     last = {name: path.rsplit("/", 1)[1] for name, path in (("s", sealed), ("o", opened))}
     parameters = {
         "study": ["asia"],
         "owner": ["south"],
         "token": ["t-000000000000"],
+        "invitation": [pending.json()["id"]],
         "release": [last["s"], last["o"]],
         "number": [0, 1],
         "job": [job["id"]],

@@ -128,9 +128,78 @@ def test_nobody_can_join_under_the_name_of_an_owner(miner, assert_problem):
     assert accepted.status_code == 201
     before = miner.snapshot()
     second = miner.nobody("POST", "/v1/invitations/accept", json={"secret": twice[1]})
-    assert_problem(second, 409, "conflict", "north is already an owner")
+    assert_problem(second, 404, "not-found", "unknown or has expired")
     third = analyst("POST", "/v1/studies/asia/invitations", json={"owner": "north"})
     assert_problem(third, 409, "conflict", "already an owner", "Remove the owner first")
+    assert miner.snapshot() == before
+
+
+def invite(person, owner="north"):
+    made = person("POST", "/v1/studies/asia/invitations", json={"owner": owner})
+    assert made.status_code == 201, made.text
+    return made.json()
+
+
+def test_a_removed_owner_does_not_come_back_by_an_earlier_invitation(miner, assert_problem):
+    analyst = miner.study("asia")
+    pending = [invite(analyst) for _ in range(3)]
+    other = invite(analyst, "south")
+    accept = {"secret": pending[0]["secret"]}
+    assert miner.nobody("POST", "/v1/invitations/accept", json=accept).status_code == 201
+    assert analyst("DELETE", "/v1/studies/asia/owners/north").status_code == 204
+    before = miner.snapshot()
+    miner.clock.ahead = timedelta(hours=-1)  # a clock set back revives none
+    for invitation in pending[1:]:
+        accept = {"secret": invitation["secret"]}
+        answer = miner.nobody("POST", "/v1/invitations/accept", json=accept)
+        assert_problem(answer, 404, "not-found", "unknown or has expired")
+    assert miner.snapshot() == before
+    accept = {"secret": other["secret"]}
+    assert miner.nobody("POST", "/v1/invitations/accept", json=accept).status_code == 201
+
+
+def test_removing_an_owner_ends_an_invitation_issued_after_it_was_removed_before(
+    miner, assert_problem
+):
+    analyst = miner.study("asia")
+    miner.owner("asia", "north")
+    analyst("DELETE", "/v1/studies/asia/owners/north")
+    secret = {"secret": invite(analyst)["secret"]}
+    assert analyst("DELETE", "/v1/studies/asia/owners/north").status_code == 204
+    answer = miner.nobody("POST", "/v1/invitations/accept", json=secret)
+    assert_problem(answer, 404, "not-found", "unknown or has expired")
+    assert analyst.get("/v1/studies/asia/owners")["items"][0]["active"] is False
+
+
+def test_an_invitation_can_be_revoked(miner, assert_problem):
+    analyst, other = miner.study("asia"), miner.study("other")
+    owner = miner.owner("asia", "south")
+    pending = invite(analyst)
+    path = f"/v1/invitations/{pending['id']}"
+    before = miner.snapshot()
+    assert_problem(other("DELETE", path), 404, "not-found", "invitation")
+    assert_problem(miner.nobody("DELETE", path), 401, "unauthenticated")
+    assert_problem(owner("DELETE", path), 403, "forbidden", "may not do this")
+    absent = analyst("DELETE", "/v1/invitations/i-000000000000")
+    assert_problem(absent, 404, "not-found", "invitation")
+    assert miner.snapshot() == before
+    assert analyst("DELETE", path).status_code == 204
+    after = miner.snapshot()
+    assert analyst("DELETE", path).status_code == 204
+    assert miner.snapshot() == after
+    secret = {"secret": pending["secret"]}
+    answer = miner.nobody("POST", "/v1/invitations/accept", json=secret)
+    assert_problem(answer, 404, "not-found", "unknown or has expired")
+    assert miner.snapshot() == after
+
+
+def test_an_invitation_taken_up_is_not_revoked(miner, assert_problem):
+    analyst = miner.study("asia")
+    miner.owner("asia", "north")
+    (taken,) = analyst.get("/v1/studies/asia/invitations")["items"]
+    before = miner.snapshot()
+    answer = analyst("DELETE", f"/v1/invitations/{taken['id']}")
+    assert_problem(answer, 409, "conflict", "taken up before", "Remove the owner")
     assert miner.snapshot() == before
 
 

@@ -83,7 +83,7 @@ def test_the_same_name_with_other_content_is_a_conflict(
     owner.announce("asia", release_a)
     before = miner.snapshot()
     answer = owner("POST", "/v1/studies/asia/releases", json=release_c.body)
-    assert_problem(answer, 409, "conflict", "r1", "north", "other content", "new name")
+    assert_problem(answer, 409, "conflict", "r1", "north", "other content", "a name of its own")
     assert miner.snapshot() == before
 
 
@@ -292,9 +292,11 @@ def test_a_withdrawn_release_keeps_its_entry_and_loses_its_records(
     assert owner.get("/v1/studies/asia/alignment")["state"] == "waiting"
     assert owner("POST", f"{path}/withdraw").status_code == 200
     refused = owner("POST", f"{path}/seal")
-    assert_problem(refused, 409, "release-not-open", "withdrawn", "new name")
+    assert_problem(refused, 409, "release-not-open", "withdrawn", "its name stays taken")
     refused = owner.put(path, 0, release_a.parts[0])
-    assert_problem(refused, 409, "release-not-open", "withdrawn")
+    assert_problem(refused, 409, "release-not-open", "withdrawn", "its name stays taken")
+    again = owner("POST", "/v1/studies/asia/releases", json=release_a.body)
+    assert (again.status_code, again.json()["state"]) == (200, "withdrawn")
     assert miner.snapshot() == (rows, files)
 
 

@@ -8,16 +8,23 @@ import re
 import signal
 import socket
 import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import httpx
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from miner_service.cli import app, first_token
 from miner_service.server import bind, exclusive, url_of, write_ready_file
-from miner_service.settings import Settings
+from miner_service.services import open_services
+from miner_service.settings import Settings, utc_now
 from miner_service.store.database import Database
-from miner_service.store.people import find_token
+from miner_service.store.people import find_token, rotate_admin_token
+from miner_service.store.schema import Base
 from shared.errors import Conflict, OptionError
 
 TOKEN = re.compile(r"t-[0-9a-f]{12}\.[\w-]{43}")
@@ -94,6 +101,84 @@ def test_after_a_kill_what_was_acknowledged_is_there(serve, tmp_path, release_a)
     assert put(0).status_code == 200
     assert put(1).status_code == 201
     assert ask("POST", f"{path}/seal", owner).json()["state"] == "sealed"
+
+
+@pytest.mark.end_to_end
+def test_it_starts_with_nothing_said(tmp_path):
+    """Only the port is said, which another process may have."""
+    command = [sys.executable, "-m", "miner_service", "serve", "--port", "0"]
+    log = tmp_path / "log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            stdout=out,
+            stderr=out,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+    try:
+        deadline = time.monotonic() + 60
+        while not (found := re.search(r"ready at (http://127\.0\.0\.1:\d+)", log.read_text())):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        assert httpx.get(f"{found[1]}/readyz").json() == {"status": "ok"}
+        assert TOKEN.search(log.read_text())
+        kept = tmp_path / "miner-data"
+        assert (kept / "miner.sqlite").exists()
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_options_have_these_defaults():
+    options = {p.name: p.default for p in get_command(app).commands["serve"].params}
+    assert str(options["data"]) == "miner-data"
+    assert (options["host"], options["port"]) == ("127.0.0.1", 8000)
+    assert not any(p.required for p in get_command(app).commands["serve"].params)
+    settings = Settings(options["data"])
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+
+
+def test_what_is_stored_is_for_its_owner_only_from_the_start(tmp_path, monkeypatch):
+    seen = []
+    create = Base.metadata.create_all
+
+    def look(engine):
+        seen.append(modes(data))
+        create(engine)
+
+    data = tmp_path / "data"
+    monkeypatch.setattr(Base.metadata, "create_all", look)
+    before = os.umask(0)
+    try:
+        services = open_services(Settings(data), utc_now)
+        with services.database.write() as session:
+            rotate_admin_token(session, services.now())
+        seen.append(modes(data))
+        services.database.close()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    database = {"miner.sqlite": 0o600}
+    assert seen == [database, {**database, "miner.sqlite-wal": 0o600, "miner.sqlite-shm": 0o600}]
+
+
+def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):
+    for name in ("miner.sqlite", "miner.sqlite-wal", "miner.sqlite-shm"):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o644)
+    database = Database(tmp_path / "miner.sqlite")
+    database.ping()
+    assert set(modes(tmp_path).values()) == {0o600}
+    database.close()
+
+
+def modes(folder):
+    return {p.name: stat.S_IMODE(p.stat().st_mode) for p in folder.iterdir()}
 
 
 def test_it_does_not_listen_to_others_unless_told(tmp_path):
