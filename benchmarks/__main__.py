@@ -80,7 +80,7 @@ def randomizing() -> Measured:
 
     return compare(
         "randomize a 5-category column of 10^6 records by keyed draws",
-        lambda: sample(channel, codes, draws(secrets, "study", block, keys)),
+        lambda: sample(channel, codes, draws(secrets, "study", block, keys, codes)),
         "numpy's generator, different at every run",
         unkeyed,
     )

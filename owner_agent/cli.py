@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from owner_agent.display import progress, show_ledger, show_plan
+from owner_agent.display import progress, show_ledger, show_outcome, show_plan, show_warnings
 from owner_agent.encode import inspect
 from owner_agent.joining import join as join_study
 from owner_agent.keys import KeyStore, read_key
@@ -18,7 +18,7 @@ from owner_agent.planning import planned, raise_together
 from owner_agent.publish import PART_RECORDS, Options
 from owner_agent.publish import publish as publish_table
 from owner_agent.publish import withdraw as withdraw_release
-from owner_agent.report import report
+from owner_agent.report import report, warnings
 from owner_agent.site import Site, load_site
 from owner_agent.summaries import ledger_json, outcome_json
 from owner_agent.surroundings import Surroundings
@@ -108,24 +108,18 @@ def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:
             bool,
             typer.Option(
                 "--accept-added-loss",
-                help="Randomize a column again that left differently; its epsilons add.",
+                help="Publish although a column left under other draws; its epsilons add.",
             ),
         ] = False,
         json: JsonOption = False,
     ) -> None:
         """Randomize the table and publish it, or continue where that was interrupted."""
         options = Options(part_records, accept_added_loss)
+        opened = load_site(site)
+        show_warnings(console(stderr=True), warnings(planned(opened)))
         with progress(console(stderr=True)) as watch:
-            outcome = publish_table(load_site(site), surroundings, options, watch)
-        if json:
-            print_json(outcome_json(outcome))
-            return
-        done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
-        console().print(
-            f"Release {outcome.name} {done}: {outcome.records:,} records in {outcome.parts}"
-            f" part{'s' if outcome.parts > 1 else ''}, digest {outcome.digest[:12]}.",
-            soft_wrap=True,
-        )
+            outcome = publish_table(opened, surroundings, options, watch)
+        print_json(outcome_json(outcome)) if json else show_outcome(console(), outcome)
 
     @app.command()
     def withdraw(
@@ -221,6 +215,7 @@ def _check(site: Site, json: bool) -> None:
         "rows": found.rows,
         "variables": len(plan.variables),
         "plan_digest": plan.plan.digest,
+        "warnings": list(warnings(plan)),
         "problems": [
             {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}
             for p in found.problems
@@ -235,6 +230,7 @@ def _check(site: Site, json: bool) -> None:
             f" {len(found.problems)} problems.",
             markup=False,
         )
+        show_warnings(console(), warnings(plan))
     if found.problems:
         if len(found.problems) == 1 or json:
             raise_together(list(found.problems))

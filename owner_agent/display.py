@@ -11,9 +11,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from owner_agent.ledger import Entry, spent
-from owner_agent.publish import Watch
-from owner_agent.report import PRIOR, PlanReport, VariableReport
+from owner_agent.composition import spent
+from owner_agent.ledger import Entry
+from owner_agent.publish import Outcome, Watch
+from owner_agent.report import PRIOR, PlanReport, VariableReport, number
 
 _STAGES = {"pseudonyms": "computing pseudonyms", "parts": "uploading parts"}
 
@@ -45,13 +46,29 @@ def show_plan(console: Console, plan: PlanReport) -> None:
     )
     if any(math.isinf(row.gamma) for row in plan.variables):
         console.print("∞: some report proves that some category is not the true one.", style="dim")
-    for row in plan.variables:
-        if row.unbounded:
-            console.print(
-                f"warning: {escape(row.name)} is sensitive, and some of its reports rule out a"
-                " truth with certainty.",
-                style="bold yellow",
-            )
+    show_warnings(console, plan.warnings)
+
+
+def show_warnings(console: Console, warnings: Sequence[str]) -> None:
+    """Print what a plan's reports could prove about somebody."""
+    for warning in warnings:
+        console.print(f"warning: {escape(warning)}", style="bold yellow")
+
+
+def show_outcome(console: Console, outcome: Outcome) -> None:
+    """Print what a publication ended with."""
+    done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
+    console.print(
+        f"Release {outcome.name} {done}: {outcome.records:,} records in {outcome.parts}"
+        f" part{'s' if outcome.parts > 1 else ''}, digest {outcome.digest[:12]}.",
+        soft_wrap=True,
+    )
+    if not outcome.asked:
+        console.print(
+            "Its folder was removed from the outbox, so the miner was not asked whether it still"
+            " has the release, and could not get it again.",
+            soft_wrap=True,
+        )
 
 
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
@@ -84,11 +101,11 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     for column, epsilon in spent(entries).items():
         losses.add_row(escape(column), number(epsilon))
     console.print(losses)
-
-
-def number(value: float) -> str:
-    """Write a number with four digits, or the sign of infinity."""
-    return "∞" if math.isinf(value) else f"{value:.4g}"
+    console.print(
+        "A record whose value was corrected between two releases may have lost the epsilon of the"
+        " column once more for each correction.",
+        style="dim",
+    )
 
 
 @contextmanager

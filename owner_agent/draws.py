@@ -1,12 +1,14 @@
 """Pseudonyms of records, and the one draw each record has in each block.
 
-A draw is a pure function of the owner's key, the study, the block and the record, so publishing
-again, in any row order and with any other rows, repeats it: the same record is never randomized
-twice in different ways (Ma 5.2.2).
+A draw is a pure function of the owner's key, the study, the block, the record and what is true of
+the record in the block. So publishing again, in any row order and with any other rows, repeats it:
+the same truth of a record is never randomized twice in different ways (Ma 5.2.2).
 
-A block's identity includes its channel. If two channels shared a record's draw, the two reports
-together could rule out a truth that each alone leaves possible, and their joint amplification
-would be unbounded. Independent draws make epsilons add, which is what the ledger composes.
+Wherever something else is randomized, the draw is another one. If two channels, or a value and its
+correction, shared a draw, the two reports together could rule out what each alone leaves possible,
+and their joint amplification would be unbounded. With independent draws epsilons add: another
+channel is another loss, which the ledger adds up, and a corrected record loses at most another
+epsilon of its block.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from owner_agent.keys import Keys as Secrets
 from owner_agent.keys import fingerprint
 from owner_agent.sampling import Draws
+from shared.counts import Codes
 from shared.parts import Keys
 from shared.plan import Block
 from shared.wire import KEY_BYTES
@@ -72,33 +75,56 @@ def pseudonyms(
     return np.frombuffer(bytes(made), dtype=f"V{KEY_BYTES}")
 
 
-def draw_id(secrets: Secrets, study: str, block: Block) -> str:
+def draw_id(secrets: Secrets, study: str, block: Block, record_id: str) -> str:
     """Return the identity of a block's draws: equal exactly if every record's draw is.
 
     Unrandomized blocks draw nothing: theirs depends on the block alone.
+
+    Args:
+        secrets: the owner's secrets.
+        study: the study the release is for.
+        block: the block.
+        record_id: the name of the column that identifies records; by another one the same person
+            is another record, with draws of its own.
     """
-    parts = ["pramana/draw-id/1", block.digest]
+    parts = ["pramana/draw-id/2", block.digest]
     if not block.channel.is_identity:
         parts += [
             fingerprint("draw", secrets.draw),
             fingerprint("linkage", secrets.linkage),
             study,
+            record_id,
         ]
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
 
 
-def draws(secrets: Secrets, study: str, block: Block, keys: Keys) -> Draws:
-    """Return a uniform 32-bit integer per record: the head of AES-256(block key, pseudonym).
+def draws(secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes) -> Draws:
+    """Return a uniform 32-bit integer per record: the head of AES-256(block key, input).
+
+    The input is the pseudonym with the record's true cell in the block XORed into its last 64
+    bits, as a big-endian integer. The same value thus repeats its draw, and a changed value draws
+    independently: with one draw for both, the reports before and after a correction would give
+    the two values away, and this way the record loses at most another epsilon.
 
     AES serves as a pseudorandom function on distinct single blocks, not to encrypt a message:
-    pseudonyms do not repeat, so the patterns for which ECB is known cannot arise.
+    pseudonyms are 128 bits of a MAC, so that inputs of different records stay distinct too, and
+    the patterns for which ECB is known cannot arise.
+
+    Args:
+        secrets: the owner's secrets.
+        study: the study the release is for.
+        block: the block.
+        keys: the records' pseudonyms.
+        cells: the records' true cells in the block (see `sampling.true_cells`).
     """
-    info = b"\x00".join([b"pramana/draw/1", study.encode(), block.digest.encode()])
+    info = b"\x00".join([b"pramana/draw/2", study.encode(), block.digest.encode()])
     key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secrets.draw)
     encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - see above
     # Into a buffer of our own: returning 16 bytes a record as a new object costs several times
     # what AES does.
     output = bytearray((len(keys) + 1) * KEY_BYTES)
-    encryptor.update_into(np.ascontiguousarray(keys).view(np.uint8).data, output)
+    inputs = np.array(keys, order="C").view(">u8").reshape(-1, 2)
+    inputs[:, 1] ^= cells.astype(np.uint64)
+    encryptor.update_into(inputs.ravel().view(np.uint8).data, output)
     words = np.frombuffer(output, dtype=">u4", count=len(keys) * KEY_BYTES // 4)[:: KEY_BYTES // 4]
     return words.astype(np.uint32)

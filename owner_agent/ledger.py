@@ -1,22 +1,23 @@
-"""Everything that ever left the site, and the privacy it cost.
+"""Everything that ever left the site, with what each column's part in it cost.
 
-A row is written before a release can leave and is never removed. The loss of a column is the sum
-of the epsilons of its distinct draws: sending the same draws again reveals nothing new.
+A row is written before a release can leave and is never removed; `composition` adds them up. Where
+the outbox holds releases but the ledger is gone, nothing is done: it could not say what has left.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from owner_agent.outbox import OUTBOX, prepared_names
 from owner_agent.private_files import FILE_MODE, private_directory
 from shared.errors import StoreCorrupt
 
@@ -54,22 +55,41 @@ _DRAWS = sa.Table(
     sa.Column("epsilon", sa.Float),  # null: unbounded
     sa.Column("randomized", sa.Boolean, nullable=False),
 )
+_POPULATIONS = sa.Table(
+    "populations",
+    _METADATA,
+    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("sketch", sa.LargeBinary, nullable=False),
+)
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One column's part in a release: which draws it was randomized by and at what loss."""
+    """One column's part in a release: which draws it was randomized by and at what loss.
+
+    `population` names the records the draws were made for; it is empty where nothing was drawn.
+    """
 
     column: str
     variable: str
     draw_id: str
     epsilon: float
     randomized: bool
+    population: str = ""
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What two draws have in common exactly if each record's draw is the same in both."""
+        return self.draw_id, self.population
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One release as the ledger has it; `content` is the same however it is cut into parts."""
+    """One release as the ledger has it; `content` is the same however it is cut into parts.
+
+    `sketch` is a sample of its pseudonyms (see `populations`).
+    """
 
     miner: str
     study: str
@@ -84,6 +104,12 @@ class Entry:
     changed: datetime
     release_id: str | None
     draws: tuple[Draw, ...]
+    sketch: bytes = b""
+
+    @property
+    def population(self) -> str:
+        """The name of the population the release was drawn for; empty if nothing was drawn."""
+        return next((draw.population for draw in self.draws if draw.randomized), "")
 
     @property
     def left(self) -> bool:
@@ -95,19 +121,29 @@ class Entry:
 class Ledger:
     """The ledger in a state directory; each call is one durable transaction.
 
-    Every method raises StoreCorrupt where the file is not a ledger.
+    Every method raises StoreCorrupt where the file is not a ledger, or absent beside an outbox
+    that is not empty.
     """
 
     state: Path
 
     def entries(self) -> tuple[Entry, ...]:
         """Return all entries, oldest first."""
+        self._refuse_lost()
         if not self._path.exists():
             return ()
         with closing(self._connect()) as connection:
-            draws = connection.execute(sa.select(_DRAWS)).mappings().all()
+            draws = _all(connection, _DRAWS)
+            drawn_for = {p["release"]: dict(p) for p in _all(connection, _POPULATIONS)}
             rows = connection.execute(sa.select(_RELEASES).order_by(_RELEASES.c.id)).mappings()
-            return tuple(_entry(dict(row), [dict(d) for d in draws]) for row in rows)
+            return tuple(
+                _entry(dict(row), [dict(d) for d in draws], drawn_for.get(row["id"], {}))
+                for row in rows
+            )
+
+    def begin(self) -> None:
+        """Make the ledger if there is none, so that an outbox without one is known as a loss."""
+        self._connect().close()
 
     def find(self, miner: str, study: str, name: str) -> Entry | None:
         """Return one entry, or None."""
@@ -149,6 +185,26 @@ class Ledger:
                         randomized=draw.randomized,
                     )
                 )
+            connection.execute(
+                sa.insert(_POPULATIONS).values(
+                    release=number, name=entry.population, sketch=entry.sketch
+                )
+            )
+
+    def renew(self, entry: Entry, population: str, now: datetime) -> Entry:
+        """Prepare an entry that never left again, for the population its records are of now."""
+        numbers = sa.select(_RELEASES.c.id).where(_is(entry))
+        with closing(self._connect()) as connection, connection.begin():
+            connection.execute(
+                sa.update(_RELEASES).where(_is(entry)).values(state="prepared", changed=_naive(now))
+            )
+            connection.execute(
+                sa.update(_POPULATIONS)
+                .where(_POPULATIONS.c.release.in_(numbers))
+                .values(name=population)
+            )
+        draws = tuple(replace(d, population=population) if d.randomized else d for d in entry.draws)
+        return replace(entry, state="prepared", changed=now, draws=draws)
 
     def mark(
         self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
@@ -157,19 +213,28 @@ class Ledger:
         values: dict[str, Any] = {"state": state, "changed": _naive(now)}
         if release_id is not None:
             values["release_id"] = release_id
-        key = (
-            (_RELEASES.c.miner == entry.miner)
-            & (_RELEASES.c.study == entry.study)
-            & (_RELEASES.c.name == entry.name)
-        )
         with closing(self._connect()) as connection, connection.begin():
-            connection.execute(sa.update(_RELEASES).where(key).values(values))
+            connection.execute(sa.update(_RELEASES).where(_is(entry)).values(values))
 
     @property
     def _path(self) -> Path:
         return self.state / "ledger.sqlite"
 
+    def _refuse_lost(self) -> None:
+        """Check that a ledger is there, unless nothing was ever prepared."""
+        outbox = self.state / OUTBOX
+        names = prepared_names(outbox)
+        if names and not (self._path.exists() and self._path.stat().st_size):
+            raise StoreCorrupt(
+                f"There is no ledger at {self._path}, but the outbox holds {len(names)} releases:"
+                " nobody knows which of them have left.",
+                where=str(self._path),
+                remedy="Restore it from your backup. Only if truly nothing ever left this site,"
+                f" remove the folders in {outbox}.",
+            )
+
     def _connect(self) -> sa.Connection:
+        self._refuse_lost()
         private_directory(self.state)
         # SQLite would make the file with the umask's mode; its journals take over this one's.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, FILE_MODE))
@@ -185,43 +250,20 @@ class Ledger:
             ) from error
 
 
-def losses(draws: Iterable[Draw]) -> dict[str, float]:
-    """Return each column's composed epsilon: the sum over its distinct draws.
-
-    Unrandomized columns have an infinite one.
-    """
-    distinct = {(draw.column, draw.draw_id): draw.epsilon for draw in draws}
-    composed: dict[str, float] = {}
-    for (column, _), epsilon in distinct.items():
-        composed[column] = composed.get(column, 0.0) + epsilon
-    return composed
+def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:
+    return connection.execute(sa.select(table)).mappings().all()
 
 
-def spent(entries: Iterable[Entry]) -> dict[str, float]:
-    """Return the composed epsilon of each column over everything that may have left."""
-    return losses(draw for entry in entries if entry.left for draw in entry.draws)
-
-
-def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw, ...]:
-    """Return the draws that would report a column anew, differently from what left before.
-
-    A column that is public in both releases is not randomized again, whatever its categories.
-    """
-    left = [draw for entry in entries if entry.left for draw in entry.draws]
-    return tuple(
-        draw
-        for draw in planned
-        if any(
-            old.column == draw.column
-            and old.draw_id != draw.draw_id
-            and (old.randomized or draw.randomized)
-            for old in left
-        )
-        and not any(old.column == draw.column and old.draw_id == draw.draw_id for old in left)
+def _is(entry: Entry) -> sa.ColumnElement[bool]:
+    """Return the condition that a row of the releases is an entry's."""
+    return (
+        (_RELEASES.c.miner == entry.miner)
+        & (_RELEASES.c.study == entry.study)
+        & (_RELEASES.c.name == entry.name)
     )
 
 
-def _entry(row: dict[str, Any], draws: list[dict[str, Any]]) -> Entry:
+def _entry(row: dict[str, Any], draws: list[dict[str, Any]], drawn_for: dict[str, Any]) -> Entry:
     number = row.pop("id")
     row["prepared"] = row["prepared"].replace(tzinfo=UTC)
     row["changed"] = row["changed"].replace(tzinfo=UTC)
@@ -232,11 +274,12 @@ def _entry(row: dict[str, Any], draws: list[dict[str, Any]]) -> Entry:
             d["draw_id"],
             math.inf if d["epsilon"] is None else d["epsilon"],
             d["randomized"],
+            drawn_for.get("name", "") if d["randomized"] else "",
         )
         for d in draws
         if d["release"] == number
     )
-    return Entry(**row, draws=mine)
+    return Entry(**row, draws=mine, sketch=drawn_for.get("sketch", b""))
 
 
 def _naive(moment: datetime) -> datetime:

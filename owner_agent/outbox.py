@@ -18,6 +18,9 @@ from shared.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from shared.parts import encode_part, parts_of
 from shared.wire import MAX_PARTS, PartManifest, PlanMessage, ReleaseCreate, release_digest
 
+OUTBOX = "outbox"
+"""The folder's name in a state directory."""
+
 MANIFEST = "manifest.json"
 _UNFINISHED = ".unfinished-"
 
@@ -92,6 +95,14 @@ def reopen(outbox: Path, name: str) -> Prepared | None:
     except (OSError, ValueError, PramanaError):
         pass  # All of these mean the one thing that is said below.
     raise _corrupt(path, folder)
+
+
+def prepared_names(outbox: Path) -> list[str]:
+    """Return the names of the releases in an outbox, sorted."""
+    if not outbox.is_dir():
+        return []
+    folders = (path.name for path in outbox.iterdir() if path.is_dir())
+    return sorted(name for name in folders if not name.startswith(_UNFINISHED))
 
 
 def discard(outbox: Path, name: str) -> None:

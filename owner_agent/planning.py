@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import ValidationError
 
 from owner_agent.channels import AnyChannel
@@ -93,10 +94,11 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     """Check that a block randomizes each of its sensitive variables.
 
     A channel that always reports the same thing for a category, whatever the thing is called, is
-    no protection; in a joint block every sensitive variable is looked at alone.
+    no protection; neither is one whose reports, though random, each fit one category only. In a
+    joint block every sensitive variable is looked at alone.
 
     Raises:
-        UnprotectedVariable: a sensitive variable would leave as it is.
+        UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
     for name in block.names:
         if name not in sensitive:
@@ -109,6 +111,14 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
                 where=name,
                 remedy="Give it a channel that randomizes, or say sensitive = false.",
             )
+        if legible(block, name):
+            raise UnprotectedVariable(
+                f"Variable {name!r} is sensitive but could be read off its reports: each of them is"
+                " possible under one category only.",
+                where=name,
+                remedy="Give it a channel that reports the same under several categories, or say"
+                " sensitive = false.",
+            )
 
 
 def deterministic(channel: Transition) -> bool:
@@ -120,6 +130,18 @@ def deterministic(channel: Transition) -> bool:
     if isinstance(channel, Grouped):
         return all(part is None or deterministic(part) for part in channel.channels)
     return bool(np.all(channel.units().max(axis=1) == RESOLUTION))
+
+
+def legible(block: Block, name: str) -> bool:
+    """Whether the truth of a variable is a function of its block's report."""
+    if isinstance(block.channel, Identity | Symmetric):
+        # A symmetric channel that is not deterministic reports a cell under all truths, or under
+        # all but one of three or more.
+        return deterministic(block.channel)
+    possible = (block.channel.units() > 0).reshape(*(v.size for v in block.variables), -1)
+    others = tuple(axis for axis, v in enumerate(block.variables) if v.name != name)
+    truths: npt.NDArray[np.intp] = possible.any(axis=others).sum(axis=0)
+    return bool((truths <= 1).all())
 
 
 def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:

@@ -8,33 +8,38 @@ same bytes under the same name and sends only what the miner does not have.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from owner_agent.client import Miner
+from owner_agent.composition import refuse_conflicts
 from owner_agent.draws import draw_id, pseudonyms
 from owner_agent.encode import encode
 from owner_agent.keys import Keys, KeyStore
-from owner_agent.ledger import Draw, Entry, Ledger, conflicting, losses, spent
+from owner_agent.ledger import Draw, Entry, Ledger
 from owner_agent.lock import publishing_alone
-from owner_agent.outbox import Prepared, discard, prepare, reopen
+from owner_agent.outbox import OUTBOX, Prepared, discard, prepare, reopen
 from owner_agent.planning import Planned, planned, require_protected
+from owner_agent.populations import population_of, sketch_of
 from owner_agent.randomize import Randomized, randomize
 from owner_agent.site import Site
 from owner_agent.surroundings import Surroundings
 from owner_agent.tokens import TokenStore
+from shared.counts import Codes
 from shared.errors import (
     NotFound,
     NotReady,
-    PlanConflict,
     ReleaseNotOpen,
     TransportError,
     Unreachable,
 )
+from shared.parts import Keys as Pseudonyms
 from shared.privacy import epsilon
 from shared.wire import Release
 
 PART_RECORDS = 100_000
+
+Columns = dict[str, Codes]
 
 Watch = Callable[[str, int, int], None]
 """Called with a stage (`pseudonyms` or `parts`), how much of it is done, and of how much."""
@@ -50,7 +55,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A sealed release; `already` if nothing had to be sent."""
+    """A sealed release; `already` if nothing had to be sent.
+
+    `asked` is false where the miner could not be asked whether it still has a release that it
+    sealed before, because the release's folder was removed from the outbox.
+    """
 
     name: str
     release_id: str
@@ -58,6 +67,7 @@ class Outcome:
     parts: int
     digest: str
     already: bool
+    asked: bool = True
 
 
 def unwatched(stage: str, done: int, total: int) -> None:
@@ -71,7 +81,7 @@ def publish(
 
     Raises:
         InputError: the site file or the table is wrong; PlanConflict if a column would be
-            randomized a second time in a different way.
+            randomized a second time in a different way, or other records under the same draws.
         KeyFileError: a secret is absent or unsafe.
         Unauthenticated: the site has not joined the study.
         Conflict: another publication of this site is running.
@@ -83,19 +93,22 @@ def publish(
         plan = planned(site)
         token = TokenStore(site.state).load(site.miner.study)
         secrets = KeyStore(site.state).load()
-        draws = planned_draws(site, plan, secrets)
         ledger = Ledger(site.state)
+        entries = ledger.entries()
+        keys, columns = _encoded(site, plan, secrets, watch)
+        draws = planned_draws(site, plan, secrets, population_of(keys, entries))
         if not options.accept_added_loss:
-            refuse_conflicts(draws, ledger.entries())
-        randomized = _randomized(site, plan, secrets, watch)
+            refuse_conflicts(draws, entries)
+        randomized = randomize(plan.plan, secrets, site.miner.study, keys, columns)
         entry = ledger.find_content(site.miner.url, site.miner.study, randomized.digest)
         if entry is not None and entry.state == "withdrawn":
-            raise _withdrawn(entry)
-        if entry is not None and entry.state == "sealed" and entry.release_id is not None:
-            return _outcome(entry, entry.release_id, already=True)
-        outbox = site.state / "outbox"
+            raise _withdrawn(entry, f"on {entry.changed:%Y-%m-%d}")
+        outbox = site.state / OUTBOX
         prepared = reopen(outbox, entry.name) if entry is not None else None
+        if prepared is None and entry is not None and entry.state == "sealed":
+            return _outcome(entry, str(entry.release_id), already=True, asked=False)
         if prepared is None:
+            ledger.begin()
             prepared = prepare(outbox, randomized, options.part_records)
         entry = _entered(site, ledger, prepared, _New(randomized, draws, surroundings.now()))
         with Miner(site.miner.url, token, surroundings) as miner:
@@ -129,46 +142,26 @@ def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
         return entry
 
 
-def planned_draws(site: Site, plan: Planned, secrets: Keys) -> tuple[Draw, ...]:
+def planned_draws(
+    site: Site, plan: Planned, secrets: Keys, population: str = ""
+) -> tuple[Draw, ...]:
     """Return what publishing would cost each column, as the ledger writes it."""
     return tuple(
         Draw(
             column=plan.columns[name],
             variable=name,
-            draw_id=draw_id(secrets, site.miner.study, block),
+            draw_id=draw_id(secrets, site.miner.study, block, site.file.record_id),
             epsilon=epsilon(block.channel),
             randomized=not block.channel.is_identity,
+            population="" if block.channel.is_identity else population,
         )
         for block in plan.plan.blocks
         for name in block.names
     )
 
 
-def refuse_conflicts(draws: tuple[Draw, ...], entries: tuple[Entry, ...]) -> None:
-    """Check that no column would be randomized a second time in a different way.
-
-    Raises:
-        PlanConflict: one would; the message holds the loss before and after.
-    """
-    conflicts = conflicting(draws, entries)
-    if not conflicts:
-        return
-    before = spent(entries)
-    after = losses([*(d for e in entries if e.left for d in e.draws), *draws])
-    listed = "; ".join(
-        f"column {draw.column!r}: epsilon {before[draw.column]:.4g} would become"
-        f" {after[draw.column]:.4g}"
-        for draw in conflicts
-    )
-    raise PlanConflict(
-        f"These columns left before under another randomization ({listed}).",
-        where=", ".join(draw.column for draw in conflicts),
-        remedy="Keep the channel, study and keys they left with, or accept the added loss with"
-        " --accept-added-loss.",
-    )
-
-
-def _randomized(site: Site, plan: Planned, secrets: Keys, watch: Watch) -> Randomized:
+def _encoded(site: Site, plan: Planned, secrets: Keys, watch: Watch) -> tuple[Pseudonyms, Columns]:
+    """Return the records' pseudonyms and true codes, in the table's order."""
     for block in plan.plan.blocks:
         require_protected(block, plan.sensitive)
     table = encode(site, plan)
@@ -178,7 +171,7 @@ def _randomized(site: Site, plan: Planned, secrets: Keys, watch: Watch) -> Rando
         table.record_ids,
         lambda done, total: watch("pseudonyms", done, total),
     )
-    return randomize(plan.plan, secrets, site.miner.study, keys, table.columns)
+    return keys, table.columns
 
 
 @dataclass(frozen=True)
@@ -198,9 +191,10 @@ def _entered(site: Site, ledger: Ledger, prepared: Prepared, new: _New) -> Entry
             discard(prepared.folder.parent, other.name)
     found = ledger.find(site.miner.url, site.miner.study, manifest.name)
     if found is not None:
-        if found.state == "discarded":
-            ledger.mark(found, "prepared", new.now)
-        return found
+        if found.left:
+            return found
+        population = next((draw.population for draw in new.draws if draw.randomized), "")
+        return ledger.renew(found, population, new.now)
     entry = Entry(
         miner=site.miner.url,
         study=site.miner.study,
@@ -215,6 +209,7 @@ def _entered(site: Site, ledger: Ledger, prepared: Prepared, new: _New) -> Entry
         changed=new.now,
         release_id=None,
         draws=new.draws,
+        sketch=sketch_of(new.randomized.keys),
     )
     ledger.add(entry)
     return entry
@@ -228,11 +223,17 @@ class _Sending:
 
 
 def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outcome:
+    """Bring the miner from whatever it has of a release to all of it, sealed."""
     acknowledged = 0
     total = len(prepared.manifest.parts)
     try:
         release = miner.create_release(entry.study, prepared.manifest)
         _require_same(release, prepared)
+        if release.state == "withdrawn":
+            to.ledger.mark(entry, "withdrawn", to.surroundings.now(), release.id)
+            raise _withdrawn(entry, "at the miner")
+        if (release.state, release.id, entry.state) == ("sealed", entry.release_id, "sealed"):
+            return _outcome(entry, release.id, already=True)
         to.ledger.mark(entry, "sending", to.surroundings.now(), release.id)
         acknowledged = len(release.parts_received)
         to.watch("parts", acknowledged, total)
@@ -243,20 +244,24 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
                 to.watch("parts", acknowledged, total)
             release = miner.seal(release.id)
     except Unreachable as error:
-        raise Unreachable(
-            f"{error.message} Release {entry.name} is safe in the outbox; {acknowledged} of"
-            f" {total} parts have arrived.",
-            where=error.where,
-            remedy="`owner-agent publish` continues it with the same bytes.",
-        ) from error
-    if release.state == "withdrawn":
-        to.ledger.mark(entry, "withdrawn", to.surroundings.now())
-        raise _withdrawn(replace(entry, changed=to.surroundings.now()))
+        raise _interrupted(error, entry, f"{acknowledged} of {total} parts have arrived") from error
     _require_same(release, prepared)
     if release.state != "sealed":
-        raise TransportError(f"The miner sealed release {entry.name} but calls it open.")
+        raise TransportError(
+            f"The miner was asked to seal release {entry.name} and calls it {release.state}."
+        )
     to.ledger.mark(entry, "sealed", to.surroundings.now(), release.id)
     return _outcome(entry, release.id, already=False)
+
+
+def _interrupted(error: Unreachable, entry: Entry, arrived: str) -> Unreachable:
+    if entry.state == "sealed":
+        arrived = "the miner sealed it before, and could not be asked whether it still has it"
+    return Unreachable(
+        f"{error.message} Release {entry.name} is safe in the outbox; {arrived}.",
+        where=error.where,
+        remedy="`owner-agent publish` continues it with the same bytes.",
+    )
 
 
 def _require_same(release: Release, prepared: Prepared) -> None:
@@ -269,14 +274,15 @@ def _require_same(release: Release, prepared: Prepared) -> None:
         )
 
 
-def _withdrawn(entry: Entry) -> ReleaseNotOpen:
+def _withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
     return ReleaseNotOpen(
-        f"These records were withdrawn as release {entry.name} on {entry.changed:%Y-%m-%d}, and"
-        " stay so.",
+        f"Release {entry.name}, which holds exactly these records, was withdrawn {where}; the same"
+        " content cannot be published again under that name.",
         where=entry.name,
-        remedy="More or corrected records make a new release.",
+        remedy="A table with more, fewer or corrected records makes a new release, in which the"
+        " other records are reported as before.",
     )
 
 
-def _outcome(entry: Entry, release_id: str, *, already: bool) -> Outcome:
-    return Outcome(entry.name, release_id, entry.records, entry.parts, entry.digest, already)
+def _outcome(entry: Entry, release_id: str, *, already: bool, asked: bool = True) -> Outcome:
+    return Outcome(entry.name, release_id, entry.records, entry.parts, entry.digest, already, asked)

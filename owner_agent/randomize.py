@@ -10,7 +10,7 @@ import numpy as np
 
 from owner_agent.draws import draws
 from owner_agent.keys import Keys as Secrets
-from owner_agent.sampling import sample_block
+from owner_agent.sampling import sample_block, true_cells
 from shared.counts import Codes
 from shared.errors import DuplicateRecordId
 from shared.parts import Keys, key_words, strictly_ascending
@@ -59,6 +59,7 @@ def randomize(
         )
     reported: dict[str, Codes] = {}
     for block in plan.blocks:
-        true = {name: columns[name][order] for name in block.names}
-        reported.update(sample_block(block, true, draws(secrets, study, block, ordered)))
+        true = true_cells(block, columns)[order]
+        drawn = draws(secrets, study, block, ordered, true)
+        reported.update(sample_block(block, true, drawn))
     return Randomized(plan, ordered, reported)

@@ -21,6 +21,9 @@ from shared.transition import Dense, Grouped, Identity, Symmetric, Transition
 PRIOR = 0.05
 """rho_1: the prior probability whose largest posterior is reported."""
 
+ALARMING = 0.95
+"""A posterior from which on a sensitive variable is warned of: next to a proof."""
+
 
 @dataclass(frozen=True)
 class VariableReport:
@@ -41,11 +44,6 @@ class VariableReport:
     epsilon: float
     rho2: float
     se: float | None
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether some report proves something about a sensitive value."""
-        return self.sensitive and math.isinf(self.gamma)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite number is null, which JSON has no other word for."""
@@ -70,6 +68,7 @@ class PlanReport:
     records: int
     plan_digest: str
     variables: tuple[VariableReport, ...]
+    warnings: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON (see `VariableReport.as_dict`)."""
@@ -78,6 +77,7 @@ class PlanReport:
             "plan_digest": self.plan_digest,
             "rho_1": PRIOR,
             "variables": [variable.as_dict() for variable in self.variables],
+            "warnings": list(self.warnings),
         }
 
 
@@ -88,7 +88,23 @@ def report(plan: Planned, records: int) -> PlanReport:
         for block in plan.plan.blocks
         for name in block.names
     )
-    return PlanReport(records, plan.plan.digest, rows)
+    return PlanReport(records, plan.plan.digest, rows, warnings(plan))
+
+
+def warnings(plan: Planned) -> tuple[str, ...]:
+    """Return a sentence for each sensitive variable of which some report proves nearly anything."""
+    return tuple(
+        _warning(name, amplification)
+        for block in plan.plan.blocks
+        if posterior_bound(amplification := gamma(block.channel), PRIOR) >= ALARMING
+        for name in block.names
+        if name in plan.sensitive
+    )
+
+
+def number(value: float) -> str:
+    """Write a number with four digits, or the sign of infinity."""
+    return "∞" if math.isinf(value) else f"{value:.4g}"
 
 
 def describe(channel: Transition) -> str:
@@ -122,6 +138,15 @@ def _variable_report(plan: Planned, block: Block, name: str, records: int) -> Va
         epsilon=epsilon(block.channel),
         rho2=posterior_bound(amplification, PRIOR),
         se=se,
+    )
+
+
+def _warning(name: str, amplification: float) -> str:
+    if math.isinf(amplification):
+        return f"{name} is sensitive, and some of its reports rule out a truth with certainty."
+    return (
+        f"{name} is sensitive, and some report can turn a belief of {PRIOR:.0%} about it into one"
+        f" of {ALARMING:.0%} or more (gamma {number(amplification)})."
     )
 
 

@@ -6,6 +6,8 @@ report for exactly as many values as the published matrix says. There is no roun
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -41,16 +43,23 @@ def sample(channel: Transition, codes: Codes, draws: Draws) -> Codes:
     return _by_boundaries(channel, codes, draws).astype(target)
 
 
-def sample_block(block: Block, columns: dict[str, Codes], draws: Draws) -> dict[str, Codes]:
-    """Return the reports of a block's variables, drawn together (see `sample`)."""
+def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
+    """Return each record's true category of a block: in a joint one, of the product."""
     if len(block.variables) == 1:
-        name = block.names[0]
-        return {name: sample(block.channel, columns[name], draws)}
+        return columns[block.names[0]]
     shape = tuple(v.size for v in block.variables)
     # int64 is wide enough: a block with more than 2^32 cells is refused when it is planned.
-    cells = np.ravel_multi_index(
+    cells: Codes = np.ravel_multi_index(
         tuple(columns[name].astype(np.int64) for name in block.names), shape
     ).astype(code_dtype(block.channel.shape[0]))
+    return cells
+
+
+def sample_block(block: Block, cells: Codes, draws: Draws) -> dict[str, Codes]:
+    """Return the reports of a block's variables, drawn together (see `sample`)."""
+    if len(block.variables) == 1:
+        return {block.names[0]: sample(block.channel, cells, draws)}
+    shape = tuple(v.size for v in block.variables)
     reported = np.unravel_index(sample(block.channel, cells, draws).astype(np.int64), shape)
     return {
         name: axis.astype(code_dtype(size))

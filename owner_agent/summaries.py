@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from owner_agent.ledger import Entry, spent
+from owner_agent.composition import spent
+from owner_agent.ledger import Entry
 from owner_agent.publish import Outcome
 
 

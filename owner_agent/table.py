@@ -166,4 +166,5 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _number(value: float | None) -> str | None:
     if value is None or value != value:
         return None
-    return str(int(value)) if value == int(value) else repr(value)
+    # An infinite one stays as it is written: whoever reads the column refuses it by row.
+    return str(int(value)) if value.is_integer() else repr(value)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 
 import httpx
 import pytest
@@ -79,6 +80,36 @@ def test_plan_warns_of_certainty(bench, command, site_text):
     assert "warning: smoker is sensitive, and some of its reports rule out" in ended.out
 
 
+@pytest.mark.parametrize(
+    ("p1", "says"),
+    [
+        ("0.0", "some of its reports rule out a truth with certainty"),
+        ("1e-9", "some report can turn a belief of 5% about it into one of 95% or more"),
+    ],
+)
+def test_check_plan_and_publish_warn_alike(bench, command, site_text, p1, says):
+    bench.write(site_text.replace("p1 = 0.1, p2 = 0.25", f"p1 = {p1}, p2 = 0.25"))
+    (warning,) = json.loads(command("plan", "--json").out)["warnings"]
+    assert f"smoker is sensitive, and {says}" in warning
+    assert json.loads(command("check", "--json").out)["warnings"] == [warning]
+    for word in ("check", "plan"):
+        assert f"warning: {warning}" in " ".join(command(word).out.split())
+    published = command("publish", "--json")
+    assert f"warning: {warning}" in " ".join(published.err.split())
+    assert json.loads(published.out)["already"] is False
+
+
+@pytest.mark.parametrize(("gamma", "count"), [("360.0", 0), ("362.0", 1)])
+def test_warnings_begin_where_a_belief_can_grow_to_near_certainty(
+    bench, command, site_text, gamma, count
+):
+    channel = f'kind = "symmetric", gamma = {gamma}'
+    bench.write(site_text.replace('kind = "binary", p1 = 0.1, p2 = 0.25', channel))
+    for word in ("check", "plan"):
+        assert len(json.loads(command(word, "--json").out)["warnings"]) == count
+        assert command(word).out.count("warning:") == count
+
+
 def test_plan_without_records(bench, command):
     assert command("plan", "--records", "0").exit_code == 2
 
@@ -105,6 +136,11 @@ def test_publish_and_ledger(bench, command):
     assert data["composed_epsilon"]["smokes"] == pytest.approx(math.log(7.5))
     assert data["composed_epsilon"]["region"] is None
     assert data["releases"][0]["records"] == 50
+    assert "corrected between two releases may have lost the epsilon" in shown.out
+    shutil.rmtree(bench.state / "outbox")
+    unasked = command("publish", "--part-records", "20").out
+    assert "nothing was sent" in unasked
+    assert "removed from the outbox, so the miner was not asked" in unasked
     assert command("withdraw", name).exit_code == 0
     assert json.loads(command("ledger", "--json").out)["releases"][0]["state"] == "withdrawn"
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from owner_agent.draws import draw_id, draws, pseudonyms
 from owner_agent.keys import Keys
 from owner_agent.randomize import randomize
-from owner_agent.sampling import sample
+from owner_agent.sampling import sample, true_cells
 from shared.domain import Variable
 from shared.errors import DuplicateRecordId
 from shared.plan import Block, Plan
@@ -50,18 +50,27 @@ def test_progress_is_told_to_the_end():
     assert len(seen) > 1
 
 
+CODES = (np.arange(len(IDS)) % 2).astype(np.uint8)
+
+
 def test_a_draw_is_the_head_of_aes_under_the_block_key(keys):
-    info = b"\x00".join([b"pramana/draw/1", b"asia", BLOCK.digest.encode()])
+    info = b"\x00".join([b"pramana/draw/2", b"asia", BLOCK.digest.encode()])
     # HKDF (RFC 5869) by hand: no salt, one round of expansion.
     extracted = hmac.digest(bytes(32), SECRETS.draw, "sha256")
     key = hmac.digest(extracted, info + b"\x01", "sha256")
     encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()
-    head = (encryptor.update(bytes(keys[3])) + encryptor.finalize())[:4]
-    assert draws(SECRETS, "asia", BLOCK, keys)[3] == int.from_bytes(head, "big")
+    pseudonym = bytes(keys[3])
+    cell = 0x0102030405
+    mixed = pseudonym[:8] + (int.from_bytes(pseudonym[8:], "big") ^ cell).to_bytes(8, "big")
+    head = (encryptor.update(mixed) + encryptor.finalize())[:4]
+    cells = np.full(len(keys), cell, np.uint64)
+    before = keys.tobytes()
+    assert draws(SECRETS, "asia", BLOCK, keys, cells)[3] == int.from_bytes(head, "big")
+    assert keys.tobytes() == before
 
 
 def test_draws_are_uniform(keys, assert_distribution):
-    made = draws(SECRETS, "asia", BLOCK, keys)
+    made = draws(SECRETS, "asia", BLOCK, keys, CODES)
     for shift in (24, 0):
         cells = np.bincount((made >> shift) & 255, minlength=256)
         assert_distribution(cells, np.full(256, len(keys) / 256))
@@ -70,19 +79,20 @@ def test_draws_are_uniform(keys, assert_distribution):
 @pytest.mark.parametrize(
     "other",
     [
-        lambda keys: draws(OTHER, "asia", BLOCK, keys),
-        lambda keys: draws(SECRETS, "europe", BLOCK, keys),
-        lambda keys: draws(SECRETS, "asia", Block((YES_NO,), Dense.binary(0.1, 0.26)), keys),
+        lambda keys: draws(OTHER, "asia", BLOCK, keys, CODES),
+        lambda keys: draws(SECRETS, "europe", BLOCK, keys, CODES),
+        lambda keys: draws(SECRETS, "asia", Block((YES_NO,), Dense.binary(0.1, 0.26)), keys, CODES),
         lambda keys: draws(
-            SECRETS, "asia", Block((Variable("other", ("no", "yes")),), BLOCK.channel), keys
+            SECRETS, "asia", Block((Variable("other", ("no", "yes")),), BLOCK.channel), keys, CODES
         ),
+        lambda keys: draws(SECRETS, "asia", BLOCK, keys, 1 - CODES),
     ],
-    ids=["key", "study", "channel", "variable"],
+    ids=["key", "study", "channel", "variable", "value"],
 )
-def test_another_key_study_channel_or_variable_draws_independently(
+def test_another_key_study_channel_variable_or_value_draws_independently(
     keys, assert_distribution, other
 ):
-    first, second = draws(SECRETS, "asia", BLOCK, keys) >> 28, other(keys) >> 28
+    first, second = draws(SECRETS, "asia", BLOCK, keys, CODES) >> 28, other(keys) >> 28
     joint = np.bincount(first * 16 + second, minlength=256)
     assert_distribution(joint, np.full(256, len(keys) / 256))
 
@@ -100,7 +110,7 @@ def test_reports_follow_the_published_matrix(keys, assert_distribution, channel)
     size = channel.shape[0]
     block = Block((Variable("v", tuple("abcdefg"[:size])),), channel)
     codes = (np.arange(len(keys)) % size).astype(np.uint8)
-    reported = sample(channel, codes, draws(SECRETS, "asia", block, keys))
+    reported = sample(channel, codes, draws(SECRETS, "asia", block, keys, codes))
     joint = np.bincount(codes.astype(int) * size + reported, minlength=size * size)
     expected = np.bincount(codes)[:, None] * channel.matrix()
     assert_distribution(joint, expected)
@@ -151,13 +161,75 @@ def test_two_records_with_one_pseudonym_are_refused(keys):
 
 def test_a_draw_id_changes_with_all_that_changes_a_draw():
     sensitive = {
-        draw_id(SECRETS, "asia", BLOCK),
-        draw_id(OTHER, "asia", BLOCK),
-        draw_id(SECRETS, "europe", BLOCK),
-        draw_id(SECRETS, "asia", Block((YES_NO,), Dense.binary(0.1, 0.26))),
+        draw_id(SECRETS, "asia", BLOCK, "id"),
+        draw_id(OTHER, "asia", BLOCK, "id"),
+        draw_id(SECRETS, "europe", BLOCK, "id"),
+        draw_id(SECRETS, "asia", Block((YES_NO,), Dense.binary(0.1, 0.26)), "id"),
+        draw_id(SECRETS, "asia", BLOCK, "number"),
     }
-    assert len(sensitive) == 4
+    assert len(sensitive) == 5
     public = Block((YES_NO,), Identity(2))
-    assert draw_id(SECRETS, "asia", public) == draw_id(OTHER, "europe", public)
+    assert draw_id(SECRETS, "asia", public, "id") == draw_id(OTHER, "europe", public, "n")
     known = hashlib.sha256(SECRETS.draw).hexdigest()
     assert known[:16] not in sensitive
+
+
+def _corrections(size):
+    """Return every pair of an old and another new value, as two arrays."""
+    pairs = [(a, b) for a in range(size) for b in range(size) if a != b]
+    return (np.array(values, np.uint8) for values in zip(*pairs, strict=True))
+
+
+JOINT = (Variable("answer", ("no", "yes")), Variable("age", ("a", "b")))
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        BLOCK,
+        Block((Variable("age", ("a", "b", "c")),), Dense.ternary(0.1, 0.25)),
+        Block(JOINT, Symmetric.from_gamma(4, 5.0)),
+    ],
+    ids=["binary", "ternary", "joint"],
+)
+def test_a_correction_costs_no_more_than_another_epsilon(keys, assert_distribution, block):
+    """Old and new report together follow the product of their rows, so amplifications multiply."""
+    size = block.channel.shape[0]
+    old, new = _corrections(size)
+    pair = np.arange(len(keys)) % len(old)
+    true = [
+        true_cells(block, columns)
+        for columns in (_columns(block, old[pair]), _columns(block, new[pair]))
+    ]
+    made = [draws(SECRETS, "asia", block, keys, cells) for cells in true]
+    rows = block.channel.matrix()
+    expected = np.bincount(pair)[:, None] * np.array(
+        [np.outer(rows[a], rows[b]).ravel() for a, b in zip(old, new, strict=True)]
+    )
+
+    def joint(first, second):
+        reports = [sample(block.channel, c, d) for c, d in zip(true, (first, second), strict=True)]
+        cells = (pair * size + reports[0]) * size + reports[1]
+        return np.bincount(cells, minlength=expected.size)
+
+    assert_distribution(joint(*made), expected.ravel())
+    # The control: one draw for both values, whose joint amplification has no bound.
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution(joint(made[0], made[0]), expected.ravel())
+
+
+def _columns(block, cells):
+    shape = tuple(v.size for v in block.variables)
+    axes = np.unravel_index(cells, shape)
+    return {n: a.astype(np.uint8) for n, a in zip(block.names, axes, strict=True)}
+
+
+def test_a_value_that_is_set_back_is_reported_as_at_first(keys):
+    changed = CODES.copy()
+    changed[::3] ^= 1
+    first = draws(SECRETS, "asia", BLOCK, keys, CODES)
+    second = draws(SECRETS, "asia", BLOCK, keys, changed)
+    kept = changed == CODES
+    assert np.array_equal(first[kept], second[kept])
+    assert not np.any(first[~kept][:1000] == second[~kept][:1000])
+    assert np.array_equal(draws(SECRETS, "asia", BLOCK, keys, CODES.astype(np.uint64)), first)

@@ -7,17 +7,18 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from owner_agent.ledger import Draw, Entry, Ledger, conflicting, losses, spent
-from shared.errors import StoreCorrupt
+from owner_agent.composition import conflicting, losses, refuse_conflicts, spent
+from owner_agent.ledger import Draw, Entry, Ledger
+from shared.errors import PlanConflict, StoreCorrupt
 
 MOMENT = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-def _draw(column="a", draw_id="1", epsilon=1.5, randomized=True):
-    return Draw(column, column.upper(), draw_id, epsilon, randomized)
+def _draw(column="a", draw_id="1", epsilon=1.5, randomized=True, variable=None, population=""):
+    return Draw(column, variable or column.upper(), draw_id, epsilon, randomized, population)
 
 
-def _entry(name="r-1", state="sealed", draws=None):
+def _entry(name="r-1", state="sealed", draws=None, sketch=b""):
     return Entry(
         "http://m",
         "asia",
@@ -32,6 +33,7 @@ def _entry(name="r-1", state="sealed", draws=None):
         MOMENT,
         None,
         tuple(draws or [_draw()]),
+        sketch,
     )
 
 
@@ -39,7 +41,8 @@ def test_what_is_written_is_read_again(tmp_path):
     ledger = Ledger(tmp_path / "state")
     assert ledger.entries() == ()
     assert not (tmp_path / "state").exists()
-    entry = _entry(draws=[_draw(), _draw("b", "2", math.inf, randomized=False)])
+    draws = [_draw(population="p"), _draw("b", "2", math.inf, randomized=False)]
+    entry = _entry(draws=draws, sketch=bytes(range(32)))
     ledger.add(entry)
     assert Ledger(tmp_path / "state").entries() == (entry,)
     later = MOMENT.astimezone(timezone(timedelta(hours=5))) + timedelta(hours=1)
@@ -100,3 +103,63 @@ def test_only_a_new_randomization_conflicts():
     assert conflicting([_draw("c", "7")], left) == (_draw("c", "7"),)
     unprotected = _draw("a", "8", math.inf, randomized=False)
     assert conflicting([unprotected], left) == (unprotected,)
+
+
+def test_what_shares_a_column_or_a_variable_is_one_secret():
+    """Renamed by turns, the same values could leave again and again at no visible loss."""
+    left = [
+        _entry("r-1", draws=[_draw("smokes", "1", 1.0, variable="smoker")]),
+        _entry("r-2", draws=[_draw("tobacco", "2", 2.0, variable="smoker")]),
+        _entry("r-3", draws=[_draw("tobacco", "3", 4.0, variable="habit"), _draw("b", "4", 0.5)]),
+    ]
+    assert spent(left) == {"smokes": 7.0, "tobacco": 7.0, "b": 0.5}
+    by_variable = _draw("cigarettes", "5", 8.0, variable="habit")
+    assert conflicting([by_variable], left) == (by_variable,)
+    with pytest.raises(PlanConflict, match="'cigarettes': epsilon 7 would become 15"):
+        refuse_conflicts([by_variable], left)
+    # What joins them may be the planned release alone.
+    apart = [left[0], _entry("r-4", draws=[_draw("tobacco", "2", 2.0, variable="pipe")])]
+    assert spent(apart) == {"smokes": 1.0, "tobacco": 2.0}
+    joining = _draw("tobacco", "1", 1.0, variable="smoker")
+    assert losses([d for e in apart for d in e.draws], beside=[joining])["smokes"] == 3.0
+    # The same draws under another name reveal nothing new.
+    assert conflicting([_draw("tobacco", "1", 1.0, variable="smoker")], left) == ()
+
+
+def test_the_same_draws_for_other_records_add_up():
+    left = [_entry(draws=[_draw(population="p")])]
+    other = _draw(population="q")
+    assert conflicting([other], left) == (other,)
+    assert conflicting([_draw(population="p")], left) == ()
+    with pytest.raises(PlanConflict, match="the same table under other record ids") as raised:
+        refuse_conflicts([other], left)
+    assert "'a': epsilon 1.5 would become 3" in raised.value.message
+    assert spent([*left, _entry("r-2", draws=[other])]) == {"a": 3.0}
+
+
+def test_a_ledger_lost_beside_its_outbox_is_not_begun_anew(tmp_path):
+    ledger = Ledger(tmp_path / "state")
+    ledger.add(_entry())
+    (tmp_path / "state" / "outbox" / "r-1").mkdir(parents=True)
+    (tmp_path / "state" / "outbox" / ".unfinished-1").mkdir()
+    path = tmp_path / "state" / "ledger.sqlite"
+    for lose in (path.unlink, path.touch):
+        lose()
+        for use in (ledger.entries, ledger.begin, lambda: ledger.add(_entry())):
+            with pytest.raises(StoreCorrupt, match="the outbox holds 1 releases") as raised:
+                use()
+            assert "Restore it from your backup" in raised.value.remedy
+            assert "truly nothing ever left" in raised.value.remedy
+    assert path.read_bytes() == b""
+    (tmp_path / "state" / "outbox" / "r-1").rmdir()
+    assert ledger.entries() == ()
+
+
+def test_an_entry_that_never_left_is_prepared_again_for_its_population_of_now(tmp_path):
+    ledger = Ledger(tmp_path / "state")
+    public = _draw("b", "2", math.inf, randomized=False)
+    entry = _entry(state="discarded", draws=[_draw(population="p"), public], sketch=b"s" * 16)
+    ledger.add(entry)
+    renewed = ledger.renew(entry, "q", MOMENT)
+    assert ledger.entries() == (renewed,)
+    assert (renewed.state, renewed.draws) == ("prepared", (_draw(population="q"), public))

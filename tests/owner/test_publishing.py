@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from owner_agent import private_files
-from owner_agent.ledger import Ledger, spent
+from owner_agent.composition import spent
+from owner_agent.ledger import Ledger
 from owner_agent.lock import publishing_alone
 from owner_agent.outbox import MANIFEST
 from owner_agent.planning import planned
@@ -170,8 +171,37 @@ def test_publishing_again_sends_nothing(bench):
     before, lines = bench.files(), list(bench.miner.lines)
     again = _publish(bench)
     assert again.already
+    assert again.asked
     assert (again.name, again.digest) == (first.name, first.digest)
-    assert bench.miner.lines == lines
+    # Only asked whether it is there still.
+    assert bench.miner.lines == [*lines, lines[0]]
+    assert bench.files() == before
+
+
+def test_a_miner_that_lost_a_sealed_release_gets_it_again(bench, uninterrupted):
+    first = _publish(bench)
+    bench.miner.releases.clear()
+    bench.miner.faults = [None, None, ("before", httpx.ConnectError("down"))]
+    with pytest.raises(Unreachable, match="could not be asked whether it still has it"):
+        _publish(bench)
+    # Whatever the size of parts is now: the bytes are those of the outbox.
+    again = _publish(bench, part_records=7)
+    assert not again.already
+    assert again.name == first.name
+    (release,) = bench.miner.sealed()
+    assert (release["manifest"], release["bodies"]) == uninterrupted
+    assert _states(bench) == [(first.name, "sealed")]
+
+
+def test_a_sealed_release_whose_miner_is_down(bench):
+    name = _publish(bench).name
+    before = bench.files()
+    bench.miner.faults = [("before", httpx.ConnectError("down"))]
+    with pytest.raises(Unreachable) as raised:
+        _publish(bench)
+    assert "sealed it before, and could not be asked" in raised.value.message
+    assert "0 of 3" not in raised.value.message
+    assert _states(bench) == [(name, "sealed")]
     assert bench.files() == before
 
 
@@ -189,7 +219,10 @@ def test_parts_of_another_size_are_not_another_release(bench, uninterrupted, kil
 def test_a_sealed_release_needs_no_outbox_any_more(bench):
     name = _publish(bench).name
     shutil.rmtree(bench.state / "outbox")
-    assert _publish(bench).already
+    lines = list(bench.miner.lines)
+    again = _publish(bench)
+    assert (again.already, again.asked) == (True, False)
+    assert bench.miner.lines == lines
     assert _states(bench) == [(name, "sealed")]
 
 
@@ -340,9 +373,120 @@ def test_a_withdrawn_release_stays_withdrawn_and_on_record(bench):
     assert bench.miner.sealed() == []
     assert _states(bench) == [(name, "withdrawn")]
     lines = list(bench.miner.lines)
-    with pytest.raises(ReleaseNotOpen, match=rf"withdrawn as release {name} on 2031-05-06"):
+    with pytest.raises(ReleaseNotOpen) as raised:
         _publish(bench)
+    assert f"Release {name}, which holds exactly these records, was withdrawn on 2031-05-06" in (
+        raised.value.message
+    )
+    assert "cannot be published again under that name" in raised.value.message
+    assert "more, fewer or corrected records makes a new release" in raised.value.remedy
     assert bench.miner.lines == lines
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_a_release_that_was_withdrawn_at_the_miner(bench, sealed):
+    bench.miner.faults = [] if sealed else [None, None, ("before", httpx.ConnectError("down"))]
+    if sealed:
+        _publish(bench)
+    else:
+        with pytest.raises(Unreachable):
+            _publish(bench)
+    (release,) = bench.miner.releases.values()
+    release["state"] = "withdrawn"
+    with pytest.raises(ReleaseNotOpen, match="was withdrawn at the miner; the same content"):
+        _publish(bench)
+    assert [state for _, state in _states(bench)] == ["withdrawn"]
+
+
+def _renamed(text, prefix):
+    return text.replace("PATIENT", prefix)
+
+
+def test_the_same_table_under_other_record_ids_is_refused(bench, table_text):
+    _publish(bench)
+    before = bench.files()
+    bench.write(table=_renamed(table_text(50), "PERSON"))
+    with pytest.raises(PlanConflict, match="under other record ids, or other people") as raised:
+        _publish(bench)
+    assert raised.value.where == "smokes, age"
+    once, twice = math.log(7.5), 2 * math.log(7.5)
+    assert f"'smokes': epsilon {once:.4g} would become {twice:.4g}" in raised.value.message
+    assert "PERSON" not in str(raised.value)
+    assert bench.files() == before
+    assert len(bench.miner.releases) == 1
+    _publish(bench, accept_added_loss=True)
+    assert spent(Ledger(bench.state).entries())["smokes"] == pytest.approx(twice)
+    # Both populations have left: more of either adds nothing.
+    for rows, prefix in [(70, "PERSON"), (70, "PATIENT")]:
+        bench.write(table=_renamed(table_text(rows), prefix))
+        _publish(bench)
+    assert spent(Ledger(bench.state).entries())["smokes"] == pytest.approx(twice)
+
+
+def test_rows_may_come_and_some_may_go(bench, table_text):
+    _publish(bench)
+    bench.write(table=table_text(60, start=20))
+    _publish(bench)
+    assert spent(Ledger(bench.state).entries())["smokes"] == pytest.approx(math.log(7.5))
+    bench.write(table=table_text(60, start=70))
+    with pytest.raises(PlanConflict, match="or other people"):
+        _publish(bench)
+
+
+def test_records_known_by_another_column_are_randomized_anew(bench, site_text, table_text):
+    _publish(bench)
+    # The same ids under another name: still other draws, for the names could hold other ids.
+    bench.write(
+        site_text.replace('"patient_id"', '"person"'),
+        table_text(50).replace("patient_id", "person"),
+    )
+    with pytest.raises(PlanConflict, match="left before under another randomization") as raised:
+        _publish(bench)
+    assert "record ids they left with" in raised.value.remedy
+
+
+def test_a_release_put_off_for_another_adds_no_loss_when_it_comes(bench, table_text):
+    bench.miner.faults = [("before", httpx.ConnectError("down"))]
+    with pytest.raises(Unreachable):
+        _publish(bench)
+    bench.write(table=table_text(60, start=20))
+    _publish(bench)
+    bench.write(table=table_text(50))
+    _publish(bench)
+    assert [state for _, state in _states(bench)] == ["sealed", "sealed"]
+    assert spent(Ledger(bench.state).entries())["smokes"] == pytest.approx(math.log(7.5))
+
+
+def test_without_the_ledger_nothing_is_published(bench):
+    _publish(bench)
+    (bench.state / "ledger.sqlite").unlink()
+    before, lines = bench.files(), list(bench.miner.lines)
+    with pytest.raises(StoreCorrupt, match="outbox holds 1 releases.*Restore it"):
+        _publish(bench)
+    assert bench.files() == before
+    assert bench.miner.lines == lines
+
+
+def test_killed_between_outbox_and_ledger(bench, monkeypatch, killed):
+    def die(*_):
+        raise killed
+
+    monkeypatch.setattr(Ledger, "add", die)
+    with pytest.raises(killed):
+        _publish(bench)
+    monkeypatch.undo()
+    _publish(bench)
+    assert [state for _, state in _states(bench)] == ["sealed"]
+
+
+def test_a_corrected_value_is_drawn_anew_and_the_rest_as_before(bench, table_text):
+    _publish(bench)
+    bench.write(table=table_text(50).replace(",yes,", ",no,"))
+    _publish(bench)
+    old, new = (_reports(release) for release in bench.miner.sealed())
+    assert [row[1:] for row in old.values()] == [row[1:] for row in new.values()]
+    # From one draw for both values no report could have moved towards what is not true.
+    assert any(new[key][0] > old[key][0] for key in old)
 
 
 def test_only_what_left_can_be_withdrawn(bench):

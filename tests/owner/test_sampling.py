@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from owner_agent.sampling import sample, sample_block
+from owner_agent.sampling import sample, sample_block, true_cells
 from shared.domain import Variable
 from shared.plan import Block
 from shared.transition import RESOLUTION, Dense, Grouped, Identity, Symmetric
@@ -88,9 +88,12 @@ def test_a_joint_block_is_one_channel_over_the_product():
     sex = rng.integers(0, 2, 500).astype(np.uint8)
     income = rng.integers(0, 3, 500).astype(np.uint8)
     draws = rng.integers(0, RESOLUTION, 500, dtype=np.uint32)
-    reported = sample_block(block, {"sex": sex, "income": income}, draws)
-    cells = sample(block.channel, (sex * 3 + income).astype(np.uint8), draws)
-    assert (reported["sex"] * 3 + reported["income"]).tolist() == cells.tolist()
+    cells = true_cells(block, {"sex": sex, "income": income})
+    assert cells.tolist() == (sex * 3 + income).tolist()
+    reported = sample_block(block, cells, draws)
+    assert (reported["sex"] * 3 + reported["income"]).tolist() == sample(
+        block.channel, cells, draws
+    ).tolist()
 
 
 def test_a_joint_block_larger_than_any_table_is_sampled_without_a_matrix():
@@ -98,8 +101,9 @@ def test_a_joint_block_larger_than_any_table_is_sampled_without_a_matrix():
     variables = tuple(Variable(n, tuple(map(str, range(size)))) for n in "abc")
     block = Block(variables, Symmetric.from_gamma(size**3, 1e9))
     codes = {n: np.array([0, 7, size - 1], np.uint16) for n in "abc"}
-    kept = sample_block(block, codes, np.zeros(3, np.uint32))
-    moved = sample_block(block, codes, np.full(3, RESOLUTION - 1, np.uint32))
+    cells = true_cells(block, codes)
+    kept = sample_block(block, cells, np.zeros(3, np.uint32))
+    moved = sample_block(block, cells, np.full(3, RESOLUTION - 1, np.uint32))
     assert kept["a"].tolist() == codes["a"].tolist()
     assert moved["a"].tolist() == [size - 1, size - 1, size - 1]
     assert moved["c"].tolist() == [size - 1, size - 1, size - 2]

@@ -290,3 +290,45 @@ def test_interval_labels():
 
 def test_a_planned_site_is_a_plan(tmp_path):
     assert isinstance(planned(_one(tmp_path, "", sensitive="false")).plan, Plan)
+
+
+SPREAD = "[[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]"
+
+
+def test_reports_that_each_fit_one_category_only_are_refused(tmp_path):
+    """Random as they are, they tell the truth."""
+    channel = f'{{ kind = "matrix", rows = {SPREAD} }}'
+    with pytest.raises(UnprotectedVariable, match="'A' is sensitive but could be read off") as told:
+        planned(_one(tmp_path, channel))
+    assert told.value.where == "A"
+    assert planned(_one(tmp_path, channel, sensitive="false")).plan.blocks
+    blurred = SPREAD.replace("0.5, 0.5, 0, 0", "0.5, 0.4, 0.1, 0")
+    planned(_one(tmp_path, f'{{ kind = "matrix", rows = {blurred} }}'))
+
+
+def _joint(tmp_path, channel, sensitive=("true", "true")):
+    variables = "".join(
+        f'[[variables]]\nname = "{n}"\ncategories = ["{n}0", "{n}1"]\nsensitive = {s}\n'
+        for n, s in zip("ab", sensitive, strict=True)
+    )
+    block = f'[[blocks]]\nvariables = ["a", "b"]\nchannel = {channel}\n'
+    return _site(tmp_path, variables + block)
+
+
+def test_a_sensitive_variable_that_its_block_gives_away_is_refused(tmp_path):
+    # Cells a0b0, a0b1, a1b0, a1b1: a decides which two are reported, and b how; so the reports of
+    # a alone depend on b, and only the block's report gives a away.
+    hidden = "[[0.7, 0, 0, 0.3], [0.4, 0, 0, 0.6], [0, 0.8, 0.2, 0], [0, 0.1, 0.9, 0]]"
+    channel = f'{{ kind = "matrix", rows = {hidden} }}'
+    with pytest.raises(UnprotectedVariable, match="'a' is sensitive but could be read off"):
+        planned(_joint(tmp_path, channel))
+    made = planned(_joint(tmp_path, channel, ("false", "true")))
+    assert made.plan.blocks[0].restrict(["a"]) is None
+
+
+def test_a_group_that_gives_a_variable_of_its_block_away_is_refused(tmp_path):
+    groups = '[["a0*b0", "a0*b1"], ["a1*b0", "a1*b1"]]'
+    with pytest.raises(UnprotectedVariable, match="'a' is sensitive but"):
+        planned(_joint(tmp_path, f'{{ kind = "grouped", groups = {groups}, p = 0.3 }}'))
+    crossed = '[["a0*b0", "a1*b1"], ["a1*b0", "a0*b1"]]'
+    assert planned(_joint(tmp_path, f'{{ kind = "grouped", groups = {crossed}, p = 0.3 }}'))

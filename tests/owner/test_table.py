@@ -202,3 +202,16 @@ def test_numbers_in_parquet_are_read_as_their_decimal_text(tmp_path):
     assert {name: c.to_pylist() for name, c in read.columns.items()} == {
         "i": ["7", ""], "f": ["45", "2.5"], "b": ["true", "false"],
     }  # fmt: skip
+
+
+def test_an_infinite_number_in_parquet_is_refused_by_its_row(bench):
+    table = pa.table(
+        {
+            "patient_id": ["1", "2", "3"], "smokes": ["no", "yes", "no"],
+            "age": [45.0, float("inf"), float("-inf")], "region": ["north"] * 3,
+        }
+    )  # fmt: skip
+    pq.write_table(table, bench.folder / "patients.parquet")
+    bench.write((bench.folder / "site.toml").read_text().replace(".csv", ".parquet"))
+    with pytest.raises(TableError, match="'age' is cut into intervals but holds no finite number"):
+        encode(bench.site, planned(bench.site))

@@ -1,0 +1,109 @@
+"""What everything that left has cost together, and what must not leave as well.
+
+The loss of a secret is the sum of the epsilons of its distinct draws: sending the same draws of the
+same records again reveals nothing new. Columns and variables that share a name in any release are
+one secret, however either was renamed in between.
+
+The sums hold for a record that kept its value. Each correction draws the value's block anew, which
+may cost that record the epsilon once more; the ledger cannot tell how often that happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from owner_agent.ledger import Draw, Entry
+from shared.errors import PlanConflict
+
+
+def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, float]:
+    """Return the composed epsilon of each column's secret: the sum over its distinct draws.
+
+    Unrandomized columns have an infinite one.
+
+    Args:
+        draws: what is added up.
+        beside: further draws, which cost nothing here but join columns by their variables.
+    """
+    counted, all_draws = list(draws), [*draws, *beside]
+    secret = _secret_of_column(all_draws)
+    distinct = {(secret[d.column], *d.identity): d.epsilon for d in counted}
+    composed = dict.fromkeys(secret.values(), 0.0)
+    for (name, *_), epsilon in distinct.items():
+        composed[name] += epsilon
+    return {draw.column: composed[secret[draw.column]] for draw in all_draws}
+
+
+def spent(entries: Iterable[Entry]) -> dict[str, float]:
+    """Return the composed epsilon of each column over everything that may have left."""
+    return losses(_left(entries))
+
+
+def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw, ...]:
+    """Return the draws that would report a secret anew, differently from what left before.
+
+    A column that is public in both releases is not randomized again, whatever its categories.
+    """
+    left = _left(entries)
+    secret = _secret_of_column([*left, *planned])
+    return tuple(
+        draw
+        for draw in planned
+        if (before := [old for old in left if secret[old.column] == secret[draw.column]])
+        and all(old.identity != draw.identity for old in before)
+        and any(old.randomized or draw.randomized for old in before)
+    )
+
+
+def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
+    """Check that no column would be randomized a second time in a different way.
+
+    Raises:
+        PlanConflict: one would; the message holds the loss before and after.
+    """
+    entries = tuple(entries)
+    conflicts = conflicting(draws, entries)
+    if not conflicts:
+        return
+    left = _left(entries)
+    before, after = losses(left, beside=draws), losses([*left, *draws])
+    listed = "; ".join(
+        f"column {draw.column!r}: epsilon {before[draw.column]:.4g} would become"
+        f" {after[draw.column]:.4g}"
+        for draw in conflicts
+    )
+    where = ", ".join(draw.column for draw in conflicts)
+    if {draw.draw_id for draw in conflicts} & {old.draw_id for old in left}:
+        raise PlanConflict(
+            "The records look like the same table under other record ids, or other people: most"
+            f" of those that left before are not among them ({listed}).",
+            where=where,
+            remedy="Keep the record ids that they left with, or accept the added loss with"
+            " --accept-added-loss; for other people, give them a site file with a state directory"
+            " of its own.",
+        )
+    raise PlanConflict(
+        f"These columns left before under another randomization ({listed}).",
+        where=where,
+        remedy="Keep the channel, study, keys and record ids they left with, or accept the added"
+        " loss with --accept-added-loss.",
+    )
+
+
+def _left(entries: Iterable[Entry]) -> list[Draw]:
+    return [draw for entry in entries if entry.left for draw in entry.draws]
+
+
+def _secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
+    """Return for every column the columns that are one secret with it, itself among them."""
+    groups: list[tuple[frozenset[str], frozenset[str]]] = []
+    for draw in draws:
+        columns, variables = frozenset({draw.column}), frozenset({draw.variable})
+        apart = []
+        for group in groups:
+            if draw.column in group[0] or draw.variable in group[1]:
+                columns, variables = columns | group[0], variables | group[1]
+            else:
+                apart.append(group)
+        groups = [*apart, (columns, variables)]
+    return {column: columns for columns, _ in groups for column in columns}
