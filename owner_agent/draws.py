@@ -122,9 +122,12 @@ def draws(secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes) 
     encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - see above
     # Into a buffer of our own: returning 16 bytes a record as a new object costs several times
     # what AES does.
-    output = bytearray((len(keys) + 1) * KEY_BYTES)
-    inputs = np.array(keys, order="C").view(">u8").reshape(-1, 2)
-    inputs[:, 1] ^= cells.astype(np.uint64)
-    encryptor.update_into(inputs.ravel().view(np.uint8).data, output)
-    words = np.frombuffer(output, dtype=">u4", count=len(keys) * KEY_BYTES // 4)[:: KEY_BYTES // 4]
+    output = np.empty((len(keys) + 1) * KEY_BYTES, dtype=np.uint8)
+    inputs = np.array(keys, order="C").view(np.uint8).reshape(-1, KEY_BYTES)
+    width = cells.dtype.itemsize  # the bytes above are zero: any type of code gives the same
+    inputs[:, -width:] ^= (
+        cells.astype(cells.dtype.newbyteorder(">")).view(np.uint8).reshape(-1, width)
+    )
+    encryptor.update_into(inputs.ravel().data, output.data)
+    words = output.view(">u4")[: len(keys) * KEY_BYTES // 4 : KEY_BYTES // 4]
     return words.astype(np.uint32)
