@@ -75,17 +75,11 @@ def pseudonyms(
     return np.frombuffer(bytes(made), dtype=f"V{KEY_BYTES}")
 
 
-def draw_id(secrets: Secrets, study: str, block: Block, record_id: str) -> str:
+def draw_id(secrets: Secrets, study: str, block: Block) -> str:
     """Return the identity of a block's draws: equal exactly if every record's draw is.
 
-    Unrandomized blocks draw nothing: theirs depends on the block alone.
-
-    Args:
-        secrets: the owner's secrets.
-        study: the study the release is for.
-        block: the block.
-        record_id: the name of the column that identifies records; by another one the same person
-            is another record, with draws of its own.
+    Unrandomized blocks draw nothing: theirs depends on the block alone. The same people under
+    other record ids are other records; what tells them apart is in `populations`.
     """
     parts = ["pramana/draw-id/2", block.digest]
     if not block.channel.is_identity:
@@ -93,7 +87,6 @@ def draw_id(secrets: Secrets, study: str, block: Block, record_id: str) -> str:
             fingerprint("draw", secrets.draw),
             fingerprint("linkage", secrets.linkage),
             study,
-            record_id,
         ]
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
 

@@ -27,6 +27,9 @@ LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
 """States in which records may have left; what was withdrawn was still seen."""
 
 _METADATA = sa.MetaData()
+SCHEMA_VERSION = 1
+"""Raised with every change of the tables."""
+
 _RELEASES = sa.Table(
     "releases",
     _METADATA,
@@ -54,12 +57,12 @@ _DRAWS = sa.Table(
     sa.Column("draw_id", sa.String, nullable=False),
     sa.Column("epsilon", sa.Float),  # null: unbounded
     sa.Column("randomized", sa.Boolean, nullable=False),
+    sa.Column("population", sa.String, nullable=False),
 )
-_POPULATIONS = sa.Table(
-    "populations",
+_SKETCHES = sa.Table(
+    "sketches",
     _METADATA,
     sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
-    sa.Column("name", sa.String, nullable=False),
     sa.Column("sketch", sa.LargeBinary, nullable=False),
 )
 
@@ -107,11 +110,6 @@ class Entry:
     sketch: bytes = b""
 
     @property
-    def population(self) -> str:
-        """The name of the population the release was drawn for; empty if nothing was drawn."""
-        return next((draw.population for draw in self.draws if draw.randomized), "")
-
-    @property
     def left(self) -> bool:
         """Whether records may have left under this entry."""
         return self.state in LEFT
@@ -134,10 +132,10 @@ class Ledger:
             return ()
         with closing(self._connect()) as connection:
             draws = _all(connection, _DRAWS)
-            drawn_for = {p["release"]: dict(p) for p in _all(connection, _POPULATIONS)}
+            sketches = {p["release"]: dict(p) for p in _all(connection, _SKETCHES)}
             rows = connection.execute(sa.select(_RELEASES).order_by(_RELEASES.c.id)).mappings()
             return tuple(
-                _entry(dict(row), [dict(d) for d in draws], drawn_for.get(row["id"], {}))
+                _entry(dict(row), [dict(d) for d in draws], sketches.get(row["id"], {}))
                 for row in rows
             )
 
@@ -183,28 +181,25 @@ class Ledger:
                         draw_id=draw.draw_id,
                         epsilon=bound,
                         randomized=draw.randomized,
+                        population=draw.population,
                     )
                 )
-            connection.execute(
-                sa.insert(_POPULATIONS).values(
-                    release=number, name=entry.population, sketch=entry.sketch
-                )
-            )
+            connection.execute(sa.insert(_SKETCHES).values(release=number, sketch=entry.sketch))
 
-    def renew(self, entry: Entry, population: str, now: datetime) -> Entry:
-        """Prepare an entry that never left again, for the population its records are of now."""
-        numbers = sa.select(_RELEASES.c.id).where(_is(entry))
+    def renew(self, entry: Entry, draws: Sequence[Draw], now: datetime) -> Entry:
+        """Prepare an entry that never left again, for the populations its draws are of now."""
+        number = sa.select(_RELEASES.c.id).where(_is(entry)).scalar_subquery()
         with closing(self._connect()) as connection, connection.begin():
             connection.execute(
                 sa.update(_RELEASES).where(_is(entry)).values(state="prepared", changed=_naive(now))
             )
-            connection.execute(
-                sa.update(_POPULATIONS)
-                .where(_POPULATIONS.c.release.in_(numbers))
-                .values(name=population)
-            )
-        draws = tuple(replace(d, population=population) if d.randomized else d for d in entry.draws)
-        return replace(entry, state="prepared", changed=now, draws=draws)
+            for draw in draws:
+                connection.execute(
+                    sa.update(_DRAWS)
+                    .where((_DRAWS.c.release == number) & (_DRAWS.c.column == draw.column))
+                    .values(population=draw.population)
+                )
+        return replace(entry, state="prepared", changed=now, draws=tuple(draws))
 
     def mark(
         self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
@@ -240,7 +235,18 @@ class Ledger:
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, FILE_MODE))
         engine = sa.create_engine(f"sqlite:///{self._path}", poolclass=sa.NullPool)
         try:
-            _METADATA.create_all(engine)
+            with engine.begin() as connection:
+                made = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+                if sa.inspect(connection).get_table_names() and made != SCHEMA_VERSION:
+                    raise StoreCorrupt(
+                        f"The ledger {self._path} has schema {made}; this version of the agent"
+                        f" reads schema {SCHEMA_VERSION}.",
+                        where=str(self._path),
+                        remedy="Run the version of the agent that made it.",
+                    )
+                _METADATA.create_all(connection)
+                if made != SCHEMA_VERSION:
+                    connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
             return engine.connect()
         except sa.exc.DatabaseError as error:
             raise StoreCorrupt(
@@ -263,7 +269,7 @@ def _is(entry: Entry) -> sa.ColumnElement[bool]:
     )
 
 
-def _entry(row: dict[str, Any], draws: list[dict[str, Any]], drawn_for: dict[str, Any]) -> Entry:
+def _entry(row: dict[str, Any], draws: list[dict[str, Any]], sketches: dict[str, Any]) -> Entry:
     number = row.pop("id")
     row["prepared"] = row["prepared"].replace(tzinfo=UTC)
     row["changed"] = row["changed"].replace(tzinfo=UTC)
@@ -274,12 +280,12 @@ def _entry(row: dict[str, Any], draws: list[dict[str, Any]], drawn_for: dict[str
             d["draw_id"],
             math.inf if d["epsilon"] is None else d["epsilon"],
             d["randomized"],
-            drawn_for.get("name", "") if d["randomized"] else "",
+            d["population"],
         )
         for d in draws
         if d["release"] == number
     )
-    return Entry(**row, draws=mine, sketch=drawn_for.get("sketch", b""))
+    return Entry(**row, draws=mine, sketch=sketches.get("sketch", b""))
 
 
 def _naive(moment: datetime) -> datetime:

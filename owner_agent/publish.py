@@ -96,7 +96,9 @@ def publish(
         ledger = Ledger(site.state)
         entries = ledger.entries()
         keys, columns = _encoded(site, plan, secrets, watch)
-        draws = planned_draws(site, plan, secrets, population_of(keys, entries))
+        draws = planned_draws(
+            site, plan, secrets, lambda draw_id: population_of(keys, draw_id, entries)
+        )
         if not options.accept_added_loss:
             refuse_conflicts(draws, entries)
         randomized = randomize(plan.plan, secrets, site.miner.study, keys, columns)
@@ -143,19 +145,27 @@ def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
 
 
 def planned_draws(
-    site: Site, plan: Planned, secrets: Keys, population: str = ""
+    site: Site, plan: Planned, secrets: Keys, population: Callable[[str], str]
 ) -> tuple[Draw, ...]:
-    """Return what publishing would cost each column, as the ledger writes it."""
+    """Return what publishing would cost each column, as the ledger writes it.
+
+    Args:
+        site: the site.
+        plan: its plan.
+        secrets: its secrets.
+        population: names the population the records are of, by the identity of a draw.
+    """
     return tuple(
         Draw(
             column=plan.columns[name],
             variable=name,
-            draw_id=draw_id(secrets, site.miner.study, block, site.file.record_id),
+            draw_id=identity,
             epsilon=epsilon(block.channel),
             randomized=not block.channel.is_identity,
-            population="" if block.channel.is_identity else population,
+            population="" if block.channel.is_identity else population(identity),
         )
         for block in plan.plan.blocks
+        for identity in (draw_id(secrets, site.miner.study, block),)
         for name in block.names
     )
 
@@ -193,8 +203,7 @@ def _entered(site: Site, ledger: Ledger, prepared: Prepared, new: _New) -> Entry
     if found is not None:
         if found.left:
             return found
-        population = next((draw.population for draw in new.draws if draw.randomized), "")
-        return ledger.renew(found, population, new.now)
+        return ledger.renew(found, new.draws, new.now)
     entry = Entry(
         miner=site.miner.url,
         study=site.miner.study,
@@ -224,7 +233,7 @@ class _Sending:
 
 def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outcome:
     """Bring the miner from whatever it has of a release to all of it, sealed."""
-    acknowledged = 0
+    arrived = ""
     total = len(prepared.manifest.parts)
     try:
         release = miner.create_release(entry.study, prepared.manifest)
@@ -236,15 +245,17 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
             return _outcome(entry, release.id, already=True)
         to.ledger.mark(entry, "sending", to.surroundings.now(), release.id)
         acknowledged = len(release.parts_received)
+        arrived = f"{acknowledged} of {total} parts have arrived"
         to.watch("parts", acknowledged, total)
         if release.state == "open":
             for number in sorted(set(range(total)) - set(release.parts_received)):
                 miner.put_part(release.id, number, prepared.part(number))
                 acknowledged += 1
+                arrived = f"{acknowledged} of {total} parts have arrived"
                 to.watch("parts", acknowledged, total)
             release = miner.seal(release.id)
     except Unreachable as error:
-        raise _interrupted(error, entry, f"{acknowledged} of {total} parts have arrived") from error
+        raise _interrupted(error, entry, arrived) from error
     _require_same(release, prepared)
     if release.state != "sealed":
         raise TransportError(
@@ -255,8 +266,9 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
 
 
 def _interrupted(error: Unreachable, entry: Entry, arrived: str) -> Unreachable:
-    if entry.state == "sealed":
+    if not arrived and entry.state == "sealed":
         arrived = "the miner sealed it before, and could not be asked whether it still has it"
+    arrived = arrived or "the miner could not be asked what it has of it"
     return Unreachable(
         f"{error.message} Release {entry.name} is safe in the outbox; {arrived}.",
         where=error.where,

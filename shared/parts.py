@@ -43,6 +43,12 @@ def code_dtype(size: int) -> np.dtype[np.unsignedinteger]:
     return np.dtype(np.uint64)
 
 
+# Fields of Arrow's flatbuffers Message and RecordBatch, by their number, and a format version.
+_VERSION, _HEADER, _CUSTOM_METADATA = 0, 2, 4
+_LENGTH, _COMPRESSION = 0, 3
+_VERSION_5 = 4
+
+
 def part_schema(plan: Plan) -> pa.Schema:
     """Return the Arrow schema of the parts of a release under a plan."""
     fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES), nullable=False)]
@@ -78,7 +84,7 @@ def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
             does not report.
     """
     try:
-        _refuse_compression(body)
+        _refuse_compression(plan, body)
         with pa.ipc.open_stream(body) as reader:
             if reader.schema != part_schema(plan):
                 raise PartInvalid(
@@ -107,25 +113,36 @@ def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
     return keys, columns
 
 
-def _refuse_compression(body: bytes) -> None:
-    for message in pa.ipc.MessageReader.open_stream(body):
-        if message.type != "schema" and _is_compressed(memoryview(message.metadata)):
-            raise PartInvalid(
-                "The part is compressed.",
-                remedy="Send it as an uncompressed Arrow IPC stream.",
-            )
+def _refuse_compression(plan: Plan, body: bytes) -> None:
+    """Check that no batch could become larger than the bytes it came in.
 
-
-def _is_compressed(metadata: memoryview) -> bool:
-    """Whether a record batch's header, a flatbuffer, has its field `compression` (the fourth).
-
-    The Arrow library reads it only while it already decompresses.
+    The Arrow library decompresses while it reads, and an older form hides the compression in a
+    message's metadata. So the header of each batch, a flatbuffer, is looked at first: version 5,
+    no compression, no metadata of its own, and no more rows than the body has room for.
     """
-    message = _field(metadata, struct.unpack_from("<I", metadata, 0)[0], 2)
-    if not message:
-        return False
-    header = message + struct.unpack_from("<I", metadata, message)[0]
-    return bool(_field(metadata, header, 3))
+    width = sum(field.type.bit_width // 8 for field in part_schema(plan))
+    for message in pa.ipc.MessageReader.open_stream(body):
+        if message.type == "schema":
+            continue
+        metadata = memoryview(message.metadata)
+        table = struct.unpack_from("<I", metadata, 0)[0]
+        version, header = (_field(metadata, table, index) for index in (_VERSION, _HEADER))
+        if not header or not version:
+            raise PartInvalid("The part has a message without a header.")
+        batch = header + struct.unpack_from("<I", metadata, header)[0]
+        length = _field(metadata, batch, _LENGTH)
+        rows = struct.unpack_from("<q", metadata, length)[0] if length else 0
+        plain = (
+            message.type == "record batch"
+            and struct.unpack_from("<h", metadata, version)[0] == _VERSION_5
+            and not _field(metadata, table, _CUSTOM_METADATA)
+            and not _field(metadata, batch, _COMPRESSION)
+        )
+        if not plain or not 0 <= rows * width <= len(body):
+            raise PartInvalid(
+                "The part is compressed, or not in the plain form of Arrow IPC.",
+                remedy="Send it as an uncompressed Arrow IPC stream, format version 5.",
+            )
 
 
 def _field(buffer: memoryview, table: int, index: int) -> int:

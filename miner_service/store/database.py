@@ -12,10 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy import Connection, create_engine, event, inspect, text
 from sqlalchemy.orm import Session
 
 from miner_service.store.schema import Base
+from shared.errors import StoreCorrupt
+
+SCHEMA_VERSION = 1
+"""Raised with every change of the tables."""
 
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
@@ -26,7 +30,11 @@ _PRAGMAS = (
 
 
 class Database:
-    """A SQLite file with the miner's tables, made if they are not there."""
+    """A SQLite file with the miner's tables, made if they are not there.
+
+    Raises:
+        StoreCorrupt: the file has tables of another version.
+    """
 
     def __init__(self, path: Path) -> None:
         _make_private(path)
@@ -37,7 +45,22 @@ class Database:
         event.listen(self._engine, "connect", _prepare)
         event.listen(self._engine, "begin", _begin)
         self._reader = self._engine.execution_options(read_only=True)
-        Base.metadata.create_all(self._engine)
+        self._make_tables(path)
+
+    def _make_tables(self, path: Path) -> None:
+        with self._engine.begin() as connection:
+            made = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            empty = not inspect(connection).get_table_names()
+            if not empty and made != SCHEMA_VERSION:
+                raise StoreCorrupt(
+                    f"The database {path} has schema {made}; this version of the miner reads schema"
+                    f" {SCHEMA_VERSION}.",
+                    where=str(path),
+                    remedy="Run the version that made it, or name another folder with --data.",
+                )
+            Base.metadata.create_all(connection)
+            if made != SCHEMA_VERSION:
+                connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     @contextmanager
     def read(self) -> Iterator[Session]:

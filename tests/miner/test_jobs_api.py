@@ -144,7 +144,8 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
     analyst = miner.study("asia")
     a = {"A": [i % 2 for i in range(100)], "B": [0] * 100}
     c = {"C": [i % 2 for i in range(40, 120)]}
-    miner.owner("asia", "north").publish("asia", build(plan_a, range(100), a))
+    north = miner.owner("asia", "north")
+    north.publish("asia", build(plan_a, range(100), a))
     miner.owner("asia", "south").publish("asia", build(plan_c, range(40, 120), c))
     alignment = analyst.get("/v1/studies/asia/alignment")
     assert alignment["state"] == "partial"
@@ -156,6 +157,9 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
     assert miner.snapshot() == before
     model = learned(analyst, {**SPEC, "records": "common"})
     assert model["records"] == 60
+    # An owner that had published one person only would read that person's values off it.
+    for address in (f"/v1/models/{model['id']}", f"/v1/models/{model['id']}/bif"):
+        assert_problem(north("GET", address), 403, "forbidden", "common to all owners")
     links = {
         (p["value"], p["parents"]["A"]): p["estimate"]
         for p in model["parameters"]

@@ -7,10 +7,12 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -25,7 +27,7 @@ from miner_service.settings import Settings, utc_now
 from miner_service.store.database import Database
 from miner_service.store.people import find_token, rotate_admin_token
 from miner_service.store.schema import Base
-from shared.errors import Conflict, OptionError
+from shared.errors import Conflict, OptionError, StoreCorrupt
 
 TOKEN = re.compile(r"t-[0-9a-f]{12}\.[\w-]{43}")
 
@@ -163,8 +165,8 @@ def test_what_is_stored_is_for_its_owner_only_from_the_start(tmp_path, monkeypat
     finally:
         os.umask(before)
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
-    database = {"miner.sqlite": 0o600}
-    assert seen == [database, {**database, "miner.sqlite-wal": 0o600, "miner.sqlite-shm": 0o600}]
+    files = ("miner.sqlite", "miner.sqlite-wal", "miner.sqlite-shm")
+    assert seen == [dict.fromkeys(files, 0o600)] * 2
 
 
 def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):
@@ -241,3 +243,16 @@ def test_the_admin_token_is_shown_once(tmp_path):
         assert find_token(session, kept.strip()), "a token that was not handed over replaced one"
         assert not find_token(session, first.strip())
     database.close()
+
+
+def test_a_database_of_another_version_is_left_alone(tmp_path):
+    path = tmp_path / "miner.sqlite"
+    Database(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version=7")
+        before = connection.execute("SELECT * FROM sqlite_schema").fetchall()
+    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 1"):
+        Database(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before
+        assert connection.execute("PRAGMA user_version").fetchone() == (7,)

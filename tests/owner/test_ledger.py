@@ -1,6 +1,8 @@
 """The ledger adds what distinct draws cost, and keeps everything it was told."""
 
 import math
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -160,6 +162,18 @@ def test_an_entry_that_never_left_is_prepared_again_for_its_population_of_now(tm
     public = _draw("b", "2", math.inf, randomized=False)
     entry = _entry(state="discarded", draws=[_draw(population="p"), public], sketch=b"s" * 16)
     ledger.add(entry)
-    renewed = ledger.renew(entry, "q", MOMENT)
+    renewed = ledger.renew(entry, (_draw(population="q"), public), MOMENT)
     assert ledger.entries() == (renewed,)
     assert (renewed.state, renewed.draws) == ("prepared", (_draw(population="q"), public))
+
+
+def test_a_ledger_of_another_version_is_left_alone(tmp_path):
+    ledger = Ledger(tmp_path / "state")
+    ledger.add(_entry())
+    with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
+        connection.execute("PRAGMA user_version=7")
+    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 1"):
+        ledger.entries()
+    with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
+        connection.execute("PRAGMA user_version=1")
+    assert ledger.entries() == (_entry(),)

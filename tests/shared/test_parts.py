@@ -95,6 +95,26 @@ def test_a_few_compressed_bytes_cannot_fill_the_memory():
     tracemalloc.stop()
 
 
+def test_the_older_form_of_compression_is_refused_as_well():
+    """Format version 4 could name the compression in a message's own metadata."""
+    batch = pa.record_batch(
+        [
+            pa.array([bytes(16)], pa.binary(16)),
+            pa.array(np.zeros(1, np.uint8)),
+            pa.array(np.zeros(1, np.uint16)),
+        ],
+        schema=part_schema(PLAN),
+    )
+    old = stream(batch, metadata_version=pa.ipc.MetadataVersion.V4)
+    with pytest.raises(PartInvalid, match="plain form"):
+        decode_part(PLAN, old)
+    with_metadata = io.BytesIO()
+    with pa.ipc.new_stream(with_metadata, batch.schema) as writer:
+        writer.write_batch(batch, {"ARROW:experimental_compression": "zstd"})
+    with pytest.raises(PartInvalid, match="plain form"):
+        decode_part(PLAN, with_metadata.getvalue())
+
+
 def test_any_mutated_byte_is_read_or_refused():
     """Every byte of a small part is changed in turn; nothing but PartInvalid comes out."""
     body = encode_part(PLAN, keys_of(3), columns_of(3))
