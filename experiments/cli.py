@@ -72,7 +72,7 @@ def demo(
         transient=True,
     ) as progress:
         task = progress.add_task("", total=1.0)
-        outcome, folder, _ = demonstrate(
+        outcome, folder = demonstrate(
             scenario,
             out,
             seed=seed,

@@ -55,7 +55,17 @@ class _Axis:
 
     @cached_property
     def decoder(self) -> Tensor:
-        """The estimator of each kept cell (rows) as a function of the report (columns)."""
+        """The estimator of each kept cell (rows) as a function of the report (columns).
+
+        Raises LimitExceeded, before anything is made, above `DECODER_CELLS`.
+        """
+        if self.channel.shape[0] > DECODER_CELLS:
+            raise LimitExceeded(
+                f"The joint block over {[v.name for v in self.variables]} has"
+                f" {self.channel.shape[0]} cells; the errors of some of its variables are computed"
+                f" up to {DECODER_CELLS}.",
+                remedy="Randomize fewer variables together, or by a symmetric channel.",
+            )
         return self._summed(self.channel.inverse().T, [v.name for v in self.kept])
 
     def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
@@ -93,23 +103,17 @@ class _Axis:
             return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
         if isinstance(self.channel, Symmetric | Identity):
             return self._mixture_moments(tensors, axis, summed)
-        if len(self.decoder) > DECODER_CELLS:
-            raise LimitExceeded(
-                f"The joint block over {names} has {len(self.decoder)} cells; the errors of ratios"
-                f" inside it are computed up to {DECODER_CELLS}.",
-                remedy="Randomize fewer variables together, or by a symmetric channel.",
-            )
+        decoder = self.decoder
         rest = [name for name in names if name not in summed]
         margin = self._summed(self.channel.inverse().T, rest)
-        cells = np.arange(len(self.decoder)).reshape([v.size for v in self.kept])
+        cells = np.arange(len(decoder)).reshape([v.size for v in self.kept])
         lead = tuple(slice(None) if n in rest else slice(0, 1) for n in names)
         of_cell = np.broadcast_to(
             np.arange(len(margin)).reshape(cells[lead].shape), cells.shape
         ).ravel()
-        cross = self.decoder * margin[of_cell]
         return (
-            along_axis(np.square(self.decoder), ww, axis),
-            along_axis(cross, wv, axis),
+            along_axis(np.square(decoder), ww, axis),
+            along_axis(decoder * margin[of_cell], wv, axis),
             along_axis(np.square(margin), vv, axis),
         )
 

@@ -74,7 +74,4 @@ def finish(
             owner: callers.enter_context(agent_of(folder.site(owner) / "site.toml", url))
             for owner, url in agents.items()
         }
-        outcome, _ = conclude(
-            folder, scenario, Parties(admin, reached), seed=seed, began=began, say=say
-        )
-    return outcome
+        return conclude(folder, scenario, Parties(admin, reached), seed=seed, began=began, say=say)

@@ -24,7 +24,6 @@ from experiments.demo.study import Rest, learn, open_study, publish
 from owner_agent.encode import encode
 from owner_agent.planning import planned
 from owner_agent.site import load_site
-from shared.wire import BayesNetMessage
 
 STUDY = "demo"
 
@@ -34,7 +33,7 @@ Say = Callable[[str, float], None]
 
 def demonstrate(
     scenario: Scenario, out: Path, *, seed: int | None, say: Say
-) -> tuple[Outcome, Folder, BayesNetMessage]:
+) -> tuple[Outcome, Folder]:
     """Run a scenario with one miner process and one agent process per owner.
 
     Args:
@@ -69,10 +68,10 @@ def demonstrate(
             say(f"starting the agent of {owner}", 0.2 + 0.3 * i / len(sites))
             agent = _start_agent(processes, owner, site, folder.invitation(owner))
             agents[owner] = callers.enter_context(agent)
-        outcome, model = conclude(
+        outcome = conclude(
             folder, scenario, Parties(admin, agents), seed=seed, began=began, say=say
         )
-    return outcome, folder, model
+    return outcome, folder
 
 
 def prepare_sites(
@@ -105,7 +104,7 @@ def conclude(
     seed: int | None,
     began: float,
     say: Say,
-) -> tuple[Outcome, BayesNetMessage]:
+) -> Outcome:
     """Have every owner publish, learn at the miner, compare, and write result and report."""
     for i, (owner, agent) in enumerate(parties.agents.items()):
         say(f"{owner} randomizes and publishes", 0.5 + 0.3 * i / len(parties.agents))
@@ -128,7 +127,7 @@ def conclude(
     _write(folder.result, outcome.as_dict())
     (folder.root / "model.bif").write_text(bif, encoding="utf-8")
     write_report(folder.report, scenario, outcome, model)
-    return outcome, model
+    return outcome
 
 
 def _start_agent(processes: Processes, owner: str, site: Path, invitation: Path) -> Rest:
