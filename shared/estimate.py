@@ -22,13 +22,22 @@ from shared.counts import MARGINAL_CELLS, ReportedCounts, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, LimitExceeded, OptionError
 from shared.inversion import Stratum, maximum_likelihood, moment
+from shared.loglinear import DESIGN_ENTRIES, Fit, fit, parameters
 from shared.plan import Plan
-from shared.transition import CONDITION_LIMIT, Identity, Symmetric, Transition, along_axis
+from shared.transition import (
+    CONDITION_LIMIT,
+    Identity,
+    Mixture,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    along_axis,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Estimator = Literal["moment", "ml"]
+Estimator = Literal["moment", "ml", "log-linear"]
 
 DECODER_CELLS = 4096
 """Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
@@ -66,7 +75,7 @@ class _Axis:
                 f" up to {DECODER_CELLS}.",
                 remedy="Randomize fewer variables together, or by a symmetric channel.",
             )
-        return self._summed(self.channel.inverse().T, [v.name for v in self.kept])
+        return self._summed(self.channel.decoder(), [v.name for v in self.kept])
 
     def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
         shape = tuple(v.size for v in self.variables)
@@ -98,14 +107,14 @@ class _Axis:
             ww, wv, vv = (self.square(tensor, axis) for tensor in tensors)
             return ww, wv, vv
         ww, wv, vv = tensors
-        if summed.issuperset(names):
-            # The estimator of the whole axis is 1 for every report: rows of P sum to 1.
+        if summed.issuperset(names) and self.channel.normalized:
+            # The estimator of the whole axis is 1 for every report.
             return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
-        if isinstance(self.channel, Symmetric | Identity):
+        if isinstance(self.channel, Symmetric | Mixture | Identity):
             return self._mixture_moments(tensors, axis, summed)
         decoder = self.decoder
         rest = [name for name in names if name not in summed]
-        margin = self._summed(self.channel.inverse().T, rest)
+        margin = self._summed(self.channel.decoder(), rest)
         cells = np.arange(len(decoder)).reshape([v.size for v in self.kept])
         lead = tuple(slice(None) if n in rest else slice(0, 1) for n in names)
         of_cell = np.broadcast_to(
@@ -123,7 +132,7 @@ class _Axis:
         c is the cell, m its margin of s cells, y the report: P^-1 is a I + b 11'.
         """
         a, b = (1.0, 0.0)
-        if isinstance(self.channel, Symmetric):
+        if isinstance(self.channel, Symmetric | Mixture):
             a, b = self.channel.inverse_mixture
         sizes = [v.size for v in self.kept]
         gone = tuple(axis + i for i, v in enumerate(self.kept) if v.name in summed)
@@ -154,6 +163,7 @@ class EstimatedTable:
 
     `fitted` are the reported counts from which second moments are formed: the observed ones for
     the moment estimate, the expected ones under the estimate for maximum likelihood.
+    `modelled` says that the counts are a log-linear model's.
     """
 
     domain: Domain
@@ -162,9 +172,15 @@ class EstimatedTable:
     fitted: Tensor
     axes: tuple[_Axis, ...]
     information: Tensor | None = None
+    modelled: bool = False
 
     def variance(self, *, population: bool) -> Tensor:
-        """Return the variance of each raw count (see the module's formulas)."""
+        """Return the variance of each raw count (see the module's formulas).
+
+        A modelled table knows the error against the population only; that given the records is
+        smaller, and the same is returned for it.
+        """
+        population = population or self.modelled
         second, _, _ = self.second_moments(())
         part = np.square(self.counts) / self.records if population else self.counts
         return np.maximum(second - part, 0.0)
@@ -205,6 +221,7 @@ class EstimatedTable:
                 remedy="Ask for variances, or for fewer variables.",
             )
         flat = self.counts.ravel()
+        population = population or self.modelled
         part = np.outer(flat, flat) / self.records if population else np.diag(flat)
         full: Tensor = self._second_moment_matrix() - part
         return full
@@ -264,16 +281,31 @@ class EstimatedMarginals:
     Args:
         reported: counts of reported codes of (at least) all variables of the plan's blocks.
         plan: the channels; variables not randomized have the identity.
-        estimator: `moment` (unbiased, may be negative) or `ml` (a distribution times N).
+        estimator: `moment` (unbiased, may be negative), `ml` (a distribution times N) or
+            `log-linear` (a distribution times N, without interactions of more than `order`
+            variables, shrunk as the reports demand: see `loglinear`). The last alone tells more
+            than the records report together, as with sampled blocks; its errors hold if there are
+            no higher interactions.
+        order: the most variables that interact, for `log-linear`.
     """
 
     def __init__(
-        self, reported: ReportedCounts, plan: Plan, *, estimator: Estimator = "moment"
+        self,
+        reported: ReportedCounts,
+        plan: Plan,
+        *,
+        estimator: Estimator = "moment",
+        order: int = 2,
     ) -> None:
-        if estimator not in ("moment", "ml"):
+        if estimator not in ("moment", "ml", "log-linear"):
             raise OptionError(
-                f"There is no estimator {estimator!r}.", remedy="Choose 'moment' or 'ml'."
+                f"There is no estimator {estimator!r}.",
+                remedy="Choose 'moment', 'ml' or 'log-linear'.",
             )
+        if order < 1:
+            raise OptionError(f"An order of interaction of {order} is none.", where="order")
+        self._order = order
+        self._whole: tuple[list[_Axis], Fit] | None = None
         self._reported = reported
         self._plan = plan
         self._estimator = estimator
@@ -304,6 +336,8 @@ class EstimatedMarginals:
         if not variables or len(set(variables)) != len(variables):
             raise OptionError(f"A marginal is over distinct variables, not {list(variables)}.")
         domain = self.domain.project(variables)
+        if self._estimator == "log-linear":
+            return self._by_model(domain)
         axes = self._axes(frozenset(variables))
         names = [v.name for axis in axes for v in axis.variables]
         cells = math.prod(axis.channel.shape[0] for axis in axes)
@@ -312,8 +346,7 @@ class EstimatedMarginals:
                 f"The table over {names} has {cells} cells; at most {MARGINAL_CELLS} are allowed.",
                 remedy="Ask for fewer variables at once.",
             )
-        shape = [axis.channel.shape[1] for axis in axes]
-        observed = self._reported.table(names).reshape(shape).astype(np.float64)
+        observed = self._observed(axes)
         if self._estimator == "ml":
             return self._by_likelihood(domain, axes, observed)
         counts = moment([Stratum(observed, tuple(axis.channel for axis in axes))])
@@ -324,6 +357,11 @@ class EstimatedMarginals:
             observed,
             tuple(axes),
         )
+
+    def _observed(self, axes: Sequence[_Axis]) -> Tensor:
+        names = [v.name for axis in axes for v in axis.variables]
+        shape = [axis.channel.shape[1] for axis in axes]
+        return self._reported.table(names).reshape(shape).astype(np.float64)
 
     def _axes(self, asked: frozenset[str]) -> list[_Axis]:
         axes = []
@@ -338,6 +376,27 @@ class EstimatedMarginals:
             else:
                 axes.append(_Axis(kept, names, channel))
         return axes
+
+    def _by_model(self, domain: Domain) -> EstimatedTable:
+        """Fit all variables at once where that is possible, so that all answers agree."""
+        whole = self.domain.shape
+        order = min(self._order, len(whole))
+        if math.prod(whole) * parameters(whole, order) <= DESIGN_ENTRIES:
+            if self._whole is None:
+                self._whole = self._fitted(self.domain)
+            axes, model = self._whole
+        else:
+            axes, model = self._fitted(domain)
+        return _of_model(model, [v for axis in axes for v in axis.variables], domain, self.records)
+
+    def _fitted(self, domain: Domain) -> tuple[list[_Axis], Fit]:
+        axes = self._axes(frozenset(domain.names))
+        shape = [v.size for axis in axes for v in axis.variables]
+        stratum = Stratum(self._observed(axes), tuple(axis.channel for axis in axes))
+        model = fit(
+            [stratum], shape, order=min(self._order, len(shape)), possible=_possible(axes, shape)
+        )
+        return axes, model
 
     def _by_likelihood(self, domain: Domain, axes: list[_Axis], observed: Tensor) -> EstimatedTable:
         stratum = Stratum(observed, tuple(axis.channel for axis in axes))
@@ -359,6 +418,42 @@ class EstimatedMarginals:
             tuple(axes),
             information,
         )
+
+
+def _possible(axes: Sequence[_Axis], shape: Sequence[int]) -> Tensor | None:
+    """Return which true cells can occur; None where nothing is said to be impossible."""
+    if not any(isinstance(axis.channel, StructuralZeros) for axis in axes):
+        return None
+    cells = np.ones([axis.channel.shape[0] for axis in axes])
+    for place, axis in enumerate(axes):
+        if isinstance(axis.channel, StructuralZeros):
+            index: list[slice | list[int]] = [slice(None)] * len(axes)
+            index[place] = list(axis.channel.impossible)
+            cells[tuple(index)] = 0
+    return cells.reshape(shape)
+
+
+def _of_model(
+    model: Fit, variables: Sequence[Variable], domain: Domain, records: int
+) -> EstimatedTable:
+    """Return a margin of a fitted model, with the errors of its parameters carried over."""
+    names = [v.name for v in variables]
+    gone = tuple(i for i, name in enumerate(names) if name not in domain.names)
+    left = [name for name in names if name in domain.names]
+    order = [left.index(name) for name in domain.names]
+    if domain.size > INFORMATION_CELLS:
+        raise LimitExceeded(
+            f"The errors of {domain.size} cells of a log-linear model are too many to list.",
+            remedy="Ask for fewer variables at once.",
+        )
+    counts = np.transpose(model.probabilities.sum(axis=gone), order) * records
+    slopes = model.sensitivity().reshape(*model.probabilities.shape, -1).sum(axis=gone)
+    slopes = np.transpose(slopes, [*order, len(order)]).reshape(domain.size, -1)
+    covariance = records**2 * slopes @ model.covariance @ slopes.T
+    flat = counts.ravel()
+    # `EstimatedTable` takes the multinomial term off second moments.
+    second = covariance + np.outer(flat, flat) / records
+    return EstimatedTable(domain, counts, records, counts, (), second, modelled=True)
 
 
 def _sum_unasked(tensor: Tensor, axes: Sequence[_Axis]) -> Tensor:

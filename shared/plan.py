@@ -1,26 +1,23 @@
 """What is done to which variables: blocks of variables, each randomized by one channel.
 
 A `Plan` says what the mechanism is and nothing about what it costs (that is `privacy`). Its
-canonical JSON holds names, categories and integers only, so its SHA-256 digest is its identity on
-every machine.
+canonical JSON holds names, categories and integers, and the representatives of discretized
+numbers in their shortest decimal form, so its SHA-256 digest is its identity on every machine.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from shared.domain import Domain, Variable
 from shared.errors import PlanError
-from shared.transition import RESOLUTION, Dense, Identity, Symmetric, Transition, Units
+from shared.transition import Identity, Transition
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Block:
     """Variables of one owner randomized together by one channel (Ma 2.1).
 
     A joint block's channel acts on the product of its variables' categories, the last variable
-    changing fastest; it reports a category of each variable.
+    changing fastest; it reports a code of each variable.
 
     Raises:
         PlanError: no variables, or a channel that does not fit them.
@@ -46,10 +43,10 @@ class Block:
                 f" variables have {domain.size}.",
                 where=self.name,
             )
-        if len(self.variables) > 1 and reported != true:
+        if self.channel.report_sizes(domain.shape) is None:
             raise PlanError(
                 f"The joint block {list(domain.names)} reports {reported} categories for {true};"
-                " a joint block must report a category of each of its variables.",
+                " a joint block must report each of its variables.",
                 where=self.name,
             )
 
@@ -71,18 +68,15 @@ class Block:
     def as_dict(self) -> dict[str, Any]:
         """Return the canonical JSON form."""
         return {
-            "variables": [
-                {"name": v.name, "categories": list(v.categories)} for v in self.variables
-            ],
+            "variables": [_variable(v) for v in self.variables],
             "channel": self.channel.as_dict(),
         }
 
     @property
     def reported_shape(self) -> tuple[int, ...]:
-        """The number of reported categories per variable."""
-        if len(self.variables) == 1:
-            return (self.channel.shape[1],)
-        return tuple(v.size for v in self.variables)
+        """The number of reported codes per variable."""
+        sizes = tuple(v.size for v in self.variables)
+        return self.channel.report_sizes(sizes) or sizes
 
     def restrict(self, names: Sequence[str]) -> Transition | None:
         """Return the channel of some of the block's variables alone, in their block order.
@@ -92,16 +86,9 @@ class Block:
         Symmetric channels are lumpable. Returns None where it does not exist; then the whole
         block must be estimated and summed out.
         """
-        kept = [v.name in set(names) for v in self.variables]
-        if all(kept):
-            return self.channel
-        shape = tuple(v.size for v in self.variables)
-        size = math.prod(s for s, keep in zip(shape, kept, strict=True) if keep)
-        if isinstance(self.channel, Identity):
-            return Identity(size)
-        if isinstance(self.channel, Symmetric):
-            return Symmetric(size, self.channel.off_units * (self.channel.size // size))
-        return _lump(self.channel.units(), shape, kept)
+        wanted = set(names)
+        sizes = [v.size for v in self.variables]
+        return self.channel.restrict(sizes, [v.name in wanted for v in self.variables])
 
 
 @dataclass(frozen=True)
@@ -168,6 +155,14 @@ class Plan:
         return _digest(self.as_dict())
 
 
+def _variable(variable: Variable) -> dict[str, Any]:
+    """Return a variable's canonical JSON form, in which absent representatives leave no trace."""
+    form: dict[str, Any] = {"name": variable.name, "categories": list(variable.categories)}
+    if variable.representatives is not None:
+        form["representatives"] = list(variable.representatives)
+    return form
+
+
 def _canonical(value: dict[str, Any]) -> bytes:
     return json.dumps(
         value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
@@ -176,19 +171,3 @@ def _canonical(value: dict[str, Any]) -> bytes:
 
 def _digest(value: dict[str, Any]) -> str:
     return hashlib.sha256(_canonical(value)).hexdigest()
-
-
-def _lump(units: Units, shape: tuple[int, ...], kept: list[bool]) -> Transition | None:
-    """Sum a joint channel over the dropped reports; None if the dropped truth still matters."""
-    dropped = [axis for axis, keep in enumerate(kept) if not keep]
-    rank = len(shape)
-    # Integers: the test for lumpability is exact. The sum of a row is 2^32, far from overflow.
-    summed = units.reshape(shape + shape).sum(axis=tuple(rank + axis for axis in dropped))
-    moved = np.moveaxis(summed, dropped, range(len(dropped)))
-    size = math.prod(s for s, keep in zip(shape, kept, strict=True) if keep)
-    candidates = moved.reshape(-1, size, size)
-    if np.any(candidates != candidates[0]):
-        return None
-    rows = tuple(tuple(int(u) for u in row) for row in candidates[0])
-    assert all(sum(row) == RESOLUTION for row in rows)  # noqa: S101 - rows of P sum to 1
-    return Dense(rows)

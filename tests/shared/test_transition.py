@@ -43,7 +43,7 @@ def test_structured_algebra_equals_dense_algebra(channel: Transition, axis: int)
         np.testing.assert_allclose(
             act(tensor, axis), np.einsum(spec, by, tensor), rtol=1e-12, atol=1e-12
         )
-    np.testing.assert_allclose(channel.inverse() @ matrix, np.eye(size), atol=1e-13)
+    np.testing.assert_allclose(channel.decoder().T @ matrix, np.eye(size), atol=1e-13)
     assert channel.condition_number == pytest.approx(np.linalg.cond(matrix), rel=1e-9)
 
 
@@ -132,14 +132,15 @@ def test_what_is_no_channel_is_refused(build, error: type[ChannelError], says: s
         Symmetric.from_probability(2, 0.5),
         Dense.from_probabilities([[0.3, 0.7], [0.3, 0.7]]),
         Dense.from_probabilities([[0.5, 0.3, 0.2], [0.1, 0.5, 0.4], [0.3, 0.4, 0.3]]),
-        Dense.from_probabilities([[0.5, 0.3, 0.2], [0.1, 0.5, 0.4]]),
+        Dense.from_probabilities([[0.5, 0.5], [0.1, 0.9], [0.3, 0.7]]),
+        Dense.from_probabilities([[0.5, 0.3, 0.1, 0.1], [0.5, 0.3, 0.1, 0.1]]),
     ],
 )
 def test_a_singular_channel_exists_but_has_no_inverse(singular: Transition):
     counts = np.ones(singular.shape[0])
     assert singular.apply(counts, 0).sum() == pytest.approx(singular.shape[0])
     for act in (singular.solve, singular.solve_adjoint, singular.solve_squared):
-        with pytest.raises(SingularChannel, match="singular|no inverse"):
+        with pytest.raises(SingularChannel, match="singular"):
             act(np.ones(singular.shape[1]), 0)
 
 

@@ -1,0 +1,61 @@
+"""Transition matrices P[true, reported] that keep their structure.
+
+A `Transition` is a row-stochastic K x L channel (Ma 2.1). Its probabilities are made of integers,
+so that the published matrix and the mechanism that draws from it are the same object. Each family
+applies and inverts itself along one axis of a count tensor without ever building the Kronecker
+product; with `P` the matrix and `x` the vectors along the axis:
+
+    apply           P' x        expected reported counts of true counts (Ma theorem 1a)
+    apply_adjoint   P x         expectation over the report of a function of the report
+    solve           D x         moment estimate of true counts, D P' = I (Ma 2.4.1)
+    solve_adjoint   D' x        the function of the report that estimates a function of the truth
+    solve_squared   (D^2) x     elementwise squares: second moments of the estimate
+"""
+
+from shared.transition.base import (
+    CONDITION_LIMIT,
+    LISTED_ENTRIES,
+    RESOLUTION,
+    ListedTransition,
+    Tensor,
+    Transition,
+    Units,
+    UnitTransition,
+    along_axis,
+    left_inverse,
+)
+from shared.transition.dense import Dense, require_prior
+from shared.transition.grouped import Grouped, StructuralZeros
+from shared.transition.items import ITEMS, CutAndPaste, OneHot
+from shared.transition.mixture import MIXTURE_CELLS, MIXTURE_RESOLUTION, Mixture, Withheld
+from shared.transition.sampled import Choice, Sampled
+from shared.transition.symmetric import Identity, RandomSymmetric, Symmetric
+
+__all__ = [
+    "CONDITION_LIMIT",
+    "ITEMS",
+    "LISTED_ENTRIES",
+    "MIXTURE_CELLS",
+    "MIXTURE_RESOLUTION",
+    "RESOLUTION",
+    "Choice",
+    "CutAndPaste",
+    "Dense",
+    "Grouped",
+    "Identity",
+    "ListedTransition",
+    "Mixture",
+    "OneHot",
+    "RandomSymmetric",
+    "Sampled",
+    "StructuralZeros",
+    "Symmetric",
+    "Tensor",
+    "Transition",
+    "UnitTransition",
+    "Units",
+    "Withheld",
+    "along_axis",
+    "left_inverse",
+    "require_prior",
+]
