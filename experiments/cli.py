@@ -85,6 +85,33 @@ def demo(
     console().print(f"Report  {folder.report}\nResult  {folder.result}", soft_wrap=True)
 
 
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...", help="Experiments, or `all`; none lists them."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder for pictures, tables and index.")] = Path(
+        "reproduce-out"
+    ),
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.")] = 1,
+    data: Annotated[Path | None, typer.Option(help="The folder of the public tables.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write findings or list as JSON.")] = False,
+) -> None:
+    """Make the papers' figures and tables again and say what agrees and what does not.
+
+    `all` skips experiments whose tables are not in --data. Exit codes: 0 done, whatever was found;
+    2 bad input: an unknown name, or an experiment named whose tables are absent.
+    """
+    from experiments.reproduce.command import list_experiments, run_experiments
+
+    if not names:
+        list_experiments(json=json)
+    else:
+        run_experiments(names, out, seed=seed, data=data, quick=quick, json=json)
+
+
 compose = typer.Typer(help="The demonstration's steps around containers (docker-compose.yml).")
 app.add_typer(compose, name="compose")
 

@@ -19,12 +19,17 @@ from shared.errors import DomainError, UnknownCategory, UnknownVariable
 class Variable:
     """A categorical variable: its name and its categories in code order.
 
+    A discretized number carries `representatives`: the number that stands for each category, for
+    models that need one (Ma 2.3).
+
     Raises:
-        DomainError: the name is empty, there are fewer than two categories, or one repeats.
+        DomainError: the name is empty, there are fewer than two categories, or one repeats; the
+            representatives are not one finite number for each category.
     """
 
     name: str
     categories: tuple[str, ...]
+    representatives: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.name or self.name != self.name.strip():
@@ -43,6 +48,21 @@ class Variable:
             repeated = sorted(c for c, times in Counter(self.categories).items() if times > 1)
             raise DomainError(
                 f"Variable {self.name!r} lists a category twice: {repeated}.", where=self.name
+            )
+        if self.representatives is not None:
+            # One form of each number, or equal variables could have different digests.
+            numbers = tuple(float(number) + 0.0 for number in self.representatives)
+            object.__setattr__(self, "representatives", numbers)
+            self._require_numbers(numbers)
+
+    def _require_numbers(self, numbers: tuple[float, ...]) -> None:
+        if len(numbers) != self.size or not all(map(math.isfinite, numbers)):
+            raise DomainError(
+                f"Variable {self.name!r} has {self.size} categories and needs as many finite"
+                f" numbers to stand for them; it has {len(numbers)} representatives, of which"
+                f" {sum(map(math.isfinite, numbers))} are finite.",
+                where=self.name,
+                remedy="Give one representative for each category, or none at all.",
             )
 
     @property

@@ -63,7 +63,10 @@ class Block:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the block's canonical JSON, in hexadecimal: names its keyed draws."""
-        return _digest(self.as_dict())
+        # Representatives are left out: they change what a category stands for, not what is drawn,
+        # and other draws of the same values would be another loss.
+        variables = [{"name": v.name, "categories": list(v.categories)} for v in self.variables]
+        return _digest({"variables": variables, "channel": self.channel.as_dict()})
 
     def as_dict(self) -> dict[str, Any]:
         """Return the canonical JSON form."""

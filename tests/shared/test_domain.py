@@ -21,6 +21,30 @@ def test_impossible_variables_are_refused(name: str, categories: tuple[str, ...]
     assert says in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "says"),
+    [
+        ((1.0,), "has 1 representatives, of which 1 are finite"),
+        ((1.0, 2.0, 3.0), "has 3 representatives"),
+        ((1.0, float("nan")), "has 2 representatives, of which 1 are finite"),
+        ((float("inf"), float("-inf")), "of which 0 are finite"),
+    ],
+)
+def test_numbers_that_do_not_stand_for_the_categories_are_refused(
+    numbers: tuple[float, ...], says: str
+):
+    with pytest.raises(DomainError, match=says):
+        Variable("x", ("a", "b"), numbers)
+
+
+def test_numbers_have_one_form():
+    """Equal variables must be written alike: 1 as 1.0, and -0.0 as 0.0."""
+    variable = Variable("x", ("a", "b"), (1, -0.0))
+    assert repr(variable.representatives) == "(1.0, 0.0)"
+    assert variable == Variable("x", ("a", "b"), (1.0, 0.0))
+    assert Domain((variable,)).project(["x"])["x"].representatives == (1.0, 0.0)
+
+
 def test_a_name_used_twice_is_refused():
     with pytest.raises(DomainError, match="names a variable twice"):
         Domain((Variable("x", ("a", "b")), Variable("x", ("c", "d"))))

@@ -12,13 +12,27 @@ from shared.domain import Domain
 from shared.errors import OptionError
 from shared.plan import Block
 from shared.privacy import (
+    downward_bound,
     epsilon,
     gamma,
+    gamma_for_breach,
     gamma_within_groups,
     largest_proportion_se,
     posterior_bound,
+    prior_bound,
+    simultaneous_gamma,
 )
-from shared.transition import Dense, Grouped, Identity, Symmetric, Transition
+from shared.transition import (
+    Dense,
+    Grouped,
+    Identity,
+    Mixture,
+    OneHot,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    Withheld,
+)
 
 
 def by_definition(channel: Transition) -> float:
@@ -57,6 +71,40 @@ def test_groups_are_no_secret():
     assert gamma_within_groups(Grouped.from_probability([[0], [1, 2]], 0.5)) == pytest.approx(1)
 
 
+def test_groups_within_groups_are_no_secret_either():
+    inner = Grouped.from_probability([[0, 1], [2]], 0.2)
+    outer = Grouped(((0, 1, 2), (3, 4, 5)), (inner, Symmetric.from_probability(3, 0.5)))
+    assert gamma_within_groups(outer) == pytest.approx(4, rel=1e-8)
+
+
+@pytest.mark.parametrize(("items", "p"), [(2, 0.1), (2, 0.3), (3, 0.1), (3, 0.3)])
+def test_items_randomized_together_have_the_smaller_simultaneous_gamma(items: int, p: float):
+    """Ma 7.1.3: gamma_s against (gamma_ind)^|G|, by the closed forms printed there."""
+    together = Symmetric.from_probability(2**items, p)
+    gamma_s = (1 - p) / p * (2**items - 1)
+    assert simultaneous_gamma([together]) == pytest.approx(gamma_s, rel=1e-7)
+    one = together.restrict([2] * items, [True] + [False] * (items - 1))
+    assert one is not None
+    moved = {2: 2 / 3 * p, 3: 4 / 7 * p}[items]
+    apart = ((1 - moved) / moved) ** items
+    assert simultaneous_gamma([one] * items) == pytest.approx(apart, rel=1e-7)
+    assert gamma_s < apart
+
+
+def test_simultaneous_gamma_is_that_of_the_whole_matrix():
+    """By the Kronecker product, with a joint block, a withheld variable and two bare channels."""
+    a, b = Domain.of(a="xy", b="123").variables
+    joint = Block((a, b), Symmetric.from_gamma(6, 4.0))
+    parts = [Dense.binary(0.1, 0.25), joint, Withheld(3), Dense.ternary(0.1, 0.25)]
+    whole = np.ones((1, 1))
+    for part in parts:
+        whole = np.kron(whole, (part.channel if isinstance(part, Block) else part).matrix())
+    expected = (whole.max(axis=0) / whole.min(axis=0)).max()
+    assert simultaneous_gamma(parts) == pytest.approx(expected, rel=1e-12)
+    assert simultaneous_gamma([]) == 1
+    assert simultaneous_gamma([Identity(2), joint]) == math.inf
+
+
 @pytest.mark.parametrize("prior", [0.01, 0.05, 0.5])
 def test_no_prior_makes_a_larger_posterior_than_the_bound(channel: Transition, prior: float):
     """Maximize the posterior of each truth over priors that give it at most `prior`."""
@@ -79,10 +127,38 @@ def test_the_posterior_bound_solves_its_equation():
     assert posterior_bound(1.0, 0.05) == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize("amplification", [1.0, 3.0, 19.0, 1e6])
+@pytest.mark.parametrize("rho_2", [0.1, 0.5, 0.95])
+def test_the_bounds_undo_each_other(amplification: float, rho_2: float):
+    rho_1 = prior_bound(amplification, rho_2)
+    assert posterior_bound(amplification, rho_1) == pytest.approx(rho_2, rel=1e-9)
+    # A belief falls as far as its opposite can grow.
+    fallen = 1 - posterior_bound(amplification, 1 - rho_2)
+    assert downward_bound(amplification, rho_2) == pytest.approx(fallen, abs=1e-12)
+    if amplification > 1:
+        assert gamma_for_breach(rho_1, rho_2) == pytest.approx(amplification, rel=1e-9)
+
+
+def test_frapps_setting_and_the_limits():
+    assert gamma_for_breach(0.05, 0.5) == pytest.approx(19)
+    assert prior_bound(math.inf, 0.5) == 0
+    assert downward_bound(math.inf, 0.5) == 0
+    assert downward_bound(1.0, 0.3) == pytest.approx(0.3)
+
+
 @pytest.mark.parametrize(("amplification", "prior"), [(0.5, 0.1), (3, 0), (3, 1), (math.nan, 0.1)])
-def test_impossible_bounds_are_refused(amplification: float, prior: float):
-    with pytest.raises(OptionError, match="prior|amplification"):
-        posterior_bound(amplification, prior)
+@pytest.mark.parametrize("bound", [posterior_bound, prior_bound, downward_bound])
+def test_impossible_bounds_are_refused(bound, amplification: float, prior: float):
+    with pytest.raises(OptionError, match="between 0 and 1|amplification"):
+        bound(amplification, prior)
+
+
+@pytest.mark.parametrize(
+    ("rho_1", "rho_2"), [(0, 0.5), (0.5, 0.5), (0.5, 0.1), (0.5, 1), (math.nan, 0.5)]
+)
+def test_breaches_that_are_none_are_refused(rho_1: float, rho_2: float):
+    with pytest.raises(OptionError, match="breach"):
+        gamma_for_breach(rho_1, rho_2)
 
 
 def largest_se_numerically(block: Block, name: str, records: int) -> float:
@@ -133,3 +209,44 @@ def test_without_randomization_the_worst_error_is_the_sampling_error():
     assert largest_proportion_se(block, "a", 10_000) == pytest.approx(0.005)
     with pytest.raises(OptionError, match="one or more"):
         largest_proportion_se(block, "a", 0)
+
+
+def enumerated_worst(matrix: np.ndarray, decoder: np.ndarray, of: np.ndarray) -> float:
+    """The largest variance per record over all mixtures of two truths, on a fine grid."""
+    worst = 0.0
+    share = np.linspace(0, 1, 2001)[:, None]
+    for a in range(len(matrix)):
+        for b in range(len(matrix)):
+            reports = share * matrix[a] + (1 - share) * matrix[b]
+            for category in set(of):
+                estimator = decoder[of == category].sum(axis=0)
+                variance = reports @ estimator**2 - (reports @ estimator) ** 2
+                worst = max(worst, float(variance.max()))
+    return worst
+
+
+def test_impossible_categories_have_no_worst_case():
+    possible = Dense.binary(0.3, 0.1)
+    block = Block(Domain.of(a="1234").variables, StructuralZeros(4, (0, 2), possible))
+    alone = Block(Domain.of(a="12").variables, possible)
+    expected = largest_proportion_se(alone, "a", 100)
+    assert largest_proportion_se(block, "a", 100) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("channel", [OneHot.from_probability(3, 0.8), Mixture.from_gamma(3, 5.0)])
+def test_the_worst_standard_error_of_other_families(channel: Transition):
+    block = Block(Domain.of(a="123").variables, channel)
+    worst = enumerated_worst(channel.matrix(), channel.decoder(), np.arange(3))
+    found = largest_proportion_se(block, "a", 40)
+    assert found == pytest.approx(math.sqrt(worst / 40), rel=1e-5)
+
+
+def test_a_variable_of_many_categories_needs_no_list():
+    """The rarest category's estimate: (a + b) where reported, b elsewhere; here a million."""
+    names = [str(i) for i in range(10**6)]
+    block = Block(Domain.of(a=names).variables, Symmetric.from_gamma(10**6, 1e5))
+    keep, off = 1e5 / (1e5 + 10**6 - 1), 1 / (1e5 + 10**6 - 1)
+    # All records in one category: its estimate is (1[reported] - off) / (keep - off).
+    alone = math.sqrt(keep * (1 - keep)) / (keep - off)
+    assert largest_proportion_se(block, "a", 1) == pytest.approx(alone, rel=0.3)
+    assert largest_proportion_se(block, "a", 1) >= alone * (1 - 1e-9)

@@ -1,0 +1,1 @@
+"""Figures and tables of the papers, made again by this system; one small module each."""

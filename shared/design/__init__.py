@@ -1,0 +1,45 @@
+"""The best plan for a stated need: requirements, a goal, every family's predicted error."""
+
+from shared.design.choose import (
+    Comparison,
+    Option,
+    Problem,
+    compare,
+    option,
+    records_needed,
+    strongest_privacy,
+)
+from shared.design.families import families
+from shared.design.goal import Goal, Learn, goal, reference
+from shared.design.predict import Prediction, best_weights, by_model, by_moments
+from shared.design.requirement import (
+    Requirements,
+    gamma_of_breach,
+    gamma_of_epsilon,
+    gamma_of_minimum_k,
+    gamma_of_p,
+)
+
+__all__ = [
+    "Comparison",
+    "Goal",
+    "Learn",
+    "Option",
+    "Prediction",
+    "Problem",
+    "Requirements",
+    "best_weights",
+    "by_model",
+    "by_moments",
+    "compare",
+    "families",
+    "gamma_of_breach",
+    "gamma_of_epsilon",
+    "gamma_of_minimum_k",
+    "gamma_of_p",
+    "goal",
+    "option",
+    "records_needed",
+    "reference",
+    "strongest_privacy",
+]

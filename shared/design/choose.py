@@ -1,0 +1,215 @@
+"""Every family side by side, the best of them, and the questions the other way round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from shared.counts import Tensor
+from shared.design.families import Build, families, sampled
+from shared.design.goal import Goal
+from shared.design.predict import NOTHING, Prediction, best_weights, by_model, by_moments
+from shared.design.requirement import Requirements
+from shared.errors import ChannelError, LimitExceeded, OptionError, PlanError
+from shared.plan import Plan
+from shared.privacy import gamma
+from shared.transition import Sampled
+
+Progress = Callable[[str, int, int], None]
+"""Called with (family, done, total)."""
+
+
+def unwatched(family: str, done: int, total: int) -> None:
+    """Report progress to nobody."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A design to be made: what is demanded, what will be learned, from how many records."""
+
+    needs: Requirements
+    goal: Goal
+    reference: Mapping[str, Tensor]
+    records: int
+
+    def __post_init__(self) -> None:
+        if self.records < 1:
+            raise OptionError(
+                f"There are {self.records} records; one or more are needed.", where="records"
+            )
+
+
+@dataclass(frozen=True)
+class Option:
+    """One family's plan and what it is predicted to cost.
+
+    `plan` is None where the family cannot meet the requirements; `reason` says why. `estimator` is
+    the one with the smaller predicted error.
+    """
+
+    family: str
+    plan: Plan | None
+    moments: Prediction
+    model: Prediction
+    reason: str = ""
+
+    @property
+    def estimator(self) -> str:
+        """`moment` or `log-linear`."""
+        return "log-linear" if self.model.score < self.moments.score else "moment"
+
+    @property
+    def prediction(self) -> Prediction:
+        """The prediction of the better estimator."""
+        return min(self.moments, self.model, key=lambda p: p.score)
+
+    @property
+    def gamma(self) -> float:
+        """The amplification of the whole record: the product over the randomized blocks."""
+        if self.plan is None:
+            return math.nan
+        return math.prod(gamma(b.channel) for b in self.plan.blocks if not b.channel.is_identity)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All options, the most accurate first; the last ones cannot do what is asked."""
+
+    options: tuple[Option, ...]
+
+    @property
+    def best(self) -> Option:
+        """The option of smallest predicted error."""
+        return self.options[0]
+
+
+def compare(problem: Problem, progress: Progress = unwatched) -> Comparison:
+    """Predict every family's error for a problem.
+
+    Raises:
+        OptionError: no family tells what is asked; the message says which interactions are wanted.
+    """
+    found = list(families(problem.needs, problem.goal.sets))
+    options = []
+    for index, (name, build) in enumerate(found):
+        progress(name, index, len(found))
+        options.append(option(problem, name, build))
+    progress("", len(found), len(found))
+    ordered = tuple(sorted(options, key=lambda o: o.prediction.score))
+    if math.isinf(ordered[0].prediction.score):
+        raise OptionError(
+            f"No family tells tables of up to {max(problem.goal.by_length())} variables with"
+            f" interactions of {problem.goal.order} under these requirements.",
+            remedy="Ask for shorter tables or a lower order of interaction, or allow more.",
+        )
+    return Comparison(ordered)
+
+
+def option(problem: Problem, name: str, build: Build) -> Option:
+    """Predict one family's error; a sampled family also chooses its weights."""
+    try:
+        plan = build(problem.needs)
+    except (ChannelError, OptionError, PlanError, LimitExceeded) as error:
+        return Option(name, None, NOTHING, NOTHING, error.message)
+    made = _predicted(problem, name, plan)
+    blocks = [b for b in plan.blocks if isinstance(b.channel, Sampled)]
+    if blocks and (weights := best_weights(plan, *_terms(problem))) is not None:
+        channel = blocks[0].channel
+        assert isinstance(channel, Sampled)  # noqa: S101 - narrows the type
+        subsets = [tuple(blocks[0].names[a] for a in c.axes) for c in channel.choices]
+        weighted = _predicted(problem, name, sampled(subsets, weights)(problem.needs))
+        if weighted.prediction.score < made.prediction.score:
+            return weighted
+    return made
+
+
+def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
+    moments, model = by_moments(plan, *_terms(problem)), by_model(plan, *_terms(problem))
+    best = min(moments.score, model.score)
+    reason = "its reports do not tell what is asked" if math.isinf(best) else ""
+    return Option(name, plan, moments, model, reason)
+
+
+def _terms(problem: Problem) -> tuple[Goal, Mapping[str, Tensor], int]:
+    return problem.goal, problem.reference, problem.records
+
+
+def records_needed(made: Option, problem: Problem, target: float) -> int:
+    """Return how many records an option needs for a relative standard error of `target`.
+
+    Errors fall with the square root of the records.
+
+    Raises:
+        OptionError: the target is not positive, or no number of records reaches it.
+    """
+    _require_target(target)
+    score = made.prediction.score
+    if math.isinf(score):
+        raise OptionError(
+            f"{made.family} reaches no error with any number of records: {made.reason}.",
+            where="target",
+        )
+    return math.ceil(problem.records * (score / target) ** 2)
+
+
+def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[float, Option]:
+    """Return the smallest share of the allowed epsilons at which a family reaches `target`.
+
+    All requirements are scaled alike: a share of 0.5 halves every epsilon. The option is the one at
+    that share (Ma's p* for a number of records).
+
+    Raises:
+        OptionError: the family is unknown, or misses the target even at the full epsilons; the
+            message says what it reaches and with how many records it would.
+    """
+    _require_target(target)
+    builds = dict(families(problem.needs, problem.goal.sets))
+    if family not in builds:
+        raise OptionError(
+            f"There is no family {family!r} here.",
+            where="family",
+            remedy=f"The families are {sorted(builds)}.",
+        )
+
+    def at(share: float) -> Option:
+        scaled = Problem(
+            problem.needs.scaled(share), problem.goal, problem.reference, problem.records
+        )
+        return option(scaled, family, builds[family])
+
+    full = at(1.0)
+    if full.prediction.score > target:
+        reached = full.prediction.score
+        many = (
+            ""
+            if math.isinf(reached)
+            else (
+                f" The nearest that can be reached is {reached:.3g}; {target:.3g} would take"
+                f" {records_needed(full, problem, target):,} records."
+            )
+        )
+        raise OptionError(
+            f"{family} does not reach an error of {target:.3g} with {problem.records:,} records at"
+            f" the epsilons allowed.{many}",
+            where="target",
+            remedy="Allow a larger epsilon, ask for less, or gather more records.",
+        )
+    low, high, best = 0.0, 1.0, full
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        tried = at(middle)
+        if tried.prediction.score <= target:
+            high, best = middle, tried
+        else:
+            low = middle
+    return high, best
+
+
+def _require_target(target: float) -> None:
+    if not (target > 0 and math.isfinite(target)):
+        raise OptionError(
+            f"A relative standard error of {target} is no target.",
+            where="target",
+            remedy="Give a positive number, such as 0.05 for five percent of the estimate.",
+        )

@@ -1,0 +1,135 @@
+"""What will be learned from the reports: the tables whose errors matter."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from shared.counts import Tensor
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.learn.structure import Structure
+from shared.transition import require_prior
+
+Learn = Literal["counts", "pairs", "itemsets", "structure"]
+
+SETS = 64
+"""Of each length, the errors of at most this many sets of variables are predicted."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Tables over sets of variables, and where in them the errors count.
+
+    Args:
+        sets: the sets of variables, each in the domain's order.
+        order: the most variables that interact, in the analyst's judgement: reports must tell all
+            interactions up to it.
+        minimum_support: cells with a smaller expected share are not counted; where a set has no
+            larger one, its largest cell is.
+        omitted: how many sets of variables were left out of the prediction.
+    """
+
+    sets: tuple[tuple[str, ...], ...]
+    order: int
+    minimum_support: float = 0.0
+    omitted: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.sets or self.order < 1 or not 0 <= self.minimum_support < 1:
+            raise OptionError(
+                "A goal needs tables, interactions of one variable or more, and a minimum support"
+                " of 0 or more and below 1."
+            )
+
+    def by_length(self) -> dict[int, tuple[tuple[str, ...], ...]]:
+        """Return the sets by their number of variables, shortest first."""
+        lengths = sorted({len(names) for names in self.sets})
+        return {k: tuple(names for names in self.sets if len(names) == k) for k in lengths}
+
+
+def goal(
+    domain: Domain,
+    learn: Learn,
+    *,
+    length: int = 2,
+    order: int | None = None,
+    minimum_support: float = 0.0,
+    structure: Mapping[str, Sequence[str]] | None = None,
+) -> Goal:
+    """Return the tables that a kind of learning needs.
+
+    `counts`: every variable alone. `pairs`: every pair too. `itemsets`: every set of up to `length`
+    variables. `structure`: every node with its parents (`structure`), or all pairs where none is
+    given yet.
+
+    Args:
+        domain: all variables.
+        learn: the kind.
+        length: the longest itemset.
+        order: the most variables that interact; default 1 for counts, 2 for pairs and itemsets,
+            the largest family for a given structure.
+        minimum_support: see `Goal`.
+        structure: parents by node.
+
+    Raises:
+        OptionError: an unknown kind, or a length outside 1 .. number of variables.
+        StructureError: the structure is not acyclic.
+    """
+    names = domain.names
+    if learn == "structure" and structure is not None:
+        families = Structure.of(structure)
+        sets = [_ordered(domain, (node, *families.parents[node])) for node in families.nodes]
+        return Goal(tuple(dict.fromkeys(sets)), order or max(map(len, sets)), minimum_support)
+    longest = {"counts": 1, "pairs": 2, "structure": 2, "itemsets": length}.get(learn)
+    if longest is None:
+        raise OptionError(
+            f"Nothing is known of learning {learn!r}.",
+            where="learn",
+            remedy="Choose counts, pairs, itemsets or structure.",
+        )
+    if not 1 <= longest <= len(names):
+        raise OptionError(
+            f"Itemsets of {longest} of {len(names)} variables there are none.",
+            where="length",
+            remedy=f"Give a length between 1 and {len(names)}.",
+        )
+    chosen: list[tuple[str, ...]] = []
+    omitted = 0
+    for k in range(1, longest + 1):
+        total = math.comb(len(names), k)
+        stride = max(1, math.ceil(total / SETS))
+        some = list(itertools.islice(itertools.combinations(names, k), 0, None, stride))[:SETS]
+        chosen += some
+        omitted += total - len(some)
+    return Goal(tuple(chosen), order or min(2, longest), minimum_support, omitted)
+
+
+def _ordered(domain: Domain, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted(names, key=domain.axis))
+
+
+def reference(
+    domain: Domain, probabilities: Mapping[str, Sequence[float]] | None = None
+) -> dict[str, Tensor]:
+    """Return a publicly known distribution of each variable, uniform where none is given.
+
+    Errors are predicted as if the variables were independent with these distributions.
+
+    Raises:
+        UnknownVariable, OptionError: probabilities of no variable, or no distribution.
+    """
+    given = dict(probabilities or {})
+    for name in given:
+        domain.axis(name)
+    return {
+        v.name: require_prior(given[v.name], v.size)
+        if v.name in given
+        else np.full(v.size, 1 / v.size)
+        for v in domain
+    }

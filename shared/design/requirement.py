@@ -1,0 +1,150 @@
+"""What an owner demands: how much may be learned about a variable, and about the whole record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.privacy import gamma_for_breach
+
+PLAUSIBLE = 0.01
+"""A category counts towards a minimum K if its posterior under equal priors is above this."""
+
+
+def gamma_of_epsilon(epsilon: float) -> float:
+    """Return e^epsilon. Raises OptionError unless epsilon is positive and finite in effect."""
+    if not 0 < epsilon < 700:
+        raise OptionError(
+            f"An epsilon of {epsilon} is no requirement.",
+            where="epsilon",
+            remedy="Give a positive epsilon, usually between 0.1 and 5.",
+        )
+    return math.exp(epsilon)
+
+
+def gamma_of_p(size: int, p: float) -> float:
+    """Return the amplification of replacing each of `size` categories with probability `p`.
+
+    (K - 1)(1 - p)/p (Ma 3.1.2). Raises OptionError where p hides nothing or everything.
+    """
+    if not 0 < p < (size - 1) / size:
+        raise OptionError(
+            f"Replacing one of {size} categories with probability {p} is no requirement.",
+            where="p",
+            remedy=f"Give p between 0 and {size - 1}/{size}, where reports say nothing.",
+        )
+    return (size - 1) * (1 - p) / p
+
+
+def gamma_of_minimum_k(size: int, k: int, plausible: float = PLAUSIBLE) -> float:
+    """Return the largest amplification that leaves `k` categories plausible after any report.
+
+    A symmetric channel leaves all `size` or one: every other category keeps, under equal priors,
+    the posterior 1/(gamma + size - 1) (Ma 3.1.3, with the threshold of Ma 8(b)).
+
+    Raises:
+        OptionError: the variable has fewer categories than `k`, or no gamma above 1 will do; the
+            message says what is reachable.
+    """
+    if k > size:
+        raise OptionError(
+            f"No channel leaves {k} categories plausible of {size}.",
+            where="minimum_k",
+            remedy=f"The nearest that can be reached is {size}.",
+        )
+    if k <= 1:
+        raise OptionError(f"A minimum of {k} categories is no requirement.", where="minimum_k")
+    largest = 1 / plausible - (size - 1)
+    if largest <= 1:
+        raise OptionError(
+            f"With {size} categories none can keep a posterior above {plausible:g} under equal"
+            " priors and be reported with any accuracy.",
+            where="minimum_k",
+            remedy=f"The nearest threshold that can be reached is below {1 / size:.3g}.",
+        )
+    return largest
+
+
+def gamma_of_breach(rho: Sequence[float]) -> float:
+    """Return the largest amplification under which rho_1 cannot grow to rho_2 (FRAPP eq. 2)."""
+    if len(rho) != 2:
+        raise OptionError("A breach is a pair rho_1, rho_2.", where="rho")
+    return gamma_for_breach(rho[0], rho[1])
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """The largest amplification allowed, per sensitive variable and about the whole record.
+
+    Variables of the domain that are not in `variables` are public: they are not randomized. Where
+    `whole` is None only the variables themselves are limited.
+
+    Raises:
+        OptionError: no sensitive variable, an unknown one, or a gamma that is not above 1.
+    """
+
+    domain: Domain
+    variables: Mapping[str, float]
+    whole: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.variables:
+            raise OptionError(
+                "No variable is sensitive; nothing is to be designed.",
+                remedy="Say which variables need protection.",
+            )
+        for name, gamma in self.variables.items():
+            self.domain.axis(name)
+            _require_demand(name, gamma)
+        if self.whole is not None:
+            _require_demand("the whole record", self.whole)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The variables to randomize, in the domain's order."""
+        return tuple(name for name in self.domain.names if name in self.variables)
+
+    def of_block(self, names: Sequence[str]) -> float:
+        """Return the largest gamma a joint report of these variables may have."""
+        limit = min(self.variables[name] for name in names)
+        return limit if self.whole is None else min(limit, self.whole)
+
+    def split(self) -> dict[str, float]:
+        """Return a gamma per variable for independent channels.
+
+        Independent amplifications multiply (Ma 7.1.3), so the epsilon of the whole record is
+        divided equally; what a variable may not use the others share.
+        """
+        if self.whole is None:
+            return dict(self.variables)
+        left, budget, given = list(self.sensitive), math.log(self.whole), dict[str, float]()
+        while left:
+            share = budget / len(left)
+            capped = [n for n in left if math.log(self.variables[n]) <= share]
+            if not capped:
+                return given | dict.fromkeys(left, math.exp(share))
+            for name in capped:
+                given[name] = self.variables[name]
+                budget -= math.log(self.variables[name])
+                left.remove(name)
+        return given
+
+    def scaled(self, power: float) -> Requirements:
+        """Return the same requirements with every epsilon multiplied by `power`."""
+        return Requirements(
+            self.domain,
+            {name: gamma**power for name, gamma in self.variables.items()},
+            None if self.whole is None else self.whole**power,
+        )
+
+
+def _require_demand(of: str, gamma: float) -> None:
+    if not gamma > 1 or math.isnan(gamma):
+        raise OptionError(
+            f"A gamma of {gamma:g} for {of} cannot be met by reports that say anything.",
+            where=of,
+            remedy="Any gamma above 1 can be reached; the closer to 1, the more records it takes.",
+        )

@@ -1,0 +1,137 @@
+"""Which structure each family of channels has. A new family is one function here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+
+import numpy as np
+
+from shared.counts import Tensor
+from shared.privacy.columns import ColumnsStructure
+from shared.privacy.composite import GroupedStructure, PossibleStructure, RevealedStructure
+from shared.privacy.mixture import MixtureStructure
+from shared.privacy.sampled import Part, SampledStructure
+from shared.privacy.structure import Structure
+from shared.transition import (
+    MIXTURE_RESOLUTION,
+    RESOLUTION,
+    Choice,
+    CutAndPaste,
+    Grouped,
+    Identity,
+    Mixture,
+    OneHot,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    Withheld,
+)
+
+
+@singledispatch
+def structure_of(channel: Transition) -> Structure:
+    """Return the structure through which a channel's measures are computed."""
+    return ColumnsStructure(channel)
+
+
+@structure_of.register
+def _(channel: Identity) -> Structure:
+    return MixtureStructure(channel.size, Fraction(1), Fraction(0))
+
+
+@structure_of.register
+def _(channel: Symmetric) -> Structure:
+    # A matrix drawn per record (RAN-GD) is a Symmetric too: whoever does not see the draw is
+    # left with the expected matrix.
+    keep, off = (Fraction(units, RESOLUTION) for units in (channel.keep_units, channel.off_units))
+    return MixtureStructure(channel.size, keep, off)
+
+
+@structure_of.register
+def _(channel: Mixture) -> Structure:
+    off = Fraction(MIXTURE_RESOLUTION - channel.keep, MIXTURE_RESOLUTION * channel.size)
+    return MixtureStructure(channel.size, off + Fraction(channel.keep, MIXTURE_RESOLUTION), off)
+
+
+@structure_of.register
+def _(channel: Withheld) -> Structure:
+    # One report for all, or a report drawn whatever the truth: the same is learned, nothing.
+    return MixtureStructure(channel.size, Fraction(1, channel.size), Fraction(1, channel.size))
+
+
+@structure_of.register
+def _(channel: Grouped) -> Structure:
+    return GroupedStructure(
+        tuple(np.array(group, dtype=np.intp) for group in channel.groups),
+        tuple(
+            RevealedStructure() if part is None else structure_of(part) for part in channel.channels
+        ),
+    )
+
+
+@structure_of.register
+def _(channel: StructuralZeros) -> Structure:
+    possible = np.array(channel.possible, dtype=np.intp)
+    return PossibleStructure(channel.size, possible, structure_of(channel.channel))
+
+
+@structure_of.register
+def _(channel: OneHot) -> Structure:
+    # Two records differ in two items.
+    low, high = sorted((channel.flip_units, RESOLUTION - channel.flip_units))
+    return ColumnsStructure(channel, float(Fraction(high, low) ** 2) if low else math.inf)
+
+
+@structure_of.register
+def _(channel: CutAndPaste) -> Structure:
+    return ColumnsStructure(channel, channel.amplification)
+
+
+@structure_of.register
+def _(channel: Sampled) -> Structure:
+    by_axes: dict[tuple[int, ...], list[Choice]] = {}
+    for choice in channel.choices:
+        by_axes.setdefault(choice.axes, []).append(choice)
+    parts = [
+        Part(axes, sum(c.weight for c in choices) / RESOLUTION, _together(choices))
+        for axes, choices in by_axes.items()
+    ]
+    if channel.silent:
+        parts.append(Part((), channel.silent / RESOLUTION, RevealedStructure()))
+    return SampledStructure(channel.sizes, tuple(parts), ColumnsStructure(channel))
+
+
+@dataclass(frozen=True)
+class _Blend:
+    """Choices of the same axes: a report does not tell by which of their channels it was made."""
+
+    choices: Sequence[Choice]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.choices[0].channel.shape
+
+    def matrix(self) -> Tensor:
+        weights = np.array([c.weight for c in self.choices], dtype=np.float64)
+        matrices = [c.channel.matrix() for c in self.choices]
+        blend: Tensor = np.tensordot(weights / weights.sum(), np.array(matrices), axes=(0, 0))
+        return blend
+
+
+def _together(choices: Sequence[Choice]) -> Structure:
+    structures = [structure_of(c.channel) for c in choices]
+    if len(structures) == 1:
+        return structures[0]
+    mixtures = [s for s in structures if isinstance(s, MixtureStructure)]
+    if len(mixtures) < len(structures):
+        return ColumnsStructure(_Blend(choices))
+    total = sum(c.weight for c in choices)
+    shares = [Fraction(c.weight, total) for c in choices]
+    keep = sum((s * m.keep for s, m in zip(shares, mixtures, strict=True)), Fraction(0))
+    off = sum((s * m.off for s, m in zip(shares, mixtures, strict=True)), Fraction(0))
+    return MixtureStructure(mixtures[0].cells, keep, off)

@@ -1,0 +1,37 @@
+"""Privacy on average: what is still unknown of the truth once the report is known (Ma 3.1.1)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.privacy.dispatch import structure_of
+from shared.privacy.prior import checked_prior, entropy
+from shared.privacy.structure import Structure
+from shared.transition import Transition
+
+
+def conditional_entropy(channel: Transition, prior: npt.ArrayLike | None = None) -> float:
+    """Return H(X | X~) in bits: the entropy of the truth left after the report (Ma 3.1.1).
+
+    It is H(X) + H(X~ | X) - H(X~). 2 to its power is the average conditional privacy of Agrawal
+    and Aggarwal. An average: single reports may still tell everything.
+
+    Args:
+        channel: K true categories.
+        prior: K probabilities of the true categories; None: uniform over the possible ones.
+
+    Raises:
+        OptionError: the prior does not fit, or is no probability distribution.
+        LimitExceeded: a channel without closed form over too many categories.
+    """
+    structure = structure_of(channel)
+    given = checked_prior(prior, structure.size)
+    before = _uniform_entropy(structure) if given is None else entropy(given)
+    return max(0.0, before - structure.information(given))
+
+
+def _uniform_entropy(structure: Structure) -> float:
+    return -math.log2(float(np.max(structure.uniform())))

@@ -1,0 +1,114 @@
+"""What an attacker with a prior believes, and guesses, after seeing a report.
+
+gamma bounds these for every prior; here they are exact for the one given. A prior is an array of
+one probability per true category of the channel, or None for the uniform one over the categories
+that can occur. Only reports that can occur under it count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.counts import Tensor
+from shared.errors import LimitExceeded
+from shared.privacy.dispatch import structure_of
+from shared.privacy.prior import checked_prior, require_belief
+from shared.privacy.structure import Structure
+from shared.transition import Transition
+
+POSTERIOR_CELLS = 1 << 59
+"""Posteriors that are all equal are one number seen this many times at most."""
+
+
+@dataclass(frozen=True)
+class AttackerAccuracy:
+    """How often the best guess of the truth is right.
+
+    `blind` without the report (the largest prior), `expected` over the reports, `worst` given the
+    report that tells most.
+    """
+
+    blind: float
+    expected: float
+    worst: float
+
+
+def worst_posterior(channel: Transition, prior: npt.ArrayLike | None = None) -> Tensor:
+    """Return for each true category the largest posterior any report gives it, shape (K,).
+
+    Read-only where all are equal. Categories that cannot occur have 0.
+
+    Raises:
+        OptionError: the prior does not fit, or is no probability distribution.
+        LimitExceeded: a channel without closed form over too many categories.
+    """
+    structure, given = _asked(channel, prior)
+    _, high = structure.extremes(given)
+    if structure.size > POSTERIOR_CELLS:
+        raise LimitExceeded(
+            f"{structure.size} posteriors are too many to list.",
+            remedy="Ask for the attacker's accuracy, which holds the largest.",
+        )
+    return np.broadcast_to(high, (structure.size,))
+
+
+def attacker_accuracy(channel: Transition, prior: npt.ArrayLike | None = None) -> AttackerAccuracy:
+    """Return how often the Bayes guess, the truth of largest posterior, is right.
+
+    Raises:
+        OptionError: the prior does not fit, or is no probability distribution.
+        LimitExceeded: a channel without closed form over too many categories.
+    """
+    structure, given = _asked(channel, prior)
+    _, high = structure.extremes(given)
+    return AttackerAccuracy(
+        blind=float(_explicit(structure, given).max()),
+        expected=structure.bayes_mass(given),
+        worst=float(high.max()),
+    )
+
+
+def upward_breach(channel: Transition, prior: npt.ArrayLike | None, rho_1: float) -> float:
+    """Return the largest posterior of any category whose prior is at most `rho_1` (Ma 3.1.2).
+
+    A rho_1-to-rho_2 breach occurs if it is rho_2 or more. 0 if no category has such a prior.
+    Never above `posterior_bound(gamma(channel), rho_1)`, which covers every prior and every
+    property, not single categories only.
+
+    Raises:
+        OptionError: `rho_1` is not between 0 and 1, or the prior is none.
+        LimitExceeded: a channel without closed form over too many categories.
+    """
+    require_belief(rho_1, "rho_1")
+    structure, given = _asked(channel, prior)
+    _, high = structure.extremes(given)
+    return float(np.where(_explicit(structure, given) <= rho_1, high, 0.0).max())
+
+
+def downward_breach(channel: Transition, prior: npt.ArrayLike | None, rho_2: float) -> float:
+    """Return the smallest posterior of any category whose prior is at least `rho_2` (Ma 3.1.2).
+
+    A rho_2-to-rho_1 breach occurs if it is rho_1 or less. (Ma prints the posterior of the
+    opposite as at least rho_1; Evfimievski et al., whose definition it is, mean 1 - rho_1.)
+    1 if no category has such a prior. Never below `downward_bound(gamma(channel), rho_2)`.
+
+    Raises:
+        OptionError: `rho_2` is not between 0 and 1, or the prior is none.
+        LimitExceeded: a channel without closed form over too many categories.
+    """
+    require_belief(rho_2, "rho_2")
+    structure, given = _asked(channel, prior)
+    low, _ = structure.extremes(given)
+    return float(np.where(_explicit(structure, given) >= rho_2, low, 1.0).min())
+
+
+def _asked(channel: Transition, prior: npt.ArrayLike | None) -> tuple[Structure, Tensor | None]:
+    structure = structure_of(channel)
+    return structure, checked_prior(prior, structure.size)
+
+
+def _explicit(structure: Structure, prior: Tensor | None) -> Tensor:
+    return structure.uniform() if prior is None else prior
