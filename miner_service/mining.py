@@ -96,7 +96,7 @@ def learn(
     reported = ReportedCounts(
         {name: columns[name] for name in plan.domain.names}, plan.reported_sizes
     )
-    marginals = EstimatedMarginals(reported, plan, estimator=spec.estimator)
+    marginals = EstimatedMarginals(reported, plan, estimator=spec.estimator, order=spec.order)
     return learn_parameters(
         marginals, prepared.structure, method=spec.method, alpha=spec.alpha, on_node=on_node
     )
@@ -148,7 +148,10 @@ def _require_one_source(
 
 
 def _require_small(spec: JobSpec, plan: Plan, limits: Limits) -> None:
-    """Bound the table of each node with its parents, whole joint blocks included."""
+    """Bound the table of each node with its parents.
+
+    A joint block whose channel is not lumpable for them counts whole.
+    """
     domain = plan.domain
     parameters = sum(domain.project((n, *p)).size for n, p in spec.structure.items())
     if parameters > limits.model_parameters:
@@ -158,8 +161,7 @@ def _require_small(spec: JobSpec, plan: Plan, limits: Limits) -> None:
             remedy="Give its nodes fewer parents, or its variables fewer categories.",
         )
     for node, parents in spec.structure.items():
-        names = {n for v in (node, *parents) for n in plan.block_of(v).names}
-        cells = math.prod(max(plan.domain[n].size, plan.reported_sizes[n]) for n in names)
+        cells = math.prod(max(shape) for shape in _shapes(plan, {node, *parents}))
         if cells > limits.job_cells:
             raise LimitExceeded(
                 f"The table of node {node!r} and its parents has {cells} cells;"
@@ -167,3 +169,13 @@ def _require_small(spec: JobSpec, plan: Plan, limits: Limits) -> None:
                 where=node,
                 remedy="Give the node fewer parents, or its variables fewer categories.",
             )
+
+
+def _shapes(plan: Plan, names: set[str]) -> list[tuple[int, int]]:
+    """Return the shape of the channel that each block's part in a table is estimated by."""
+    shapes = []
+    for block in plan.blocks:
+        asked = [name for name in block.names if name in names]
+        if asked:
+            shapes.append((block.restrict(asked) or block.channel).shape)
+    return shapes

@@ -509,7 +509,7 @@ def _inverse_information(
         raise EstimationError(
             f"The reports cannot tell all {theta.size} cells apart; their counts have no"
             " maximum-likelihood error.",
-            remedy="Ask for fewer variables, or release with a channel of full rank.",
+            remedy="Ask for fewer variables, or use the estimator 'log-linear'.",
         )
     inverse: Tensor = np.asarray(records**2 * np.linalg.inv(information), dtype=np.float64)
     kept = [v for axis in axes for v in axis.kept]

@@ -487,7 +487,9 @@ class BayesNetParametersSpec(Message):
     """Learn the parameters of a network of given structure (Ma 5.4).
 
     `structure` lists the parents of every node. `alpha` is the Dirichlet parameter of each cell
-    and belongs to method `map`. `records` says what to do if the owners' records are not the same
+    and belongs to method `map`. `estimator` is that of the counts: by moments, by maximum
+    likelihood, or by a log-linear model with interactions of up to `order` variables, which alone
+    can tell tables that no record reports whole. `records` says what to do if the owners' records are not the same
     set: refuse (`identical`) or use only those at every owner (`common`).
     """
 
@@ -495,7 +497,8 @@ class BayesNetParametersSpec(Message):
     structure: Annotated[dict[Label, list[Label]], Field(min_length=1, max_length=MAX_VARIABLES)]
     method: Literal["ml", "map"] = "ml"
     alpha: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 1.0
-    estimator: Literal["moment", "ml"] = "moment"
+    estimator: Literal["moment", "ml", "log-linear"] = "moment"
+    order: Annotated[int, Field(ge=1, le=8, strict=True)] = 2
     records: Literal["identical", "common"] = "identical"
 
 
