@@ -489,8 +489,8 @@ class BayesNetParametersSpec(Message):
     `structure` lists the parents of every node. `alpha` is the Dirichlet parameter of each cell
     and belongs to method `map`. `estimator` is that of the counts: by moments, by maximum
     likelihood, or by a log-linear model with interactions of up to `order` variables, which alone
-    can tell tables that no record reports whole. `records` says what to do if the owners' records are not the same
-    set: refuse (`identical`) or use only those at every owner (`common`).
+    can tell tables that no record reports whole. `records` says what to do if the owners' records
+    are not the same set: refuse (`identical`) or use only those at every owner (`common`).
     """
 
     kind: Literal["bayes-net-parameters"] = "bayes-net-parameters"
