@@ -16,6 +16,12 @@ from shared.counts import Tensor
 from shared.errors import EstimationError, NotConverged, OptionError
 from shared.transition import CONDITION_LIMIT, Transition
 
+NEWTON_ENTRIES = 1 << 20
+"""Up to this many cells times reports, Newton steps replace EM that crawls."""
+
+_PATIENCE = 300
+_NEWTON_STEPS = 200
+
 
 @dataclass(frozen=True)
 class Stratum:
@@ -96,7 +102,8 @@ def maximum_likelihood(
     theta_j <- theta_j g_j with g_j = (1/N) sum_k n_k P[j,k] / (P'theta)_k, summed over strata,
     accelerated by squared extrapolation (SQUAREM, Varadhan and Roland 2008). Since the
     log-likelihood is concave, N (max_j g_j - 1) bounds its distance from the maximum; the
-    iteration stops when that is at most `tolerance` nats.
+    iteration stops when that is at most `tolerance` nats. Where heavy noise makes EM crawl and the
+    cells are few, Newton steps of an interior-point method finish what it began.
 
     Args:
         strata: reported counts; at least one record in all.
@@ -126,6 +133,8 @@ def maximum_likelihood(
         gap = records * (float(gain.max()) - 1)
         if gap <= tolerance:
             return Likelihood(theta, value, max(gap, 0.0), steps)
+        if steps >= _PATIENCE and theta.size * _reports(strata) <= NEWTON_ENTRIES:
+            return _by_newton(strata, theta, records, tolerance, steps)
         if steps >= max_steps:
             raise NotConverged(
                 f"Expectation maximization stopped after {steps} steps, at most {gap:.3g} nats"
@@ -134,6 +143,68 @@ def maximum_likelihood(
             )
         theta, step_bound = _squarem(strata, theta, gain, records, step_bound)
         steps += 3
+
+
+def _reports(strata: Sequence[Stratum]) -> int:
+    return sum(stratum.reported.size for stratum in strata)
+
+
+def _by_newton(
+    strata: Sequence[Stratum], theta: Tensor, records: float, tolerance: float, steps: int
+) -> Likelihood:
+    """Finish a maximization by a primal-dual interior-point method.
+
+    Because the log-likelihood of reports is homogeneous but for a constant, maximizing it less
+    N sum(theta) over theta >= 0 has the same answer without the constraint that theta sums to 1.
+    The conditions N - gradient = z, theta z = mu are solved by Newton steps while mu goes to 0.
+    """
+    matrix, seen = _listed(strata, theta.shape)
+    # Well inside: a cell at the edge could not leave it.
+    inner = np.maximum(theta.ravel(), 1e-3 / theta.size)
+    inner /= inner.sum()
+    slack = np.full(inner.size, records)
+    for step in range(1, _NEWTON_STEPS + 1):
+        expected = matrix @ inner
+        gradient = matrix.T @ (seen / expected)
+        mu = 0.1 * float(inner @ slack) / inner.size
+        hessian = (matrix.T * (seen / np.square(expected))) @ matrix
+        hessian[np.diag_indices_from(hessian)] += slack / inner
+        move = np.asarray(
+            np.linalg.solve(hessian, gradient - records + mu / inner), dtype=np.float64
+        )
+        relax: Tensor = mu / inner - slack - slack / inner * move
+        inner = inner + _inside(inner, move) * move
+        slack = slack + _inside(slack, relax) * relax
+        found = (inner / inner.sum()).reshape(theta.shape)
+        value, gain = _gain(strata, found, records)
+        gap = records * (float(gain.max()) - 1)
+        if gap <= tolerance:
+            return Likelihood(found, value, max(gap, 0.0), steps + step)
+    raise NotConverged(
+        f"Newton steps stopped at most {gap:.3g} nats below the maximum.",
+        remedy=f"Allow a tolerance above {tolerance:g}.",
+    )
+
+
+def _inside(values: Tensor, move: Tensor) -> float:
+    """Return how much of a move keeps positive values positive, at most all of it."""
+    falling = move < 0
+    if not falling.any():
+        return 1.0
+    return min(1.0, 0.99 * float(np.min(-values[falling] / move[falling])))
+
+
+def _listed(strata: Sequence[Stratum], shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Return the probabilities of the reports that were seen, given each cell, and their counts."""
+    cells = math.prod(shape)
+    every = np.eye(cells).reshape(*shape, cells)
+    rows, counts = [], []
+    for stratum in strata:
+        listed = stratum.expected(every.reshape(*stratum.shape, cells)).reshape(-1, cells)
+        seen = stratum.reported.ravel() > 0
+        rows.append(listed[seen])
+        counts.append(stratum.reported.ravel()[seen])
+    return np.concatenate(rows), np.concatenate(counts)
 
 
 def _start(strata: Sequence[Stratum], records: float) -> Tensor:

@@ -151,3 +151,45 @@ def test_what_cannot_be_estimated_is_refused():
     hard = Stratum(np.array([3.0, 90.0, 4.0]), (Symmetric.from_probability(3, 0.5),))
     with pytest.raises(NotConverged, match="stopped after 3 steps"):
         maximum_likelihood([hard], tolerance=0.0, max_steps=1)
+
+
+def heavy_noise(shape: tuple[int, ...], p: float, records: int) -> Stratum:
+    """Reports of a distribution with many empty cells: the maximum lies at the edge."""
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet(np.full(int(np.prod(shape)), 0.3)).reshape(shape)
+    channels = tuple(Symmetric.from_probability(size, p) for size in shape)
+    law = expected_stratum(theta, channels).reported
+    reports = rng.multinomial(records, law.ravel() / law.sum()).reshape(shape)
+    return Stratum(reports.astype(float), channels)
+
+
+@pytest.mark.parametrize(
+    ("shape", "p", "records"), [((5, 5), 0.75, 32_000), ((2,) * 5, 0.38, 20_000)]
+)
+def test_newton_steps_finish_where_em_crawls(shape, p, records, monkeypatch: pytest.MonkeyPatch):
+    stratum = heavy_noise(shape, p, records)
+    finished = maximum_likelihood([stratum])
+    assert finished.gap <= 1e-4
+    assert finished.probabilities.sum() == pytest.approx(1, abs=1e-12)
+    assert finished.probabilities.min() >= 0
+    monkeypatch.setattr("shared.inversion.NEWTON_ENTRIES", 0)
+    crawled = maximum_likelihood([stratum])
+    assert crawled.steps > finished.steps
+    assert abs(crawled.log_likelihood - finished.log_likelihood) <= 1e-4
+    np.testing.assert_allclose(finished.probabilities, crawled.probabilities, atol=2e-4)
+
+
+def test_newton_steps_serve_strata_and_rectangular_channels(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(2)
+    strata = [
+        Stratum(rng.integers(1, 60, (4, 2)).astype(float), (RECTANGULAR, Symmetric(2, 1 << 30))),
+        Stratum(rng.integers(1, 60, (2, 2)).astype(float), (Identity(2), Dense.binary(0.4, 0.3))),
+    ]
+    crawled = maximum_likelihood(strata)
+    monkeypatch.setattr("shared.inversion._PATIENCE", 0)
+    finished = maximum_likelihood(strata)
+    assert finished.gap <= 1e-4
+    np.testing.assert_allclose(finished.probabilities, crawled.probabilities, atol=1e-3)
+    monkeypatch.setattr("shared.inversion._NEWTON_STEPS", 1)
+    with pytest.raises(NotConverged, match="Newton steps stopped"):
+        maximum_likelihood(strata)
