@@ -172,6 +172,10 @@ class ListedTransition(Transition):
     def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(np.square(self._decoder), tensor, axis)
 
+    def decoder(self) -> Tensor:
+        """Return D, K x L. Raises SingularChannel."""
+        return self._decoder
+
     @cached_property
     def _decoder(self) -> Tensor:
         true, reported = self.shape

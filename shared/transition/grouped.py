@@ -22,6 +22,9 @@ from shared.transition.dense import Dense
 from shared.transition.lumping import lump
 from shared.transition.symmetric import Symmetric
 
+STRUCTURAL_CELLS = 1 << 20
+"""A product with impossible combinations has at most this many cells."""
+
 
 @dataclass(frozen=True)
 class Grouped(UnitTransition):
@@ -152,6 +155,12 @@ class StructuralZeros(UnitTransition):
     channel: UnitTransition
 
     def __post_init__(self) -> None:
+        if self.size > STRUCTURAL_CELLS:
+            raise ChannelError(
+                f"A product of {self.size} categories is too large to say which are impossible; at"
+                f" most {STRUCTURAL_CELLS} are allowed.",
+                remedy="Put fewer variables into the block.",
+            )
         codes = self.impossible
         if (
             not codes

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.errors import ChannelError, NotStochastic, OptionError, SingularChannel
 from shared.transition.base import (
@@ -221,18 +222,22 @@ class CutAndPaste(Transition):
     def matrix(self) -> Tensor:
         self._require_listable()
         m, rho = len(self.sizes), self.rho
-        shape = tuple(1 << size for size in self.sizes)
-        bits = np.arange(max(shape))
-        grown = np.zeros((math.prod(self.sizes), *shape))
-        by_overlap = [self._given_overlap(q) for q in range(m + 1)]
-        inserted = np.array([int(y).bit_count() for y in bits])
-        length = sum(np.ix_(*(inserted[:s] for s in shape)))
+        given = np.array([self._given_overlap(q) for q in range(m + 1)])
+        inserted = [_bits(size).sum(axis=0) for size in self.sizes]
+        length = np.asarray(sum(np.ix_(*inserted))).ravel()
         spread = rho**length * (1 - rho) ** (sum(self.sizes) - length)
-        for row, cell in enumerate(np.ndindex(*self.sizes)):
-            has = [(bits[:s] >> c) & 1 for s, c in zip(shape, cell, strict=True)]
-            overlap = sum(np.ix_(*has))
-            grown[row] = spread * np.array(by_overlap)[overlap]
-        return grown.reshape(self.shape)
+        return np.asarray(spread * given[self._overlaps()], dtype=np.float64)
+
+    def decoder(self) -> Tensor:
+        self._require_listable()
+        return self._weights[self._overlaps()]
+
+    def _overlaps(self) -> npt.NDArray[np.int64]:
+        """Return how many items of each combination each report has: K x L."""
+        rows = [_bits(size) for size in self.sizes]
+        cells = np.ndindex(*self.sizes)
+        found = (sum(np.ix_(*(r[c] for r, c in zip(rows, cell, strict=True)))) for cell in cells)
+        return np.array([np.asarray(each).ravel() for each in found])
 
     def _given_overlap(self, q: int) -> float:
         m = len(self.sizes)
@@ -314,7 +319,7 @@ class CutAndPaste(Transition):
         # Leading axis: how many items so far; then one axis per variable, bits becoming categories.
         counted = source.reshape(1, *(1 << size for size in self.sizes), *rest).astype(np.float64)
         for place, size in enumerate(self.sizes, start=1):
-            bits = ((np.arange(1 << size) >> np.arange(size)[:, None]) & 1).astype(np.float64)
+            bits = _bits(size).astype(np.float64)
             present = along_axis(bits, counted, place)
             absent = along_axis(1 - bits, counted, place)
             none = np.zeros((1, *present.shape[1:]))
@@ -340,6 +345,11 @@ class CutAndPaste(Transition):
             "cut": self.cut,
             "paste": self.paste_units,
         }
+
+
+def _bits(size: int) -> npt.NDArray[np.int64]:
+    """Return which reports of a variable hold each of its items: size x 2^size, of 0 and 1."""
+    return (np.arange(1 << size) >> np.arange(size)[:, None]) & 1
 
 
 def _require_items(sizes: Sequence[int]) -> None:

@@ -158,6 +158,10 @@ class Sampled(Transition):
             )
         return left_inverse(self.matrix())
 
+    def decoder(self) -> Tensor:
+        """Return D, K x L. Raises SingularChannel, LimitExceeded."""
+        return self._listed_decoder
+
     def solve(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self._listed_decoder, tensor, axis)
 

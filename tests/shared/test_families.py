@@ -289,6 +289,7 @@ def test_an_invariant_channel_leaves_the_prior(p: float):
         (lambda: Mixture(6, -1), NotStochastic, "kept"),
         (lambda: RandomSymmetric(3, 10, 11), NotStochastic, "smaller alpha"),
         (lambda: RandomSymmetric.around_gamma(4, 19, 1.5), OptionError, "between 0 and 1"),
+        (lambda: StructuralZeros(1 << 21, (4,), Symmetric(4, 5)), ChannelError, "fewer variables"),
         (lambda: StructuralZeros(4, (4,), Symmetric(3, 5)), ChannelError, "below 4"),
         (lambda: StructuralZeros(4, (1, 1), Symmetric(2, 5)), ChannelError, "distinct"),
         (lambda: StructuralZeros(4, (1,), Symmetric(2, 5)), ChannelError, "3 of 4"),

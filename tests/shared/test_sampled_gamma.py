@@ -52,7 +52,7 @@ def law(channel: Sampled, truth: tuple[int, ...], tilt: int = 0) -> Law:
 
 
 def ratios(channel: Sampled, tilt: int = 0) -> Iterator[Fraction]:
-    """How much likelier each report is under one record than under another, all pairs of records."""
+    """How much likelier each report is under one record than under another, for all pairs."""
     laws = [law(channel, cell, tilt) for cell in CELLS]
     for made in laws:
         assert sum(made.values()) == 1
