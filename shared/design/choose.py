@@ -113,6 +113,8 @@ def option(problem: Problem, name: str, build: Build) -> Option:
     except (ChannelError, OptionError, PlanError, LimitExceeded) as error:
         return Option(name, None, NOTHING, NOTHING, error.message)
     made = _predicted(problem, name, plan)
+    if math.isinf(made.prediction.score):
+        return made
     blocks = [b for b in plan.blocks if isinstance(b.channel, Sampled)]
     if blocks and (weights := best_weights(plan, *_terms(problem))) is not None:
         channel = blocks[0].channel
@@ -127,7 +129,9 @@ def option(problem: Problem, name: str, build: Build) -> Option:
 def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
     moments, model = by_moments(plan, *_terms(problem)), by_model(plan, *_terms(problem))
     best = min(moments.score, model.score)
-    reason = "its reports do not tell what is asked" if math.isinf(best) else ""
+    reason = ""
+    if math.isinf(best):
+        reason = f"By moments: {moments.missing} By the log-linear model: {model.missing}"
     return Option(name, plan, moments, model, reason)
 
 
@@ -147,7 +151,7 @@ def records_needed(made: Option, problem: Problem, target: float) -> int:
     score = made.prediction.score
     if math.isinf(score):
         raise OptionError(
-            f"{made.family} reaches no error with any number of records: {made.reason}.",
+            f"{made.family} reaches no error with any number of records. {made.reason}",
             where="target",
         )
     return math.ceil(problem.records * (score / target) ** 2)
@@ -196,7 +200,7 @@ def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[flo
             remedy="Allow a larger epsilon, ask for less, or gather more records.",
         )
     low, high, best = 0.0, 1.0, full
-    while high - low > 1e-3 * high:
+    while high - low > 1e-3 * high and high > _LEAST:
         middle = (low + high) / 2
         tried = at(middle)
         if tried.prediction.score <= target:
@@ -204,6 +208,10 @@ def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[flo
         else:
             low = middle
     return high, best
+
+
+_LEAST = 1e-6
+"""No smaller share of the epsilons is looked for: nothing could be learned from its reports."""
 
 
 def _require_target(target: float) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from shared.counts import Tensor
 from shared.domain import Domain
-from shared.errors import OptionError
+from shared.errors import LimitExceeded, OptionError
 from shared.learn.structure import Structure
 from shared.transition import require_prior
 
@@ -20,6 +20,9 @@ Learn = Literal["counts", "pairs", "itemsets", "structure"]
 
 SETS = 64
 """Of each length, the errors of at most this many sets of variables are predicted."""
+
+CELLS = 1 << 22
+"""A table of more cells than this is not predicted."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +83,17 @@ def goal(
     Raises:
         OptionError: an unknown kind, or a length outside 1 .. number of variables.
         StructureError: the structure is not acyclic.
+        LimitExceeded: a table has more than `CELLS` cells.
     """
     names = domain.names
     if learn == "structure" and structure is not None:
         families = Structure.of(structure)
         sets = [_ordered(domain, (node, *families.parents[node])) for node in families.nodes]
-        return Goal(tuple(dict.fromkeys(sets)), order or max(map(len, sets)), minimum_support)
+        largest = max(map(len, sets))
+        return _predictable(
+            domain,
+            Goal(tuple(dict.fromkeys(sets)), largest if order is None else order, minimum_support),
+        )
     longest = {"counts": 1, "pairs": 2, "structure": 2, "itemsets": length}.get(learn)
     if longest is None:
         raise OptionError(
@@ -107,7 +115,22 @@ def goal(
         some = list(itertools.islice(itertools.combinations(names, k), 0, None, stride))[:SETS]
         chosen += some
         omitted += total - len(some)
-    return Goal(tuple(chosen), order or min(2, longest), minimum_support, omitted)
+    interactions = min(2, longest) if order is None else order
+    return _predictable(domain, Goal(tuple(chosen), interactions, minimum_support, omitted))
+
+
+def _predictable(domain: Domain, made: Goal) -> Goal:
+    """Return a goal whose tables can be predicted cell by cell. Raises LimitExceeded."""
+    largest = max(made.sets, key=lambda names: domain.project(names).size)
+    cells = domain.project(largest).size
+    if cells > CELLS:
+        raise LimitExceeded(
+            f"The table of {list(largest)} has {cells} cells; errors are predicted of at most"
+            f" {CELLS}.",
+            where="length",
+            remedy="Ask for shorter tables, or merge categories.",
+        )
+    return made
 
 
 def _ordered(domain: Domain, names: Sequence[str]) -> tuple[str, ...]:

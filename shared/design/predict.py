@@ -3,12 +3,12 @@
 Two estimators are predicted. By moments, the variance of each estimated count follows from the
 channels (design 4; Ma theorem 2). By the log-linear model, it is the inverse of the Fisher
 information of the reports about the model's parameters, without shrinkage. Both are errors against
-the population and assume that the variables are independent with the reference distributions.
+the population and assume that the variables are independent with the reference distributions. Both
+fall with the square root of the records.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,16 @@ from shared.errors import LimitExceeded, SingularChannel
 from shared.inversion import Stratum
 from shared.loglinear import DESIGN_ENTRIES, MAIN_VARIANCE, Design, design, information, parameters
 from shared.plan import Plan
-from shared.transition import RESOLUTION, Sampled, Transition
+from shared.transition import CONDITION_LIMIT, CutAndPaste, Sampled, Transition
 
 SLOPES = 1 << 25
 """Reports times parameters of a prediction by the model; above it, sets are predicted alone."""
+
+_NOTHING_HELD = 1e-13
+"""Information below this share of the largest is rounding: that direction is not told at all."""
+
+_NOT_MOVED = 1e-9
+"""Share of a cell's squared slope that may lie in such directions; it is rounding too."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +39,21 @@ class Prediction:
     """Mean relative standard errors of the wanted cells, by the number of variables of the table.
 
     Lengths of which the reports cannot tell every table are left out. `score` is the root of the
-    mean square over the lengths, infinite where one is left out.
+    mean square over the lengths, infinite where one is left out; `missing` then says why.
     """
 
     by_length: Mapping[int, float]
     score: float
+    missing: str = ""
 
     def at(self, factor: float) -> Prediction:
         """Return the prediction for `factor` times as many records."""
         root = math.sqrt(factor)
-        return Prediction({k: e / root for k, e in self.by_length.items()}, self.score / root)
+        return replace(
+            self,
+            by_length={k: e / root for k, e in self.by_length.items()},
+            score=self.score / root,
+        )
 
 
 NOTHING = Prediction({}, math.inf)
@@ -51,27 +62,39 @@ NOTHING = Prediction({}, math.inf)
 def by_moments(plan: Plan, goal: Goal, reference: Mapping[str, Tensor], records: int) -> Prediction:
     """Predict the errors of moment estimates: each table from the reports of its own variables."""
     squares: dict[tuple[str, ...], Tensor] = {}
+    missing = ""
     for names in goal.sets:
-        with contextlib.suppress(SingularChannel, LimitExceeded):
+        try:
             errors = _moment_errors(plan, names, reference, records)
+        except (SingularChannel, LimitExceeded) as error:
+            missing = missing or error.message
+        else:
             squares[names] = np.square(errors[wanted_cells(goal, names, reference)])
-    return _summary(goal, squares)
+    return _summary(goal, squares, missing)
 
 
 def by_model(plan: Plan, goal: Goal, reference: Mapping[str, Tensor], records: int) -> Prediction:
     """Predict the errors of the log-linear model with interactions of `goal.order`.
 
-    The model is over all variables where that is small enough, else over each table's alone.
+    The model is over all variables where that is small enough, else over each table's alone; where
+    one table is too large even then, none is predicted.
     """
+    parts = _parts(plan, goal)
     squares: dict[tuple[str, ...], Tensor] = {}
-    for asked, sets in _parts(plan, goal):
-        with contextlib.suppress(SingularChannel, LimitExceeded, np.linalg.LinAlgError):
-            model = _model(plan, asked, sets, goal.order, reference)
-            covariance = model.covariance(records)
-            for names in sets:
-                slopes = model.relative_slopes(names, goal, reference)
-                squares[names] = ((slopes @ covariance) * slopes).sum(axis=1)
-    return _summary(goal, squares)
+    missing = ""
+    try:
+        for asked, _ in parts:
+            _seen_through(plan, asked, goal.order)
+    except (SingularChannel, LimitExceeded) as error:
+        return replace(NOTHING, missing=error.message)
+    for asked, sets in parts:
+        model = _model(plan, asked, goal.order, reference)
+        for names in sets:
+            try:
+                squares[names] = model.squares(names, goal, reference) / records
+            except SingularChannel as error:
+                missing = missing or error.message
+    return _summary(goal, squares, missing)
 
 
 def best_weights(
@@ -88,16 +111,12 @@ def best_weights(
     parts = _parts(plan, goal)
     if len(blocks) != 1 or len(parts) != 1:
         return None
-    (asked, sets), channel = parts[0], blocks[0].channel
-    assert isinstance(channel, Sampled)  # noqa: S101 - narrows the type
-    model = _model(plan, asked, sets, goal.order, reference)
-    place = plan.blocks.index(blocks[0])
-    held_by = np.array(
-        [model.information_of(place, _only(channel, i)) for i in range(len(channel.choices))]
-    )
+    asked, sets = parts[0]
+    model = _model(plan, asked, goal.order, reference)
+    held_by = np.array(model.information_by_choice(plan.blocks.index(blocks[0])))
     wanted = np.zeros_like(held_by[0])
     lengths = goal.by_length()
-    for names in model.sets:
+    for names in sets:
         slopes = model.relative_slopes(names, goal, reference)
         wanted += slopes.T @ slopes / (len(slopes) * len(lengths[len(names)]))
     weights = np.full(len(held_by), 1 / len(held_by))
@@ -121,7 +140,6 @@ class _Model:
     """A log-linear model of some variables, at the reference, seen through their channels."""
 
     names: tuple[str, ...]
-    sets: tuple[tuple[str, ...], ...]
     effects: Design
     theta: Tensor
     channels: tuple[Transition, ...]
@@ -131,16 +149,50 @@ class _Model:
         centred = self.effects.matrix - self.theta @ self.effects.matrix
         return np.asarray(self.theta[:, None] * centred, dtype=np.float64)
 
-    def information_of(self, place: int, channel: Transition) -> Tensor:
-        """Return the information of one record if the channel at `place` were another one."""
-        channels = (*self.channels[:place], channel, *self.channels[place + 1 :])
-        empty = Stratum(np.zeros([c.shape[1] for c in channels]), channels)
-        return information([empty], self.slopes, self.theta, [1.0])
+    def information_by_choice(self, place: int) -> list[Tensor]:
+        """Return, for each choice of the sampled block at `place`, the information of one record
 
-    def covariance(self, records: int) -> Tensor:
-        held = self.information_of(0, self.channels[0])
-        prior = np.eye(len(held)) / MAIN_VARIANCE
-        return np.asarray(np.linalg.inv(records * held + prior), dtype=np.float64)
+        that reports it.
+        """
+        sampled = self.channels[place]
+        assert isinstance(sampled, Sampled)  # noqa: S101 - narrows the type
+        before, after = self.channels[:place], self.channels[place + 1 :]
+        shape = (math.prod(c.shape[0] for c in before), *sampled.sizes, -1)
+        held = []
+        for choice in sampled.choices:
+            gone = tuple(1 + a for a in range(len(sampled.sizes)) if a not in choice.axes)
+            slopes = self.slopes.reshape(*shape, self.slopes.shape[1]).sum(axis=gone)
+            theta = self.theta.reshape(shape).sum(axis=gone).ravel()
+            channels = (*before, choice.channel, *after)
+            held.append(_information(channels, slopes.reshape(len(theta), -1), theta))
+        return held
+
+    @functools.cached_property
+    def _directions(self) -> tuple[Tensor, Tensor]:
+        """Return the directions of the parameters that reports tell, and those they do not.
+
+        The first are scaled to have information 1 of one record.
+        """
+        held = _information(self.channels, self.slopes, self.theta)
+        values, vectors = np.linalg.eigh(held)
+        told = values > _NOTHING_HELD * values[-1]
+        return vectors[:, told] / np.sqrt(values[told]), vectors[:, ~told]
+
+    def squares(self, names: Sequence[str], goal: Goal, reference: Mapping[str, Tensor]) -> Tensor:
+        """Return the relative variances of the wanted cells of a table, of one record.
+
+        Raises:
+            SingularChannel: they depend on interactions that the reports do not tell.
+        """
+        slopes = self.relative_slopes(names, goal, reference)
+        told, untold = self._directions
+        lost = np.square(slopes @ untold).sum(axis=1)
+        if np.any(lost > _NOT_MOVED * np.square(slopes).sum(axis=1)):
+            raise SingularChannel(
+                f"The reports do not tell the interactions of the {len(names)} variables"
+                f" {list(names)}."
+            )
+        return np.asarray(np.square(slopes @ told).sum(axis=1), dtype=np.float64)
 
     def relative_slopes(
         self, names: Sequence[str], goal: Goal, reference: Mapping[str, Tensor]
@@ -166,22 +218,40 @@ def _parts(plan: Plan, goal: Goal) -> list[tuple[tuple[str, ...], tuple[tuple[st
     return [(names, (names,)) for names in goal.sets]
 
 
-def _model(
-    plan: Plan,
-    asked: Sequence[str],
-    sets: tuple[tuple[str, ...], ...],
-    order: int,
-    reference: Mapping[str, Tensor],
-) -> _Model:
+def _model(plan: Plan, asked: Sequence[str], order: int, reference: Mapping[str, Tensor]) -> _Model:
+    names, channels = _seen_through(plan, asked, order)
+    shape = [len(reference[name]) for name in names]
+    theta = _shares(names, reference).ravel()
+    return _Model(names, design(shape, min(order, len(names))), theta, channels)
+
+
+def _seen_through(
+    plan: Plan, asked: Sequence[str], order: int
+) -> tuple[tuple[str, ...], tuple[Transition, ...]]:
+    """Return the variables asked for in block order, and their blocks' channels.
+
+    Raises:
+        SingularChannel: a block's channel cannot be restricted to them.
+        LimitExceeded: the model, or the slopes of all reports, would be too large.
+    """
     parts = _restricted(plan, asked)
     names = tuple(name for part, _ in parts for name in part)
-    order = min(order, len(names))
-    shape = [len(reference[name]) for name in names]
     channels = tuple(channel for _, channel in parts)
-    if math.prod(c.shape[1] for c in channels) * parameters(shape, order) > SLOPES:
-        raise LimitExceeded("The reports are too many to predict the model's errors.")
-    theta = _shares(names, reference).ravel()
-    return _Model(names, sets, design(shape, order), theta, channels)
+    shape = [plan.domain[name].size for name in names]
+    count = parameters(shape, min(order, len(names)))
+    reports = math.prod(c.shape[1] for c in channels)
+    if math.prod(shape) * count > DESIGN_ENTRIES or reports * count > SLOPES:
+        raise LimitExceeded(
+            f"A log-linear model of {list(names)} with {count} parameters, {math.prod(shape)} cells"
+            f" and {reports} possible reports is too large."
+        )
+    return names, channels
+
+
+def _information(channels: tuple[Transition, ...], slopes: Tensor, theta: Tensor) -> Tensor:
+    """Return the Fisher information of one record that is reported through some channels."""
+    empty = Stratum(np.zeros([c.shape[1] for c in channels]), channels)
+    return information([empty], slopes, theta, [1.0])
 
 
 def _restricted(plan: Plan, asked: Sequence[str]) -> list[tuple[tuple[str, ...], Transition]]:
@@ -208,8 +278,7 @@ def _moment_errors(
     found: list[str] = []
     second = np.ones(())
     for part, channel in _restricted(plan, names):
-        law = channel.apply(_shares(part, reference).ravel(), 0)
-        squares = channel.solve_squared(law, 0).reshape([len(reference[n]) for n in part])
+        squares = _mean_squares(channel, _shares(part, reference))
         second = np.multiply.outer(second, squares)
         found += part
     second = np.transpose(second, [found.index(name) for name in names])
@@ -218,6 +287,35 @@ def _moment_errors(
     infinite = np.full(shares.shape, np.inf)
     squares = np.divide(variance, np.square(shares), out=infinite, where=shares > 0)
     return np.asarray(np.sqrt(squares), dtype=np.float64)
+
+
+def _mean_squares(channel: Transition, theta: Tensor) -> Tensor:
+    """Return the expected square of each cell's estimate from one report, in theta's shape."""
+    if isinstance(channel, CutAndPaste):
+        return _mean_squares_of_items(channel, theta)
+    return channel.solve_squared(channel.apply(theta.ravel(), 0), 0).reshape(theta.shape)
+
+
+def _mean_squares_of_items(channel: CutAndPaste, theta: Tensor) -> Tensor:
+    """Return the same for items, without a list of all 2^items reports.
+
+    An estimate depends on how many of the cell's items are reported, and the law of that number on
+    how many of them the record has (FRAPP 7): the square is a function of the overlap alone.
+    """
+    if channel.condition_number > CONDITION_LIMIT:
+        raise SingularChannel(
+            f"Reports of cut and paste with K = {channel.cut} do not tell {theta.ndim} variables"
+            " together."
+        )
+    of_all = np.eye(theta.ndim + 1)[-1]
+    square = np.square(np.linalg.solve(channel.partial_supports.T, of_all))
+    # Leading axis: in how many variables, so far, a record agrees with the cell.
+    agree = theta[None]
+    for axis in range(1, theta.ndim + 1):
+        other = agree.sum(axis=axis, keepdims=True) - agree
+        none = np.zeros((1, *theta.shape))
+        agree = np.concatenate([other, none]) + np.concatenate([none, agree])
+    return np.asarray(np.tensordot(square @ channel.partial_supports, agree, 1), dtype=np.float64)
 
 
 def wanted_cells(
@@ -236,7 +334,7 @@ def _shares(names: Sequence[str], reference: Mapping[str, Tensor]) -> Tensor:
     return np.asarray(made, dtype=np.float64)
 
 
-def _summary(goal: Goal, squares: Mapping[tuple[str, ...], Tensor]) -> Prediction:
+def _summary(goal: Goal, squares: Mapping[tuple[str, ...], Tensor], missing: str) -> Prediction:
     by_length, means = {}, list[float]()
     for length, sets in goal.by_length().items():
         if all(names in squares for names in sets):
@@ -244,9 +342,5 @@ def _summary(goal: Goal, squares: Mapping[tuple[str, ...], Tensor]) -> Predictio
             by_length[length] = float(np.sqrt(each).mean())
             means.append(float(np.mean([squares[names].mean() for names in sets])))
     known = len(means) == len(goal.by_length())
-    return Prediction(by_length, math.sqrt(math.fsum(means) / len(means)) if known else math.inf)
-
-
-def _only(channel: Sampled, index: int) -> Sampled:
-    """Return the channel as if one choice were always taken."""
-    return Sampled(channel.sizes, (replace(channel.choices[index], weight=RESOLUTION),))
+    score = math.sqrt(math.fsum(means) / len(means)) if known else math.inf
+    return Prediction(by_length, score, missing)

@@ -119,7 +119,7 @@ class CutAndPaste(Transition):
 
     Raises:
         ChannelError: a variable of more than `ITEMS` categories, a negative `cut`, `of` too small.
-        NotStochastic: rho is not between 0 and 1.
+        NotStochastic: rho is not above 0 and at most 1.
     """
 
     sizes: tuple[int, ...]
@@ -137,8 +137,11 @@ class CutAndPaste(Transition):
                 f" {len(self.sizes)} variables.",
                 remedy="Give a number of items, K, of 0 or more.",
             )
-        if not 0 <= self.paste_units <= RESOLUTION:
-            raise NotStochastic(f"rho is {self.paste_units / RESOLUTION:.6g}.")
+        if not 1 <= self.paste_units <= RESOLUTION:
+            raise NotStochastic(
+                f"rho is {self.rho:.6g}.",
+                remedy="Give a probability above 0: with rho = 0 every reported item is true.",
+            )
 
     @classmethod
     def from_probability(cls, sizes: Sequence[int], cut: int, rho: float) -> CutAndPaste:
@@ -210,8 +213,6 @@ class CutAndPaste(Transition):
         sum_z f_z C(q, z) / C(m, z) rho^-z, which grows with q; y can have all of l's items and none
         of another record's.
         """
-        if self.paste_units == 0:
-            return math.inf if self.cut else 1.0
         rho = Fraction(self.paste_units, RESOLUTION)
         best = sum(f / rho**z for z, f in enumerate(self.kept_items))
         none = self.kept_items[0]
@@ -326,10 +327,6 @@ class CutAndPaste(Transition):
             counted = np.concatenate([absent, none]) + np.concatenate([none, present])
         weighed: Tensor = np.tensordot(weights, counted, axes=(0, 0))
         return np.moveaxis(weighed.reshape(self.shape[0], *rest), 0, axis)
-
-    @property
-    def is_identity(self) -> bool:
-        return self.paste_units == 0 and self.kept_items[-1] == 1
 
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition:
         left = tuple(size for size, keep in zip(sizes, kept, strict=True) if keep)

@@ -298,6 +298,7 @@ def test_an_invariant_channel_leaves_the_prior(p: float):
         (lambda: OneHot(3, -1), NotStochastic, "flipping"),
         (lambda: CutAndPaste((2, 2), -1, 5, 2), ChannelError, "0 or more"),
         (lambda: CutAndPaste((2, 2), 1, -5, 2), NotStochastic, "rho"),
+        (lambda: CutAndPaste.from_probability((2, 2), 1, 0.0), NotStochastic, "above 0"),
         (lambda: CutAndPaste.from_probability((2, 2), 1, 3.0), NotStochastic, "rho is 3"),
         (lambda: Sampled((2, 2), ()), ChannelError, "at least one choice"),
         (lambda: Sampled((2, 2), (Choice((1, 0), 5, Mixture(4, 3)),)), ChannelError, "ascending"),

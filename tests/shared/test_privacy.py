@@ -58,6 +58,16 @@ def test_closed_forms_of_ma_3_1_2():
     assert gamma(Symmetric.from_gamma(2000, 19.0)) == pytest.approx(19, rel=1e-4)
 
 
+@pytest.mark.parametrize("asked", [1.5, 7.3, 19.0, 1e4])
+def test_what_is_built_for_a_gamma_never_amplifies_more(asked: float):
+    for channel in (
+        Symmetric.from_gamma(2000, asked),
+        Mixture.from_gamma(10**12, asked),
+        OneHot.from_gamma(5, asked),
+    ):
+        assert 1 < gamma(channel) <= asked
+
+
 def test_asymmetric_binary_is_the_larger_of_both_columns():
     """Ma Table 5.1 prints 9 = (1 - p1)/p1 for p1 = 0.1, p2 = 0.25; the columns give 3.6 and 7.5."""
     assert gamma(Dense.binary(0.1, 0.25)) == pytest.approx(7.5, rel=1e-8)
@@ -242,11 +252,11 @@ def test_the_worst_standard_error_of_other_families(channel: Transition):
 
 
 def test_a_variable_of_many_categories_needs_no_list():
-    """The rarest category's estimate: (a + b) where reported, b elsewhere; here a million."""
+    """Its estimate is a Bernoulli, reported or not, over (keep - off); worst at r = keep < 1/2."""
     names = [str(i) for i in range(10**6)]
     block = Block(Domain.of(a=names).variables, Symmetric.from_gamma(10**6, 1e5))
-    keep, off = 1e5 / (1e5 + 10**6 - 1), 1 / (1e5 + 10**6 - 1)
-    # All records in one category: its estimate is (1[reported] - off) / (keep - off).
-    alone = math.sqrt(keep * (1 - keep)) / (keep - off)
-    assert largest_proportion_se(block, "a", 1) == pytest.approx(alone, rel=0.3)
-    assert largest_proportion_se(block, "a", 1) >= alone * (1 - 1e-9)
+    channel = block.channel
+    assert isinstance(channel, Symmetric)
+    keep, off = channel.keep_units / 2**32, channel.off_units / 2**32
+    worst = math.sqrt(keep * (1 - keep)) / (keep - off)
+    assert largest_proportion_se(block, "a", 1) == pytest.approx(worst, rel=1e-9)
