@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from owner_agent.draws import draws, pseudonyms
+from owner_agent.draws import pseudonyms, words
 from owner_agent.keys import Keys
-from owner_agent.sampling import sample
+from owner_agent.unit_sampling import sample
 from shared.counts import ReportedCounts
 from shared.domain import Domain
 from shared.estimate import EstimatedMarginals
@@ -80,7 +80,7 @@ def randomizing() -> Measured:
 
     return compare(
         "randomize a 5-category column of 10^6 records by keyed draws",
-        lambda: sample(channel, codes, draws(secrets, "study", block, keys, codes)),
+        lambda: sample(channel, codes, words(secrets, "study", block, keys, codes)),
         "numpy's generator, different at every run",
         unkeyed,
     )

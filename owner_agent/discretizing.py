@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from owner_agent.encode import _numbers, _rows
+from owner_agent.encode import numbers, rows_text
 from owner_agent.site import Site
 from owner_agent.table import read_table
 from shared.discretize import Discretization, equal_frequency, equal_width, mgas
@@ -175,11 +175,11 @@ def _read(site: Site, column: str) -> tuple[Floats, int]:
     text = read_table(site.table, [column]).columns[column]
     labels = ["", *(v.missing for v in site.file.variables if v.source == column and v.missing)]
     missing = pc.is_in(text, value_set=pa.array(labels)).to_numpy(zero_copy_only=False)
-    values = _numbers(text)
+    values = numbers(text)
     wrong = ~np.isfinite(values) & ~missing
     if wrong.any():
         raise TableError(
-            f"Column {column!r} holds no finite number in {_rows(wrong)}.",
+            f"Column {column!r} holds no finite number in {rows_text(wrong)}.",
             where=column,
             remedy="Correct those cells, or say which of them are missing in the site file.",
         )

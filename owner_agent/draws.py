@@ -1,10 +1,10 @@
-"""Pseudonyms of records, and the one draw each record has in each block.
+"""Pseudonyms of records, and the draws each record has in each block.
 
-A draw is a pure function of the owner's key, the study, the block, the record and what is true of
+Draws are a pure function of the owner's key, the study, the block, the record and what is true of
 the record in the block. So publishing again, in any row order and with any other rows, repeats it:
 the same truth of a record is never randomized twice in different ways (Ma 5.2.2).
 
-Wherever something else is randomized, the draw is another one. If two channels, or a value and its
+Wherever something else is randomized, the draws are others. If two channels, or a value and its
 correction, shared a draw, the two reports together could rule out what each alone leaves possible,
 and their joint amplification would be unbounded. With independent draws epsilons add: another
 channel is another loss, which the ledger adds up, and a corrected record loses at most another
@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from owner_agent.keys import Keys as Secrets
 from owner_agent.keys import fingerprint
-from owner_agent.sampling import Draws
+from owner_agent.words import PER_CALL, Draws, Inputs, Words
 from shared.counts import Codes
 from shared.parts import Keys
 from shared.plan import Block
@@ -91,13 +91,17 @@ def draw_id(secrets: Secrets, study: str, block: Block) -> str:
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
 
 
-def draws(secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes) -> Draws:
-    """Return a uniform 32-bit integer per record: the head of AES-256(block key, input).
+def words(secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes) -> Words:
+    """Return the records' uniform 32-bit words: AES-256(block key, input), four at a time.
 
     The input is the pseudonym with the record's true cell in the block XORed into its last 64
     bits, as a big-endian integer. The same value thus repeats its draw, and a changed value draws
     independently: with one draw for both, the reports before and after a correction would give
     the two values away, and this way the record loses at most another epsilon.
+
+    The first four words are the output, from its head, under the block's key; the next four the
+    output under another key, derived in the same way with a counter, and so on: the inputs are as
+    distinct under each key.
 
     AES serves as a pseudorandom function on distinct single blocks, not to encrypt a message:
     pseudonyms are 128 bits of a MAC, so that inputs of different records stay distinct too, and
@@ -110,17 +114,27 @@ def draws(secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes) 
         keys: the records' pseudonyms.
         cells: the records' true cells in the block (see `sampling.true_cells`).
     """
-    info = b"\x00".join([b"pramana/draw/2", study.encode(), block.digest.encode()])
-    key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secrets.draw)
-    encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - see above
-    # Into a buffer of our own: returning 16 bytes a record as a new object costs several times
-    # what AES does.
-    output = np.empty((len(keys) + 1) * KEY_BYTES, dtype=np.uint8)
     inputs = np.array(keys, order="C").view(np.uint8).reshape(-1, KEY_BYTES)
     width = cells.dtype.itemsize  # the bytes above are zero: any type of code gives the same
     inputs[:, -width:] ^= (
         cells.astype(cells.dtype.newbyteorder(">")).view(np.uint8).reshape(-1, width)
     )
-    encryptor.update_into(inputs.ravel().data, output.data)
-    words = output.view(">u4")[: len(keys) * KEY_BYTES // 4 : KEY_BYTES // 4]
-    return words.astype(np.uint32)
+    info = b"\x00".join([b"pramana/draw/2", study.encode(), block.digest.encode()])
+
+    def source(counter: int, rows: Inputs) -> Draws:
+        # A study's name holds no zero byte, so that no two of these are the same.
+        suffix = b"\x00%d" % counter if counter else b""
+        key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info + suffix)
+        return _encrypt(key.derive(secrets.draw), rows)
+
+    return Words(source, inputs)
+
+
+def _encrypt(key: bytes, inputs: Inputs) -> Draws:
+    """Return AES-256 of N x 16 bytes as N x 4 big-endian words."""
+    encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - see above
+    # Into a buffer of our own: returning 16 bytes a record as a new object costs several times
+    # what AES does.
+    output = np.empty((len(inputs) + 1) * KEY_BYTES, dtype=np.uint8)
+    encryptor.update_into(np.ascontiguousarray(inputs).ravel().data, output.data)
+    return output.view(">u4")[: len(inputs) * PER_CALL].reshape(-1, PER_CALL)

@@ -5,7 +5,7 @@ Values are quoted for columns that are not sensitive, where seeing them helps an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from owner_agent.planning import Planned, raise_together
+from owner_agent.sampling import impossible_records
 from owner_agent.site import Site, VariableSection
 from owner_agent.table import TextTable, read_table
 from shared.counts import Codes
@@ -71,6 +72,7 @@ def inspect(site: Site, plan: Planned) -> Inspection:
             columns[section.name] = _encode(table, section, plan.variables[section.name])
         except PramanaError as error:
             problems.append(error)
+    problems += _impossible_combinations(plan, columns)
     record_ids: list[str] = table.columns[site.file.record_id].to_pylist()
     return Inspection(table.rows, Encoded(record_ids, columns), tuple(problems))
 
@@ -79,7 +81,8 @@ def encode(site: Site, plan: Planned) -> Encoded:
     """Read and encode a site's table.
 
     Raises:
-        TableError: the table cannot be read, or record ids are missing or repeated.
+        TableError: the table cannot be read, record ids are missing or repeated,
+            or a record has a combination of categories that its block calls impossible.
         UnknownCategory: a cell holds no category of its variable.
     """
     found = inspect(site, plan)
@@ -93,7 +96,7 @@ def _record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
     if empty.any():
         problems.append(
             MissingRecordId(
-                f"Column {column!r}, the record id, is empty in {_rows(empty)}.",
+                f"Column {column!r}, the record id, is empty in {rows_text(empty)}.",
                 where=column,
                 remedy="Every record needs an id, or it cannot be matched between owners.",
             )
@@ -107,7 +110,7 @@ def _record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
         problems.append(
             DuplicateRecordId(
                 f"Column {column!r}, the record id, has {distinct} ids more than once, in"
-                f" {_rows(repeated)}.",
+                f" {rows_text(repeated)}.",
                 where=column,
                 remedy="Keep one row for each record.",
             )
@@ -120,7 +123,8 @@ def _encode(table: TextTable, section: VariableSection, variable: Variable) -> C
     empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
     if section.missing is None and empty.any():
         raise TableError(
-            f"Column {section.source!r} of variable {section.name!r} is empty in {_rows(empty)}.",
+            f"Column {section.source!r} of variable {section.name!r} is empty in"
+            f" {rows_text(empty)}.",
             where=section.source,
             remedy='Say which category an empty cell is with missing = "...".',
         )
@@ -129,6 +133,26 @@ def _encode(table: TextTable, section: VariableSection, variable: Variable) -> C
     else:
         codes = _labels(text, empty, section, variable)
     return codes.astype(code_dtype(variable.size))
+
+
+def _impossible_combinations(plan: Planned, columns: Mapping[str, Codes]) -> list[PramanaError]:
+    """Return a problem for each block some of whose records are what it calls impossible."""
+    problems: list[PramanaError] = []
+    for block in plan.plan.blocks:
+        if not columns.keys() >= set(block.names):
+            continue  # a column has problems of its own
+        wrong = impossible_records(block, columns)
+        if wrong.any():
+            sources = ", ".join(repr(plan.columns[name]) for name in block.names)
+            problems.append(
+                TableError(
+                    f"{rows_text(wrong)} hold a combination of {sources} that the channel"
+                    f" of {block.name!r} calls impossible.",
+                    where=block.name,
+                    remedy="Correct those cells, or take the combination off the impossible ones.",
+                )
+            )
+    return problems
 
 
 def _labels(
@@ -144,7 +168,7 @@ def _labels(
         values = "" if section.sensitive else f": {_distinct(text, unknown)}"
         raise UnknownCategory(
             f"Column {section.source!r} holds values that are no category of variable"
-            f" {section.name!r} in {_rows(unknown)}{values}.",
+            f" {section.name!r} in {rows_text(unknown)}{values}.",
             where=section.source,
             remedy="Correct those cells, or add the category to the site file.",
         )
@@ -157,14 +181,14 @@ def _intervals(text: pa.Array, empty: Mask, section: VariableSection) -> npt.NDA
     missing = empty.copy()
     if section.missing is not None:
         missing |= pc.equal(text, section.missing).to_numpy(zero_copy_only=False)
-    values = _numbers(text)
+    values = numbers(text)
     values[missing] = 0.0
     wrong = ~np.isfinite(values)
     if wrong.any():
         shown = "" if section.sensitive else f": {_distinct(text, wrong)}"
         raise TableError(
             f"Column {section.source!r} of variable {section.name!r} is cut into intervals but"
-            f" holds no finite number in {_rows(wrong)}{shown}.",
+            f" holds no finite number in {rows_text(wrong)}{shown}.",
             where=section.source,
             remedy="Correct those cells, or list the variable's categories.",
         )
@@ -173,7 +197,7 @@ def _intervals(text: pa.Array, empty: Mask, section: VariableSection) -> npt.NDA
     return codes
 
 
-def _numbers(text: pa.Array) -> npt.NDArray[np.float64]:
+def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
     """Return each cell as a number, not-a-number where it is none."""
     written = pc.match_substring_regex(text, _NUMBER)
     values: npt.NDArray[np.float64] = (
@@ -185,7 +209,7 @@ def _numbers(text: pa.Array) -> npt.NDArray[np.float64]:
     return values
 
 
-def _rows(where: Mask) -> str:
+def rows_text(where: Mask) -> str:
     """Say how many rows, and the numbers of the first, counted from 1 after the header."""
     rows: Sequence[int] = (np.flatnonzero(where) + 1).tolist()
     first = ", ".join(str(row) for row in rows[:_SHOWN_ROWS])

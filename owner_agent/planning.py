@@ -6,34 +6,20 @@ cannot reach the check, the report or the outbox.
 
 from __future__ import annotations
 
-import itertools
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import ValidationError
 
 from owner_agent.channels import AnyChannel
+from owner_agent.protection import require_estimable, require_protected
 from owner_agent.site import Site, VariableSection
+from shared.discretize import interval_labels
 from shared.domain import Variable
-from shared.errors import (
-    ConfigError,
-    PlanError,
-    PramanaError,
-    SingularChannel,
-    UnprotectedVariable,
-)
+from shared.errors import ConfigError, PlanError, PramanaError, UnprotectedVariable
 from shared.plan import Block, Plan
-from shared.transition import (
-    CONDITION_LIMIT,
-    RESOLUTION,
-    Grouped,
-    Identity,
-    Symmetric,
-    Transition,
-)
+from shared.transition import Identity
 from shared.wire import PlanMessage
 
 
@@ -60,7 +46,8 @@ def planned(site: Site) -> Planned:
     variables: dict[str, Variable] = {}
     for section in site.file.variables:
         try:
-            variables[section.name] = Variable(section.name, _categories(site, section))
+            categories = _categories(site, section)
+            variables[section.name] = Variable(section.name, categories, section.representatives)
         except PramanaError as error:
             problems.append(error)
     raise_together(problems)
@@ -88,75 +75,6 @@ def raise_together(problems: list[PramanaError]) -> None:
         raise type(problems[0])(
             f"There are {len(problems)} problems:{listed}", where=problems[0].where
         )
-
-
-def require_protected(block: Block, sensitive: frozenset[str]) -> None:
-    """Check that a block randomizes each of its sensitive variables.
-
-    A channel that always reports the same thing for a category, whatever the thing is called, is
-    no protection; neither is one whose reports, though random, each fit one category only. In a
-    joint block every sensitive variable is looked at alone.
-
-    Raises:
-        UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
-    """
-    for name in block.names:
-        if name not in sensitive:
-            continue
-        alone = block.restrict([name])
-        if deterministic(block.channel) or (alone is not None and deterministic(alone)):
-            raise UnprotectedVariable(
-                f"Variable {name!r} is sensitive but would leave unrandomized: its channel"
-                " reports every category with certainty.",
-                where=name,
-                remedy="Give it a channel that randomizes, or say sensitive = false.",
-            )
-        if legible(block, name):
-            raise UnprotectedVariable(
-                f"Variable {name!r} is sensitive but could be read off its reports: each of them is"
-                " possible under one category only.",
-                where=name,
-                remedy="Give it a channel that reports the same under several categories, or say"
-                " sensitive = false.",
-            )
-
-
-def deterministic(channel: Transition) -> bool:
-    """Whether a channel's report is a fixed function of the truth."""
-    if isinstance(channel, Identity):
-        return True
-    if isinstance(channel, Symmetric):
-        return channel.off_units in {0, RESOLUTION}
-    if isinstance(channel, Grouped):
-        return all(part is None or deterministic(part) for part in channel.channels)
-    return bool(np.all(channel.units().max(axis=1) == RESOLUTION))
-
-
-def legible(block: Block, name: str) -> bool:
-    """Whether the truth of a variable is a function of its block's report."""
-    if isinstance(block.channel, Identity | Symmetric):
-        # A symmetric channel that is not deterministic reports a cell under all truths, or under
-        # all but one of three or more.
-        return deterministic(block.channel)
-    possible = (block.channel.units() > 0).reshape(*(v.size for v in block.variables), -1)
-    others = tuple(axis for axis, v in enumerate(block.variables) if v.name != name)
-    truths: npt.NDArray[np.intp] = possible.any(axis=others).sum(axis=0)
-    return bool((truths <= 1).all())
-
-
-def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
-    """Return the labels of the intervals between cut points, each closed on the left.
-
-    >>> interval_labels((30, 45))
-    ('<30', '30-45', '>=45')
-    """
-    texts = [_number(cut) for cut in cuts]
-    between = [f"{low}-{high}" for low, high in itertools.pairwise(texts)]
-    return (f"<{texts[0]}", *between, f">={texts[-1]}")
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
 
 
 def _categories(site: Site, section: VariableSection) -> tuple[str, ...]:
@@ -234,8 +152,8 @@ def _block(
             where="*".join(names),
             remedy=error.remedy,
         ) from error
+    require_estimable(block)
     require_protected(block, sensitive)
-    _require_estimable(block)
     return block
 
 
@@ -252,16 +170,3 @@ def _sendable(plan: Plan) -> Plan:
             remedy="Use shorter names, or fewer categories or variables.",
         ) from None
     return plan
-
-
-def _require_estimable(block: Block) -> None:
-    """Refuse a channel whose reports leave some truths indistinguishable."""
-    true, reported = block.channel.shape
-    condition = block.channel.condition_number
-    if reported < true or not condition <= CONDITION_LIMIT:
-        raise SingularChannel(
-            f"The channel of {block.name!r} is singular ({true} x {reported}, condition number"
-            f" {condition:.3g}): nobody could estimate anything from its reports.",
-            where=block.name,
-            remedy="Change its rows so that none is a mixture of the others.",
-        )

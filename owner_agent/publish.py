@@ -19,8 +19,9 @@ from owner_agent.keys import Keys, KeyStore
 from owner_agent.ledger import Draw, Entry, Ledger
 from owner_agent.lock import publishing_alone
 from owner_agent.outbox import OUTBOX, Prepared, discard, prepare, reopen
-from owner_agent.planning import Planned, planned, require_protected
+from owner_agent.planning import Planned, planned
 from owner_agent.populations import population_of, sketch_of
+from owner_agent.protection import require_protected
 from owner_agent.randomize import Randomized, randomize
 from owner_agent.site import Site
 from owner_agent.surroundings import Surroundings

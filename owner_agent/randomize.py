@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owner_agent.draws import draws
+from owner_agent.draws import words
 from owner_agent.keys import Keys as Secrets
-from owner_agent.sampling import sample_block, true_cells
+from owner_agent.sampling import impossible_records, sample_block, true_cells
 from shared.counts import Codes
-from shared.errors import DuplicateRecordId
+from shared.errors import DuplicateRecordId, TableError
 from shared.parts import Keys, key_words, strictly_ascending
-from shared.plan import Plan
+from shared.plan import Block, Plan
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,10 @@ def randomize(
 
     Raises:
         DuplicateRecordId: a pseudonym occurs twice.
+        TableError: a record has a combination of categories that the plan calls impossible.
     """
-    words = key_words(keys)
-    order = np.lexsort((words[:, 1], words[:, 0]))
+    halves = key_words(keys)
+    order = np.lexsort((halves[:, 1], halves[:, 0]))
     ordered = keys[order]
     if not strictly_ascending(ordered):
         raise DuplicateRecordId(
@@ -59,7 +60,20 @@ def randomize(
         )
     reported: dict[str, Codes] = {}
     for block in plan.blocks:
+        _require_possible(block, columns)
         true = true_cells(block, columns)[order]
-        drawn = draws(secrets, study, block, ordered, true)
+        drawn = words(secrets, study, block, ordered, true)
         reported.update(sample_block(block, true, drawn))
     return Randomized(plan, ordered, reported)
+
+
+def _require_possible(block: Block, columns: Mapping[str, Codes]) -> None:
+    """Refuse impossible truths: their rows of the matrix would report them as they are."""
+    records = int(impossible_records(block, columns).sum())
+    if records:
+        raise TableError(
+            f"{records} records have a combination of {block.name!r} that its channel calls"
+            " impossible.",
+            where=block.name,
+            remedy="Correct those records, or take the combination off the impossible ones.",
+        )

@@ -1,120 +1,183 @@
-"""One report per record, drawn from a channel by 32 uniform bits: exact, on integers.
+"""The reports of a block's variables, drawn so that the declared matrix is the mechanism.
 
-A channel's probabilities are multiples of 2^-32, so `u`, uniform over 0 .. 2^32 - 1, picks each
-report for exactly as many values as the published matrix says. There is no rounding anywhere.
+A channel over a product of any size is drawn variable by variable and never listed. Each decision
+takes words of its own (`words`): a comparison of one or two words with an integer, or an exactly
+uniform number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from owner_agent.unit_sampling import rows_by_label, sample
+from owner_agent.words import Words, below, uniform_below, uniform_columns
 from shared.counts import Codes
+from shared.errors import ChannelError
 from shared.parts import code_dtype
 from shared.plan import Block
-from shared.transition import RESOLUTION, Grouped, Identity, Symmetric, Transition
+from shared.transition import (
+    CutAndPaste,
+    Mixture,
+    OneHot,
+    Sampled,
+    StructuralZeros,
+    Transition,
+    UnitTransition,
+)
 
-Draws = npt.NDArray[np.uint32]
 
-_FEW_REPORTS = 12
-"""Up to this many reports, comparing with every boundary is faster than searching."""
-
-
-def sample(channel: Transition, codes: Codes, draws: Draws) -> Codes:
-    """Return the report of each record.
+def sample_block(block: Block, cells: Codes, words: Words) -> dict[str, Codes]:
+    """Return the reports of a block's variables, drawn together.
 
     Args:
-        channel: K x L.
-        codes: true codes, N of them, below K.
-        draws: N uniform 32-bit integers.
+        block: the block.
+        cells: the N records' true cells (see `true_cells`).
+        words: the N records' words.
 
     Returns:
-        N reported codes below L, in the narrowest unsigned type.
+        N codes of each variable, below its reported size, in the narrowest unsigned type.
+
+    Raises:
+        ChannelError: nobody knows how to draw from the block's channel.
     """
-    target = code_dtype(channel.shape[1])
-    if isinstance(channel, Identity):
-        return codes.astype(target)
-    if isinstance(channel, Symmetric):
-        return _symmetric(channel, codes, draws).astype(target)
-    if isinstance(channel, Grouped):
-        return _grouped(channel, codes, draws).astype(target)
-    return _by_boundaries(channel, codes, draws).astype(target)
+    sizes = tuple(v.size for v in block.variables)
+    reported = sample_columns(block.channel, sizes, cells, words)
+    return {
+        name: column.astype(code_dtype(size), copy=False)
+        for name, column, size in zip(block.names, reported, block.reported_shape, strict=True)
+    }
 
 
 def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
     """Return each record's true category of a block: in a joint one, of the product."""
     if len(block.variables) == 1:
         return columns[block.names[0]]
-    shape = tuple(v.size for v in block.variables)
-    # int64 is wide enough: a block with more than 2^32 cells is refused when it is planned.
-    cells: Codes = np.ravel_multi_index(
-        tuple(columns[name].astype(np.int64) for name in block.names), shape
-    ).astype(code_dtype(block.channel.shape[0]))
+    cells = join([columns[name] for name in block.names], [v.size for v in block.variables])
+    return cells.astype(code_dtype(block.channel.shape[0]))
+
+
+def impossible_records(block: Block, columns: Mapping[str, Codes]) -> npt.NDArray[np.bool_]:
+    """Return which records have a combination that a block calls impossible."""
+    if not isinstance(block.channel, StructuralZeros):
+        return np.zeros(len(columns[block.names[0]]), dtype=np.bool_)
+    return np.isin(true_cells(block, columns), block.channel.impossible)
+
+
+def sample_columns(
+    channel: Transition, sizes: Sequence[int], cells: Codes, words: Words
+) -> list[Codes]:
+    """Return the reports of each of a channel's variables (see `sample_block`).
+
+    Args:
+        channel: K x L, K the product of `sizes`.
+        sizes: the number of true categories of each variable.
+        cells: N true cells below K, the last variable changing fastest.
+        words: the N records' words.
+    """
+    if isinstance(channel, Mixture):
+        return _mixture(channel, sizes, cells, words)
+    if isinstance(channel, OneHot):
+        return _one_hot(channel, cells, words)
+    if isinstance(channel, CutAndPaste):
+        return _cut_and_paste(channel, cells, words)
+    if isinstance(channel, Sampled):
+        return _sampled(channel, cells, words)
+    if isinstance(channel, UnitTransition):
+        reported = channel.report_sizes(sizes) or tuple(sizes)
+        return split(sample(channel, cells, words), reported)
+    raise ChannelError(
+        f"There is no sampler for a channel of the family {type(channel).__name__}.",
+        remedy="Choose a kind that the owner's guide describes.",
+    )
+
+
+def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
+    """Return the cells (uint64) of a product of at most 2^62 from a code of each variable."""
+    cells: Codes = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column, size in zip(columns, sizes, strict=True):
+        cells = cells * np.uint64(size) + column
     return cells
 
 
-def sample_block(block: Block, cells: Codes, draws: Draws) -> dict[str, Codes]:
-    """Return the reports of a block's variables, drawn together (see `sample`)."""
-    if len(block.variables) == 1:
-        return {block.names[0]: sample(block.channel, cells, draws)}
-    shape = tuple(v.size for v in block.variables)
-    reported = np.unravel_index(sample(block.channel, cells, draws).astype(np.int64), shape)
-    return {
-        name: axis.astype(code_dtype(size))
-        for name, axis, size in zip(block.names, reported, shape, strict=True)
-    }
+def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
+    """Return a code of each variable from the cells of their product: the reverse of `join`."""
+    if len(sizes) == 1:
+        return [cells.copy()]
+    rest = cells.astype(np.uint64)
+    columns: list[Codes] = []
+    for size in reversed(sizes):
+        rest, code = np.divmod(rest, np.uint64(size))
+        columns.append(code.astype(code_dtype(size)))
+    return columns[::-1]
 
 
-def _symmetric(channel: Symmetric, codes: Codes, draws: Draws) -> Codes:
-    """Keep below `keep_units`; above, each other category has `off_units` draws, in order."""
-    if channel.off_units == 0:
-        return codes
-    if channel.off_units == RESOLUTION:
-        return 1 - codes
-    keep = np.uint32(channel.keep_units)
-    reported = codes.copy()
-    moved = np.flatnonzero(draws >= keep)
-    others = (draws[moved] - keep) // np.uint32(channel.off_units)
-    others += others >= codes[moved]
-    reported[moved] = others
+def _mixture(channel: Mixture, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+    """Keep the record by two words; else draw each variable uniformly (FRAPP 5)."""
+    columns = split(cells, sizes)
+    if channel.is_identity:
+        return columns
+    drawn = words.word(0).astype(np.uint64) << np.uint64(32) | words.word(1)
+    moved = np.flatnonzero(drawn >= np.uint64(channel.keep))
+    fresh = uniform_columns(words.of(moved).after(2), sizes)
+    for column, codes in zip(columns, fresh, strict=True):
+        column[moved] = codes
+    return columns
+
+
+def _one_hot(channel: OneHot, cells: Codes, words: Words) -> list[Codes]:
+    """Flip each item by a word of its own (MASK, FRAPP 7)."""
+    (flipped,) = _items(words, (channel.size,), channel.flip_units)
+    return [flipped ^ np.uint64(1) << cells.astype(np.uint64)]
+
+
+def _cut_and_paste(channel: CutAndPaste, cells: Codes, words: Words) -> list[Codes]:
+    """Insert every item by a word of its own, and keep a uniform subset of the record's items.
+
+    An item is reported if it is kept or inserted, so that drawing both for every item is the same
+    as inserting only what was not kept. The subset is selected item by item: with `left` of the
+    last `m` items still to keep, the next one is kept with probability left / m.
+    """
+    reported = _items(words, channel.sizes, channel.paste_units)
+    rest = words.after(sum(channel.sizes))
+    stride = len(channel.sizes) + 1
+    left = np.minimum(uniform_below(rest, channel.cut + 1, 0, stride), np.uint64(channel.of))
+    for place, code in enumerate(split(cells, channel.sizes)):
+        kept = uniform_below(rest, channel.of - place, place + 1, stride) < left
+        left -= kept
+        reported[place] |= kept.astype(np.uint64) << code.astype(np.uint64)
     return reported
 
 
-def _grouped(channel: Grouped, codes: Codes, draws: Draws) -> Codes:
-    """Sample inside each group by the group's own channel; the group never changes."""
-    size = channel.shape[0]
-    group_of = np.empty(size, dtype=np.int64)
-    place_of = np.empty(size, dtype=np.int64)
-    for index, group in enumerate(channel.groups):
-        group_of[list(group)] = index
-        place_of[list(group)] = np.arange(len(group))
-    of_record = group_of[codes]
-    order = np.argsort(of_record, kind="stable")
-    ends = np.cumsum(np.bincount(of_record, minlength=len(channel.groups)))
-    reported = codes.copy()
-    for index, inner in enumerate(channel.channels):
-        rows = order[(ends[index - 1] if index else 0) : ends[index]]
-        if inner is not None and len(rows):
-            places = sample(inner, place_of[codes[rows]].astype(np.uint64), draws[rows])
-            reported[rows] = np.array(channel.groups[index])[places]
+def _sampled(channel: Sampled, cells: Codes, words: Words) -> list[Codes]:
+    """Choose a subset by the first word and report it by the words after; withhold the others."""
+    bounds = np.cumsum([choice.weight for choice in channel.choices]).astype(np.uint64)
+    # A word above all bounds chooses nothing, and everything stays withheld.
+    chosen = np.searchsorted(bounds, words.word(0).astype(np.uint64), side="right")
+    true = split(cells, channel.sizes)
+    reported: list[Codes] = [
+        np.full(len(cells), size, dtype=code_dtype(size + 1)) for size in channel.sizes
+    ]
+    for index, rows in rows_by_label(chosen, len(channel.choices)):
+        choice = channel.choices[index]
+        sizes = [channel.sizes[axis] for axis in choice.axes]
+        inside = join([true[axis][rows] for axis in choice.axes], sizes)
+        made = sample_columns(choice.channel, sizes, inside, words.of(rows).after(1))
+        for axis, column in zip(choice.axes, made, strict=True):
+            reported[axis][rows] = column
     return reported
 
 
-def _by_boundaries(channel: Transition, codes: Codes, draws: Draws) -> Codes:
-    """Report as many as there are boundaries of the record's row of P at or below its draw."""
-    boundaries = np.cumsum(channel.units(), axis=1).astype(np.uint64)
-    rows, reports = boundaries.shape
-    if reports <= _FEW_REPORTS:
-        reported = np.zeros(len(codes), dtype=code_dtype(reports))
-        for column in range(reports - 1):
-            reported += draws >= boundaries[:, column][codes]
-        few: Codes = reported
-        return few
-    # All rows on one line, row l shifted by l * 2^32: a row's last boundary is the next one's 0.
-    line = (boundaries + (np.arange(rows, dtype=np.uint64)[:, None] << np.uint64(32))).ravel()
-    at = (codes.astype(np.uint64) << np.uint64(32)) + draws
-    found = np.searchsorted(line, at, side="right")
-    many: Codes = (found - codes.astype(np.int64) * reports).astype(np.uint64)
-    return many
+def _items(words: Words, sizes: Sequence[int], units: int) -> list[Codes]:
+    """Return a set of items for each variable, each item in it with probability units / 2^32."""
+    sets: list[Codes] = []
+    index = 0
+    for size in sizes:
+        items: Codes = np.zeros(len(words), dtype=np.uint64)
+        for item in range(size):
+            items |= below(words.word(index), units).astype(np.uint64) << np.uint64(item)
+            index += 1
+        sets.append(items)
+    return sets

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
+from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -28,6 +29,7 @@ from shared.wire import KEY_COLUMN, Label, Name
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
+Number = Annotated[float, Field(allow_inf_nan=False)]
 ColumnName = Annotated[str, StringConstraints(min_length=1)]
 
 
@@ -64,7 +66,8 @@ class VariableSection(_Section):
     column: ColumnName | None = None
     categories: tuple[Label, ...] | None = None
     categories_from: str | None = None
-    cuts: tuple[Annotated[float, Field(allow_inf_nan=False)], ...] | None = None
+    cuts: tuple[Number, ...] | None = None
+    representatives: tuple[Number, ...] | None = None
     missing: Label | None = None
     sensitive: bool
     channel: AnyChannel | None = None
@@ -89,6 +92,24 @@ class VariableSection(_Section):
         cuts = self.cuts
         if cuts is not None and (not cuts or any(b <= a for a, b in itertools.pairwise(cuts))):
             raise ValueError("cuts must be one or more numbers, each larger than the one before")
+        return self
+
+    @model_validator(mode="after")
+    def _a_number_for_each_category(self) -> Self:
+        numbers = self.representatives
+        if numbers is None:
+            return self
+        if self.missing is not None:
+            raise ValueError(
+                f"{self.missing!r}, the category of empty cells, has no number, so a variable with"
+                " missing cannot have representatives"
+            )
+        # A list in a file of its own is counted when it is read.
+        given = self.categories or ("",) * (len(self.cuts or ()) + 1)
+        if self.categories_from is None and len(numbers) != len(given):
+            raise ValueError(f"{len(given)} categories need {len(given)} representatives")
+        if self.cuts and any(bisect_right(self.cuts, n) != i for i, n in enumerate(numbers)):
+            raise ValueError("each representative must lie in its own interval between cuts")
         return self
 
 

@@ -206,7 +206,7 @@ class RandomSymmetric(Symmetric):
             raise NotStochastic(
                 f"A spread of {self.spread_units / RESOLUTION:.6g} around a probability of"
                 f" {self.off_units / RESOLUTION:.6g} leaves the probabilities.",
-                remedy="Choose a smaller alpha.",
+                remedy="Choose a smaller alpha (a smaller share of the probability to keep).",
             )
 
     @classmethod

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from owner_agent.draws import draw_id, draws, pseudonyms
+from owner_agent.draws import draw_id, pseudonyms, words
 from owner_agent.keys import Keys
 from owner_agent.randomize import randomize
-from owner_agent.sampling import sample, true_cells
+from owner_agent.sampling import true_cells
+from owner_agent.unit_sampling import sample
 from shared.domain import Variable
 from shared.errors import DuplicateRecordId
 from shared.plan import Block, Plan
@@ -21,6 +22,11 @@ OTHER = Keys(draw=bytes(range(3, 35)), linkage=bytes(range(2, 34)))
 YES_NO = Variable("answer", ("no", "yes"))
 BLOCK = Block((YES_NO,), Dense.binary(0.1, 0.25))
 IDS = [f"record {i}" for i in range(100_000)]
+
+
+def draws(*given):
+    """Return the first word of every record."""
+    return words(*given).word(0)
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +89,56 @@ def test_draws_are_pinned():
         assert same.tolist() == [1098187688, 1399126548]
 
 
+def _key(info):
+    """HKDF (RFC 5869) by hand: no salt, one round of expansion."""
+    extracted = hmac.digest(bytes(32), SECRETS.draw, "sha256")
+    return hmac.digest(extracted, info + b"\x01", "sha256")
+
+
+def test_further_words_are_the_rest_of_aes_and_then_of_aes_under_other_keys(keys):
+    info = b"\x00".join([b"pramana/draw/2", b"asia", BLOCK.digest.encode()])
+    pseudonym = bytes(keys[5])
+    mixed = pseudonym[:-1] + bytes([pseudonym[-1] ^ 1])
+    made = words(SECRETS, "asia", BLOCK, keys[5:6], np.array([1], np.uint8))
+    for counter, suffix in enumerate([b"", b"\x001", b"\x002"]):
+        encryptor = Cipher(algorithms.AES256(_key(info + suffix)), modes.ECB()).encryptor()
+        output = encryptor.update(mixed) + encryptor.finalize()
+        expected = [int.from_bytes(output[at : at + 4], "big") for at in range(0, 16, 4)]
+        assert [int(made.word(4 * counter + i)[0]) for i in range(4)] == expected
+
+
+def test_further_words_are_pinned():
+    keys = pseudonyms(SECRETS, "asia", ["record 7", "record 8"])
+    made = words(SECRETS, "asia", BLOCK, keys, np.array([0, 1], dtype=np.uint8))
+    assert [made.word(i).tolist() for i in (1, 3, 4, 40)] == [
+        [568762688, 2782865945],
+        [332211457, 1333367527],
+        [1496391165, 3379310407],
+        [1973215717, 3771981208],
+    ]
+
+
+def test_words_are_independent_of_each_other(keys, assert_distribution):
+    made = words(SECRETS, "asia", BLOCK, keys, CODES)
+    for one, other in ((0, 1), (0, 4), (3, 4), (4, 8), (5, 6)):
+        first, second = made.word(one) >> 28, made.word(other) >> 28
+        joint = np.bincount(first * 16 + second, minlength=256)
+        assert_distribution(joint, np.full(256, len(keys) / 256))
+    # The control: a word with itself.
+    same = np.bincount((made.word(0) >> 28) * 17, minlength=256)
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution(same, np.full(256, len(keys) / 256))
+
+
+def test_words_of_some_records_are_the_same_in_any_order_of_asking(keys):
+    whole = words(SECRETS, "asia", BLOCK, keys[:50], CODES[:50])
+    rows = np.array([7, 3, 41])
+    for index in (9, 0, 2, 5, 1):
+        assert whole.of(rows).word(index).tolist() == whole.word(index)[rows].tolist()
+        assert whole.after(3).word(index).tolist() == whole.word(index + 3).tolist()
+    assert len(whole.of(rows)) == 3
+
+
 def test_draws_are_uniform(keys, assert_distribution):
     made = draws(SECRETS, "asia", BLOCK, keys, CODES)
     for shift in (24, 0):
@@ -124,7 +180,7 @@ def test_reports_follow_the_published_matrix(keys, assert_distribution, channel)
     size = channel.shape[0]
     block = Block((Variable("v", tuple("abcdefg"[:size])),), channel)
     codes = (np.arange(len(keys)) % size).astype(np.uint8)
-    reported = sample(channel, codes, draws(SECRETS, "asia", block, keys, codes))
+    reported = sample(channel, codes, words(SECRETS, "asia", block, keys, codes))
     joint = np.bincount(codes.astype(int) * size + reported, minlength=size * size)
     expected = np.bincount(codes)[:, None] * channel.matrix()
     assert_distribution(joint, expected)
@@ -214,7 +270,7 @@ def test_a_correction_costs_no_more_than_another_epsilon(keys, assert_distributi
         true_cells(block, columns)
         for columns in (_columns(block, old[pair]), _columns(block, new[pair]))
     ]
-    made = [draws(SECRETS, "asia", block, keys, cells) for cells in true]
+    made = [words(SECRETS, "asia", block, keys, cells) for cells in true]
     rows = block.channel.matrix()
     expected = np.bincount(pair)[:, None] * np.array(
         [np.outer(rows[a], rows[b]).ravel() for a, b in zip(old, new, strict=True)]

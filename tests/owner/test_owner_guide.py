@@ -40,7 +40,9 @@ def test_the_sample_site_file_is_valid(tmp_path):
     [
         site.SiteFile, site.MinerSection, site.VariableSection, site.BlockSection,
         channels.SymmetricSpec, channels.BinarySpec, channels.TernarySpec, channels.MatrixSpec,
-        channels.GroupedSpec,
+        channels.GroupedSpec, channels.GammaDiagonalSpec, channels.RandomGammaDiagonalSpec,
+        channels.InvariantSpec, channels.StructuralZerosSpec, channels.MaskSpec,
+        channels.CutAndPasteSpec, channels.SampledSpec,
     ],
 )  # fmt: skip
 def test_every_key_of_the_site_file_is_described(section):

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from owner_agent.sampling import sample, sample_block, true_cells
+from owner_agent.sampling import sample_block, true_cells
+from owner_agent.unit_sampling import sample
+from owner_agent.words import Words
 from shared.domain import Variable
 from shared.plan import Block
-from shared.transition import RESOLUTION, Dense, Grouped, Identity, Symmetric
+from shared.transition import RESOLUTION, Dense, Grouped, Identity, StructuralZeros, Symmetric
 
 WIDE = np.random.default_rng(5).dirichlet(np.ones(40), size=40)
 
@@ -26,6 +28,7 @@ FAMILIES = {
     "finest": Dense(((1, RESOLUTION - 1), (RESOLUTION - 1, 1))),
     "wider": Dense.from_probabilities([[0.5, 0.25, 0.25], [0.0, 0.25, 0.75]]),
     "dense-many": Dense.from_probabilities(WIDE.tolist()),
+    "zeros-possible": StructuralZeros(5, (1, 4), Dense.ternary(0.1, 0.25)),
     "grouped": Grouped.from_probability([[3, 0], [1], [4, 2, 5]], 0.3),
     "grouped-mixed": Grouped(
         ((4, 1, 2), (0, 3)), (Dense.ternary(0.2, 0.3), Symmetric.from_probability(2, 0.1))
@@ -33,11 +36,21 @@ FAMILIES = {
 }
 
 
+def _words(draws):
+    """Return words of which only the first is known: a unit channel may ask for no other."""
+
+    def source(counter, inputs):
+        assert counter == 0
+        return np.stack([inputs, *[np.full(len(inputs), 0xDEAD, np.uint32)] * 3], axis=1)
+
+    return Words(source, np.asarray(draws, dtype=np.uint32))
+
+
 def _intervals(channel, code):
     """Walk the draws from 0 and return (report, how many draws in a row give it) for a truth."""
 
     def report(draw):
-        return int(sample(channel, np.array([code], np.uint16), np.array([draw], np.uint32))[0])
+        return int(sample(channel, np.array([code], np.uint16), _words([draw]))[0])
 
     start, found = 0, []
     while start < RESOLUTION:
@@ -70,15 +83,15 @@ def test_many_records_are_sampled_as_one_by_one(name):
     size, reports = channel.shape
     codes = rng.integers(0, size, 2_000).astype(np.uint16)
     draws = rng.integers(0, RESOLUTION, 2_000, dtype=np.uint32)
-    together = sample(channel, codes, draws)
-    alone = [sample(channel, codes[i : i + 1], draws[i : i + 1])[0] for i in range(2_000)]
+    together = sample(channel, codes, _words(draws))
+    alone = [sample(channel, codes[i : i + 1], _words(draws[i : i + 1]))[0] for i in range(2_000)]
     assert together.tolist() == alone
     assert together.dtype == (np.uint8 if reports <= 256 else np.uint16)
 
 
 def test_no_records_give_no_reports():
     for channel in FAMILIES.values():
-        assert len(sample(channel, np.zeros(0, np.uint8), np.zeros(0, np.uint32))) == 0
+        assert len(sample(channel, np.zeros(0, np.uint8), _words([]))) == 0
 
 
 def test_a_joint_block_is_one_channel_over_the_product():
@@ -90,9 +103,9 @@ def test_a_joint_block_is_one_channel_over_the_product():
     draws = rng.integers(0, RESOLUTION, 500, dtype=np.uint32)
     cells = true_cells(block, {"sex": sex, "income": income})
     assert cells.tolist() == (sex * 3 + income).tolist()
-    reported = sample_block(block, cells, draws)
+    reported = sample_block(block, cells, _words(draws))
     assert (reported["sex"] * 3 + reported["income"]).tolist() == sample(
-        block.channel, cells, draws
+        block.channel, cells, _words(draws)
     ).tolist()
 
 
@@ -102,8 +115,8 @@ def test_a_joint_block_larger_than_any_table_is_sampled_without_a_matrix():
     block = Block(variables, Symmetric.from_gamma(size**3, 1e9))
     codes = {n: np.array([0, 7, size - 1], np.uint16) for n in "abc"}
     cells = true_cells(block, codes)
-    kept = sample_block(block, cells, np.zeros(3, np.uint32))
-    moved = sample_block(block, cells, np.full(3, RESOLUTION - 1, np.uint32))
+    kept = sample_block(block, cells, _words(np.zeros(3)))
+    moved = sample_block(block, cells, _words(np.full(3, RESOLUTION - 1)))
     assert kept["a"].tolist() == codes["a"].tolist()
     assert moved["a"].tolist() == [size - 1, size - 1, size - 1]
     assert moved["c"].tolist() == [size - 1, size - 1, size - 2]

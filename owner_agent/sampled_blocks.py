@@ -1,0 +1,117 @@
+"""How a `site.toml` asks for a sampled block: which subsets, how often, and how strong."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from owner_agent.strengths import Amplified, Number, most_accurate, require_countable
+from shared.domain import Domain, Variable
+from shared.errors import ChannelError, NotStochastic, OptionError, UnknownVariable
+from shared.transition import RESOLUTION, Choice, Sampled, Transition
+from shared.wire import MAX_CHOICES
+
+
+class SampledSpec(Amplified):
+    """Each record reports one subset of the variables, at full `gamma`, and withholds the others.
+
+    `subsets` lists names; `size` stands for all subsets of that many variables. `weights` are the
+    subsets' probabilities, equal if not given.
+    """
+
+    kind: Literal["sampled"]
+    subsets: tuple[tuple[str, ...], ...] | None = None
+    size: Annotated[int, Field(ge=1)] | None = None
+    weights: tuple[Number, ...] | None = None
+
+    @model_validator(mode="after")
+    def _subsets_or_size(self) -> Self:
+        if (self.subsets is None) == (self.size is None):
+            raise ValueError("a sampled channel takes exactly one of subsets and size")
+        return self
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the channel of the variables.
+
+        Raises:
+            UnknownVariable: a subset names a variable that is not in the block.
+            OptionError: the weights are not a probability for each subset.
+        """
+        domain = Domain(variables)
+        require_countable(domain.size)
+        subsets = self._axes(domain)
+        weights = _apportioned(self.weights or (1 / len(subsets),) * len(subsets), len(subsets))
+        gamma = self.amplification
+        return Sampled(
+            domain.shape,
+            tuple(
+                Choice(axes, weight, most_accurate(math.prod(domain.shape[a] for a in axes), gamma))
+                for axes, weight in zip(subsets, weights, strict=True)
+            ),
+        )
+
+    def _axes(self, domain: Domain) -> list[tuple[int, ...]]:
+        if self.size is not None:
+            _require_few(self.size, len(domain))
+            return list(itertools.combinations(range(len(domain)), self.size))
+        named = self.subsets or ()
+        unknown = sorted({name for subset in named for name in subset if name not in domain})
+        if unknown:
+            raise UnknownVariable(
+                f"The subsets name {unknown}, which the block does not have.",
+                where="subsets",
+                remedy=f"It has {list(domain.names)}.",
+            )
+        axes = [tuple(sorted({domain.axis(name) for name in subset})) for subset in named]
+        _require_distinct(named, axes)
+        return axes
+
+
+def _require_few(size: int, variables: int) -> None:
+    number = math.comb(variables, size)
+    if not 1 <= number <= MAX_CHOICES:
+        raise ChannelError(
+            f"There are {number} subsets of {size} of {variables} variables; a sampled channel has"
+            f" 1 to {MAX_CHOICES}.",
+            where="size",
+            remedy="Choose another size, or list the subsets that are needed.",
+        )
+
+
+def _require_distinct(named: tuple[tuple[str, ...], ...], axes: list[tuple[int, ...]]) -> None:
+    whole = all(len(inside) == len(names) > 0 for inside, names in zip(axes, named, strict=True))
+    if not axes or not whole or len(set(axes)) < len(axes):
+        raise ChannelError(
+            f"The subsets {[list(names) for names in named]} are not one or more different sets of"
+            " variables, each variable once.",
+            where="subsets",
+            remedy="Name every subset once, and no variable twice in a subset.",
+        )
+
+
+def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
+    """Return weights as integers over 2^32 that sum to it, each within 1 of its share.
+
+    Raises:
+        OptionError: there is not one for each subset.
+        NotStochastic: one is not positive, or they do not sum to 1 within 1e-9.
+    """
+    if len(weights) != subsets:
+        raise OptionError(
+            f"There are {len(weights)} weights for {subsets} subsets.",
+            where="weights",
+            remedy="Give each subset one probability.",
+        )
+    total = math.fsum(weights)
+    if min(weights) <= 0 or abs(total - 1) > 1e-9:
+        raise NotStochastic(
+            f"The weights of the subsets sum to {total:.9g}; the smallest is {min(weights):.6g}.",
+            where="weights",
+            remedy="Give positive probabilities that sum to 1.",
+        )
+    bounds = [round(sum_ / total * RESOLUTION) for sum_ in itertools.accumulate(weights)]
+    bounds[-1] = RESOLUTION
+    return [high - low for low, high in itertools.pairwise([0, *bounds])]
