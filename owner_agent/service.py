@@ -16,6 +16,7 @@ from owner_agent.problems import add_handlers
 from owner_agent.publications import Publication, PublicationCreate, Publications
 from owner_agent.publish import Options, Outcome, Watch, publish
 from owner_agent.report import report
+from owner_agent.reporting.losses import losses_of
 from owner_agent.site import load_site
 from owner_agent.summaries import ledger_json
 from owner_agent.surroundings import Surroundings
@@ -91,7 +92,8 @@ def plan(agent: AgentDependency, records: Annotated[int | None, Query(ge=1)] = N
     """Return what publishing would reveal, at the table's number of records or another."""
     site = load_site(agent.site)
     count = records or read_table(site.table, [site.file.record_id]).rows
-    return report(planned(site), count).as_dict()
+    made = planned(site)
+    return report(made, count, losses=losses_of(site, made)).as_dict()
 
 
 @_routes.get("/ledger")

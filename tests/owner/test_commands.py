@@ -56,6 +56,7 @@ def test_plan_prints_cost_and_accuracy(bench, command):
     assert ended.exit_code == 0
     assert max(len(line) for line in ended.out.splitlines()) <= 100
     assert "at 50 records" in ended.out
+    assert "All sensitive variables of a record together: gamma 45, epsilon 3.807." in ended.out
     assert "region (public)" in ended.out
     assert "∞" in ended.out
     data = json.loads(command("plan", "--records", "20000", "--json").out)

@@ -1,0 +1,1 @@
+"""The parts of the plan's report: measures, predictions, losses, figures and the page."""

@@ -1,0 +1,107 @@
+"""What each column has lost to earlier releases, and what it would have lost after this plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from owner_agent.composition import conflicting, losses, spent
+from owner_agent.keys import KeyStore
+from owner_agent.ledger import Draw, Entry, Ledger
+from owner_agent.planning import Planned
+from owner_agent.publish import planned_draws
+from owner_agent.reporting.measures import finite
+from owner_agent.site import Site
+from shared.errors import KeyFileError
+from shared.privacy import epsilon
+
+
+@dataclass(frozen=True)
+class ColumnLoss:
+    """The composed epsilon of a column before and after; `refused`: only with accepted loss."""
+
+    column: str
+    before: float
+    after: float
+    refused: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON; an infinite epsilon is null."""
+        return {
+            "column": self.column,
+            "epsilon_before": finite(self.before),
+            "epsilon_after": finite(self.after),
+            "refused_without_accepting": self.refused,
+        }
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What left, and what this plan adds; `keys_known` is whether draws could be compared."""
+
+    releases: int
+    keys_known: bool
+    columns: tuple[ColumnLoss, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON."""
+        return {
+            "releases": self.releases,
+            "same_records_assumed": True,
+            "draws_compared": self.keys_known,
+            "columns": [column.as_dict() for column in self.columns],
+        }
+
+
+def losses_of(site: Site, plan: Planned) -> Losses | None:
+    """Return the loss of every column of the plan, or None where nothing has left this site.
+
+    The records are taken to be those that left before: under other record ids the same draw would
+    be another loss, which `publish` finds out. Without keys every randomization counts as new.
+
+    Raises:
+        StoreCorrupt: the ledger cannot be read, or is lost.
+    """
+    entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
+    if not entries:
+        return None
+    draws = _known_draws(site, plan, entries)
+    return compare(draws or _new_draws(plan), entries, keys_known=draws is not None)
+
+
+def compare(draws: Sequence[Draw], entries: Sequence[Entry], *, keys_known: bool) -> Losses:
+    """Compose the planned draws with everything that left."""
+    left = [draw for entry in entries if entry.left for draw in entry.draws]
+    before, after = losses(left, beside=draws), losses([*left, *draws])
+    refused = {draw.column for draw in conflicting(draws, entries)}
+    columns = tuple(
+        ColumnLoss(column, before[column], after[column], column in refused)
+        for column in dict.fromkeys([*spent(entries), *(draw.column for draw in draws)])
+    )
+    return Losses(len(entries), keys_known, columns)
+
+
+def _known_draws(site: Site, plan: Planned, entries: Sequence[Entry]) -> tuple[Draw, ...] | None:
+    if site.file.miner is None:
+        return None
+    try:
+        secrets = KeyStore(site.state).load()
+    except KeyFileError:
+        return None
+    newest = {d.draw_id: d.population for entry in entries for d in entry.draws}
+    return planned_draws(site, plan, secrets, lambda identity: newest.get(identity, "planned"))
+
+
+def _new_draws(plan: Planned) -> tuple[Draw, ...]:
+    return tuple(
+        Draw(
+            column=plan.columns[name],
+            variable=name,
+            draw_id=f"planned {block.digest}",
+            epsilon=epsilon(block.channel),
+            randomized=not block.channel.is_identity,
+        )
+        for block in plan.plan.blocks
+        for name in block.names
+    )

@@ -1,0 +1,135 @@
+"""The plan's report as one HTML page that loads nothing, and the same numbers as JSON beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from owner_agent.private_files import private_directory, write_replacing
+from owner_agent.report import PlanReport, Tick, unwatched
+from owner_agent.reporting.figures import posterior_picture, strength_picture, width_picture
+from shared.errors import OptionError
+
+FOLDER = "report"
+"""In the state directory, where the report is written unless another place is named."""
+
+PAGE = "plan.html"
+
+_PICTURES = {
+    "posteriors": posterior_picture,
+    "strengths": strength_picture,
+    "widths": width_picture,
+}
+
+_JSON_ONLY = {"upward_breach", "downward_breach"}
+"""Of which the page has the bounds for every prior instead."""
+
+
+def default_page(state: Path) -> Path:
+    """Return where a site's report goes, making the folder, which only its owner may enter.
+
+    Raises:
+        KeyFileError: the state directory or the folder is open to others.
+    """
+    private_directory(state)
+    return private_directory(state / FOLDER) / PAGE
+
+
+def chosen_page(target: Path) -> Path:
+    """Return the page's path for a file that ends in .html, or for an existing or new folder.
+
+    Raises:
+        OptionError: the folder cannot be made or is a file, or the file's folder is not there.
+    """
+    page = target if target.suffix.lower() in {".html", ".htm"} else target / PAGE
+    try:
+        if page is not target:
+            target.mkdir(exist_ok=True)
+    except OSError as error:
+        raise _unwritable(page, error) from error
+    if not page.parent.is_dir() or page.is_dir():
+        raise OptionError(
+            f"The report cannot be written to {page}: its folder is not there, or it is a folder.",
+            where="report",
+            remedy="Name a file that ends in .html, in a folder that exists, or a folder.",
+        )
+    return page
+
+
+def write_report(
+    plan: PlanReport, owner: str, page: Path, tick: Tick = unwatched
+) -> tuple[Path, Path]:
+    """Write the page and, beside it, its numbers as JSON; both readable by their owner only.
+
+    Returns:
+        The paths of the page and of the JSON file, which ends in `.json` instead.
+
+    Raises:
+        OptionError: they cannot be written.
+    """
+    numbers = page.with_suffix(".json")
+    content = json.dumps(plan.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        write_replacing(page, html(plan, owner, tick).encode())
+        write_replacing(numbers, content.encode())
+    except OSError as error:
+        raise _unwritable(page, error) from error
+    return page, numbers
+
+
+def html(plan: PlanReport, owner: str, tick: Tick = unwatched) -> str:
+    """Return the page. Every number in it is one of `PlanReport.as_dict`, written shorter."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("owner_agent.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"share": share, "figures": figures, "bits": bits, "count": count}
+    pictures = {}
+    for done, (name, draw) in enumerate(_PICTURES.items()):
+        tick(done, len(_PICTURES))
+        pictures[name] = draw(plan)
+    missing = [
+        (variable.name, what, reason)
+        for variable in plan.variables
+        for what, reason in variable.reasons.items()
+        if what not in _JSON_ONLY
+    ]
+    template = environment.get_template("plan.html.j2")
+    return template.render(owner=owner, plan=plan.as_dict(), missing=missing, **pictures)
+
+
+def share(value: float | None) -> str:
+    """Write a probability in percent with three digits; none as a dash."""
+    if value is None:
+        return "–"
+    percent = 100 * value
+    return f"{percent:.3g} %" if 0 < percent < 99.5 else f"{percent:.4g} %"
+
+
+def figures(value: float | None) -> str:
+    """Write a gamma, an epsilon or a condition number, whose null is infinity."""
+    return "∞" if value is None else f"{value:.4g}"
+
+
+def bits(value: float | None) -> str:
+    """Write an entropy with three digits after the point; none as a dash."""
+    return "–" if value is None else f"{value + 0.0:.3f}"
+
+
+def count(value: Any) -> str:
+    """Write a whole number with its thousands apart; none as a dash."""
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def _unwritable(page: Path, error: OSError) -> OptionError:
+    return OptionError(
+        f"The report cannot be written to {page}: {error.strerror}.",
+        where="report",
+        remedy="Name a place you may write to.",
+    )
