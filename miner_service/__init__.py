@@ -1,1 +1,7 @@
 """The miner's side: releases, alignment, jobs and models over HTTP."""
+
+import os
+
+# The matrices here are small: a linear algebra library whose threads share the cores with anything
+# else spends up to fifty times as long on them. Before numpy is loaded, and only a default.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

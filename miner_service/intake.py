@@ -38,7 +38,15 @@ from shared.errors import (
 )
 from shared.parts import PART_JSON_MEDIA_TYPE, Keys, content_digest, decode_part, decode_part_json
 from shared.plan import Plan
-from shared.transition import Identity, Symmetric
+from shared.transition import (
+    CutAndPaste,
+    Identity,
+    Mixture,
+    Sampled,
+    Symmetric,
+    Transition,
+    Withheld,
+)
 from shared.wire import PartReceipt, ProblemDetail, Release, ReleaseCreate, release_digest
 
 _NAMED = 10
@@ -306,10 +314,21 @@ def _require_small(limits: Limits, body: ReleaseCreate) -> None:
 def _require_small_channels(plan: Plan, allowed: int) -> None:
     """Bound the channels whose matrices have no closed form and must be held whole."""
     for block in plan.blocks:
-        size = block.channel.shape[0]
-        if not isinstance(block.channel, (Identity, Symmetric)) and size > allowed:
+        size = _held_rows(block.channel)
+        if size > allowed:
             raise LimitExceeded(
-                f"The matrix of block {block.name!r} has {size} rows; {allowed} are allowed.",
+                f"A matrix of block {block.name!r} has {size} rows; {allowed} are allowed.",
                 where=block.name,
-                remedy="Use a symmetric channel, or blocks of fewer variables.",
+                remedy="Use a symmetric or sampled channel, or blocks of fewer variables.",
             )
+
+
+def _held_rows(channel: Transition) -> int:
+    """Return the rows of the largest matrix that a channel's estimates must hold."""
+    if isinstance(channel, Identity | Symmetric | Mixture | Withheld):
+        return 0
+    if isinstance(channel, Sampled):
+        return max(_held_rows(choice.channel) for choice in channel.choices)
+    if isinstance(channel, CutAndPaste):
+        return max(channel.sizes)
+    return channel.shape[0]

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from owner_agent.display import progress, show_ledger, show_outcome, show_plan, show_warnings
+from owner_agent.design_file import load_design, of_site, site_variables
+from owner_agent.design_snippet import entries_of_file, entries_of_site, save, snippet
+from owner_agent.designing import Wishes, design, problem_of
+from owner_agent.discretizing import Method, propose
+from owner_agent.display import (
+    design_progress,
+    plan_progress,
+    progress,
+    show_design,
+    show_design_written,
+    show_ledger,
+    show_outcome,
+    show_plan,
+    show_warnings,
+    show_written,
+)
 from owner_agent.encode import inspect
 from owner_agent.joining import join as join_study
 from owner_agent.keys import KeyStore, read_key
@@ -19,12 +36,26 @@ from owner_agent.publish import PART_RECORDS, Options
 from owner_agent.publish import publish as publish_table
 from owner_agent.publish import withdraw as withdraw_release
 from owner_agent.report import report, warnings
+from owner_agent.reporting.entries import Assumptions
+from owner_agent.reporting.losses import losses_of
+from owner_agent.reporting.measures import THRESHOLD
+from owner_agent.reporting.page import chosen_page, default_page, write_report
+from owner_agent.reporting.priors import read_priors
 from owner_agent.site import Site, load_site
 from owner_agent.summaries import ledger_json, outcome_json
 from owner_agent.surroundings import Surroundings
 from owner_agent.table import read_table
 from shared.errors import OptionError
 from shared.terminal import console, print_json, report_error, run
+
+
+class Learning(StrEnum):
+    """What the analyst will learn."""
+
+    counts = "counts"
+    pairs = "pairs"
+    itemsets = "itemsets"
+    structure = "structure"
 
 
 class KeyChoice(StrEnum):
@@ -73,12 +104,97 @@ def _add_reading(app: typer.Typer) -> None:
         records: Annotated[
             int | None, typer.Option(help="The number of records, instead of the table's.")
         ] = None,
+        prior: Annotated[
+            Path | None,
+            typer.Option(help="JSON {variable: [probabilities]}: public beliefs of an attacker."),
+        ] = None,
+        threshold: Annotated[
+            float, typer.Option(help="The posterior from which on a category is plausible.")
+        ] = THRESHOLD,
+        report: Annotated[
+            Path | None, typer.Option(help="An .html file or a folder for the report.")
+        ] = None,
+        no_report: Annotated[
+            bool, typer.Option("--no-report", help="Write no file, print only.")
+        ] = False,
         json: JsonOption = False,
     ) -> None:
         """Report what publishing would reveal, and how accurate the results would be."""
-        opened = load_site(site)
-        made = report(planned(opened), records if records is not None else _rows(opened))
-        print_json(made.as_dict()) if json else show_plan(console(), made)
+        _plan(load_site(site), records, (prior, threshold), _page(report, no_report, json), json)
+
+    @app.command()
+    def discretize(
+        column: Annotated[str, typer.Option(help="The numeric column of the table.")],
+        method: Annotated[Method, typer.Option(help="How to choose the cuts.")] = Method.mgas,
+        minimum_count: Annotated[
+            int | None, typer.Option(help="The fewest records in a group.")
+        ] = None,
+        granularity: Annotated[
+            float | None, typer.Option(help="The least width of a group.")
+        ] = None,
+        groups: Annotated[int | None, typer.Option(help="The number of groups.")] = None,
+        low: Annotated[float | None, typer.Option(help="The lower end of the range.")] = None,
+        high: Annotated[float | None, typer.Option(help="The upper end of the range.")] = None,
+        grid: Annotated[
+            float | None, typer.Option(help="The step to which values are rounded first.")
+        ] = None,
+        site: SiteOption = SITE,
+        json: JsonOption = False,
+    ) -> None:
+        """Propose cuts for a numeric column, to put into the site file; nothing is sent."""
+        options = {
+            "minimum_count": minimum_count, "granularity": granularity, "groups": groups,
+            "low": low, "high": high, "grid": grid,
+        }  # fmt: skip
+        made = propose(load_site(site), column, method, options)
+        if json:
+            print_json(made.as_dict())
+            return
+        for line in made.lines():
+            console().print(line, markup=False, soft_wrap=True)
+
+    @app.command()
+    def design(
+        spec: Annotated[
+            Path | None, typer.Option(help="A design file; without one, the site file's variables.")
+        ] = None,
+        site: SiteOption = SITE,
+        gamma: Annotated[
+            float | None, typer.Option(help="The largest gamma about a whole record.")
+        ] = None,
+        epsilon: Annotated[float | None, typer.Option(help="Its logarithm instead.")] = None,
+        breach: Annotated[
+            tuple[float, float] | None,
+            typer.Option(help="Or: a belief of the first may not grow to the second."),
+        ] = None,
+        learn: Annotated[Learning | None, typer.Option(help="What will be learned.")] = None,
+        length: Annotated[int | None, typer.Option(help="The longest itemset.")] = None,
+        minimum_support: Annotated[
+            float | None, typer.Option(help="Cells of a smaller expected share do not count.")
+        ] = None,
+        interactions: Annotated[
+            int | None, typer.Option(help="The most variables that interact.")
+        ] = None,
+        records: Annotated[
+            int | None, typer.Option(help="The number of records, instead of the table's.")
+        ] = None,
+        target: Annotated[
+            float | None, typer.Option(help="The relative standard error to reach, such as 0.05.")
+        ] = None,
+        family: Annotated[
+            str | None, typer.Option(help="Choose this one instead of the best.")
+        ] = None,
+        write: Annotated[
+            Path | None, typer.Option(help="A new file for the variables and blocks chosen.")
+        ] = None,
+        json: JsonOption = False,
+    ) -> None:
+        """Compare all ways to randomize by their predicted errors; nothing is read but a count."""
+        kind = None if learn is None else learn.value
+        wishes = Wishes(
+            gamma, epsilon, breach, kind, length, minimum_support, interactions, records
+        )
+        _design((spec, site), wishes, (target, family), write, json)
 
     @app.command()
     def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
@@ -207,6 +323,44 @@ def _keys(surroundings: Surroundings) -> typer.Typer:
     return app
 
 
+Page = Callable[[Site], Path | None]
+"""Where a site's report goes, or nowhere."""
+
+
+def _page(report: Path | None, no_report: bool, json: bool) -> Page:
+    if report is not None and no_report:
+        raise OptionError("Give --report or --no-report, not both.", where="report")
+    if report is not None:
+        return lambda _: chosen_page(report)
+    # Scripts that ask for JSON get it on standard output and no file they did not ask for.
+    return (lambda _: None) if no_report or json else (lambda site: default_page(site.state))
+
+
+def _plan(
+    site: Site, records: int | None, beliefs: tuple[Path | None, float], page: Page, json: bool
+) -> None:
+    prior, threshold = beliefs
+    planned_site = planned(site)
+    priors = read_priors(prior, planned_site) if prior is not None else {}
+    with plan_progress(console(stderr=True)) as tick:
+        made = report(
+            planned_site,
+            records if records is not None else _rows(site),
+            Assumptions(priors, threshold),
+            losses_of(site, planned_site),
+            tick,
+        )
+        target = page(site)
+        if target is not None:
+            write_report(made, site.owner, target, tick)
+    if json:
+        print_json(made.as_dict())
+        return
+    show_plan(console(), made)
+    if target is not None:
+        show_written(console(), target)
+
+
 def _check(site: Site, json: bool) -> None:
     plan = planned(site)
     found = inspect(site, plan)
@@ -237,6 +391,34 @@ def _check(site: Site, json: bool) -> None:
         for problem in found.problems:
             report_error(problem)
         raise typer.Exit(max(problem.exit_code for problem in found.problems))
+
+
+def _design(
+    sources: tuple[Path | None, Path],
+    wishes: Wishes,
+    asked: tuple[float | None, str | None],
+    write: Path | None,
+    json: bool,
+) -> None:
+    (spec, site_path), (target, family) = sources, asked
+    if spec is None:
+        site = load_site(site_path)
+        file, known, entries = of_site(site), site_variables(site), entries_of_site(site)
+        if wishes.records is None:
+            wishes = replace(wishes, records=_rows(site))
+    else:
+        file = load_design(spec)
+        known, entries = {}, entries_of_file(file)
+    problem = problem_of(wishes.over(file), known)
+    with design_progress(console(stderr=True)) as watch:
+        made = design(problem, target, family, watch)
+    if write is not None:
+        save(write, snippet(made.chosen, problem.needs, entries))
+    if json:
+        print_json(made.as_dict())
+        return
+    show_design(console(), made)
+    show_design_written(console(), write)
 
 
 def _rows(site: Site) -> int:

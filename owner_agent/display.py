@@ -3,50 +3,113 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
-from rich.console import Console
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from owner_agent.composition import spent
+from owner_agent.designing import NOTE, STRONGEST, Designed
 from owner_agent.ledger import Entry
 from owner_agent.publish import Outcome, Watch
-from owner_agent.report import PRIOR, PlanReport, VariableReport, number
+from owner_agent.report import ALARMING, PlanReport, Tick, number
+from owner_agent.reporting.entries import VariableReport
+from owner_agent.reporting.measures import POSTERIOR, PRIOR
+from shared.design import Option
+
+PATIENCE = 2.0
+"""Seconds after which somebody who waits is told how far it is."""
 
 _STAGES = {"pseudonyms": "computing pseudonyms", "parts": "uploading parts"}
 
 
 def show_plan(console: Console, plan: PlanReport) -> None:
-    """Print the report of a plan."""
-    table = Table(title=f"What the plan reveals, and its errors at {plan.records:,} records")
+    """Print the essentials of a plan's report."""
+    title = f"What the plan reveals, and its errors at {plan.records:,} records"
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
     table.add_column("variable", overflow="fold")
     table.add_column("channel", overflow="fold")
-    for heading in ("gamma", "epsilon", f"rho_2 at {PRIOR:.0%}", "std. error"):
+    for heading in ("gamma", "epsilon", f"{PRIOR:.0%} grows to", "best guess", "95% ±"):
         table.add_column(heading, justify="right")
     for row in plan.variables:
-        shared = f"\n(with {row.block})" if row.block != row.name else ""
-        within = f"\n({number(row.gamma_within)} in group)" if _grouped(row) else ""
-        table.add_row(
-            escape(row.name + ("" if row.sensitive else " (public)") + shared),
-            escape(row.channel),
-            number(row.gamma) + within,
-            number(row.epsilon),
-            f"{row.rho2:.1%}",
-            "-" if row.se is None else f"{row.se:.2%}",
-        )
+        table.add_row(*_plan_row(row), style=None if row.sensitive else "dim")
     console.print(table)
     console.print(
         "gamma bounds how much more likely a report is under one truth than under another; epsilon"
-        f" is its logarithm. rho_2 is the most a prior belief of {PRIOR:.0%} can grow to. The"
-        " standard error is the largest of any estimated proportion.",
+        f" is its logarithm. rho_2 is the most a prior belief of {PRIOR:.0%} grows to. The best"
+        " guess is right so often without and with the report, for an attacker who believes"
+        f" {_believed(plan)}. The last column is half the 95% interval of the worst proportion.",
         style="dim",
     )
-    if any(math.isinf(row.gamma) for row in plan.variables):
+    if any(math.isinf(row.bounds.gamma) for row in plan.variables):
         console.print("∞: some report proves that some category is not the true one.", style="dim")
+    _show_together(console, plan)
     show_warnings(console, plan.warnings)
+
+
+def _plan_row(row: VariableReport) -> tuple[RenderableType, ...]:
+    bounds, accuracy = row.bounds, row.attack.accuracy
+    shared = f"\n(with {row.block})" if row.block != row.name else ""
+    grouped = math.isinf(bounds.gamma) and math.isfinite(bounds.gamma_within)
+    within = f"\n({number(bounds.gamma_within)} in group)" if grouped else ""
+    return (
+        escape(row.name + ("" if row.sensitive else " (public)") + shared),
+        escape(row.channel),
+        number(bounds.gamma) + within,
+        number(bounds.epsilon),
+        Text(f"{bounds.rho2:.1%}", _severity(bounds.rho2) if row.sensitive else ""),
+        "-" if accuracy is None else f"{accuracy.blind:.0%} → {accuracy.expected:.0%}",
+        "-" if row.half_width is None else f"{row.half_width:.2%}",
+    )
+
+
+def _severity(posterior: float) -> str:
+    if posterior >= ALARMING:
+        return "bold red"
+    return "yellow" if posterior >= POSTERIOR else "green"
+
+
+def _believed(plan: PlanReport) -> str:
+    given = len(plan.assumed.priors)
+    return f"the given priors of {given} variables" if given else "all categories equally likely"
+
+
+def _show_together(console: Console, plan: PlanReport) -> None:
+    if sum(block.sensitive for block in plan.blocks) > 1:
+        console.print(
+            f"All sensitive variables of a record together: gamma {number(plan.together.gamma)},"
+            f" epsilon {number(plan.together.epsilon)}."
+        )
+    for block in plan.blocks:
+        for choice in block.choices:
+            console.print(
+                f"{choice.probability:.1%} of the records report {', '.join(choice.variables)}.",
+                markup=False,
+            )
+    before = [] if plan.losses is None else [c for c in plan.losses.columns if c.before]
+    for loss in before:
+        refused = "; publish refuses it unless you accept the loss" if loss.refused else ""
+        console.print(
+            f"{loss.column} left before: epsilon {number(loss.before)}, after this plan"
+            f" {number(loss.after)}{refused}.",
+            style="bold yellow" if loss.refused else None,
+            markup=False,
+        )
+
+
+def show_written(console: Console, path: Path) -> None:
+    """Print where a report was written, as short as it can be said."""
+    inside = path.is_relative_to(Path.cwd())
+    console.print("The whole report is in")
+    shown = path.relative_to(Path.cwd()) if inside else path
+    console.print(Text(str(shown), overflow="fold", no_wrap=False))
 
 
 def show_warnings(console: Console, warnings: Sequence[str]) -> None:
@@ -130,5 +193,160 @@ def progress(console: Console) -> Iterator[Watch]:
         yield watch
 
 
-def _grouped(row: VariableReport) -> bool:
-    return math.isinf(row.gamma) and math.isfinite(row.gamma_within)
+@contextmanager
+def plan_progress(console: Console, clock: Callable[[], float] = time.monotonic) -> Iterator[Tick]:
+    """Show a bar where a person looks and the work has taken longer than `PATIENCE` seconds."""
+    started = clock()
+    bar = Progress(
+        TextColumn("measuring the plan"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    task = bar.add_task("", total=None)
+
+    def tick(done: int, total: int) -> None:
+        if clock() - started > PATIENCE:
+            bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield tick
+    finally:
+        bar.stop()
+
+
+_LENGTHS = 6
+"""How many table lengths a design shows; --json has all."""
+
+_HOPELESS = 10.0
+"""A relative error above this is shown as such: the estimate says nothing."""
+
+
+def show_design(console: Console, made: Designed) -> None:
+    """Print every family beside the others, the chosen one marked, and what to do next."""
+    goal = made.problem.goal
+    lengths = list(goal.by_length())
+    shown = lengths if len(lengths) <= _LENGTHS else [*lengths[: _LENGTHS - 1], lengths[-1]]
+    title = f"Predicted relative errors in percent at {made.problem.records:,} records"
+    table = Table(
+        title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
+    )
+    table.add_column("family", overflow="fold")
+    for heading in ("gamma", "estimator", *map(str, shown)):
+        table.add_column(heading, justify="left" if heading == "estimator" else "right")
+    if made.target is not None:
+        table.add_column(f"N for {made.target:.3g}", justify="right")
+    for option in made.able:
+        style = "bold green" if option is made.chosen else None
+        table.add_row(*_design_row(option, made, shown), style=style)
+    console.print(table)
+    console.print(
+        "Columns 1, 2, ... are tables of so many variables; gamma is that of the whole record."
+        + (f" {goal.omitted:,} tables were left out of the prediction." * bool(goal.omitted)),
+        style="dim",
+    )
+    if made.unable:
+        console.print("These cannot do it:")
+    for option in made.unable:
+        console.print(f"{option.family}: {option.reason}", style="dim", markup=False)
+    console.print(NOTE, style="dim")
+    _show_strongest(console, made)
+    console.print(f"{made.chosen.family}: {_described(made.chosen)}", style="bold", markup=False)
+
+
+def _design_row(option: Option, made: Designed, lengths: Sequence[int]) -> tuple[str, ...]:
+    errors = option.prediction.by_length
+    row = [
+        ("* " if option is made.chosen else "  ") + option.family,
+        f"{option.gamma:.4g}",
+        option.estimator,
+        *(f">{100 * _HOPELESS:.0f}" if errors[k] > _HOPELESS else f"{100 * errors[k]:.3g}"
+          for k in lengths),
+    ]  # fmt: skip
+    if made.target is not None:
+        needed = made.needed[option.family]
+        row.append(f"{needed:,}" if needed < 10**9 else f"{needed:.1e}")
+    return tuple(row)
+
+
+def _show_strongest(console: Console, made: Designed) -> None:
+    if made.unreached:
+        console.print(made.unreached, style="yellow", markup=False)
+    if made.strongest is None:
+        return
+    found = made.strongest
+    console.print(
+        f"{found.option.family} still reaches {made.target:.3g} with {found.share:.1%} of the"
+        f" epsilons: gamma {found.option.gamma:.4g} about the whole record"
+        f"{_replaced(found.replaced)}."
+    )
+
+
+def _replaced(p: Mapping[str, float]) -> str:
+    if not p:
+        return ""
+    low, high = min(p.values()), max(p.values())
+    spread = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
+    return f", p = {spread} (the probability to replace what is reported)"
+
+
+def _described(option: Option) -> str:
+    """Say in a sentence what is done to a record."""
+    family, _, number = option.family.rpartition("-")
+    if option.family == "sampled-sets":
+        return "each record reports one of the tables wanted, drawn at random, and no more."
+    if family == "sampled":
+        return f"each record reports {number} of the variables, drawn at random, and no more."
+    if family == "cut-and-paste":
+        return f"up to {number} items of each record are kept, and others are inserted."
+    return {
+        "independent": "each variable is randomized by itself.",
+        "gamma-diagonal": "the whole record is randomized as one.",
+        "random-gamma-diagonal": "the whole record is randomized as one, by a secret matrix.",
+        "mask": "each category of each variable is flipped by itself.",
+    }[option.family]
+
+
+def show_design_written(console: Console, path: Path | None) -> None:
+    """Print how a designed plan gets into the site file."""
+    told = (
+        "To use it, add --write FILE: it gets the variables and blocks for the site file."
+        if path is None
+        else f"Wrote {path}. Put its variables and blocks in place of the site file's, then run"
+        " `owner-agent plan`."
+    )
+    console.print(told, markup=False, soft_wrap=path is not None)
+
+
+@contextmanager
+def design_progress(
+    console: Console, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar where a person looks and the work has taken longer than `PATIENCE` seconds."""
+    started = clock()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    task = bar.add_task("", total=None)
+
+    def watch(family: str, done: int, total: int) -> None:
+        # How long the search takes is not known: its bar only moves.
+        searching = family == STRONGEST
+        text = f"finding the {family}" if searching else f"predicting {family}"
+        bar.update(task, description=text, completed=done, total=None if searching else total)
+        if searching or clock() - started > PATIENCE:
+            bar.start()
+
+    try:
+        yield watch
+    finally:
+        bar.stop()

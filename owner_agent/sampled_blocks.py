@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,13 +19,16 @@ class SampledSpec(Amplified):
     """Each record reports one subset of the variables, at full `gamma`, and withholds the others.
 
     `subsets` lists names; `size` stands for all subsets of that many variables. `weights` are the
-    subsets' probabilities, equal if not given.
+    subsets' probabilities, equal if not given. `gammas` gives each subset an amplification of its
+    own, in place of `gamma`.
     """
 
+    one_of: ClassVar[tuple[str, ...]] = ("gamma", "epsilon", "gammas")
     kind: Literal["sampled"]
     subsets: tuple[tuple[str, ...], ...] | None = None
     size: Annotated[int, Field(ge=1)] | None = None
     weights: tuple[Number, ...] | None = None
+    gammas: tuple[Number, ...] | None = None
 
     @model_validator(mode="after")
     def _subsets_or_size(self) -> Self:
@@ -44,12 +47,18 @@ class SampledSpec(Amplified):
         require_countable(domain.size)
         subsets = self._axes(domain)
         weights = _apportioned(self.weights or (1 / len(subsets),) * len(subsets), len(subsets))
-        gamma = self.amplification
+        gammas = self.gammas or (self.amplification,) * len(subsets)
+        if len(gammas) != len(subsets):
+            raise OptionError(
+                f"There are {len(gammas)} gammas for {len(subsets)} subsets.",
+                where="gammas",
+                remedy="Give each subset one amplification.",
+            )
         return Sampled(
             domain.shape,
             tuple(
                 Choice(axes, weight, most_accurate(math.prod(domain.shape[a] for a in axes), gamma))
-                for axes, weight in zip(subsets, weights, strict=True)
+                for axes, weight, gamma in zip(subsets, weights, gammas, strict=True)
             ),
         )
 

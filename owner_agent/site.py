@@ -204,10 +204,10 @@ def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") 
     try:
         return Site(file=SiteFile.model_validate(content), folder=folder)
     except ValidationError as error:
-        mistakes = [_mistake(e["loc"], e["type"], e["msg"]) for e in error.errors()]
+        mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in error.errors()]
         raise ConfigError(
             f"The site file {source} is not right: " + "; ".join(mistakes) + ".",
-            where=_place(error.errors()[0]["loc"]) or None,
+            where=place_of(error.errors()[0]["loc"]) or None,
             remedy="The owner's guide describes every key.",
         ) from None
 
@@ -246,8 +246,8 @@ def _repeated(names: Sequence[str]) -> list[str]:
     return sorted({name for name in names if names.count(name) > 1})
 
 
-def _mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
-    place = _place(location)
+def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
+    place = place_of(location)
     if kind == "extra_forbidden":
         return f"unknown key {place}"
     if kind == "missing":
@@ -256,7 +256,7 @@ def _mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
     return f"{place}: {text}" if place else text
 
 
-def _place(location: tuple[int | str, ...]) -> str:
+def place_of(location: tuple[int | str, ...]) -> str:
     """Write a location as the file's reader counts: `variables[2].channel.p` is the second."""
     place = ""
     for part in location:

@@ -22,12 +22,14 @@ from shared.counts import MARGINAL_CELLS, ReportedCounts, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, LimitExceeded, OptionError
 from shared.inversion import Stratum, maximum_likelihood, moment
-from shared.loglinear import DESIGN_ENTRIES, Fit, fit, parameters
+from shared.loglinear import Fit, affordable, fit
 from shared.plan import Plan
 from shared.transition import (
     CONDITION_LIMIT,
+    LISTED_ENTRIES,
     Identity,
     Mixture,
+    Sampled,
     StructuralZeros,
     Symmetric,
     Transition,
@@ -379,9 +381,15 @@ class EstimatedMarginals:
 
     def _by_model(self, domain: Domain) -> EstimatedTable:
         """Fit all variables at once where that is possible, so that all answers agree."""
+        if domain.size > INFORMATION_CELLS:
+            raise LimitExceeded(
+                f"The errors of {domain.size} cells of a log-linear model are too many to list.",
+                remedy="Ask for fewer variables at once.",
+            )
         whole = self.domain.shape
         order = min(self._order, len(whole))
-        if math.prod(whole) * parameters(whole, order) <= DESIGN_ENTRIES:
+        reports = math.prod(self._plan.reported_sizes.values())
+        if affordable(whole, order, reports):
             if self._whole is None:
                 self._whole = self._fitted(self.domain)
             axes, model = self._whole
@@ -422,15 +430,25 @@ class EstimatedMarginals:
 
 def _possible(axes: Sequence[_Axis], shape: Sequence[int]) -> Tensor | None:
     """Return which true cells can occur; None where nothing is said to be impossible."""
-    if not any(isinstance(axis.channel, StructuralZeros) for axis in axes):
-        return None
-    cells = np.ones([axis.channel.shape[0] for axis in axes])
+    shapes = [axis.channel.shape[0] for axis in axes]
+    cells = np.ones(shapes)
     for place, axis in enumerate(axes):
-        if isinstance(axis.channel, StructuralZeros):
-            index: list[slice | list[int]] = [slice(None)] * len(axes)
-            index[place] = list(axis.channel.impossible)
-            cells[tuple(index)] = 0
-    return cells.reshape(shape)
+        spread = [size if i == place else 1 for i, size in enumerate(shapes)]
+        cells = cells * _possible_cells(axis.channel).reshape(spread)
+    return None if cells.all() else cells.reshape(shape)
+
+
+def _possible_cells(channel: Transition) -> Tensor:
+    """Return 1 for each truth of a channel that can occur and 0 for the others."""
+    cells = np.ones(channel.shape[0])
+    if isinstance(channel, StructuralZeros):
+        cells[list(channel.impossible)] = 0
+    elif isinstance(channel, Sampled):
+        for choice in channel.choices:
+            own = _possible_cells(choice.channel)
+            axes = [s if a in choice.axes else 1 for a, s in enumerate(channel.sizes)]
+            cells = (cells.reshape(channel.sizes) * own.reshape(axes)).ravel()
+    return cells
 
 
 def _of_model(
@@ -441,11 +459,6 @@ def _of_model(
     gone = tuple(i for i, name in enumerate(names) if name not in domain.names)
     left = [name for name in names if name in domain.names]
     order = [left.index(name) for name in domain.names]
-    if domain.size > INFORMATION_CELLS:
-        raise LimitExceeded(
-            f"The errors of {domain.size} cells of a log-linear model are too many to list.",
-            remedy="Ask for fewer variables at once.",
-        )
     counts = np.transpose(model.probabilities.sum(axis=gone), order) * records
     slopes = model.sensitivity().reshape(*model.probabilities.shape, -1).sum(axis=gone)
     slopes = np.transpose(slopes, [*order, len(order)]).reshape(domain.size, -1)
@@ -496,15 +509,18 @@ def _inverse_information(
         )
     records = float(stratum.reported.sum())
     expected = stratum.expected(theta)
+    if expected.size * theta.size > LISTED_ENTRIES:
+        raise LimitExceeded(
+            f"The information of {expected.size} reports over {theta.size} cells is too large.",
+            remedy="Ask for fewer variables at once.",
+        )
     weights = np.divide(
         stratum.reported, np.square(expected), out=np.zeros(expected.shape), where=expected > 0
     )
-    reports = expected.size
-    full = np.eye(reports).reshape(reports, *expected.shape)
-    for axis, channel in enumerate(stratum.channels):
-        full = channel.apply_adjoint(full, axis + 1)
-    full = full.reshape(reports, -1).T
-    information = (full * weights.ravel()) @ full.T
+    cells = np.eye(theta.size).reshape(*stratum.shape, -1)
+    listed = stratum.expected(cells).reshape(-1, theta.size)
+    seen = weights.ravel() > 0
+    information = (listed[seen].T * weights.ravel()[seen]) @ listed[seen]
     if np.linalg.cond(information) > 1e12:
         raise EstimationError(
             f"The reports cannot tell all {theta.size} cells apart; their counts have no"

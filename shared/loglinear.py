@@ -5,11 +5,11 @@ answers, and among those it has, the noise of the pairs is fitted too. This esti
 
     theta_j proportional to exp(sum over sets t of at most `order` variables of f_t(j_t)),
 
-the distribution of largest entropy for given margins of `order` variables, and shrinks each
-interaction f_t by a normal prior whose variance is chosen by the likelihood of the reports with
-f_t integrated out (empirical Bayes; the evidence framework of MacKay 1992, with a Laplace
-approximation). An interaction the reports do not show is removed; one they show is kept. There is
-nothing to tune.
+without shrinkage the distribution of largest entropy for given margins of `order` variables, and
+shrinks each interaction f_t by a normal prior whose variance is chosen by the likelihood of the
+reports with f_t integrated out (empirical Bayes; the evidence framework of MacKay 1992, with a
+Laplace approximation). An interaction the reports do not show is removed; one they show is kept.
+There is nothing to tune.
 
 The likelihood is that of the reports themselves through any channels, so that sampled blocks, joint
 blocks and strata are all the same to it. The cost is O(cells d^2) a step, d the number of
@@ -32,7 +32,10 @@ from shared.errors import EstimationError, LimitExceeded, NotConverged, OptionEr
 from shared.inversion import Stratum
 
 DESIGN_ENTRIES = 1 << 24
-"""Cells times parameters of a model: above it, a fit would take more than about a gigabyte."""
+"""Cells, or reports, times parameters of a model: each such table takes 128 megabytes."""
+
+STEP_COST = 1 << 32
+"""Cells and reports, times the square of the parameters: the operations of one step."""
 
 MAIN_VARIANCE = 100.0
 """Prior variance of a variable's own effect, on the log scale: flat for every practical purpose."""
@@ -60,7 +63,8 @@ class Design:
     """The model's effects over a domain of shape `shape`.
 
     `matrix` is cells x parameters, cells in C order. Its columns have mean square 1 and, within a
-    term, are orthogonal and do not depend on the order of the categories.
+    term, are orthogonal, so that the order of the categories changes neither what they span nor
+    the prior.
     """
 
     shape: tuple[int, ...]
@@ -72,8 +76,10 @@ class Design:
 class Fit:
     """A fitted model.
 
-    `probabilities` has the design's shape; `covariance` is that of the parameters; `variances` are
-    the prior variances found, by axes: near 0 where the reports show no interaction.
+    `probabilities` has the design's shape. `covariance` is the mean square error of the parameters:
+    their sampling covariance without shrinkage, plus the square of how far shrinkage moved them.
+    `variances` are the prior variances found, by axes: near 0 where the reports show no
+    interaction.
     """
 
     design: Design
@@ -89,12 +95,27 @@ class Fit:
 
 
 def parameters(shape: Sequence[int], order: int) -> int:
-    """Return the number of parameters of a model: no design is built."""
-    return sum(
-        math.prod(shape[a] - 1 for a in axes)
-        for size in range(1, order + 1)
-        for axes in itertools.combinations(range(len(shape)), size)
-    )
+    """Return the number of parameters of a model, without listing its effects.
+
+    It is the sum of the elementary symmetric polynomials of the sizes less one, up to `order`.
+    """
+    of_size = [1] + [0] * order
+    for size in shape:
+        for k in range(order, 0, -1):
+            of_size[k] += of_size[k - 1] * (size - 1)
+    return sum(of_size[1:])
+
+
+def affordable(shape: Sequence[int], order: int, reports: int) -> bool:
+    """Whether a model can be fitted to this many different reports.
+
+    Its derivatives are tables of cells and of reports by parameters; a step costs as much times the
+    parameters.
+    """
+    count = parameters(shape, order)
+    cells = math.prod(shape)
+    entries = max(cells, reports) * count
+    return entries <= DESIGN_ENTRIES and (cells + reports) * count**2 <= STEP_COST
 
 
 def design(shape: Sequence[int], order: int) -> Design:
@@ -173,6 +194,13 @@ def fit(
     records = [float(stratum.reported.sum()) for stratum in strata]
     if not sum(records) > 0:
         raise EstimationError("There are no records to estimate from.")
+    reports = sum(stratum.reported.size for stratum in strata)
+    if 1 <= order <= len(shape) and not affordable(shape, order, reports):
+        raise LimitExceeded(
+            f"A log-linear model with {parameters(shape, order)} parameters over"
+            f" {math.prod(shape)} cells and {reports} reports is too large.",
+            remedy="Ask for fewer variables, or a lower order of interaction.",
+        )
     effects = design(shape, order)
     base = np.ones(math.prod(shape)) if possible is None else possible.ravel().astype(np.float64)
     work = _Work(strata, effects, base, records)
@@ -195,12 +223,10 @@ def fit(
             remedy="Lower the order of interaction, or ask for fewer variables.",
         )
     theta = work.probabilities(values)
-    slopes = _sensitivity(effects, theta)
-    held = information(strata, slopes, theta, records)
     return Fit(
         effects,
         theta.reshape(effects.shape),
-        _uncertainty(effects, held, variances),
+        work.uncertainty(values),
         {t.axes: float(v) for t, v in zip(effects.terms, variances, strict=True)},
         work.log_likelihood(theta),
         step,
@@ -241,19 +267,39 @@ class _Work:
                 " not the one that made them.",
                 remedy="Check that the plan belongs to these reports.",
             )
+        gradient, held = self._slope(theta)
+        covariance = _inverse(held + np.diag(precision))
+        step, share = covariance @ (gradient - precision * values), 1.0
+        while share > 1e-6 and self._penalized(values + share * step, precision) < before:
+            share /= 2
+        return values + share * step, covariance
+
+    def uncertainty(self, values: Tensor) -> Tensor:
+        """Return the mean square error of shrunk parameters.
+
+        Shrinkage trades variance for bias: where an interaction is about as large as the reports
+        can just tell, it is taken too small, and the posterior's errors alone would cover too
+        little. So the errors are those of the parameters without shrinkage, and the distance to
+        those, a step of Fisher scoring away, is added as a bias. Intervals then cover at their rate
+        at the least; they are too wide where there is no interaction.
+        """
+        gradient, held = self._slope(self.probabilities(values))
+        prior = np.full(len(values), 1 / MAIN_VARIANCE)
+        sampling = _inverse(held + np.diag(prior))
+        shift = sampling @ (gradient - prior * values)
+        return sampling + np.outer(shift, shift)
+
+    def _slope(self, theta: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gradient of the log-likelihood and the information, by the parameters."""
         slopes = _sensitivity(self.effects, theta)
-        gradient = -precision * values
-        curvature = np.diag(precision)
+        gradient = np.zeros(slopes.shape[1])
+        held = np.zeros((slopes.shape[1],) * 2)
         for stratum, number in zip(self.strata, self.records, strict=True):
             q, dq = _reported(stratum, theta, slopes)
             seen = q > 0
             gradient += dq[seen].T @ (stratum.reported.ravel()[seen] / q[seen])
-            curvature = curvature + number * (dq[seen].T / q[seen]) @ dq[seen]
-        covariance = _inverse(curvature)
-        step, share = covariance @ gradient, 1.0
-        while share > 1e-6 and self._penalized(values + share * step, precision) < before:
-            share /= 2
-        return values + share * step, covariance
+            held += number * (dq[seen].T / q[seen]) @ dq[seen]
+        return gradient, held
 
     def _penalized(self, values: Tensor, precision: Tensor) -> float:
         penalty = 0.5 * float(precision @ np.square(values))
@@ -273,23 +319,6 @@ def _evidence(effects: Design, values: Tensor, covariance: Tensor, variances: Te
             square = float(np.square(values[term.columns]).sum())
             new[index] = max(square / max(determined, 1e-3), _FLOOR)
     return new
-
-
-def _uncertainty(effects: Design, held: Tensor, variances: Tensor) -> Tensor:
-    """Return the covariance of the parameters, allowing for what is not known of the variances.
-
-    The posterior at the variances found takes them for certain, and its intervals cover too little
-    where an interaction was removed that is weak but there (measured: 89 to 96 % instead of 95).
-    So each variance is raised by twice the standard error with which the reports determine it,
-    sqrt(2 / size) times the sampling variance of its parameters.
-    """
-    prior = np.full(len(held), 1 / MAIN_VARIANCE)
-    sampling = np.diag(_inverse(held + np.diag(prior)))
-    for term, variance in zip(effects.terms, variances, strict=True):
-        if len(term.axes) > 1:
-            unknown = 2 * math.sqrt(2 / term.size) * float(sampling[term.columns].mean())
-            prior[term.columns] = 1 / (variance + unknown)
-    return _inverse(held + np.diag(prior))
 
 
 def _contrasts(size: int) -> Tensor:

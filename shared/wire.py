@@ -23,6 +23,7 @@ from pydantic import (
 from shared.domain import Variable
 from shared.plan import Block, Plan
 from shared.transition import (
+    CHOICES,
     MIXTURE_CELLS,
     MIXTURE_RESOLUTION,
     RESOLUTION,
@@ -39,6 +40,7 @@ from shared.transition import (
     Symmetric,
     Transition,
     UnitTransition,
+    Withheld,
 )
 
 KEY_BYTES = 16
@@ -53,7 +55,7 @@ MAX_PARTS = 10_000
 MAX_VARIABLES = 4_096
 MAX_CATEGORIES = 65_536
 MAX_RECORDS = 1 << 33
-MAX_CHOICES = 65_536
+MAX_CHOICES = CHOICES
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", strict=True)]
@@ -109,6 +111,17 @@ class RandomSymmetricMessage(Message):
     def to_transition(self) -> Transition:
         """Return the channel. Raises NotStochastic."""
         return RandomSymmetric(self.size, self.off, self.spread)
+
+
+class WithheldMessage(Message):
+    """Variables that are not reported."""
+
+    family: Literal["withheld"]
+    size: Annotated[int, Field(ge=2, le=MIXTURE_CELLS, strict=True)]
+
+    def to_transition(self) -> Transition:
+        """Return the channel."""
+        return Withheld(self.size)
 
 
 class MixtureMessage(Message):
@@ -186,16 +199,20 @@ Sizes = Annotated[
 
 
 class CutAndPasteMessage(Message):
-    """The cut-and-paste operator over variables reported as items; `paste` is rho times 2^32."""
+    """The cut-and-paste operator over variables reported as items.
+
+    `paste` is rho times 2^32; `of` is the number of variables whose items are kept among.
+    """
 
     family: Literal["cut-and-paste"]
     sizes: Sizes
     cut: Annotated[int, Field(ge=0, le=MAX_VARIABLES, strict=True)]
     paste: Probability32
+    of: Annotated[int, Field(ge=1, le=MAX_VARIABLES, strict=True)]
 
     def to_transition(self) -> Transition:
         """Return the channel. Raises ChannelError."""
-        return CutAndPaste(tuple(self.sizes), self.cut, self.paste, len(self.sizes))
+        return CutAndPaste(tuple(self.sizes), self.cut, self.paste, self.of)
 
 
 class ChoiceMessage(Message):
@@ -239,6 +256,7 @@ ChannelMessage = Annotated[
     | StructuralZerosMessage
     | RandomSymmetricMessage
     | MixtureMessage
+    | WithheldMessage
     | OneHotMessage
     | CutAndPasteMessage
     | SampledMessage,

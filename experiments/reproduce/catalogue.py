@@ -17,6 +17,11 @@ _MODULES = (
     "ma_3_3",
     "ma_3_4",
     "ma_7_3",
+    "frapp_table_3",
+    "frapp_census",
+    "frapp_health",
+    "frapp_3",
+    "frapp_4",
 )
 
 ALL = "all"

@@ -22,7 +22,7 @@ from owner_agent.reporting.priors import Priors
 from owner_agent.reporting.seen import joint_prior, seen
 from shared.errors import OptionError, PramanaError
 from shared.plan import Block
-from shared.privacy import gamma, posterior_bound, posterior_range
+from shared.privacy import gamma, posterior_range
 from shared.transition import RESOLUTION, RandomSymmetric, Sampled
 
 
@@ -105,8 +105,8 @@ class VariableReport:
         ]
 
     def limit(self, prior: float) -> float:
-        """Return the most a category's prior can grow to, whatever else is believed."""
-        return posterior_bound(self.bounds.gamma, prior) if 0 < prior < 1 else prior
+        """Return the most its block's report can make of a prior, under any beliefs about it."""
+        return self.bounds.grown(prior) if 0 < prior < 1 else prior
 
 
 @dataclass(frozen=True)

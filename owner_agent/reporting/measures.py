@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,18 +11,19 @@ import numpy as np
 
 from shared.counts import Tensor
 from shared.errors import LimitExceeded, OptionError, SingularChannel
+from shared.plan import Block
 from shared.privacy import (
     AttackerAccuracy,
     KAnonymity,
     attacker_accuracy,
     conditional_entropy,
-    downward_bound,
     downward_breach,
+    epsilon,
     gamma,
     gamma_within_groups,
     k_anonymity,
-    posterior_bound,
-    prior_bound,
+    simultaneous_epsilon,
+    simultaneous_gamma,
     upward_breach,
     worst_posterior,
 )
@@ -60,25 +61,43 @@ def attempt(reasons: Reasons, name: str, compute: Callable[[], T]) -> T | None:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What holds for every prior; `gamma` may be infinite."""
+    """What holds for every prior; both may be infinite.
+
+    `epsilon` is ln gamma. It is kept apart, and all bounds are computed from it, because a gamma
+    about many blocks may be finite and still larger than any floating-point number.
+    """
 
     gamma: float
     gamma_within: float
+    epsilon: float
 
     @classmethod
     def of(cls, channel: Transition) -> Bounds:
         """Return a channel's bounds. Raises LimitExceeded."""
-        return cls(gamma(channel), gamma_within_groups(channel))
+        return cls(gamma(channel), gamma_within_groups(channel), epsilon(channel))
 
-    @property
-    def epsilon(self) -> float:
-        """ln gamma."""
-        return math.log(self.gamma)
+    @classmethod
+    def together(cls, blocks: Sequence[Block]) -> Bounds:
+        """Return the bounds about all variables of several blocks at once. Raises LimitExceeded."""
+        product = simultaneous_gamma(blocks)
+        return cls(product, product, simultaneous_epsilon(blocks))
 
     @property
     def rho2(self) -> float:
         """The largest posterior of a prior of `PRIOR`."""
-        return posterior_bound(self.gamma, PRIOR)
+        return self.grown(PRIOR)
+
+    def grown(self, prior: float) -> float:
+        """Return the largest posterior of a prior strictly between 0 and 1."""
+        return prior / (prior + (1 - prior) * math.exp(-self.epsilon))
+
+    def fallen(self, belief: float) -> float:
+        """Return the smallest posterior of a prior strictly between 0 and 1.
+
+        It is also the largest prior that cannot grow beyond `belief`.
+        """
+        least = belief * math.exp(-self.epsilon)
+        return least / (1 - belief + least)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite number is null, which JSON has no other word for."""
@@ -87,8 +106,8 @@ class Bounds:
             "gamma_within_groups": finite(self.gamma_within),
             "epsilon": finite(self.epsilon),
             "rho_2": self.rho2,
-            "rho_1": prior_bound(self.gamma, POSTERIOR),
-            "falls_to": downward_bound(self.gamma, BELIEF),
+            "rho_1": self.fallen(POSTERIOR),
+            "falls_to": self.fallen(BELIEF),
         }
 
 

@@ -8,8 +8,9 @@ of which every measure can be asked. The beliefs about different variables are i
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 
 from owner_agent.reporting.priors import Priors
 from shared.counts import Tensor
-from shared.errors import LimitExceeded
+from shared.errors import LimitExceeded, OptionError
 from shared.plan import Block
 from shared.privacy.dispatch import structure_of
 from shared.transition import (
@@ -73,11 +74,12 @@ def seen(block: Block, name: str, priors: Priors) -> tuple[Transition, Tensor | 
 
     Raises:
         LimitExceeded: the block's channel is too large to list and has no structure that helps.
+        OptionError: only combinations that cannot occur are believed possible.
     """
     beliefs = [_belief(priors, v.name) for v in block.variables]
     axis = block.names.index(name)
     if len(beliefs) == 1:
-        return block.channel, beliefs[0]
+        return block.channel, joint_prior(block, priors)
     sizes = tuple(v.size for v in block.variables)
     if _all_possible(block.channel):
         return Seen(_averaged(block.channel, sizes, beliefs, axis)), beliefs[axis]
@@ -90,6 +92,7 @@ def joint_prior(block: Block, priors: Priors) -> Tensor | None:
 
     Raises:
         LimitExceeded: there are too many combinations to list.
+        OptionError: only combinations that cannot occur are believed possible.
     """
     beliefs = [_belief(priors, v.name) for v in block.variables]
     if all(belief is None for belief in beliefs):
@@ -100,13 +103,26 @@ def joint_prior(block: Block, priors: Priors) -> Tensor | None:
     return _joint(block.channel, sizes, beliefs)
 
 
+def require_believable(blocks: Iterable[Block], priors: Priors) -> None:
+    """Check that beliefs leave some combination of each block that can occur.
+
+    Of a block with too many combinations to list nothing is said.
+
+    Raises:
+        OptionError: they leave none.
+    """
+    for block in blocks:
+        with contextlib.suppress(LimitExceeded):
+            joint_prior(block, priors)
+
+
 def _belief(priors: Priors, name: str) -> Tensor | None:
     return np.array(priors[name]) if name in priors else None
 
 
 def _all_possible(channel: Transition) -> bool:
     if isinstance(channel, Sampled):
-        return all(_all_possible(choice.channel) for choice in channel.choices)
+        return all(map(_all_possible, {choice.channel for choice in channel.choices}))
     return bool(np.all(structure_of(channel).uniform() > 0))
 
 
@@ -188,5 +204,11 @@ def _joint(channel: Transition, sizes: Sequence[int], beliefs: Beliefs) -> Tenso
     each = [np.full(s, 1 / s) if b is None else b for s, b in zip(sizes, beliefs, strict=True)]
     product: Tensor = reduce(np.multiply.outer, each).ravel()
     possible = product * (structure_of(channel).uniform() > 0)
+    if not possible.sum() > 0:
+        raise OptionError(
+            "The beliefs give all their probability to combinations that cannot occur.",
+            where="prior",
+            remedy="Believe some combination possible that the site file does not exclude.",
+        )
     weights: Tensor = possible / possible.sum()
     return weights

@@ -39,6 +39,14 @@ class Problem:
                 f"There are {self.records} records; one or more are needed.", where="records"
             )
 
+    @property
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The tables that could be sampled among; none where the goal leaves some out.
+
+        A plan that reports exactly the tables predicted would not tell those left out.
+        """
+        return () if self.goal.omitted else self.goal.sets
+
 
 @dataclass(frozen=True)
 class Option:
@@ -90,7 +98,7 @@ def compare(problem: Problem, progress: Progress = unwatched) -> Comparison:
     Raises:
         OptionError: no family tells what is asked; the message says which interactions are wanted.
     """
-    found = list(families(problem.needs, problem.goal.sets))
+    found = list(families(problem.needs, problem.tables))
     options = []
     for index, (name, build) in enumerate(found):
         progress(name, index, len(found))
@@ -100,7 +108,8 @@ def compare(problem: Problem, progress: Progress = unwatched) -> Comparison:
     if math.isinf(ordered[0].prediction.score):
         raise OptionError(
             f"No family tells tables of up to {max(problem.goal.by_length())} variables with"
-            f" interactions of {problem.goal.order} under these requirements.",
+            f" interactions of {problem.goal.order} under these requirements. "
+            + " ".join(f"{o.family}: {o.reason}" for o in ordered),
             remedy="Ask for shorter tables or a lower order of interaction, or allow more.",
         )
     return Comparison(ordered)
@@ -168,7 +177,7 @@ def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[flo
             message says what it reaches and with how many records it would.
     """
     _require_target(target)
-    builds = dict(families(problem.needs, problem.goal.sets))
+    builds = dict(families(problem.needs, problem.tables))
     if family not in builds:
         raise OptionError(
             f"There is no family {family!r} here.",

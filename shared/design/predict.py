@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,13 +22,16 @@ from shared.errors import LimitExceeded, SingularChannel
 from shared.inversion import Stratum
 from shared.loglinear import DESIGN_ENTRIES, MAIN_VARIANCE, Design, design, information, parameters
 from shared.plan import Plan
-from shared.transition import CONDITION_LIMIT, CutAndPaste, Sampled, Transition
+from shared.transition import CONDITION_LIMIT, CutAndPaste, Mixture, Sampled, Symmetric, Transition
 
 SLOPES = 1 << 25
 """Reports times parameters of a prediction by the model; above it, sets are predicted alone."""
 
 _NOTHING_HELD = 1e-13
 """Information below this share of the largest is rounding: that direction is not told at all."""
+
+_STILL = 1e-15
+"""A slope of less than this share of a table's largest is a sum that should have been zero."""
 
 _NOT_MOVED = 1e-9
 """Share of a cell's squared slope that may lie in such directions; it is rounding too."""
@@ -83,16 +86,21 @@ def by_model(plan: Plan, goal: Goal, reference: Mapping[str, Tensor], records: i
     squares: dict[tuple[str, ...], Tensor] = {}
     missing = ""
     try:
-        for asked, _ in parts:
-            _seen_through(plan, asked, goal.order)
+        seen = [_seen_through(plan, asked, goal.order) for asked, _ in parts]
     except (SingularChannel, LimitExceeded) as error:
         return replace(NOTHING, missing=error.message)
-    for asked, sets in parts:
-        model = _model(plan, asked, goal.order, reference)
+    known: dict[Hashable, Tensor] = {}
+    for (variables, channels), (_, sets) in zip(seen, parts, strict=True):
+        model = _model(variables, channels, goal.order, reference)
         for names in sets:
+            # Tables of as many categories, under the same channels and shares, have equal errors.
+            order = tuple(map(model.names.index, names))
+            key = (model.channels, model.effects.shape, order, model.theta.tobytes())
             try:
-                squares[names] = model.squares(names, goal, reference) / records
-            except SingularChannel as error:
+                if key not in known:
+                    known[key] = model.squares(names, goal, reference)
+                squares[names] = known[key] / records
+            except (SingularChannel, LimitExceeded) as error:
                 missing = missing or error.message
     return _summary(goal, squares, missing)
 
@@ -103,16 +111,16 @@ def best_weights(
     """Return probabilities of a sampled block's choices that make the predicted error smallest.
 
     The mean square error of the model (A-optimality) by the multiplicative algorithm (Silvey,
-    Titterington and Torsney 1978); a tenth of the records is left spread equally, because the
-    reference is not the truth. None where the plan has not one sampled block or the model is too
-    large.
+    Titterington and Torsney 1978), to within a thousandth; a tenth of the records is left spread
+    equally, because the reference is not the truth. None where the plan has not one sampled block
+    or the model is too large.
     """
     blocks = [b for b in plan.blocks if isinstance(b.channel, Sampled)]
     parts = _parts(plan, goal)
     if len(blocks) != 1 or len(parts) != 1:
         return None
     asked, sets = parts[0]
-    model = _model(plan, asked, goal.order, reference)
+    model = _model(*_seen_through(plan, asked, goal.order), goal.order, reference)
     held_by = np.array(model.information_by_choice(plan.blocks.index(blocks[0])))
     wanted = np.zeros_like(held_by[0])
     lengths = goal.by_length()
@@ -122,17 +130,19 @@ def best_weights(
     weights = np.full(len(held_by), 1 / len(held_by))
     prior = np.eye(len(wanted)) / MAIN_VARIANCE
     for _ in range(_ROUNDS):
-        held = np.einsum("s,sde->de", weights, held_by)
-        covariance = np.linalg.inv(records * held + prior)
+        covariance = np.linalg.inv(records * np.tensordot(weights, held_by, 1) + prior)
         # How much a little more weight on a choice lowers the trace of wanted times covariance.
-        gains = np.einsum("de,sed->s", covariance @ wanted @ covariance, held_by)
+        gains = np.tensordot(held_by, covariance @ wanted @ covariance, 2)
+        # No other weights can be better by more than this (the equivalence theorem of designs).
+        if gains.max() <= (1 + _CLOSE) * (weights @ gains):
+            break
         weights = weights * np.sqrt(np.maximum(gains, 0))
         weights /= weights.sum()
     mixed: Tensor = 0.9 * weights + 0.1 / len(held_by)
     return mixed
 
 
-_ROUNDS = 25
+_ROUNDS, _CLOSE = 200, 1e-3
 
 
 @dataclass(frozen=True)
@@ -186,6 +196,8 @@ class _Model:
         """
         slopes = self.relative_slopes(names, goal, reference)
         told, untold = self._directions
+        moved = np.abs(slopes).max(axis=0) > _STILL * np.abs(slopes).max()
+        slopes, told, untold = slopes[:, moved], told[moved], untold[moved]
         lost = np.square(slopes @ untold).sum(axis=1)
         if np.any(lost > _NOT_MOVED * np.square(slopes).sum(axis=1)):
             raise SingularChannel(
@@ -218,8 +230,12 @@ def _parts(plan: Plan, goal: Goal) -> list[tuple[tuple[str, ...], tuple[tuple[st
     return [(names, (names,)) for names in goal.sets]
 
 
-def _model(plan: Plan, asked: Sequence[str], order: int, reference: Mapping[str, Tensor]) -> _Model:
-    names, channels = _seen_through(plan, asked, order)
+def _model(
+    names: tuple[str, ...],
+    channels: tuple[Transition, ...],
+    order: int,
+    reference: Mapping[str, Tensor],
+) -> _Model:
     shape = [len(reference[name]) for name in names]
     theta = _shares(names, reference).ravel()
     return _Model(names, design(shape, min(order, len(names))), theta, channels)
@@ -231,21 +247,31 @@ def _seen_through(
     """Return the variables asked for in block order, and their blocks' channels.
 
     Raises:
-        SingularChannel: a block's channel cannot be restricted to them.
+        SingularChannel: a block's channel cannot be restricted to them, or is so close to saying
+            nothing that the rounding of its probabilities decides what it says.
         LimitExceeded: the model, or the slopes of all reports, would be too large.
     """
     parts = _restricted(plan, asked)
     names = tuple(name for part, _ in parts for name in part)
     channels = tuple(channel for _, channel in parts)
+    if any(map(_says_nothing, channels)):
+        raise SingularChannel(f"The reports say (almost) nothing about {list(names)}.")
     shape = [plan.domain[name].size for name in names]
     count = parameters(shape, min(order, len(names)))
     reports = math.prod(c.shape[1] for c in channels)
     if math.prod(shape) * count > DESIGN_ENTRIES or reports * count > SLOPES:
         raise LimitExceeded(
-            f"A log-linear model of {list(names)} with {count} parameters, {math.prod(shape)} cells"
-            f" and {reports} possible reports is too large."
+            f"{reports:,} kinds of report and {math.prod(shape):,} cells by {count:,} parameters"
+            " are too many."
         )
     return names, channels
+
+
+def _says_nothing(channel: Transition) -> bool:
+    if isinstance(channel, Sampled):
+        return any(_says_nothing(choice.channel) for choice in channel.choices)
+    symmetric = isinstance(channel, Symmetric | Mixture)
+    return symmetric and channel.condition_number > CONDITION_LIMIT
 
 
 def _information(channels: tuple[Transition, ...], slopes: Tensor, theta: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from shared.privacy.amplification import (
     gamma_within_groups,
     posterior_bound,
     prior_bound,
+    simultaneous_epsilon,
     simultaneous_gamma,
 )
 from shared.privacy.anonymity import KAnonymity, k_anonymity
@@ -44,6 +45,7 @@ __all__ = [
     "posterior_bound",
     "posterior_range",
     "prior_bound",
+    "simultaneous_epsilon",
     "simultaneous_gamma",
     "upward_breach",
     "worst_posterior",

@@ -7,7 +7,7 @@ independent releases add.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import singledispatch
 
 from shared.errors import OptionError
@@ -59,9 +59,14 @@ def simultaneous_gamma(independent: Iterable[Block | Transition]) -> float:
 
     It is the product of the blocks' own, because each can be at its worst together with the
     others. Variables randomized together by one channel have that channel's `gamma`. No blocks: 1.
+    Infinite above 1.8e308 too; `simultaneous_epsilon` has no such end.
     """
-    channels = (b.channel if isinstance(b, Block) else b for b in independent)
-    return math.prod(gamma(channel) for channel in channels)
+    return math.prod(gamma(channel) for channel in _channels(independent))
+
+
+def simultaneous_epsilon(independent: Iterable[Block | Transition]) -> float:
+    """Return ln `simultaneous_gamma`: the sum of the blocks' epsilons. No blocks: 0."""
+    return math.fsum(epsilon(channel) for channel in _channels(independent))
 
 
 def posterior_bound(amplification: float, prior: float) -> float:
@@ -119,6 +124,10 @@ def downward_bound(amplification: float, belief: float) -> float:
     _require_amplification(amplification)
     require_belief(belief, "belief")
     return _shift_odds(belief, 1 / amplification)
+
+
+def _channels(independent: Iterable[Block | Transition]) -> Iterator[Transition]:
+    return (b.channel if isinstance(b, Block) else b for b in independent)
 
 
 def _shift_odds(probability: float, factor: float) -> float:

@@ -97,8 +97,10 @@ def _(channel: Sampled) -> Structure:
     by_axes: dict[tuple[int, ...], list[Choice]] = {}
     for choice in channel.choices:
         by_axes.setdefault(choice.axes, []).append(choice)
+    # Thousands of subsets share a channel or two, of which one structure each is enough.
+    made: dict[Transition, Structure] = {}
     parts = [
-        Part(axes, sum(c.weight for c in choices) / RESOLUTION, _together(choices))
+        Part(axes, sum(c.weight for c in choices) / RESOLUTION, _together(choices, made))
         for axes, choices in by_axes.items()
     ]
     if channel.silent:
@@ -123,8 +125,11 @@ class _Blend:
         return blend
 
 
-def _together(choices: Sequence[Choice]) -> Structure:
-    structures = [structure_of(c.channel) for c in choices]
+def _together(choices: Sequence[Choice], made: dict[Transition, Structure]) -> Structure:
+    for choice in choices:
+        if choice.channel not in made:
+            made[choice.channel] = structure_of(choice.channel)
+    structures = [made[choice.channel] for choice in choices]
     if len(structures) == 1:
         return structures[0]
     mixtures = [s for s in structures if isinstance(s, MixtureStructure)]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.counts import Tensor
 from shared.errors import LimitExceeded
@@ -48,7 +50,7 @@ class SampledStructure(Structure):
 
     @cached_property
     def gamma(self) -> float:
-        return max(choice.structure.gamma for choice in self.choices)
+        return max(structure.gamma for structure in self._distinct)
 
     def information(self, prior: Tensor | None) -> float:
         given = self._given(prior)
@@ -62,7 +64,7 @@ class SampledStructure(Structure):
         low, high = np.ones((1,) * len(self.sizes)), np.zeros((1,) * len(self.sizes))
         for choice in self.choices:
             least, most = (self._spread(v, choice) for v in self._of_part(given, choice))
-            self._require_listable(np.broadcast_shapes(low.shape, least.shape))
+            self._require_listable(tuple(map(max, low.shape, least.shape)))
             low, high = np.minimum(low, least), np.maximum(high, most)
         if given is not None:
             cells = given.reshape(self.sizes)
@@ -96,9 +98,13 @@ class SampledStructure(Structure):
     def uniform(self) -> Tensor:
         possible = np.ones((1,) * len(self.sizes), dtype=bool)
         for choice in self.choices:
-            part = self._spread(choice.structure.uniform(), choice) > 0
-            self._require_listable(np.broadcast_shapes(possible.shape, part.shape))
-            possible = possible & part
+            part = choice.structure.uniform() > 0
+            if part.all():
+                # Spreading it would list cells of which it says nothing.
+                continue
+            spread = self._spread(part, choice)
+            self._require_listable(tuple(map(max, possible.shape, spread.shape)))
+            possible = possible & spread
         if possible.size == 1:
             return super().uniform()
         flat = self._flat(possible.astype(np.float64))
@@ -120,7 +126,12 @@ class SampledStructure(Structure):
 
     @cached_property
     def _some_impossible(self) -> bool:
-        return any(np.any(choice.structure.uniform() == 0) for choice in self.choices)
+        return any(np.any(structure.uniform() == 0) for structure in self._distinct)
+
+    @cached_property
+    def _distinct(self) -> list[Structure]:
+        """The structures of the choices, one that many choices share once."""
+        return list({id(choice.structure): choice.structure for choice in self.choices}.values())
 
     def _of_part(self, given: Tensor | None, choice: Part) -> tuple[Tensor, Tensor]:
         """Return the extremes of the posterior of a part, over the prior of the part.
@@ -143,7 +154,7 @@ class SampledStructure(Structure):
         left = cells.max(axis=gone) if best else cells.sum(axis=gone)
         return np.ravel(left)
 
-    def _spread(self, values: Tensor, choice: Part) -> Tensor:
+    def _spread(self, values: npt.NDArray[Any], choice: Part) -> npt.NDArray[Any]:
         """Return values over a choice's part as a tensor that broadcasts over all cells."""
         if values.size == 1:
             return values.reshape((1,) * len(self.sizes))

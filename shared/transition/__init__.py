@@ -28,10 +28,11 @@ from shared.transition.dense import Dense, require_prior
 from shared.transition.grouped import Grouped, StructuralZeros
 from shared.transition.items import ITEMS, CutAndPaste, OneHot
 from shared.transition.mixture import MIXTURE_CELLS, MIXTURE_RESOLUTION, Mixture, Withheld
-from shared.transition.sampled import Choice, Sampled
+from shared.transition.sampled import CHOICES, Choice, Sampled
 from shared.transition.symmetric import Identity, RandomSymmetric, Symmetric
 
 __all__ = [
+    "CHOICES",
     "CONDITION_LIMIT",
     "ITEMS",
     "LISTED_ENTRIES",

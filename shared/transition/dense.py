@@ -103,6 +103,9 @@ class Dense(ListedTransition, UnitTransition):
             out=np.zeros(matrix.T.shape),
             where=reported[:, None] > 0,
         )
+        # A report that the prior makes impossible is left as it is: the truth behind it is, too.
+        for index in np.flatnonzero(reported == 0):
+            back[index, np.argmax(matrix[:, index])] = 1.0
         return cls.from_probabilities((matrix @ back).tolist())
 
     @cached_property

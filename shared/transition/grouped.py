@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from shared.transition.base import (
 )
 from shared.transition.dense import Dense
 from shared.transition.lumping import lump
-from shared.transition.symmetric import Symmetric
+from shared.transition.symmetric import Identity, Symmetric
 
 STRUCTURAL_CELLS = 1 << 20
 """A product with impossible combinations has at most this many cells."""
@@ -41,11 +42,12 @@ class Grouped(UnitTransition):
     channels: tuple[UnitTransition | None, ...]
 
     def __post_init__(self) -> None:
-        members = sorted(code for group in self.groups for code in group)
-        if members != list(range(len(members))) or len(members) < 2:
+        members = [code for group in self.groups for code in group]
+        wrong = _not_once(members)
+        if wrong or len(members) < 2:
             raise ChannelError(
-                f"The groups {[list(g) for g in self.groups]} do not hold each category exactly"
-                " once.",
+                f"The groups do not hold each of {len(members)} categories exactly once"
+                + (f"; see code {wrong[0]}." if wrong else "."),
                 remedy="Put every category into one group.",
             )
         if len(self.groups) != len(self.channels):
@@ -53,6 +55,7 @@ class Grouped(UnitTransition):
                 f"There are {len(self.groups)} groups and {len(self.channels)} channels."
             )
         for index, (group, channel) in enumerate(self._pairs()):
+            _require_simple(channel)
             size = 1 if channel is None else channel.shape[0]
             if len(group) != size or (channel is not None and channel.shape != (size, size)):
                 raise ChannelError(
@@ -168,10 +171,11 @@ class StructuralZeros(UnitTransition):
             or not 0 <= codes[0] <= codes[-1] < (self.size)
         ):
             raise ChannelError(
-                f"The impossible categories {list(codes)} are not distinct codes below"
+                f"The {len(codes)} impossible categories are not distinct codes below"
                 f" {self.size}, in ascending order.",
                 remedy="Name each impossible combination once.",
             )
+        _require_simple(self.channel)
         possible = self.size - len(codes)
         if self.channel.shape != (possible, possible):
             raise ChannelError(
@@ -232,3 +236,18 @@ class StructuralZeros(UnitTransition):
             "impossible": list(self.impossible),
             "channel": self.channel.as_dict(),
         }
+
+
+def _not_once(members: Sequence[int]) -> list[int]:
+    """Return the codes below the number of members that are not there exactly once, ascending."""
+    seen = Counter(members)
+    return [code for code in range(len(members)) if seen[code] != 1][:1]
+
+
+def _require_simple(channel: UnitTransition | None) -> None:
+    """Check that a part is of a family that parts may be. Raises ChannelError."""
+    if channel is not None and type(channel) not in (Identity, Symmetric, Dense, Grouped):
+        raise ChannelError(
+            f"A part of a channel cannot be {type(channel).__name__}.",
+            remedy="Use a symmetric channel, a matrix, or groups of these.",
+        )

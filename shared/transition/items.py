@@ -341,6 +341,7 @@ class CutAndPaste(Transition):
             "sizes": list(self.sizes),
             "cut": self.cut,
             "paste": self.paste_units,
+            "of": self.of,
         }
 
 

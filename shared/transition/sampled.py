@@ -15,16 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from shared.errors import ChannelError, NotStochastic, SingularChannel
+from shared.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
 from shared.transition.base import (
+    CONDITION_LIMIT,
     RESOLUTION,
     Tensor,
     Transition,
     along_axis,
-    condition_number,
     left_inverse,
 )
 from shared.transition.mixture import Withheld
+
+CHOICES = 4096
+"""A sampled channel has at most this many choices."""
+
+IDENTIFIED_CELLS = 4096
+"""Up to this many combinations it is computed whether the reports tell them apart."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,11 @@ class Sampled(Transition):
     choices: tuple[Choice, ...]
 
     def __post_init__(self) -> None:
+        if len(self.choices) > CHOICES:
+            raise ChannelError(
+                f"A sampled channel has at most {CHOICES} choices, not {len(self.choices)}.",
+                remedy="Name fewer subsets of the variables.",
+            )
         if not self.choices or not self.sizes or min(self.sizes) < 2:
             raise ChannelError("A sampled channel needs variables and at least one choice of them.")
         for index, choice in enumerate(self.choices):
@@ -156,6 +167,12 @@ class Sampled(Transition):
                 remedy="Ask for variables that are sampled together, or use the estimator"
                 ' "log-linear".',
             )
+        if self.condition_number > CONDITION_LIMIT:
+            raise SingularChannel(
+                f"The sampled channel over {self.sizes} is singular (condition number"
+                f" {self.condition_number:.3g}): its reports say (almost) nothing of some truths.",
+                remedy="Choose channels that tell more, or use the estimator 'log-linear'.",
+            )
         return left_inverse(self.matrix())
 
     def decoder(self) -> Tensor:
@@ -173,7 +190,19 @@ class Sampled(Transition):
 
     @cached_property
     def _condition_number(self) -> float:
-        return condition_number(self.matrix()) if self._identified else math.inf
+        """From the K x K matrix PP', a sum over choices: no list of all reports is made."""
+        if not self._identified:
+            return math.inf
+        size = self.shape[0]
+        if size > IDENTIFIED_CELLS:
+            raise LimitExceeded(
+                f"Whether {size} combinations can be told apart is not computed; at most"
+                f" {IDENTIFIED_CELLS} are.",
+                remedy="Sample subsets of fewer variables.",
+            )
+        values = np.linalg.eigvalsh(self.apply_adjoint(self.apply(np.eye(size), 0), 0))
+        # Squares: below the square root of the rounding error, nothing is known but "singular".
+        return math.sqrt(values[-1] / values[0]) if values[0] > 1e-16 * values[-1] else math.inf
 
     @property
     def condition_number(self) -> float:
@@ -184,11 +213,16 @@ class Sampled(Transition):
             return self
         new_place = np.cumsum(kept) - 1
         merged: dict[tuple[tuple[int, ...], Transition], int] = {}
+        made: dict[tuple[object, ...], Transition | None] = {}
         for choice in self.choices:
-            inside = [bool(kept[axis]) for axis in choice.axes]
+            inside = tuple(bool(kept[axis]) for axis in choice.axes)
             if not any(inside):
                 continue
-            channel = choice.channel.restrict(self._sizes_of(choice), inside)
+            # Thousands of subsets share a channel or two, restricted in a few ways.
+            asked = (choice.channel, self._sizes_of(choice), inside)
+            if asked not in made:
+                made[asked] = choice.channel.restrict(self._sizes_of(choice), inside)
+            channel = made[asked]
             if channel is None:
                 return None
             axes = tuple(int(new_place[axis]) for axis in choice.axes if kept[axis])

@@ -1,0 +1,188 @@
+"""`design.toml`: what protection is demanded and what will be learned, validated whole.
+
+Unknown keys are refused by name, and all mistakes are reported at once, as in `site.toml`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from owner_agent.planning import planned
+from owner_agent.site import Site, mistake, place_of
+from owner_agent.strengths import Number
+from shared.design import (
+    Learn,
+    gamma_of_breach,
+    gamma_of_epsilon,
+    gamma_of_minimum_k,
+    gamma_of_p,
+)
+from shared.domain import Variable
+from shared.errors import ConfigError
+from shared.wire import MAX_CATEGORIES, Label
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Demand(_Section):
+    """The most that may be learned about a whole record: at most one key of them is given."""
+
+    gamma: Number | None = None
+    epsilon: Number | None = None
+    rho: tuple[Number, Number] | None = None
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The requirements that are given."""
+        names = ("gamma", "epsilon", "rho", "p", "minimum_k")
+        return tuple(name for name in names if getattr(self, name, None) is not None)
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if len(self.given) > 1:
+            raise ValueError(f"give one requirement, not {', '.join(self.given)}")
+        return self
+
+    @property
+    def allowed(self) -> float | None:
+        """The largest amplification allowed; None where nothing is demanded. OptionError."""
+        if self.epsilon is not None:
+            return gamma_of_epsilon(self.epsilon)
+        return gamma_of_breach(self.rho) if self.rho is not None else self.gamma
+
+
+class VariableDemand(Demand):
+    """A variable: its categories, or how many there are, and what may be learned about it."""
+
+    name: Label
+    categories: Annotated[int, Field(ge=2, le=MAX_CATEGORIES)] | tuple[Label, ...]
+    sensitive: bool = True
+    p: Number | None = None
+    minimum_k: int | None = None
+    probabilities: tuple[Number, ...] | None = None
+
+    @model_validator(mode="after")
+    def _public_without_demand(self) -> Self:
+        if self.given and not self.sensitive:
+            raise ValueError(f"a variable that is not sensitive has no {self.given[0]}")
+        return self
+
+    @property
+    def numbered(self) -> bool:
+        """Whether only the number of categories is known."""
+        return isinstance(self.categories, int)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the categories; their numbers, from 1, where they have none."""
+        if isinstance(self.categories, int):
+            return tuple(str(number + 1) for number in range(self.categories))
+        return self.categories
+
+    @property
+    def allowed(self) -> float | None:
+        """The largest amplification allowed; None where nothing is demanded. OptionError."""
+        size = len(self.labels)
+        if self.p is not None:
+            return gamma_of_p(size, self.p)
+        if self.minimum_k is not None:
+            return gamma_of_minimum_k(size, self.minimum_k)
+        return super().allowed
+
+
+class DesignFile(_Section):
+    """The content of `design.toml`."""
+
+    variables: Annotated[tuple[VariableDemand, ...], Field(min_length=1)]
+    records: Annotated[int, Field(ge=1)] | None = None
+    learn: Learn = "pairs"
+    length: Annotated[int, Field(ge=1)] | None = None
+    minimum_support: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    interactions: Annotated[int, Field(ge=1)] | None = None
+    whole_record: Demand = Demand()
+    structure: dict[Label, tuple[Label, ...]] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        names = [v.name for v in self.variables]
+        mistakes = [f"two variables are called {n!r}" for n in sorted(_repeated(names))]
+        if self.structure is not None and self.learn != "structure":
+            mistakes.append('structure is used with learn = "structure" only')
+        if self.length is not None and self.learn != "itemsets":
+            mistakes.append('length is used with learn = "itemsets" only')
+        if mistakes:
+            raise ValueError("; ".join(mistakes))
+        return self
+
+    def domain_variables(self) -> tuple[Variable, ...]:
+        """Return the variables. Raises DomainError for categories that cannot be."""
+        return tuple(Variable(v.name, v.labels) for v in self.variables)
+
+
+def load_design(path: Path) -> DesignFile:
+    """Read and validate a design file.
+
+    Raises:
+        ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"The design file {path} cannot be read: {error.strerror}.",
+            where=str(path),
+            remedy="Name it with --spec, or leave that out to design for the site file.",
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"The design file {path} is not TOML: {error}.",
+            where=str(path),
+            remedy="Correct it there.",
+        ) from error
+    return design_from(content, str(path))
+
+
+def design_from(content: dict[str, Any], source: str = "design.toml") -> DesignFile:
+    """Validate the content of a design file. Raises ConfigError naming every mistake."""
+    try:
+        return DesignFile.model_validate(content)
+    except ValidationError as error:
+        mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in error.errors()]
+        raise ConfigError(
+            f"The design file {source} is not right: " + "; ".join(mistakes) + ".",
+            where=place_of(error.errors()[0]["loc"]) or None,
+            remedy="docs/choosing-a-plan.md describes every key.",
+        ) from None
+
+
+def site_variables(site: Site) -> dict[str, Variable]:
+    """Return a site's variables, whatever channels the file gives them or leaves out.
+
+    Raises:
+        PramanaError: as `planned`, for categories.
+    """
+    bare = {"channel": None, "sensitive": False}
+    sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
+    file = site.file.model_copy(update={"variables": sections, "blocks": ()})
+    return planned(site.model_copy(update={"file": file})).variables
+
+
+def of_site(site: Site) -> DesignFile:
+    """Return the design file that a site file amounts to: its variables, nothing demanded."""
+    known = site_variables(site)
+    return DesignFile(
+        variables=tuple(
+            VariableDemand(name=v.name, categories=known[v.name].categories, sensitive=v.sensitive)
+            for v in site.file.variables
+        )
+    )
+
+
+def _repeated(names: list[str]) -> set[str]:
+    return {name for name in names if names.count(name) > 1}
