@@ -19,6 +19,7 @@ from shared.errors import Conflict, LimitExceeded, VariablesMissing
 from shared.estimate import EstimatedMarginals
 from shared.learn.bayes_net import LearnedBayesNet, learn_parameters
 from shared.learn.structure import Structure
+from shared.loglinear import affordable
 from shared.plan import Block, Plan
 from shared.wire import Alignment, JobSpec
 
@@ -169,6 +170,20 @@ def _require_small(spec: JobSpec, plan: Plan, limits: Limits) -> None:
                 where=node,
                 remedy="Give the node fewer parents, or its variables fewer categories.",
             )
+        if spec.estimator == "log-linear":
+            _require_affordable(spec, plan, node, {node, *parents})
+
+
+def _require_affordable(spec: JobSpec, plan: Plan, node: str, names: set[str]) -> None:
+    """Bound the log-linear model of a node and its parents."""
+    sizes = [plan.domain[name].size for name in names]
+    reports = math.prod(reported for _, reported in _shapes(plan, names))
+    if not affordable(sizes, min(spec.order, len(sizes)), reports):
+        raise LimitExceeded(
+            f"A log-linear model of node {node!r} and its parents is too large to fit.",
+            where=node,
+            remedy="Give the node fewer parents, or ask for a lower order.",
+        )
 
 
 def _shapes(plan: Plan, names: set[str]) -> list[tuple[int, int]]:

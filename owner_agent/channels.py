@@ -22,6 +22,7 @@ from owner_agent.strengths import (
     require_expressible,
     require_known,
     require_listable,
+    require_multipliable,
     require_size,
 )
 from shared.domain import Domain, Variable
@@ -136,7 +137,7 @@ class InvariantSpec(ChannelSpec):
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
         """Return the channel over the variables' product. Raises OptionError for the prior."""
         size = Domain(variables).size
-        require_listable(size)
+        require_multipliable(size)
         if require_prior(self.prior, size).min() <= 0:
             raise OptionError(
                 "The prior gives a category no probability, so that it would never be reported.",
@@ -161,7 +162,8 @@ class GroupedSpec(Replacing):
 
         Raises:
             UnknownCategory: a group names a category that is not there.
-            ChannelError: the groups overlap or leave a category out.
+            ChannelError: the groups overlap or leave a category out, or stars in categories make
+                names ambiguous.
         """
         require_listable(Domain(variables).size)
         codes = labels(variables)
@@ -197,7 +199,8 @@ class StructuralZerosSpec(Replacing):
 
         Raises:
             UnknownCategory: an impossible combination is none of the variables'.
-            ChannelError: one is named twice, or fewer than two are left.
+            ChannelError: one is named twice, fewer than two are left, or stars in categories make
+                names ambiguous.
         """
         size = Domain(variables).size
         require_listable(size)

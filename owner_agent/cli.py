@@ -39,7 +39,7 @@ from owner_agent.report import report, warnings
 from owner_agent.reporting.entries import Assumptions
 from owner_agent.reporting.losses import losses_of
 from owner_agent.reporting.measures import THRESHOLD
-from owner_agent.reporting.page import chosen_page, default_page, write_report
+from owner_agent.reporting.page import chosen_page, default_page, require_apart, write_report
 from owner_agent.reporting.priors import read_priors
 from owner_agent.site import Site, load_site
 from owner_agent.summaries import ledger_json, outcome_json
@@ -47,6 +47,7 @@ from owner_agent.surroundings import Surroundings
 from owner_agent.table import read_table
 from shared.errors import OptionError
 from shared.terminal import console, print_json, report_error, run
+from shared.wire import MAX_RECORDS
 
 
 class Learning(StrEnum):
@@ -120,7 +121,9 @@ def _add_reading(app: typer.Typer) -> None:
         json: JsonOption = False,
     ) -> None:
         """Report what publishing would reveal, and how accurate the results would be."""
-        _plan(load_site(site), records, (prior, threshold), _page(report, no_report, json), json)
+        _require_countable(records)
+        page = _page(report, no_report, json, [site] if prior is None else [site, prior])
+        _plan(load_site(site), records, (prior, threshold), page, json)
 
     @app.command()
     def discretize(
@@ -327,13 +330,29 @@ Page = Callable[[Site], Path | None]
 """Where a site's report goes, or nowhere."""
 
 
-def _page(report: Path | None, no_report: bool, json: bool) -> Page:
+def _require_countable(records: int | None) -> None:
+    if records is not None and records > MAX_RECORDS:
+        raise OptionError(
+            f"A release has at most {MAX_RECORDS} records.",
+            where="records",
+            remedy="Give --records a smaller number.",
+        )
+
+
+def _page(report: Path | None, no_report: bool, json: bool, read: list[Path]) -> Page:
     if report is not None and no_report:
         raise OptionError("Give --report or --no-report, not both.", where="report")
-    if report is not None:
-        return lambda _: chosen_page(report)
     # Scripts that ask for JSON get it on standard output and no file they did not ask for.
-    return (lambda _: None) if no_report or json else (lambda site: default_page(site.state))
+    if report is None and (no_report or json):
+        return lambda _: None
+
+    def place(site: Site) -> Path:
+        page = default_page(site.state) if report is None else chosen_page(report)
+        lists = [site.folder / v.categories_from for v in site.file.variables if v.categories_from]
+        require_apart(page, [*read, site.table, *lists])
+        return page
+
+    return place
 
 
 def _plan(

@@ -119,7 +119,10 @@ def requirements_of(file: DesignFile, domain: Domain) -> Requirements:
             remedy="Give --gamma, --epsilon or --breach for the whole record, or a requirement for"
             " each sensitive variable in a design file.",
         )
-    return Requirements(domain, {n: g for n, g in limits.items() if g is not None}, whole)
+    plausible = {v.name: v.minimum_k for v in file.variables if v.sensitive and v.minimum_k}
+    return Requirements(
+        domain, {n: g for n, g in limits.items() if g is not None}, whole, plausible
+    )
 
 
 def _limits(file: DesignFile) -> tuple[float | None, dict[str, float | None]]:

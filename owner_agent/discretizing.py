@@ -39,6 +39,9 @@ OPTIONS: dict[Method, tuple[frozenset[str], frozenset[str]]] = {
 }
 """The options each method needs, and those it may have."""
 
+FEWEST_RECORDS = 5
+"""No group may hold fewer: what is computed from one or two records is about those people."""
+
 _FUNCTIONS: dict[Method, Callable[..., Discretization]] = {
     Method.mgas: mgas,
     Method.equal_width: equal_width,
@@ -117,8 +120,9 @@ class Proposal:
 
 _ON_THE_COLUMN = (
     "The cuts rest on all {records:,} records with a number, rounded to the grid; each"
-    " representative is the mean of its own group's. They are computed from the column and"
-    " become public with the plan: a cut tells, to the grid, about the two records beside it."
+    " representative is the mean of its own group's, rounded to the grid as well. They are computed"
+    " from the column and become public with the plan: a cut tells, to the grid, about the two"
+    " records beside it."
 )
 _RESTS = {
     Method.mgas: _ON_THE_COLUMN,
@@ -139,7 +143,8 @@ def propose(
 
     Raises:
         OptionError: an option that the method needs is absent, one is given that it does not
-            use, the column is the record id, or no cuts meet the requirements.
+            use, groups might hold fewer than `FEWEST_RECORDS` records, the column is the record
+            id, or no cuts meet the requirements.
         TableError: the table cannot be read, or cells are neither empty nor finite numbers; rows
             are named and no value is.
     """
@@ -167,6 +172,14 @@ def _checked(method: Method, options: Mapping[str, float | None]) -> dict[str, f
         if names:
             listed = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(names))
             raise OptionError(f"Method {method.value} {says} {listed}.", where=min(names))
+    fewest = given.get("minimum_count", FEWEST_RECORDS)
+    if fewest < FEWEST_RECORDS:
+        raise OptionError(
+            f"Groups of {fewest} records are too small to be told; {FEWEST_RECORDS} are the"
+            " fewest.",
+            where="minimum_count",
+            remedy=f"Give --minimum-count {FEWEST_RECORDS} or more; 50 is a usual choice.",
+        )
     return given
 
 

@@ -19,13 +19,24 @@ from owner_agent.composition import spent
 from owner_agent.designing import NOTE, STRONGEST, Designed
 from owner_agent.ledger import Entry
 from owner_agent.publish import Outcome, Watch
-from owner_agent.report import ALARMING, PlanReport, Tick, number
-from owner_agent.reporting.entries import VariableReport
+from owner_agent.report import (
+    ALARMING,
+    LISTED_CHOICES,
+    PlanReport,
+    Tick,
+    number,
+    shares_reported,
+)
+from owner_agent.reporting.entries import BlockReport, VariableReport
+from owner_agent.reporting.figures import short
 from owner_agent.reporting.measures import POSTERIOR, PRIOR
 from shared.design import Option
 
 PATIENCE = 2.0
 """Seconds after which somebody who waits is told how far it is."""
+
+_BLOCK_NAME = 40
+"""So much of a block's name stands beside each of its variables."""
 
 _STAGES = {"pseudonyms": "computing pseudonyms", "parts": "uploading parts"}
 
@@ -36,15 +47,17 @@ def show_plan(console: Console, plan: PlanReport) -> None:
     table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
     table.add_column("variable", overflow="fold")
     table.add_column("channel", overflow="fold")
-    for heading in ("gamma", "epsilon", f"{PRIOR:.0%} grows to", "best guess", "95% ±"):
+    grows = f"block alone: {PRIOR:.0%} grows to"
+    for heading in ("gamma", "epsilon", grows, "best guess", "95% ±"):
         table.add_column(heading, justify="right")
     for row in plan.variables:
         table.add_row(*_plan_row(row), style=None if row.sensitive else "dim")
     console.print(table)
     console.print(
         "gamma bounds how much more likely a report is under one truth than under another; epsilon"
-        f" is its logarithm. rho_2 is the most a prior belief of {PRIOR:.0%} grows to. The best"
-        " guess is right so often without and with the report, for an attacker who believes"
+        f" is its logarithm. A belief of {PRIOR:.0%} in a statement about a variable grows to so"
+        " much at most by the report of its own block alone; other blocks may tell of it too. The"
+        " best guess is right so often without and with that report, for an attacker who believes"
         f" {_believed(plan)}. The last column is half the 95% interval of the worst proportion.",
         style="dim",
     )
@@ -56,7 +69,7 @@ def show_plan(console: Console, plan: PlanReport) -> None:
 
 def _plan_row(row: VariableReport) -> tuple[RenderableType, ...]:
     bounds, accuracy = row.bounds, row.attack.accuracy
-    shared = f"\n(with {row.block})" if row.block != row.name else ""
+    shared = f"\n(with {short(row.block, _BLOCK_NAME)})" if row.block != row.name else ""
     grouped = math.isinf(bounds.gamma) and math.isfinite(bounds.gamma_within)
     within = f"\n({number(bounds.gamma_within)} in group)" if grouped else ""
     return (
@@ -84,15 +97,13 @@ def _believed(plan: PlanReport) -> str:
 def _show_together(console: Console, plan: PlanReport) -> None:
     if sum(block.sensitive for block in plan.blocks) > 1:
         console.print(
-            f"All sensitive variables of a record together: gamma {number(plan.together.gamma)},"
-            f" epsilon {number(plan.together.epsilon)}."
+            f"All sensitive variables of a record together: gamma {plan.together.written_gamma},"
+            f" epsilon {number(plan.together.epsilon)}; {PRIOR:.0%} grows to"
+            f" {plan.together.rho2:.1%}, however their values go together."
         )
     for block in plan.blocks:
-        for choice in block.choices:
-            console.print(
-                f"{choice.probability:.1%} of the records report {', '.join(choice.variables)}.",
-                markup=False,
-            )
+        if block.choices:
+            _show_choices(console, plan, block)
     before = [] if plan.losses is None else [c for c in plan.losses.columns if c.before]
     for loss in before:
         refused = "; publish refuses it unless you accept the loss" if loss.refused else ""
@@ -102,6 +113,19 @@ def _show_together(console: Console, plan: PlanReport) -> None:
             style="bold yellow" if loss.refused else None,
             markup=False,
         )
+
+
+def _show_choices(console: Console, plan: PlanReport, block: BlockReport) -> None:
+    """Print the first parts of a sampled block, and how many records report each variable."""
+    for choice in block.choices[:LISTED_CHOICES]:
+        console.print(
+            f"{choice.probability:.1%} of the records report {', '.join(choice.variables)}.",
+            markup=False,
+        )
+    more = len(block.choices) - LISTED_CHOICES
+    if more > 0:
+        console.print(f"... and {more:,} more such parts; --json has all.")
+        console.print(shares_reported(plan, block), markup=False)
 
 
 def show_written(console: Console, path: Path) -> None:

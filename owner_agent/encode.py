@@ -5,7 +5,7 @@ Values are quoted for columns that are not sensitive, where seeing them helps an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,9 +60,17 @@ class Inspection:
 def inspect(site: Site, plan: Planned) -> Inspection:
     """Read a site's table and encode it, collecting every problem of its content.
 
+    For the owner's own eyes: rows are named that hold a combination called impossible, and where
+    only one is, that tells what they hold.
+
     Raises:
         TableError: the table cannot be read at all, has no rows, or lacks columns.
     """
+    return _inspected(site, plan, rows_text)
+
+
+def _inspected(site: Site, plan: Planned, tell: Callable[[Mask], str]) -> Inspection:
+    """Inspect a table, with `tell` to say which records hold an impossible combination."""
     names = [site.file.record_id, *(v.source for v in site.file.variables)]
     table = read_table(site.table, names)
     problems = _record_id_problems(table.columns[site.file.record_id], site.file.record_id)
@@ -72,20 +80,20 @@ def inspect(site: Site, plan: Planned) -> Inspection:
             columns[section.name] = _encode(table, section, plan.variables[section.name])
         except PramanaError as error:
             problems.append(error)
-    problems += _impossible_combinations(plan, columns)
+    problems += _impossible_combinations(plan, columns, tell)
     record_ids: list[str] = table.columns[site.file.record_id].to_pylist()
     return Inspection(table.rows, Encoded(record_ids, columns), tuple(problems))
 
 
 def encode(site: Site, plan: Planned) -> Encoded:
-    """Read and encode a site's table.
+    """Read and encode a site's table; of records that are impossible only the number is told.
 
     Raises:
         TableError: the table cannot be read, record ids are missing or repeated,
             or a record has a combination of categories that its block calls impossible.
         UnknownCategory: a cell holds no category of its variable.
     """
-    found = inspect(site, plan)
+    found = _inspected(site, plan, _records_text)
     raise_together(list(found.problems))
     return found.encoded
 
@@ -135,7 +143,9 @@ def _encode(table: TextTable, section: VariableSection, variable: Variable) -> C
     return codes.astype(code_dtype(variable.size))
 
 
-def _impossible_combinations(plan: Planned, columns: Mapping[str, Codes]) -> list[PramanaError]:
+def _impossible_combinations(
+    plan: Planned, columns: Mapping[str, Codes], tell: Callable[[Mask], str]
+) -> list[PramanaError]:
     """Return a problem for each block some of whose records are what it calls impossible."""
     problems: list[PramanaError] = []
     for block in plan.plan.blocks:
@@ -146,10 +156,11 @@ def _impossible_combinations(plan: Planned, columns: Mapping[str, Codes]) -> lis
             sources = ", ".join(repr(plan.columns[name]) for name in block.names)
             problems.append(
                 TableError(
-                    f"{rows_text(wrong)} hold a combination of {sources} that the channel"
-                    f" of {block.name!r} calls impossible.",
+                    f"A combination of {sources} that the channel of {block.name!r} calls"
+                    f" impossible is found in {tell(wrong)}.",
                     where=block.name,
-                    remedy="Correct those cells, or take the combination off the impossible ones.",
+                    remedy="Correct those cells (owner-agent check names the rows), or take the"
+                    " combination off the impossible ones.",
                 )
             )
     return problems
@@ -217,6 +228,11 @@ def rows_text(where: Mask) -> str:
         return f"1 row (row {first})"
     more = ", ..." if len(rows) > _SHOWN_ROWS else ""
     return f"{len(rows)} rows (rows {first}{more})"
+
+
+def _records_text(where: Mask) -> str:
+    records = int(where.sum())
+    return "1 record" if records == 1 else f"{records} records"
 
 
 def _distinct(text: pa.Array, where: Mask) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,14 +23,20 @@ from shared.transition import (
     UnitTransition,
 )
 
+Codes = npt.NDArray[np.intp]
+Units = npt.NDArray[np.int64]
+
+_NAMED = 5
+"""A message names so many categories."""
+
 
 def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     """Check that a block randomizes each of its sensitive variables.
 
     A channel that always reports the same thing for a category, whatever the thing is called, is
-    no protection; neither is one whose reports, though random, each fit one category only. In a
-    joint block every sensitive variable is looked at alone, and in a sampled one in every subset,
-    for each subset is some records' whole report.
+    no protection; neither is one under which some truth is only ever reported as no other value
+    can be, as in a group of one category. In a joint block every sensitive variable is looked at
+    alone, and in a sampled one in every subset, for each subset is some records' whole report.
 
     Raises:
         UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
@@ -48,13 +56,14 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
                 where=name,
                 remedy="Give it a channel that randomizes, or say sensitive = false.",
             )
-        if legible(block, name):
+        if given_away := _given_away(block, name):
             raise UnprotectedVariable(
-                f"Variable {name!r} is sensitive but could be read off its reports: each of them is"
-                " possible under one category only.",
+                f"Variable {name!r} is sensitive but could be read off its reports: records that"
+                f" have {_some(given_away)} are always reported as no others can be.",
                 where=name,
-                remedy="Give it a channel that reports the same under several categories, or say"
-                " sensitive = false.",
+                remedy="Give it a channel that reports the same under several categories; put a"
+                " category that is a group of its own into another group; or say sensitive ="
+                " false.",
             )
 
 
@@ -77,42 +86,100 @@ def deterministic(channel: Transition) -> bool:
     return channel.is_identity
 
 
-def legible(block: Block, name: str) -> bool:
-    """Whether the truth of a variable is a function of its block's report.
+def share_proven(block: Block, name: str) -> float:
+    """Return the largest probability, over the truths, of a report that proves a variable's value.
 
-    Mixtures, flipped items and cut-and-paste are so only where nothing is random: else a record
-    may be drawn anew, or its items flipped, or none of them kept, whatever is true. Sampled blocks
-    are looked at subset by subset.
+    Such a report is possible under one value only. In a sampled block each subset counts with its
+    probability, as a subset's report tells which it was.
+    """
+    channel = block.channel
+    if isinstance(channel, Sampled):
+        pairs = zip(channel.choices, _subsets(block, channel), strict=True)
+        return sum(
+            choice.weight / RESOLUTION * share_proven(part, name)
+            for choice, part in pairs
+            if name in part.names
+        )
+    return int(_proven_units(block, name).max()) / RESOLUTION
+
+
+def _given_away(block: Block, name: str) -> tuple[str, ...]:
+    """Return the categories of a variable that some truths' every report proves."""
+    certain = _proven_units(block, name) == RESOLUTION
+    categories = next(v.categories for v in block.variables if v.name == name)
+    if certain.size == 1:
+        return categories if certain.all() else ()
+    found = set(_values(block, name)[certain].tolist())
+    return tuple(category for code, category in enumerate(categories) if code in found)
+
+
+def _some(categories: Sequence[str]) -> str:
+    more = len(categories) - _NAMED
+    named = ", ".join(map(repr, categories[:_NAMED]))
+    return f"{named} or {more} others" if more > 0 else named
+
+
+def _proven_units(block: Block, name: str) -> Units:
+    """Return, for each truth of a block, the chance over 2^32 that its report proves a variable.
+
+    Shape (K,), or (1,) where all are alike. Symmetric channels and mixtures, flipped items and
+    cut-and-paste prove all or nothing: else any report is possible under two values at least, for a
+    record may be replaced or drawn anew, or its items flipped, or none of them kept, whatever is
+    true. Sampled blocks are looked at subset by subset.
     """
     channel = block.channel
     if isinstance(channel, Identity | Symmetric) or not isinstance(channel, UnitTransition):
-        return deterministic(channel)
+        return np.array([RESOLUTION if deterministic(channel) else 0])
+    return _proven(channel, _values(block, name))
+
+
+def _values(block: Block, name: str) -> Codes:
+    """Return the code of a variable in each combination of its block, shape (K,)."""
     shape = tuple(v.size for v in block.variables)
-    values = np.unravel_index(np.arange(channel.shape[0]), shape)[block.names.index(name)]
-    return _tells(channel, values)
+    return np.unravel_index(np.arange(block.channel.shape[0]), shape)[block.names.index(name)]
 
 
-def _tells(channel: UnitTransition, values: npt.NDArray[np.intp]) -> bool:
-    """Whether every report of a channel is possible under one value of its truths only.
+def _proven(channel: UnitTransition, values: Codes) -> Units:
+    """Return the chance, over 2^32, that the report of each truth proves something about it.
+
+    Impossible truths have none.
 
     Args:
         channel: K x L.
-        values: something about each of the K truths.
+        values: what is or is not proven about each of the K truths.
     """
+    proven = np.zeros(len(values), dtype=np.int64)
     if isinstance(channel, Grouped):
-        return all(
-            part is None or _tells(part, values[list(group)])
-            for group, part in zip(channel.groups, channel.channels, strict=True)
-        )
-    if isinstance(channel, StructuralZeros):
-        return _tells(channel.channel, values[list(channel.possible)])
-    if isinstance(channel, Identity | Symmetric):
-        # A symmetric channel that is not deterministic reports a cell under all truths, or under
-        # all but one of three or more.
-        return deterministic(channel) or len(np.unique(values)) == 1
-    possible = channel.units() > 0
-    kinds = np.stack([possible[values == value].any(axis=0) for value in np.unique(values)])
-    return bool((kinds.sum(axis=0) <= 1).all())
+        for group, part in zip(channel.groups, channel.channels, strict=True):
+            inside = list(group)
+            proven[inside] = RESOLUTION if part is None else _proven(part, values[inside])
+    elif isinstance(channel, StructuralZeros):
+        possible = list(channel.possible)
+        proven[possible] = _proven(channel.channel, values[possible])
+    elif isinstance(channel, Symmetric):
+        proven = _proven_alike(channel, values)
+    elif isinstance(channel, Identity):
+        proven[:] = RESOLUTION
+    else:
+        units = channel.units()
+        kinds, kind = np.unique(values, return_inverse=True)
+        makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))
+        proven[:] = units[:, makers == 1].sum(axis=1)
+    return proven
+
+
+def _proven_alike(channel: Symmetric, values: Codes) -> Units:
+    """Return the same for a channel that treats all truths alike, without listing it."""
+    proven = np.zeros(len(values), dtype=np.int64)
+    _, kind, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(counts) == 1 or deterministic(channel):
+        proven[:] = RESOLUTION
+    elif channel.keep_units == 0 and len(counts) == 2:
+        # A truth is never reported as itself: the report that is the only one of its value proves
+        # the other value.
+        for lone in np.flatnonzero(counts == 1):
+            proven[kind != lone] += channel.off_units
+    return proven
 
 
 def require_estimable(block: Block) -> None:

@@ -7,11 +7,12 @@ enters, so that the report may be shown to whoever has to approve the release.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from owner_agent.planning import Planned
+from owner_agent.protection import share_proven
 from owner_agent.reporting.curves import StrengthCurve, strength_curve
 from owner_agent.reporting.entries import (
     Assumptions,
@@ -24,13 +25,15 @@ from owner_agent.reporting.entries import (
 from owner_agent.reporting.losses import Losses
 from owner_agent.reporting.measures import BELIEF, POSTERIOR, PRIOR, Bounds
 from owner_agent.reporting.precision import record_counts
-from owner_agent.reporting.seen import joint_prior
+from owner_agent.reporting.seen import joint_prior, require_believable
 from shared.errors import OptionError, PramanaError
 from shared.plan import Block
-from shared.privacy import gamma, posterior_bound, simultaneous_gamma
 
 ALARMING = 0.95
 """A posterior from which on a sensitive variable is warned of: next to a proof."""
+
+LISTED_CHOICES = 12
+"""Of a sampled block so many parts are shown; JSON has all."""
 
 T = TypeVar("T")
 Tick = Callable[[int, int], None]
@@ -45,8 +48,9 @@ def unwatched(done: int, total: int) -> None:
 class PlanReport:
     """The report of a plan at a number of records.
 
-    `together` is gamma about all sensitive variables at once: the product over the blocks that hold
-    any. `curves` has a curve, or the reason for none, of each block.
+    `together` is about all sensitive variables at once, gamma the product over the blocks that hold
+    any: it alone bounds what is learned of a variable of which other blocks tell too. `curves` has
+    a curve, or the reason for none, of each block.
     """
 
     records: int
@@ -110,29 +114,33 @@ def report(
         tick: told how many steps are done.
 
     Raises:
-        OptionError: `records` is not positive.
+        OptionError: `records` is not positive, or the beliefs leave no combination of a block that
+            can occur.
         LimitExceeded: a channel without closed form whose gamma is out of reach.
     """
     if records < 1:
         raise OptionError(f"There are {records} records; one or more are needed.", where="records")
     blocks = plan.plan.blocks
+    require_believable(blocks, assumed.priors)
+    bounds = {block.name: Bounds.of(block.channel) for block in blocks}
     steps = _counted(2 * len(blocks) + len(plan.variables), tick)
     variables = tuple(
-        _after(steps, variable_report(plan, block, name, records, assumed))
+        _after(steps, variable_report(plan, block, name, records, assumed, bounds[block.name]))
         for block in blocks
         for name in block.names
     )
-    joint = tuple(_after(steps, block_report(plan, block, records, assumed)) for block in blocks)
+    joint = tuple(
+        _after(steps, block_report(plan, block, records, assumed, bounds[block.name]))
+        for block in blocks
+    )
     curves = {b.name: _after(steps, _curve(b, assumed)) for b in blocks}
-    sensitive = [b for b in blocks if holds_sensitive(plan, b)]
-    together = simultaneous_gamma(sensitive)
     return PlanReport(
         records=records,
         assumed=assumed,
         plan_digest=plan.plan.digest,
         variables=variables,
         blocks=joint,
-        together=Bounds(together, together),
+        together=_together(plan),
         curves={name: curve for name, curve in curves.items() if curve is not None},
         losses=losses,
         warnings=warnings(plan),
@@ -140,19 +148,68 @@ def report(
 
 
 def warnings(plan: Planned) -> tuple[str, ...]:
-    """Return a sentence for each sensitive variable of which some report proves nearly anything."""
-    return tuple(
-        _warning(name, amplification)
-        for block in plan.plan.blocks
-        if posterior_bound(amplification := gamma(block.channel), PRIOR) >= ALARMING
+    """Return a sentence for everything that the custodian should not approve unawares.
+
+    That is each sensitive variable of which some report proves its value or nearly anything, all
+    sensitive variables together where their blocks' reports can, and each block in which a public
+    variable, whenever it changes, has sensitive ones randomized anew.
+    """
+    blocks = plan.plan.blocks
+    alone = [
+        _warning(block, name, bounds.gamma)
+        for block in blocks
+        if holds_sensitive(plan, block) and (bounds := Bounds.of(block.channel)).rho2 >= ALARMING
         for name in block.names
         if name in plan.sensitive
-    )
+    ]
+    telling = sum(holds_sensitive(plan, block) for block in blocks)
+    if telling > 1 and (together := _together(plan)).rho2 >= ALARMING:
+        alone.append(
+            f"The reports of {telling} blocks together can turn a belief of {PRIOR:.0%} about a"
+            f" sensitive variable into one of {ALARMING:.0%} or more (gamma"
+            f" {together.written_gamma}), as far as their variables go together."
+        )
+    return (*alone, *(_mixed(plan, block) for block in blocks if _is_mixed(plan, block)))
+
+
+def shares_reported(plan: PlanReport, block: BlockReport) -> str:
+    """Say in a sentence how many records report each variable of a sampled block."""
+    shares = {v.name: v.reported for v in plan.variables if v.block == block.name}
+    # Shares are multiples of 2^-32 that may differ in their rounding.
+    if max(shares.values()) - min(shares.values()) < 1e-6:
+        share = next(iter(shares.values()))
+        return f"Each of its {len(shares)} variables is reported by {share:.1%} of the records."
+    each = [f"{name} by {share:.1%}" for name, share in shares.items()]
+    return f"Of the records is reported {listed(each, len(each))}."
 
 
 def number(value: float) -> str:
     """Write a number with four digits, or the sign of infinity."""
     return "∞" if value == float("inf") else f"{value:.4g}"
+
+
+def _together(plan: Planned) -> Bounds:
+    return Bounds.together([b for b in plan.plan.blocks if holds_sensitive(plan, b)])
+
+
+def _is_mixed(plan: Planned, block: Block) -> bool:
+    return holds_sensitive(plan, block) and not plan.sensitive.issuperset(block.names)
+
+
+def _mixed(plan: Planned, block: Block) -> str:
+    public = [name for name in block.names if name not in plan.sensitive]
+    redrawn = [name for name in block.names if name in plan.sensitive]
+    return (
+        f"{listed(public)} {'is' if len(public) == 1 else 'are'} public but in a block with"
+        f" {listed(redrawn)}: whenever a record's public value there changes between two releases,"
+        " its sensitive ones are randomized anew, at one more epsilon of the block."
+    )
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Write names with commas, and how many more there are than `most`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _counted(total: int, tick: Tick) -> Iterator[None]:
@@ -173,7 +230,13 @@ def _curve(block: Block, assumed: Assumptions) -> StrengthCurve | str | None:
         return error.message
 
 
-def _warning(name: str, amplification: float) -> str:
+def _warning(block: Block, name: str, amplification: float) -> str:
+    proven = share_proven(block, name)
+    if proven > 0:
+        return (
+            f"{name} is sensitive, and some of its reports prove its value, for up to"
+            f" {100 * proven:.4g}% of the records that have it."
+        )
     if amplification == float("inf"):
         return f"{name} is sensitive, and some of its reports rule out a truth with certainty."
     return (

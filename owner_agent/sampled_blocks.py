@@ -107,6 +107,7 @@ def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
     Raises:
         OptionError: there is not one for each subset.
         NotStochastic: one is not positive, or they do not sum to 1 within 1e-9.
+        ChannelError: one is positive but rounded to nothing.
     """
     if len(weights) != subsets:
         raise OptionError(
@@ -121,6 +122,14 @@ def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
             where="weights",
             remedy="Give positive probabilities that sum to 1.",
         )
-    bounds = [round(sum_ / total * RESOLUTION) for sum_ in itertools.accumulate(weights)]
+    # Halves go up, and not to the even number: so what is 2^-32 or more keeps a unit.
+    bounds = [math.floor(sum_ / total * RESOLUTION + 0.5) for sum_ in itertools.accumulate(weights)]
     bounds[-1] = RESOLUTION
-    return [high - low for low, high in itertools.pairwise([0, *bounds])]
+    units = [high - low for low, high in itertools.pairwise([0, *bounds])]
+    if 0 in units:
+        raise ChannelError(
+            f"A weight of {weights[units.index(0)]:.6g} is below 2^-32 and cannot be published.",
+            where="weights",
+            remedy="Raise it, or leave that subset out.",
+        )
+    return units

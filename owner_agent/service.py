@@ -22,6 +22,7 @@ from owner_agent.summaries import ledger_json
 from owner_agent.surroundings import Surroundings
 from owner_agent.table import read_table
 from shared.errors import Unauthenticated
+from shared.wire import MAX_RECORDS
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,10 @@ def status(agent: AgentDependency) -> dict[str, Any]:
 
 
 @_routes.get("/plan")
-def plan(agent: AgentDependency, records: Annotated[int | None, Query(ge=1)] = None) -> Any:
+def plan(
+    agent: AgentDependency,
+    records: Annotated[int | None, Query(ge=1, le=MAX_RECORDS)] = None,
+) -> Any:
     """Return what publishing would reveal, at the table's number of records or another."""
     site = load_site(agent.site)
     count = records or read_table(site.table, [site.file.record_id]).rows

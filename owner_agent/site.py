@@ -21,6 +21,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from owner_agent.channels import AnyChannel
 from shared.errors import ConfigError
@@ -204,10 +205,11 @@ def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") 
     try:
         return Site(file=SiteFile.model_validate(content), folder=folder)
     except ValidationError as error:
-        mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in error.errors()]
+        found = own_mistakes(error)
+        mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in found]
         raise ConfigError(
             f"The site file {source} is not right: " + "; ".join(mistakes) + ".",
-            where=place_of(error.errors()[0]["loc"]) or None,
+            where=place_of(found[0]["loc"]) or None,
             remedy="The owner's guide describes every key.",
         ) from None
 
@@ -246,6 +248,13 @@ def _repeated(names: Sequence[str]) -> list[str]:
     return sorted({name for name in names if names.count(name) > 1})
 
 
+def own_mistakes(error: ValidationError) -> list[ErrorDetails]:
+    """Return the mistakes but for lists that are too short because of the mistakes inside them."""
+    found = error.errors()
+    inside = {e["loc"][:depth] for e in found for depth in range(len(e["loc"]))}
+    return [e for e in found if e["type"] != "too_short" or e["loc"] not in inside]
+
+
 def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
     place = place_of(location)
     if kind == "extra_forbidden":
@@ -257,9 +266,14 @@ def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
 
 
 def place_of(location: tuple[int | str, ...]) -> str:
-    """Write a location as the file's reader counts: `variables[2].channel.p` is the second."""
+    """Write a location as the file's reader counts: `variables[2].channel.p` is the second.
+
+    Below a `channel` comes its kind, which in the file is one of its keys and no section.
+    """
     place = ""
-    for part in location:
+    for above, part in itertools.pairwise(("", *location)):
+        if above == "channel":
+            continue
         if isinstance(part, int):
             place += f"[{part + 1}]"
         else:

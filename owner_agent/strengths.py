@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -71,15 +72,33 @@ FINE = 1 << 20
 """Up to this many categories multiples of 2^-32 express a symmetric channel to 1 in 4,096."""
 
 
+INVARIANT_SIZE = 1 << 10
+"""An invariant matrix is a product of two, rounded row by row: some seconds at this size."""
+
+
 def most_accurate(size: int, gamma: float) -> Symmetric | Mixture:
     """Return the symmetric channel of amplification `gamma` over any number of categories."""
     return Symmetric.from_gamma(size, gamma) if size <= FINE else Mixture.from_gamma(size, gamma)
 
 
 def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
-    """Return the code of every combination of categories, written `a*b` in a joint block."""
+    """Return the code of every combination of categories, written `a*b` in a joint block.
+
+    Raises:
+        ChannelError: categories have stars of their own, so that two combinations are written
+            alike.
+    """
     product = itertools.product(*(v.categories for v in variables))
-    return {"*".join(combination): code for code, combination in enumerate(product)}
+    written = ["*".join(combination) for combination in product]
+    codes = {label: code for code, label in enumerate(written)}
+    if len(codes) < len(written):
+        twice = [label for label, times in Counter(written).items() if times > 1]
+        raise ChannelError(
+            f"{len(twice)} names stand for more than one combination of categories, such as"
+            f" {twice[:1]}.",
+            remedy="Write the categories of a joint block without a star.",
+        )
+    return codes
 
 
 def require_known(named: list[str], codes: dict[str, int], where: str) -> None:
@@ -110,6 +129,11 @@ def require_listable(size: int) -> None:
         ChannelError: it has more than `LISTED_ENTRIES` entries.
     """
     _require_at_most(math.isqrt(LISTED_ENTRIES), size, "a matrix can be listed for")
+
+
+def require_multipliable(size: int) -> None:
+    """Refuse to make an invariant matrix of a size that takes long. Raises ChannelError."""
+    _require_at_most(INVARIANT_SIZE, size, "an invariant matrix can be computed for")
 
 
 def require_expressible(size: int) -> None:

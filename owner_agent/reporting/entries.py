@@ -169,9 +169,9 @@ class BlockReport:
 
 
 def variable_report(
-    plan: Planned, block: Block, name: str, records: int, assumed: Assumptions
+    plan: Planned, block: Block, name: str, records: int, assumed: Assumptions, bounds: Bounds
 ) -> VariableReport:
-    """Report on one variable of a block. Raises LimitExceeded if gamma is out of reach."""
+    """Report on one variable of a block, which has these bounds."""
     reasons: Reasons = {}
     variable = next(v for v in block.variables if v.name == name)
     alone = block.restrict([name])
@@ -182,7 +182,7 @@ def variable_report(
         channel=describe(block.channel),
         sensitive=name in plan.sensitive,
         categories=variable.categories,
-        bounds=Bounds.of(block.channel),
+        bounds=bounds,
         attack=(found := _attack(block, name, assumed)),
         se=attempt(reasons, "standard_error", lambda: variable_se(block, name, records)),
         condition_number=(block.channel if alone is None else alone).condition_number,
@@ -200,8 +200,10 @@ def _attack(block: Block, name: str, assumed: Assumptions) -> Attack:
     return attack(*channel, assumed.threshold)
 
 
-def block_report(plan: Planned, block: Block, records: int, assumed: Assumptions) -> BlockReport:
-    """Report on a block's variables together. Raises LimitExceeded if gamma is out of reach."""
+def block_report(
+    plan: Planned, block: Block, records: int, assumed: Assumptions, bounds: Bounds
+) -> BlockReport:
+    """Report on a block's variables together, which has these bounds."""
     reasons: Reasons = {}
     channel, size = block.channel, block.channel.shape[0]
     try:
@@ -214,7 +216,7 @@ def block_report(plan: Planned, block: Block, records: int, assumed: Assumptions
         channel=describe(channel),
         sensitive=holds_sensitive(plan, block),
         combinations=size,
-        bounds=Bounds.of(channel),
+        bounds=bounds,
         attack=found,
         condition_number=channel.condition_number,
         se=attempt(reasons, "combination_standard_error", lambda: _se(block, records)),
@@ -235,11 +237,13 @@ def _se(block: Block, records: int) -> float:
 def _choices(block: Block) -> tuple[ChoiceReport, ...]:
     if not isinstance(block.channel, Sampled):
         return ()
+    # Thousands of subsets share a channel or two.
+    gammas = {channel: gamma(channel) for channel in {c.channel for c in block.channel.choices}}
     return tuple(
         ChoiceReport(
             tuple(block.names[axis] for axis in choice.axes),
             choice.weight / RESOLUTION,
-            gamma(choice.channel),
+            gammas[choice.channel],
         )
         for choice in block.channel.choices
     )

@@ -83,6 +83,13 @@ class Bounds:
         return cls(product, product, simultaneous_epsilon(blocks))
 
     @property
+    def written_gamma(self) -> str:
+        """Gamma with four digits; one that is finite and beyond all numbers says so."""
+        if math.isfinite(self.gamma):
+            return f"{self.gamma:.4g}"
+        return ">1e308" if math.isfinite(self.epsilon) else "∞"
+
+    @property
     def rho2(self) -> float:
         """The largest posterior of a prior of `PRIOR`."""
         return self.grown(PRIOR)

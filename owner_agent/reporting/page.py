@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from owner_agent.private_files import private_directory, write_replacing
-from owner_agent.report import PlanReport, Tick, unwatched
-from owner_agent.reporting.figures import posterior_picture, strength_picture, width_picture
+from owner_agent.report import LISTED_CHOICES, PlanReport, Tick, shares_reported, unwatched
+from owner_agent.reporting.figures import (
+    posterior_picture,
+    short,
+    strength_picture,
+    width_picture,
+)
 from shared.errors import OptionError
 
 FOLDER = "report"
@@ -40,9 +46,16 @@ def chosen_page(target: Path) -> Path:
     """Return the page's path for a file that ends in .html, or for an existing or new folder.
 
     Raises:
-        OptionError: the folder cannot be made or is a file, or the file's folder is not there.
+        OptionError: the folder cannot be made, is a file or is named like one, or the file's folder
+            is not there.
     """
     page = target if target.suffix.lower() in {".html", ".htm"} else target / PAGE
+    if page is not target and target.suffix and not target.exists():
+        raise OptionError(
+            f"The report's place {target} neither ends in .html nor is a folder that exists.",
+            where="report",
+            remedy="Name a file that ends in .html, or make the folder first.",
+        )
     try:
         if page is not target:
             target.mkdir(exist_ok=True)
@@ -57,6 +70,22 @@ def chosen_page(target: Path) -> Path:
     return page
 
 
+def require_apart(page: Path, inputs: Iterable[Path]) -> None:
+    """Refuse a page that would replace what it is made from, itself or by its JSON file.
+
+    Raises:
+        OptionError: the page or the JSON beside it is one of `inputs`, also by way of a link.
+    """
+    read = {path.resolve() for path in inputs}
+    for written in (page, _numbers(page)):
+        if written.resolve() in read:
+            raise OptionError(
+                f"The report would overwrite {written}, which it is made from.",
+                where="report",
+                remedy="Name another place with --report; numbers go to a .json beside the page.",
+            )
+
+
 def write_report(
     plan: PlanReport, owner: str, page: Path, tick: Tick = unwatched
 ) -> tuple[Path, Path]:
@@ -68,7 +97,7 @@ def write_report(
     Raises:
         OptionError: they cannot be written.
     """
-    numbers = page.with_suffix(".json")
+    numbers = _numbers(page)
     content = json.dumps(plan.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         write_replacing(page, html(plan, owner, tick).encode())
@@ -89,7 +118,9 @@ def html(plan: PlanReport, owner: str, tick: Tick = unwatched) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"share": share, "figures": figures, "bits": bits, "count": count}
+    environment.filters |= {
+        "share": share, "figures": figures, "bits": bits, "count": count, "short": short,
+    }  # fmt: skip
     pictures = {}
     for done, (name, draw) in enumerate(_PICTURES.items()):
         tick(done, len(_PICTURES))
@@ -101,7 +132,15 @@ def html(plan: PlanReport, owner: str, tick: Tick = unwatched) -> str:
         if what not in _JSON_ONLY
     ]
     template = environment.get_template("plan.html.j2")
-    return template.render(owner=owner, plan=plan.as_dict(), missing=missing, **pictures)
+    return template.render(
+        owner=owner,
+        plan=plan.as_dict(),
+        together_gamma=plan.together.written_gamma,
+        listed_choices=LISTED_CHOICES,
+        shares={block.name: shares_reported(plan, block) for block in plan.blocks if block.choices},
+        missing=missing,
+        **pictures,
+    )
 
 
 def share(value: float | None) -> str:
@@ -125,6 +164,10 @@ def bits(value: float | None) -> str:
 def count(value: Any) -> str:
     """Write a whole number with its thousands apart; none as a dash."""
     return "–" if value is None else f"{value:,.0f}"
+
+
+def _numbers(page: Path) -> Path:
+    return page.with_suffix(".json")
 
 
 def _unwritable(page: Path, error: OSError) -> OptionError:

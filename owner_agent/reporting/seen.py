@@ -149,11 +149,21 @@ def _sampled(channel: Sampled, beliefs: Beliefs, axis: int) -> Tensor:
     by_axes: dict[tuple[int, ...], list[Choice]] = {}
     for choice in channel.choices:
         by_axes.setdefault(choice.axes, []).append(choice)
-    parts = [
-        _blended(channel, choices, beliefs, axis)
-        for axes, choices in by_axes.items()
-        if axis in axes
-    ]
+    made: dict[tuple[object, ...], Tensor] = {}
+    parts = []
+    for axes, choices in by_axes.items():
+        if axis not in axes:
+            continue
+        # Thousands of subsets share a channel or two; only beliefs that are given set them apart.
+        asked = (
+            tuple((choice.channel, choice.weight) for choice in choices),
+            tuple(channel.sizes[a] for a in axes),
+            tuple(None if beliefs[a] is None else a for a in axes),
+            axes.index(axis),
+        )
+        if asked not in made:
+            made[asked] = _blended(channel, choices, beliefs, axis)
+        parts.append(made[asked])
     told = sum(c.weight for c in channel.choices if axis in c.axes) / RESOLUTION
     rest = np.full((channel.sizes[axis], 1), 1 - told)
     return np.hstack([*parts, rest] if told < 1 else parts)

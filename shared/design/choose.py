@@ -121,6 +121,8 @@ def option(problem: Problem, name: str, build: Build) -> Option:
         plan = build(problem.needs)
     except (ChannelError, OptionError, PlanError, LimitExceeded) as error:
         return Option(name, None, NOTHING, NOTHING, error.message)
+    if unmet := problem.needs.unmet(plan):
+        return Option(name, None, NOTHING, NOTHING, unmet)
     made = _predicted(problem, name, plan)
     if math.isinf(made.prediction.score):
         return made

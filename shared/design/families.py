@@ -13,6 +13,7 @@ from shared.design.requirement import Requirements
 from shared.errors import OptionError
 from shared.plan import Block, Plan
 from shared.transition import (
+    CHOICES,
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -23,9 +24,6 @@ from shared.transition import (
     Sampled,
     Symmetric,
 )
-
-CHOICES = 4096
-"""A sampled block of more choices than this is not proposed."""
 
 FINE = 1 << 20
 """Of more cells than this, 2^-32 is too coarse for a symmetric channel; a mixture takes 2^-64."""

@@ -18,6 +18,9 @@ from shared.transition import require_prior
 
 Learn = Literal["counts", "pairs", "itemsets", "structure"]
 
+COMBINATIONS = 10_000_000
+"""Itemsets of so many sets of variables are not looked through."""
+
 SETS = 64
 """Of each length, the errors of at most this many sets of variables are predicted."""
 
@@ -111,6 +114,12 @@ def goal(
     omitted = 0
     for k in range(1, longest + 1):
         total = math.comb(len(names), k)
+        if total > COMBINATIONS:
+            raise LimitExceeded(
+                f"There are {total} sets of {k} of {len(names)} variables.",
+                where="length",
+                remedy="Ask for shorter itemsets.",
+            )
         stride = max(1, math.ceil(total / SETS))
         some = list(itertools.islice(itertools.combinations(names, k), 0, None, stride))[:SETS]
         chosen += some

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shared.domain import Domain
 from shared.errors import OptionError
-from shared.privacy import gamma_for_breach
+from shared.plan import Plan
+from shared.privacy import gamma_for_breach, k_anonymity
 
 PLAUSIBLE = 0.01
 """A category counts towards a minimum K if its posterior under equal priors is above this."""
@@ -40,10 +41,11 @@ def gamma_of_p(size: int, p: float) -> float:
 
 
 def gamma_of_minimum_k(size: int, k: int, plausible: float = PLAUSIBLE) -> float:
-    """Return the largest amplification that leaves `k` categories plausible after any report.
+    """Return the largest symmetric amplification that leaves `k` categories plausible.
 
-    A symmetric channel leaves all `size` or one: every other category keeps, under equal priors,
-    the posterior 1/(gamma + size - 1) (Ma 3.1.3, with the threshold of Ma 8(b)).
+    After any report, that is. A symmetric channel leaves all `size` or one: every other category
+    keeps, under equal priors, the posterior 1/(gamma + size - 1) (Ma 3.1.3, with the threshold of
+    Ma 8(b)).
 
     Raises:
         OptionError: the variable has fewer categories than `k`, or no gamma above 1 will do; the
@@ -65,7 +67,8 @@ def gamma_of_minimum_k(size: int, k: int, plausible: float = PLAUSIBLE) -> float
             where="minimum_k",
             remedy=f"The nearest threshold that can be reached is below {1 / size:.3g}.",
         )
-    return largest
+    # Plausible is above the threshold, not at it.
+    return largest * (1 - 1e-9)
 
 
 def gamma_of_breach(rho: Sequence[float]) -> float:
@@ -80,7 +83,9 @@ class Requirements:
     """The largest amplification allowed, per sensitive variable and about the whole record.
 
     Variables of the domain that are not in `variables` are public: they are not randomized. Where
-    `whole` is None only the variables themselves are limited.
+    `whole` is None only the variables themselves are limited. `plausible` is the least number of
+    categories that any report must leave plausible (see `gamma_of_minimum_k`); a gamma alone keeps
+    it for symmetric channels only, so it is asked of every plan.
 
     Raises:
         OptionError: no sensitive variable, an unknown one, or a gamma that is not above 1.
@@ -89,6 +94,7 @@ class Requirements:
     domain: Domain
     variables: Mapping[str, float]
     whole: float | None = None
+    plausible: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.variables:
@@ -132,12 +138,23 @@ class Requirements:
                 left.remove(name)
         return given
 
+    def unmet(self, plan: Plan) -> str:
+        """Say which variable's reports leave too few categories plausible; "" if none does."""
+        for name, least in self.plausible.items():
+            block = plan.block_of(name)
+            channel = block.restrict([name]) or block.channel
+            left = k_anonymity(channel, None, PLAUSIBLE).categories
+            if left < least:
+                return f"a report can leave {left} categories of {name!r} plausible, not {least}"
+        return ""
+
     def scaled(self, power: float) -> Requirements:
         """Return the same requirements with every epsilon multiplied by `power`."""
         return Requirements(
             self.domain,
             {name: gamma**power for name, gamma in self.variables.items()},
             None if self.whole is None else self.whole**power,
+            self.plausible,
         )
 
 

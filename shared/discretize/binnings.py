@@ -65,9 +65,10 @@ def equal_frequency(
 
     Values of shape (n,) are rounded to the grid; a group ends with the grid point at which the
     records so far are nearest to their share, and has one grid point or more. Every group holds
-    `minimum_count` records or more, and cuts and means reveal what those of `mgas` do: nothing
-    finer than the grid, no mean of fewer records, but a function of the data without differential
-    privacy. No width is promised, so a group may be a single grid point.
+    `minimum_count` records or more, and cuts and means, which are rounded to the grid, reveal what
+    those of `mgas` do: nothing finer than the grid, no mean of fewer records, but a function of
+    the data without differential privacy. No width is promised, so a group may be a single grid
+    point.
 
     Raises:
         OptionError: values that are no finite numbers, too few of them, too few grid points in

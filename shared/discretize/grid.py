@@ -33,6 +33,11 @@ class Cluster(NamedTuple):
     records: int
     total: int
 
+    @property
+    def middle(self) -> int:
+        """The grid point nearest to the mean, the upper one where two are as near."""
+        return (2 * self.total + self.records) // (2 * self.records)
+
     def joined(self, right: Cluster) -> Cluster:
         """Return the union with a cluster to the right."""
         return Cluster(
@@ -86,12 +91,15 @@ class Grid:
         return np.round(position * self.step, digits)
 
     def discretization(self, clusters: Sequence[Cluster], method: str) -> Discretization:
-        """Cut in the middle between clusters; the mean grid point stands for each."""
+        """Cut in the middle between clusters; the grid point nearest to its mean stands for each.
+
+        The mean itself would tell the number of records: it is a fraction of the step over them.
+        """
         gaps = [(a.last + b.first) / 2 for a, b in itertools.pairwise(clusters)]
-        means = [cluster.total / cluster.records for cluster in clusters]
+        means = [cluster.middle for cluster in clusters]
         return Discretization(
             cuts=tuple(self.at(np.array(gaps, dtype=np.float64)).tolist()),
-            representatives=tuple(self.at(np.array(means)).tolist()),
+            representatives=tuple(self.at(np.array(means, dtype=np.float64)).tolist()),
             counts=tuple(cluster.records for cluster in clusters),
             method=method,
         )

@@ -47,10 +47,11 @@ def mgas(
 
     **What the result reveals.** The values are rounded to the grid, which does not depend on them,
     and nothing else of them is used. Every group holds K records or more and is wider than g; a
-    representative is the mean of the grid points of its group's records; a cut lies in the middle
-    between the last grid point of a group and the first of the next, so it is a whole number of
-    half steps. Hence no number that is published is a value of the table or tells one more
-    precisely than the grid, and none of the means rests on fewer than K records. A cut does
+    representative is the grid point nearest to the mean of its group's records, which in full would
+    tell their number; a cut lies in the middle between the last grid point of a group and the first
+    of the next, so it is a whole number of half steps. Hence no number that is published is a value
+    of the table or tells one more precisely than the grid, none of the means rests on fewer than K
+    records, and none tells how many they are. A cut does
     depend on the two records beside it, to the grid, and together cuts and means are a function
     of the data that one record can change: whoever knows all other records, or sees the figures
     of the same column before and after a record came, may learn on which grid point it lies. This

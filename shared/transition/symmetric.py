@@ -113,6 +113,11 @@ class Symmetric(UnitTransition):
         off = math.ceil(RESOLUTION / (Fraction(gamma) + size - 1))
         keep = RESOLUTION - (size - 1) * off
         if keep < off:
+            if gamma == 1:
+                raise ChannelError(
+                    "A gamma of 1 makes all reports alike, whatever is true: it reports nothing.",
+                    remedy="Choose a gamma above 1.",
+                )
             # Rounding up has used more than there was: such a channel would hide nothing as asked.
             raise ChannelError(
                 f"A gamma of {gamma:g} over {size} categories is finer than multiples of 2^-32.",

@@ -46,7 +46,7 @@ def _with_income(bench, lines):
         ("--method", "mgas", *MGAS, "--grid", "0.5"),
         ("--method", "equal-width", "--groups", "6", "--low", "0", "--high", "120"),
         ("--method", "equal-frequency", "--groups", "6", "--minimum-count", "20", "--grid", "1"),
-        ("--minimum-count", "2", "--granularity", "0.5"),
+        ("--minimum-count", "5", "--granularity", "0.5"),
     ],
 )
 def test_what_is_printed_can_be_pasted(bench, command, incomes, words):
@@ -113,30 +113,45 @@ def test_a_cell_that_is_no_number_is_told_by_its_row(bench, command, cell):
 @pytest.mark.parametrize(
     ("cells", "column", "method", "options", "error", "says"),
     [
-        ([""] * 4, "income", "mgas", {"minimum_count": 1, "granularity": 1}, TableError,
+        ([""] * 4, "income", "mgas", {"minimum_count": 5, "granularity": 1}, TableError,
          "no number at all"),
-        ([1, 2], "patient_id", "mgas", {"minimum_count": 1, "granularity": 1}, OptionError,
+        ([1, 2], "patient_id", "mgas", {"minimum_count": 5, "granularity": 1}, OptionError,
          "is the record id"),
-        ([1, 2], "wealth", "mgas", {"minimum_count": 1, "granularity": 1}, TableError,
+        ([1, 2], "wealth", "mgas", {"minimum_count": 5, "granularity": 1}, TableError,
          "no column 'wealth'"),
-        ([1, 2], "income", "mgas", {"minimum_count": 1, "granularity": 1}, OptionError,
+        ([1, 2] * 3, "income", "mgas", {"minimum_count": 5, "granularity": 1}, OptionError,
          "fall into one group"),
-        ([1, 2], "income", "mgas", {"minimum_count": 3, "granularity": 1}, OptionError,
+        ([1, 2], "income", "mgas", {"minimum_count": 5, "granularity": 1}, OptionError,
          "2 records are too few"),
         ([1, 2], "income", "mgas", {"granularity": 1}, OptionError, "needs --minimum-count"),
-        ([1, 2], "income", "mgas", {"minimum_count": 1, "granularity": 1, "groups": 2},
+        ([1, 2], "income", "mgas", {"minimum_count": 5, "granularity": 1, "groups": 2},
          OptionError, "mgas does not use --groups"),
         ([1, 2], "income", "equal-width", {"groups": 2}, OptionError, "needs --high, --low"),
         ([1, 2], "income", "equal-width", {"groups": 2, "low": 0, "high": 1, "grid": 1},
          OptionError, "does not use --grid"),
         ([1, 2], "income", "equal-frequency", {"groups": 2, "minimum_count": 1}, OptionError,
          "needs --grid"),
+        ([1, 2], "income", "mgas", {"minimum_count": 4, "granularity": 1}, OptionError,
+         "Groups of 4 records are too small to be told; 5 are the fewest"),
+        ([1, 2], "income", "equal-frequency", {"groups": 2, "minimum_count": 1, "grid": 1},
+         OptionError, "Groups of 1 records are too small"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_proposed(bench, cells, column, method, options, error, says):
     _incomes(bench, cells)
     with pytest.raises(error, match=says):
         propose(bench.site, column, Method(method), options)
+
+
+def test_the_fewest_records_are_enough(bench, command):
+    """The floor itself is allowed, and what it finds is the mean of five records on the grid."""
+    _incomes(bench, [1, 1, 1, 1, 2, 90, 90, 90, 90, 91])
+    words = ("discretize", "--column", "income", "--granularity", "1", "--grid", "1", "--json")
+    data = json.loads(command(*words, "--minimum-count", "5").out)
+    assert (data["counts"], data["representatives"]) == ([5, 5], [1.0, 90.0])
+    ended = command(*words, "--minimum-count", "4")
+    assert ended.exit_code == 2
+    assert ended.out == ""
 
 
 def test_every_option_is_one_of_the_commands(bench, command):

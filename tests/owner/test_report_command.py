@@ -6,8 +6,12 @@ import os
 import re
 import shutil
 import stat
+import sys
 
 import pytest
+
+from owner_agent.cli import build
+from shared.terminal import run
 
 
 def mode(path):
@@ -60,6 +64,8 @@ def test_the_report_goes_where_it_is_told(bench, command, tmp_path):
         ["--threshold", "1.5"],
         ["--prior", "absent.json"],
         ["--records", "0"],
+        ["--records", str((1 << 33) + 1)],
+        ["--records", "1" + "0" * 400],
     ],
 )
 def test_bad_options_are_refused(bench, command, words, monkeypatch):
@@ -68,6 +74,72 @@ def test_bad_options_are_refused(bench, command, words, monkeypatch):
     assert ended.exit_code == 2
     assert "error (option-invalid)" in ended.err
     assert not (bench.state / "report").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--prior", "p.json", "--report", "p.html"],
+        ["--prior", "p.html", "--report", "p.html"],
+        ["--prior", "P/../p.json", "--report", "p.htm"],
+        ["--prior", "link.json", "--report", "p.html"],
+        ["--prior", "plan.json", "--report", "."],
+        ["--prior", "plan.json", "--report", ".", "--json"],
+        ["--prior", ".pramana/report/plan.json"],
+        ["--report", "regions.html"],
+        ["--report", "linked.html"],
+    ],
+)
+def test_the_report_overwrites_nothing_that_is_read(bench, command, words, monkeypatch, site_text):
+    monkeypatch.chdir(bench.folder)
+    named = site_text.replace(
+        'categories = ["north", "south", "east"]', 'categories_from = "regions.json"'
+    )
+    bench.write(named)
+    regions = bench.folder / "regions.json"
+    regions.write_text("north\nsouth\neast\n", encoding="utf-8")
+    (bench.state / "report").mkdir(mode=0o700)
+    (bench.folder / "P").mkdir()
+    beliefs = '{"smoker": [0.8, 0.2]}'
+    for name in ("p.json", "p.html", "plan.json", ".pramana/report/plan.json"):
+        (bench.folder / name).write_text(beliefs, encoding="utf-8")
+    (bench.folder / "link.json").symlink_to("p.json")
+    (bench.folder / "linked.json").symlink_to("patients.csv")
+
+    def kept():
+        return {p: p.read_bytes() for p in sorted(bench.folder.rglob("*")) if p.is_file()}
+
+    before = kept()
+    ended = command("plan", *words)
+    assert ended.exit_code == 2
+    assert "error (option-invalid): The report would overwrite" in " ".join(ended.err.split())
+    assert kept() == before
+
+
+def test_the_site_file_is_not_overwritten(bench, monkeypatch, capsys):
+    """A site file may have any name, also one a report could take."""
+    (bench.folder / "site.toml").rename(bench.folder / "site.json")
+    before = (bench.folder / "site.json").read_bytes()
+    words = ["plan", "--site", str(bench.folder / "site.json")]
+    report = ["--report", str(bench.folder / "site.html")]
+    monkeypatch.setattr(sys, "argv", ["owner-agent", *words, *report])
+    with pytest.raises(SystemExit) as ended:
+        run(build(bench.surroundings))
+    assert ended.value.code == 2
+    assert "would overwrite" in capsys.readouterr().err
+    assert (bench.folder / "site.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["foo.txt", "foo.json", "v1.2"])
+def test_a_new_folder_does_not_look_like_a_file(bench, command, tmp_path, name):
+    target = tmp_path / name
+    ended = command("plan", "--report", str(target))
+    assert ended.exit_code == 2
+    assert "neither ends in .html nor is a folder" in " ".join(ended.err.split())
+    assert not target.exists()
+    target.mkdir()
+    assert command("plan", "--report", str(target)).exit_code == 0
+    assert (target / "plan.html").exists()
 
 
 def test_a_prior_reaches_the_page(bench, command, tmp_path):

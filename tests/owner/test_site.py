@@ -120,7 +120,7 @@ GOOD = '[[variables]]\nname = "A"\ncategories = ["a", "b"]\nsensitive = false\n'
         (HEAD + '[miner]\nurl = "https://m"\nstudy = "s"\nport = 1\n' + GOOD, "miner.port"),
         (
             HEAD + GOOD + 'channel = { kind = "binary", p1 = 0.1, p2 = 0.1, q = 2 }\n',
-            r"unknown key variables\[1\]\.channel\.binary\.q",
+            r"unknown key variables\[1\]\.channel\.q",
         ),
         (HEAD + GOOD + 'channel = { kind = "magic" }\n', "magic"),
         (HEAD + GOOD + 'channel = { kind = "symmetric" }\n', "exactly one of p, gamma and epsilon"),
@@ -138,7 +138,7 @@ GOOD = '[[variables]]\nname = "A"\ncategories = ["a", "b"]\nsensitive = false\n'
             HEAD + GOOD + 'channel = { kind = "invariant", p = 0.1, gamma = 2, prior = [0.5] }\n',
             "exactly one of p and gamma, not 2",
         ),
-        (HEAD + GOOD + 'channel = { kind = "invariant", p = 0.1 }\n', r"invariant\.prior"),
+        (HEAD + GOOD + 'channel = { kind = "invariant", p = 0.1 }\n', r"channel\.prior"),
         (
             HEAD + GOOD + 'channel = { kind = "cut-and-paste", keep = 1 }\n',
             "exactly one of rho and gamma",
@@ -178,6 +178,55 @@ def test_a_site_file_that_is_wrong(tmp_path, text, says):
         load_site(path)
     assert str(path) in raised.value.message
     assert list(tmp_path.iterdir()) == [path]
+
+
+def _told(tmp_path, text):
+    path = tmp_path / "site.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as raised:
+        load_site(path)
+    return raised.value
+
+
+BLOCK = GOOD + GOOD.replace('"A"', '"B"') + '[[blocks]]\nvariables = ["A", "B"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (GOOD + 'channel = { kind = "cut-and-paste", keep = -1, rho = 0.1 }\n',
+         "variables[1].channel.keep"),
+        (GOOD + 'channel = { kind = "matrix", rows = [[1, 0], [0, inf]] }\n',
+         "variables[1].channel.rows[2][2]"),
+        (BLOCK + 'channel = { kind = "sampled", size = 0, gamma = 2 }\n',
+         "blocks[1].channel.size"),
+        (GOOD + 'channel = { kind = "magic" }\n', "variables[1].channel"),
+        (GOOD + 'channel = { kind = "mask", p = 0.9, channel = { mask = 1 } }\n',
+         "variables[1].channel.channel"),
+    ],
+)  # fmt: skip
+def test_a_place_in_a_channel_is_written_as_in_the_file(tmp_path, text, place):
+    told = _told(tmp_path, HEAD + text)
+    assert told.where == place
+    assert f"{place}: " in told.message or f"unknown key {place}." in told.message
+
+
+@pytest.mark.parametrize(
+    ("text", "mistakes"),
+    [
+        (GOOD.replace("sensitive = false\n", ""), 1),
+        (GOOD + "colour = 1\n", 1),
+        (GOOD.replace("sensitive = false", "cuts = [2, 1]\ncolour = 1"), 2),
+        ("variables = []\n", 1),
+        (BLOCK.replace('["A", "B"]', '["A"]') + 'channel = { kind = "mask", p = 0.9 }\n', 1),
+        (BLOCK.replace('["A", "B"]', '[""]') + 'channel = { kind = "mask", p = 0.9 }\n', 1),
+    ],
+)
+def test_a_mistake_inside_a_list_is_not_told_again_of_the_list(tmp_path, text, mistakes):
+    message = _told(tmp_path, HEAD + text).message
+    assert len(message.split("is not right: ")[1].split("; ")) == mistakes
+    short = "after validation, not" in message
+    assert short == ("variables = []" in text or '["A"]' in text)
 
 
 def test_a_site_file_that_is_not_there(tmp_path):

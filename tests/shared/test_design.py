@@ -39,8 +39,8 @@ from shared.errors import ChannelError, LimitExceeded, OptionError, StructureErr
 from shared.inversion import Stratum
 from shared.loglinear import fit
 from shared.plan import Plan
-from shared.privacy import gamma, simultaneous_gamma
-from shared.transition import Mixture, Sampled, Symmetric
+from shared.privacy import gamma, k_anonymity, simultaneous_gamma
+from shared.transition import Mixture, OneHot, Sampled, Symmetric
 
 DOMAIN = Domain.of(a="xyz", b="pq", c="01")
 KNOWN = {"a": [0.5, 0.3, 0.2], "c": [0.7, 0.3]}
@@ -567,8 +567,8 @@ def test_weights_of_subsets_are_their_probabilities():
         (gamma_of_p(2, 0.2), 4),  # Ma Table 5.1
         (gamma_of_p(5, 0.5), 4),
         (gamma_of_breach([0.05, 0.5]), 19),  # FRAPP 2.1
-        (gamma_of_minimum_k(4, 3), 97),
-        (gamma_of_minimum_k(4, 2, plausible=0.1), 7),
+        (gamma_of_minimum_k(4, 3), 97 * (1 - 1e-9)),
+        (gamma_of_minimum_k(4, 2, plausible=0.1), 7 * (1 - 1e-9)),
     ],
 )
 def test_the_gamma_of_a_requirement(made, expected):
@@ -653,3 +653,30 @@ def test_a_prediction_is_chosen_by_its_score():
     assert Option("x", None, good, bad).estimator == "moment"
     assert Option("x", None, bad, good).estimator == "log-linear"
     assert Option("x", None, bad, good).prediction is good
+
+
+@pytest.mark.parametrize("least", [3, 4])
+def test_no_plan_leaves_fewer_categories_plausible_than_demanded(least):
+    """MASK keeps the gamma of a minimum K and yet leaves only two categories: it is not offered."""
+    domain = Domain.of(a="wxyz", b="wxyz")
+    gamma_of = gamma_of_minimum_k(4, least)
+    broken = OneHot.from_gamma(4, gamma_of)
+    assert k_anonymity(broken, None, 0.01).categories == 2
+    needs = Requirements(domain, {"a": gamma_of, "b": gamma_of}, None, {"a": least, "b": least})
+    found = compare(Problem(needs, goal(domain, "pairs"), reference(domain), 10_000))
+    for made in found.options:
+        if made.family == "mask":
+            assert made.plan is None
+            assert "leave 2 categories of 'a' plausible" in made.reason
+        elif made.plan is not None:
+            for name in "ab":
+                block = made.plan.block_of(name)
+                alone = block.restrict([name])
+                assert alone is not None
+                assert k_anonymity(alone, None, 0.01).categories >= least, made.family
+
+
+def test_itemsets_too_many_to_look_through_are_refused():
+    domain = Domain.of(**{f"v{i}": "ab" for i in range(60)})
+    with pytest.raises(LimitExceeded, match="shorter itemsets"):
+        goal(domain, "itemsets", length=9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -31,6 +32,12 @@ from shared.wire import PlanMessage, VariableMessage
 
 def _centroid(cluster):
     return Fraction(sum(cluster), len(cluster))
+
+
+def _nearest_point(cluster):
+    """The whole number nearest to the mean, the upper of two."""
+    mean = _centroid(cluster)
+    return min(range(min(cluster), max(cluster) + 1), key=lambda p: (abs(p - mean), -p))
 
 
 def literal(points, least, width, *, leftmost=True):
@@ -76,8 +83,8 @@ def test_mgas_is_the_literal_scheme():
         assert found.counts == tuple(map(len, wanted))
         groups = [points[found.codes(points * 0.5) == g].tolist() for g in range(found.size)]
         assert groups == wanted
-        means = [float(_centroid(group)) / 2 for group in wanted]
-        assert found.representatives == pytest.approx(means, abs=1e-9)
+        nearest = [_nearest_point(group) / 2 for group in wanted]
+        assert found.representatives == tuple(nearest)
         gaps = [(a[-1] + b[0]) / 4 for a, b in itertools.pairwise(wanted)]
         assert found.cuts == tuple(gaps)
 
@@ -156,10 +163,10 @@ def test_no_spacing_takes_more_than_a_few_steps_for_each_point(points, least):
     ("values", "counts", "cuts", "means"),
     [
         ([0, 1, 2, 10, 13, 14, 15], (3, 4), (6.0,), (1.0, 13.0)),  # 10 is nearer to 14 than to 1
-        ([0, 1, 2, 7, 12, 13, 14], (4, 3), (9.5,), (2.5, 13.0)),  # as near to both: to the left
+        ([0, 1, 2, 7, 12, 13, 14], (4, 3), (9.5,), (3.0, 13.0)),  # as near to both: to the left
         ([0, 4, 5, 6, 40], (5,), (), (11.0,)),  # both ends join the only finished cluster
-        ([5, 6, 7, 20], (4,), (), (9.5,)),
-        ([1, 5, 6, 7], (4,), (), (4.75,)),
+        ([5, 6, 7, 20], (4,), (), (10.0,)),
+        ([1, 5, 6, 7], (4,), (), (5.0,)),
     ],
 )
 def test_what_is_left_over_joins_the_nearer_group(values, counts, cuts, means):
@@ -182,6 +189,33 @@ def test_nothing_finer_than_the_grid_is_told():
     assert made[0] == made[1]
     assert made[0][0] != made[2][0]
     assert made[0][1] != made[2][1]
+
+
+def _finest_denominator(found, step, records):
+    """The largest denominator by which a representative is a fraction of the grid's step."""
+    fractions = (Fraction(mean) / Fraction(step) for mean in found.representatives)
+    return max(f.limit_denominator(records).denominator for f in fractions)
+
+
+def test_no_representative_tells_how_many_records_it_stands_for():
+    """A mean written finer than the grid is a fraction over the group's count, or a divisor."""
+    rng = np.random.default_rng(12)
+    values = rng.lognormal(3.5, 0.6, size=2_000)
+    fine = 0
+    for step in (5 / 64, 0.1, 1.0):
+        for found in (
+            mgas(values, minimum_count=50, granularity=5, grid=step),
+            equal_frequency(values, 6, minimum_count=50, grid=step),
+        ):
+            assert found.size > 3
+            assert _finest_denominator(found, step, values.size) == 1
+            # The negative control: means of the same groups to nine digits past the step.
+            points = np.floor(values / step + 0.5)
+            means = [points[found.codes(values) == g].mean() * step for g in range(found.size)]
+            exact = dataclasses.replace(found, representatives=tuple(np.round(means, 11)))
+            fine += _finest_denominator(exact, step, values.size) > 50
+            assert found.representatives == pytest.approx(means, abs=step / 2 + 1e-9)
+    assert fine == 6
 
 
 @pytest.mark.parametrize("step", [0.1, 0.3, 1.0, 7.0, 1 / 3, 1e-7, 1e6, 1e-90, 1e90])
@@ -240,15 +274,15 @@ def test_given_cuts_are_taken_as_they_are():
     ("values", "groups", "counts", "cuts", "means"),
     [
         (range(1, 13), 4, (3, 3, 3, 3), (3.5, 6.5, 9.5), (2, 5, 8, 11)),
-        ([1] * 10 + [2, 3, 4], 3, (10, 1, 2), (1.5, 2.5), (1, 2, 3.5)),
-        ([1, 2, 3] + [9] * 10, 3, (2, 1, 10), (2.5, 6.0), (1.5, 3, 9)),
+        ([1] * 10 + [2, 3, 4], 3, (10, 1, 2), (1.5, 2.5), (1, 2, 4)),
+        ([1, 2, 3] + [9] * 10, 3, (2, 1, 10), (2.5, 6.0), (2, 3, 9)),
         ([1, 2], 2, (1, 1), (1.5,), (1, 2)),
     ],
 )
 def test_equal_frequency(values, groups, counts, cuts, means):
     found = equal_frequency(list(values), groups, minimum_count=1, grid=1)
     assert (found.counts, found.cuts) == (counts, cuts)
-    assert found.representatives == pytest.approx(means)
+    assert found.representatives == means
 
 
 def test_equal_frequency_is_near_the_quantiles():

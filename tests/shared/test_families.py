@@ -23,6 +23,7 @@ from shared.transition import (
     CutAndPaste,
     Dense,
     Grouped,
+    Identity,
     Mixture,
     OneHot,
     RandomSymmetric,
@@ -314,6 +315,55 @@ def test_an_invariant_channel_leaves_the_prior(p: float):
 def test_what_is_no_channel_is_refused(build, error, says):
     with pytest.raises(error, match=says):
         build()
+
+
+def test_singular_choices_of_everything_are_refused():
+    """A choice that reports all variables, but says nothing of them together."""
+    off = RESOLUTION // 4
+    channel = Sampled(
+        (2, 2),
+        (
+            Choice((0, 1), HALF, Symmetric(4, off)),
+            Choice((0,), HALF // 2, Symmetric(2, 9)),
+            Choice((1,), HALF // 2, Symmetric(2, 9)),
+        ),
+    )
+    assert channel.condition_number > 1e7
+    with pytest.raises(SingularChannel, match="singular"):
+        channel.decoder()
+    big = Sampled((2,) * 13, (Choice(tuple(range(13)), RESOLUTION, Mixture(2**13, 1 << 60)),))
+    with pytest.raises(LimitExceeded, match="told apart"):
+        _ = big.condition_number
+
+
+def test_the_condition_of_a_sampled_channel_is_that_of_its_matrix():
+    assert WHOLE.condition_number == pytest.approx(np.linalg.cond(sampled(WHOLE)), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Grouped(((0, 1), (2, 3)), (RandomSymmetric(2, 9, 1), None)),
+        lambda: Grouped(((0, 1, 2), (3,)), (StructuralZeros(3, (0,), Symmetric(2, 9)), None)),
+        lambda: StructuralZeros(3, (0,), RandomSymmetric(2, 9, 1)),
+    ],
+)
+def test_parts_are_of_simple_families(build):
+    with pytest.raises(ChannelError, match="part of a channel|fit"):
+        build()
+
+
+def test_a_prior_with_a_zero_has_an_invariant_channel():
+    channel = Dense.invariant(Identity(3), [0.0, 0.5, 0.5])
+    np.testing.assert_allclose(channel.matrix(), np.eye(3), atol=1e-9)
+    mixed = Dense.invariant(Symmetric.from_probability(3, 0.3), [0.0, 0.5, 0.5])
+    np.testing.assert_allclose(np.array([0, 0.5, 0.5]) @ mixed.matrix(), [0, 0.5, 0.5], atol=1e-9)
+
+
+def test_errors_do_not_repeat_long_input():
+    with pytest.raises(ChannelError) as caught:
+        Grouped(((0,) * 100_000,), (None,))
+    assert len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize(

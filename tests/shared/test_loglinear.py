@@ -329,3 +329,46 @@ def test_what_cannot_be_fitted_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("shared.loglinear._STEPS", 2)
     with pytest.raises(NotConverged, match="2 steps"):
         fit([noisy(theta, channel, 2000, 1)], SHAPE)
+
+
+def test_parameters_are_counted_without_listing_them():
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        shape = rng.integers(2, 6, rng.integers(1, 7)).tolist()
+        order = int(rng.integers(1, len(shape) + 1))
+        listed = sum(
+            math.prod(s - 1 for s in sizes)
+            for k in range(1, order + 1)
+            for sizes in itertools.combinations(shape, k)
+        )
+        assert parameters(shape, order) == listed
+    assert parameters([2] * 4096, 8) == sum(math.comb(4096, k) for k in range(1, 9))
+
+
+def test_the_reports_bound_a_fit_too():
+    """Twelve bits sampled in pairs have 3^12 reports: too many for their derivatives."""
+    sizes = (2,) * 14
+    channel = Sampled(
+        sizes, tuple(Choice((i,), RESOLUTION // 14, Symmetric(2, 1 << 30)) for i in range(14))
+    )
+    with pytest.raises(LimitExceeded, match="reports is too large"):
+        fit([Stratum(np.ones(channel.shape[1]), (channel,))], sizes)
+
+
+def test_impossible_cells_inside_a_choice_stay_empty():
+    pair = StructuralZeros(4, (3,), Symmetric.from_gamma(3, 9.0))
+    channel = Sampled(
+        (2, 2, 2),
+        (
+            Choice((0, 1), RESOLUTION // 2, pair),
+            Choice((1, 2), RESOLUTION // 2, Symmetric.from_gamma(4, 9.0)),
+        ),
+    )
+    theta = np.full((2, 2, 2), 1 / 6)
+    theta[1, 1] = 0
+    theta /= theta.sum()
+    domain = Domain.of(a="xy", b="xy", c="xy")
+    source = marginals(Block(domain.variables, channel), theta, "log-linear", 3000)
+    table = source.marginal(["a", "b"])
+    assert table.counts[1, 1] == 0
+    assert table.counts.min() == 0 < table.counts[0, 0]
