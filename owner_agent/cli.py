@@ -193,6 +193,7 @@ def _add_reading(app: typer.Typer) -> None:
         json: JsonOption = False,
     ) -> None:
         """Compare all ways to randomize by their predicted errors; nothing is read but a count."""
+        _require_countable(records)
         kind = None if learn is None else learn.value
         wishes = Wishes(
             gamma, epsilon, breach, kind, length, minimum_support, interactions, records

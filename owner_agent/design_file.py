@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from owner_agent.planning import planned
-from owner_agent.site import Site, mistake, place_of
+from owner_agent.site import Site, mistake, own_mistakes, place_of
 from owner_agent.strengths import Number
 from shared.design import (
     Learn,
@@ -23,7 +23,7 @@ from shared.design import (
 )
 from shared.domain import Variable
 from shared.errors import ConfigError
-from shared.wire import MAX_CATEGORIES, Label
+from shared.wire import MAX_CATEGORIES, MAX_RECORDS, Label
 
 
 class _Section(BaseModel):
@@ -100,7 +100,7 @@ class DesignFile(_Section):
     """The content of `design.toml`."""
 
     variables: Annotated[tuple[VariableDemand, ...], Field(min_length=1)]
-    records: Annotated[int, Field(ge=1)] | None = None
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = None
     learn: Learn = "pairs"
     length: Annotated[int, Field(ge=1)] | None = None
     minimum_support: Annotated[float, Field(ge=0, lt=1)] = 0.0
@@ -153,10 +153,11 @@ def design_from(content: dict[str, Any], source: str = "design.toml") -> DesignF
     try:
         return DesignFile.model_validate(content)
     except ValidationError as error:
-        mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in error.errors()]
+        found = own_mistakes(error)
+        mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in found]
         raise ConfigError(
             f"The design file {source} is not right: " + "; ".join(mistakes) + ".",
-            where=place_of(error.errors()[0]["loc"]) or None,
+            where=place_of(found[0]["loc"]) or None,
             remedy="docs/choosing-a-plan.md describes every key.",
         ) from None
 

@@ -35,7 +35,7 @@ from shared.design import Option
 PATIENCE = 2.0
 """Seconds after which somebody who waits is told how far it is."""
 
-_BLOCK_NAME = 40
+_BLOCK_NAME = 16
 """So much of a block's name stands beside each of its variables."""
 
 _STAGES = {"pseudonyms": "computing pseudonyms", "parts": "uploading parts"}
@@ -47,7 +47,7 @@ def show_plan(console: Console, plan: PlanReport) -> None:
     table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
     table.add_column("variable", overflow="fold")
     table.add_column("channel", overflow="fold")
-    grows = f"block alone: {PRIOR:.0%} grows to"
+    grows = f"block alone:\n{PRIOR:.0%} grows to"
     for heading in ("gamma", "epsilon", grows, "best guess", "95% ±"):
         table.add_column(heading, justify="right")
     for row in plan.variables:

@@ -73,7 +73,7 @@ FINE = 1 << 20
 
 
 INVARIANT_SIZE = 1 << 10
-"""An invariant matrix is a product of two, rounded row by row: some seconds at this size."""
+"""An invariant matrix is a product of two, rounded row by row: about a second at this size."""
 
 
 def most_accurate(size: int, gamma: float) -> Symmetric | Mixture:

@@ -14,7 +14,7 @@ from shared.errors import OptionError
 from shared.plan import Block
 from shared.privacy.dispatch import structure_of
 from shared.privacy.prior import require_belief
-from shared.transition import Grouped, Transition
+from shared.transition import Grouped, Sampled, Transition
 
 
 def gamma(channel: Transition) -> float:
@@ -47,6 +47,11 @@ def gamma_within_groups(channel: Transition) -> float:
 @gamma_within_groups.register
 def _(channel: Grouped) -> float:
     return max(gamma_within_groups(p) if p is not None else 1.0 for p in channel.channels)
+
+
+@gamma_within_groups.register
+def _(channel: Sampled) -> float:
+    return max(gamma_within_groups(choice.channel) for choice in channel.choices)
 
 
 def epsilon(channel: Transition) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 
@@ -132,6 +132,11 @@ def _together(choices: Sequence[Choice], made: dict[Transition, Structure]) -> S
     structures = [made[choice.channel] for choice in choices]
     if len(structures) == 1:
         return structures[0]
+    zeros = [c.channel for c in choices if isinstance(c.channel, StructuralZeros)]
+    if len(zeros) == len(choices) and len({z.impossible for z in zeros}) == 1:
+        inner = [replace(c, channel=z.channel) for c, z in zip(choices, zeros, strict=True)]
+        possible = np.array(zeros[0].possible, dtype=np.intp)
+        return PossibleStructure(zeros[0].size, possible, _together(inner, made))
     mixtures = [s for s in structures if isinstance(s, MixtureStructure)]
     if len(mixtures) < len(structures):
         return ColumnsStructure(_Blend(choices))

@@ -29,8 +29,9 @@ def conditional_entropy(channel: Transition, prior: npt.ArrayLike | None = None)
     """
     structure = structure_of(channel)
     given = checked_prior(prior, structure.size)
+    learned = structure.information(given)
     before = _uniform_entropy(structure) if given is None else entropy(given)
-    return max(0.0, before - structure.information(given))
+    return max(0.0, before - learned)
 
 
 def _uniform_entropy(structure: Structure) -> float:

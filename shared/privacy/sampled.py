@@ -16,6 +16,13 @@ from shared.privacy.prior import require_possible
 from shared.privacy.structure import Plausible, Structure
 from shared.transition import LISTED_ENTRIES
 
+_AXES = 64
+"""The most axes a tensor can have; that many variables have more cells than can be listed."""
+
+
+_CELLS = 1 << 1000
+"""A share of more cells than this is no number a computer has."""
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -61,10 +68,10 @@ class SampledStructure(Structure):
 
     def extremes(self, prior: Tensor | None) -> tuple[Tensor, Tensor]:
         given = self._given(prior)
-        low, high = np.ones((1,) * len(self.sizes)), np.zeros((1,) * len(self.sizes))
+        low, high = np.ones(1), np.zeros(1)
         for choice in self.choices:
             least, most = (self._spread(v, choice) for v in self._of_part(given, choice))
-            self._require_listable(tuple(map(max, low.shape, least.shape)))
+            self._require_listable(_broadcast(low.shape, least.shape))
             low, high = np.minimum(low, least), np.maximum(high, most)
         if given is not None:
             cells = given.reshape(self.sizes)
@@ -91,19 +98,23 @@ class SampledStructure(Structure):
         found = []
         for choice in self.choices:
             cells = self.size // choice.structure.size
-            part = choice.structure.plausible(None, threshold * cells)
+            # Beyond this many cells no share of the uniform prior is above the threshold.
+            above = (
+                0.0 if threshold == 0 else math.inf if cells > 1 / threshold else threshold * cells
+            )
+            part = choice.structure.plausible(None, above)
             found.append(Plausible(part.fewest * cells, part.least, part.most))
         return Plausible.over(found)
 
     def uniform(self) -> Tensor:
-        possible = np.ones((1,) * len(self.sizes), dtype=bool)
+        possible = np.ones(1, dtype=bool)
         for choice in self.choices:
             part = choice.structure.uniform() > 0
             if part.all():
                 # Spreading it would list cells of which it says nothing.
                 continue
             spread = self._spread(part, choice)
-            self._require_listable(tuple(map(max, possible.shape, spread.shape)))
+            self._require_listable(_broadcast(possible.shape, spread.shape))
             possible = possible & spread
         if possible.size == 1:
             return super().uniform()
@@ -116,6 +127,12 @@ class SampledStructure(Structure):
 
         A choice sees the margin of a prior only, so that cells are checked here, as a whole.
         """
+        if self.size > _CELLS:
+            raise LimitExceeded(
+                f"A record of {len(self.sizes)} variables has too many cells for a belief in each.",
+                where="channel",
+                remedy="Ask for gamma and the bounds that follow from it, or for fewer variables.",
+            )
         if not self._some_impossible:
             return prior
         uniform = self.uniform()
@@ -157,7 +174,9 @@ class SampledStructure(Structure):
     def _spread(self, values: npt.NDArray[Any], choice: Part) -> npt.NDArray[Any]:
         """Return values over a choice's part as a tensor that broadcasts over all cells."""
         if values.size == 1:
-            return values.reshape((1,) * len(self.sizes))
+            return values.reshape(1)
+        if len(self.sizes) > _AXES:
+            self._require_listable(self.sizes)
         return values.reshape([s if a in choice.axes else 1 for a, s in enumerate(self.sizes)])
 
     def _flat(self, tensor: Tensor) -> Tensor:
@@ -174,3 +193,11 @@ class SampledStructure(Structure):
                 where="channel",
                 remedy="Report the chosen parts by symmetric channels, or ask for each part alone.",
             )
+
+
+def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of two tensors together, each of one cell or of all axes."""
+    longer, shorter = sorted((one, other), key=len, reverse=True)
+    if len(shorter) < len(longer):
+        return longer
+    return tuple(map(max, longer, shorter))

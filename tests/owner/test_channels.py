@@ -405,7 +405,7 @@ def test_a_gamma_of_1_reports_nothing(tmp_path, size):
         with pytest.raises(ChannelError, match="gamma of 1 .*reports nothing") as told:
             planned(site)
         assert "2^-32" not in str(told.value)
-    near = f'{{ kind = "symmetric", gamma = {1 + 1e-9} }}'
+    near = f'{{ kind = "symmetric", gamma = {1 + 1e-10} }}'
     with pytest.raises(ChannelError, match=r"finer than multiples of 2\^-32"):
         planned(_one(tmp_path, near, str([str(c) for c in range(size)])))
 

@@ -142,6 +142,15 @@ def test_a_new_folder_does_not_look_like_a_file(bench, command, tmp_path, name):
     assert (target / "plan.html").exists()
 
 
+def test_a_design_is_for_no_more_records_than_a_release_has(bench, command):
+    words = ("design", "--gamma", "19", "--learn", "counts", "--records")
+    for records in ((1 << 33) + 1, 10**400):
+        ended = command(*words, str(records))
+        assert ended.exit_code == 2
+        assert "at most 8589934592 records" in ended.err
+    assert command(*words, str(1 << 33)).exit_code == 0
+
+
 def test_a_prior_reaches_the_page(bench, command, tmp_path):
     (tmp_path / "p.json").write_text('{"smoker": [0.8, 0.2]}')
     words = ("--prior", str(tmp_path / "p.json"), "--threshold", "0.2")

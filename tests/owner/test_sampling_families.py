@@ -313,9 +313,9 @@ FAMILIES = {
         StructuralZeros(6, (4,), Symmetric.from_gamma(5, 5.2)),
     ),
     "grouped": (
-        Grouped(((0, 3), (1, 2, 4)), (ONE, RandomSymmetric.around_gamma(3, 4.0, 0.25))),
+        Grouped(((0, 3), (1, 2, 4)), (ONE, Symmetric.from_gamma(3, 4.0))),
         (5,),
-        Grouped(((0, 3), (1, 2, 4)), (ONE, RandomSymmetric.around_gamma(3, 4.3, 0.25))),
+        Grouped(((0, 3), (1, 2, 4)), (ONE, Symmetric.from_gamma(3, 4.3))),
     ),
     "mixture": (MIXTURE, (2, 3), Mixture.from_gamma(6, 5.5)),
     "mask": (FLIP, (3,), OneHot(3, _off(FLIP.flip_units))),

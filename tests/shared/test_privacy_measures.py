@@ -23,6 +23,7 @@ from shared.privacy import (
     downward_bound,
     downward_breach,
     gamma,
+    gamma_within_groups,
     k_anonymity,
     posterior_bound,
     posterior_range,
@@ -69,7 +70,10 @@ CHANNELS: dict[str, Transition] = {
     "one-group": Grouped(((2, 0, 1),), (Dense.ternary(0.1, 0.25),)),
     "groups-of-groups": Grouped(
         ((1, 2, 6), (0, 3, 4, 5)),
-        (Grouped(((0,), (1, 2)), (None, SWAP)), StructuralZeros(4, (2,), Dense.ternary(0.2, 0.1))),
+        (
+            Grouped(((0,), (1, 2)), (None, SWAP)),
+            Grouped(((0, 1, 3), (2,)), (Dense.ternary(0.2, 0.1), None)),
+        ),
     ),
     "zeros": ZEROS,
     "mixture": Mixture.from_gamma(6, 7.0),
@@ -607,3 +611,44 @@ def test_a_prior_on_impossible_categories_is_refused(channel: Transition):
     for ask in (conditional_entropy, worst_posterior, attacker_accuracy, k_anonymity):
         with pytest.raises(OptionError, match="impossible"):
             ask(channel, np.full(6, 1 / 6))
+
+
+def test_sampled_blocks_of_hundreds_of_variables():
+    """gamma and its like at any size; beliefs in cells where a computer has numbers for them."""
+    for count, listed in ((70, False), (700, True)):
+        pairs = list(itertools.combinations(range(count), 2))[:2000]
+        channel = Sampled(
+            (3,) * count,
+            tuple(Choice(p, RESOLUTION // 2000, Symmetric.from_gamma(9, 19.0)) for p in pairs),
+        )
+        assert gamma(channel) == pytest.approx(19)
+        if listed:
+            with pytest.raises(LimitExceeded, match="fewer variables"):
+                conditional_entropy(channel)
+            continue
+        bits = count * math.log2(3)
+        assert bits - 2.5 < conditional_entropy(channel) < bits
+        assert k_anonymity(channel).categories == 3**count
+        with pytest.raises(LimitExceeded):
+            worst_posterior(channel)
+
+
+def test_choices_over_the_same_possible_cells_share_their_impossible_ones():
+    choices = [
+        Choice((0, 1), HALF, StructuralZeros(4, (3,), Symmetric.from_gamma(3, g)))
+        for g in (9.0, 5.0)
+    ]
+    channel = Sampled((2, 2), tuple(choices))
+    matrix = channel.matrix()[:3]
+    matrix = matrix[:, matrix.max(axis=0) > 0]
+    assert gamma(channel) == pytest.approx((matrix.max(0) / matrix.min(0)).max(), rel=1e-6)
+    assert gamma(channel) < 9
+
+
+def test_the_gamma_within_groups_of_a_sampled_block():
+    groups = Grouped.from_probability([[0, 1], [2, 3]], 0.25)
+    channel = Sampled(
+        (4, 2), (Choice((0,), HALF, groups), Choice((1,), HALF, Symmetric(2, QUARTER)))
+    )
+    assert gamma(channel) == math.inf
+    assert gamma_within_groups(channel) == pytest.approx(3)
