@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from owner_agent.design_file import load_design, of_site, site_variables
-from owner_agent.design_snippet import entries_of_file, entries_of_site, save, snippet
-from owner_agent.designing import Wishes, design, problem_of
 from owner_agent.discretizing import Method, propose
 from owner_agent.display import (
-    design_progress,
     plan_progress,
     progress,
-    show_design,
-    show_design_written,
     show_ledger,
     show_outcome,
     show_plan,
@@ -193,12 +186,16 @@ def _add_reading(app: typer.Typer) -> None:
         json: JsonOption = False,
     ) -> None:
         """Compare all ways to randomize by their predicted errors; nothing is read but a count."""
+        # The designer is large and the other commands do not need it.
+        from owner_agent.design_command import run_design
+        from owner_agent.designing import Wishes
+
         _require_countable(records)
         kind = None if learn is None else learn.value
         wishes = Wishes(
             gamma, epsilon, breach, kind, length, minimum_support, interactions, records
         )
-        _design((spec, site), wishes, (target, family), write, json)
+        run_design((spec, site), wishes, (target, family), write, json)
 
     @app.command()
     def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
@@ -411,34 +408,6 @@ def _check(site: Site, json: bool) -> None:
         for problem in found.problems:
             report_error(problem)
         raise typer.Exit(max(problem.exit_code for problem in found.problems))
-
-
-def _design(
-    sources: tuple[Path | None, Path],
-    wishes: Wishes,
-    asked: tuple[float | None, str | None],
-    write: Path | None,
-    json: bool,
-) -> None:
-    (spec, site_path), (target, family) = sources, asked
-    if spec is None:
-        site = load_site(site_path)
-        file, known, entries = of_site(site), site_variables(site), entries_of_site(site)
-        if wishes.records is None:
-            wishes = replace(wishes, records=_rows(site))
-    else:
-        file = load_design(spec)
-        known, entries = {}, entries_of_file(file)
-    problem = problem_of(wishes.over(file), known)
-    with design_progress(console(stderr=True)) as watch:
-        made = design(problem, target, family, watch)
-    if write is not None:
-        save(write, snippet(made.chosen, problem.needs, entries))
-    if json:
-        print_json(made.as_dict())
-        return
-    show_design(console(), made)
-    show_design_written(console(), write)
 
 
 def _rows(site: Site) -> int:

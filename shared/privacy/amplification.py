@@ -51,7 +51,7 @@ def _(channel: Grouped) -> float:
 
 @gamma_within_groups.register
 def _(channel: Sampled) -> float:
-    return max(gamma_within_groups(choice.channel) for choice in channel.choices)
+    return max(gamma_within_groups(c) for c in {choice.channel for choice in channel.choices})
 
 
 def epsilon(channel: Transition) -> float:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import xlogy
 
 from shared.counts import Tensor
 from shared.errors import OptionError
@@ -30,12 +28,13 @@ def checked_prior(prior: npt.ArrayLike | None, size: int) -> Tensor | None:
 
 def entropy(probabilities: Tensor) -> float:
     """Return -sum p log2 p in bits over all entries; 0 log 0 is 0."""
-    return -float(xlogy(probabilities, probabilities).sum()) / math.log(2)
+    return -float(log2_terms(probabilities).sum())
 
 
 def log2_terms(values: Tensor) -> Tensor:
     """Return v log2 v for each entry; 0 log 0 is 0."""
-    terms: Tensor = np.asarray(xlogy(values, values) / math.log(2), dtype=np.float64)
+    logs = np.log2(values, out=np.zeros(np.shape(values)), where=np.asarray(values) > 0)
+    terms: Tensor = np.asarray(values * logs, dtype=np.float64)
     return terms
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from owner_agent.design_display import design_progress
 from owner_agent.design_file import (
     DesignFile,
     VariableDemand,
@@ -22,7 +23,7 @@ from owner_agent.design_file import (
 )
 from owner_agent.design_snippet import entries_of_file, save, snippet
 from owner_agent.designing import STRONGEST, Wishes, design, problem_of, replacing
-from owner_agent.display import PATIENCE, design_progress
+from owner_agent.display import PATIENCE
 from owner_agent.planning import planned
 from owner_agent.site import site_from
 from shared.design import Option, best_weights, families, option
