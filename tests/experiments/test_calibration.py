@@ -26,6 +26,8 @@ from shared.estimate import EstimatedMarginals
 from shared.learn.bayes_net import LearnedBayesNet, learn_parameters
 from shared.plan import Plan
 
+pytestmark = pytest.mark.calibration
+
 REPETITIONS = int(os.environ.get("PRAMANA_REPETITIONS", "200"))
 """200 always; `make campaign` takes 2,000."""
 

@@ -40,6 +40,8 @@ from shared.design import Requirements
 from shared.domain import Domain, Variable
 from shared.errors import MissingColumn, OptionError, SingularChannel, TableError
 
+pytestmark = pytest.mark.calibration
+
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_adult = pytest.mark.skipif(
     not all((DATA / name).is_file() for name in frapp_data.CENSUS_FILES),

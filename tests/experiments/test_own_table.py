@@ -30,6 +30,8 @@ from shared.learn.bayes_net import learn_parameters
 from shared.plan import Plan
 from shared.wire import ParameterMessage
 
+pytestmark = pytest.mark.calibration
+
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT.parent / "shared" / "data" / "adult-train.csv.gz"
 EXAMPLE = ROOT / "examples" / "adult"

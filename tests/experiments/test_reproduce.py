@@ -38,6 +38,8 @@ from experiments.reproduce.run import reproduce, tally
 from shared.discretize import Discretization
 from shared.errors import OptionError
 
+pytestmark = pytest.mark.calibration
+
 QUICK = Setting(seed=3, quick=True)
 FALSE_ALARM = 1e-6
 

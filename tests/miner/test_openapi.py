@@ -113,6 +113,7 @@ def populate(miner, built):
     return parameters, (miner.admin.token, owner.token)
 
 
+@pytest.mark.calibration
 def test_the_service_keeps_its_word_under_fuzzing(miner, release_a):
     """Half of the requests name what is there, half are free; no answer is unforeseen."""
     with warnings.catch_warnings():

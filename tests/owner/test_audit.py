@@ -38,6 +38,8 @@ from shared.transition import (
     Transition,
 )
 
+pytestmark = pytest.mark.calibration
+
 RECORDS = 1_000_000
 FALSE_ALARM = 1e-6
 POWER = 0.9

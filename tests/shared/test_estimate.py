@@ -168,6 +168,7 @@ def test_the_error_given_the_records_is_unbiased_over_all_reports():
     )
 
 
+@pytest.mark.calibration
 def test_the_error_against_the_population_over_all_records_and_reports():
     """The population's records vary too; the plug-in variance is short by the factor 1 - 1/N."""
     theta = np.array([0.4, 0.1, 0.3, 0.2])

@@ -428,6 +428,7 @@ def peak_bytes(ask: object) -> int:
     return peak
 
 
+@pytest.mark.calibration
 def test_ten_million_categories_under_a_prior():
     size = 10**7
     channel = Symmetric.from_gamma(size, 1e6)
