@@ -93,7 +93,7 @@ def _believed(plan: PlanReport) -> str:
 
 
 def _show_together(console: Console, plan: PlanReport) -> None:
-    if sum(block.sensitive for block in plan.blocks) > 1:
+    if any(block.sensitive for block in plan.blocks):
         console.print(
             f"All sensitive variables of a record together: gamma {plan.together.written_gamma},"
             f" epsilon {number(plan.together.epsilon)}; {PRIOR:.0%} grows to"

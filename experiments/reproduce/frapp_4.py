@@ -125,13 +125,15 @@ def _order(table: pd.DataFrame, name: str) -> Finding:
     """ "Of the order of 10^5 and 10^7 for MASK and the Cut-and-Paste operator" (3)."""
     reached = {data: _of(table, data, name) for data in PRINTED_P}
     longest = {data: list(_finite(values).items())[-1] for data, values in reached.items()}
-    orders = {math.floor(math.log10(value)) for _, value in longest.values()}
+    printed = PRINTED_ORDERS[name]
+    within = [d for d, (_, v) in longest.items() if math.floor(math.log10(v)) == printed]
+    found = f"on {' and '.join(within)}" if within else "on none"
     texts = (f"{value:.2g} at length {k} of {data}" for data, (k, value) in longest.items())
     infinite = any(length < max(reached[data]) for data, (length, _) in longest.items())
     return Finding(
-        PRINTED_ORDERS[name] in orders,
-        f"{name}: condition numbers of order 10^{PRINTED_ORDERS[name]}, the paper says. We find up"
-        f" to {' and '.join(texts)}"
+        bool(within),
+        f"{name}: condition numbers of order 10^{printed}, the paper says, and not of which data."
+        f" We find up to {' and '.join(texts)}, so {found}"
         + ("; longer ones cannot be inverted, as at most 3 items are kept." if infinite else "."),
     )
 

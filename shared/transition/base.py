@@ -206,11 +206,24 @@ def left_inverse(matrix: Tensor) -> Tensor:
 
     the linear unbiased estimator of least variance where all categories are equally frequent. Its
     columns sum to 1, so that the estimates always add up to the number of reports.
+
+    Raises:
+        SingularChannel: P has not rank K.
     """
     true, reported = matrix.shape
-    if true == reported:
-        inverse: Tensor = np.asarray(np.linalg.inv(matrix).T, dtype=np.float64)
-        return inverse
+    try:
+        if true == reported:
+            return np.asarray(np.linalg.inv(matrix).T, dtype=np.float64)
+        return _least_squares(matrix)
+    except np.linalg.LinAlgError as error:
+        raise SingularChannel(
+            f"The {true} x {reported} transition matrix is singular: some true categories cannot be"
+            " told apart.",
+            remedy="Change the rows so that none is a mixture of the others.",
+        ) from error
+
+
+def _least_squares(matrix: Tensor) -> Tensor:
     expected = matrix.mean(axis=0)
     weighted = np.divide(matrix, expected, out=np.zeros_like(matrix), where=expected > 0)
     decoder: Tensor = np.linalg.solve(weighted @ matrix.T, weighted)

@@ -22,12 +22,16 @@ from shared.transition.base import (
     Tensor,
     Transition,
     along_axis,
+    condition_number,
     left_inverse,
 )
 from shared.transition.mixture import Withheld
 
 CHOICES = 4096
 """A sampled channel has at most this many choices."""
+
+CONDITION_ENTRIES = 1 << 21
+"""Up to this many entries the matrix is listed for its condition number."""
 
 IDENTIFIED_CELLS = 4096
 """Up to this many combinations it is computed whether the reports tell them apart."""
@@ -190,10 +194,12 @@ class Sampled(Transition):
 
     @cached_property
     def _condition_number(self) -> float:
-        """From the K x K matrix PP', a sum over choices: no list of all reports is made."""
+        """From P itself where it is small, else from the K x K matrix PP', a sum over choices."""
         if not self._identified:
             return math.inf
-        size = self.shape[0]
+        size, reports = self.shape
+        if size * reports <= CONDITION_ENTRIES:
+            return condition_number(self.matrix())
         if size > IDENTIFIED_CELLS:
             raise LimitExceeded(
                 f"Whether {size} combinations can be told apart is not computed; at most"
@@ -201,8 +207,9 @@ class Sampled(Transition):
                 remedy="Sample subsets of fewer variables.",
             )
         values = np.linalg.eigvalsh(self.apply_adjoint(self.apply(np.eye(size), 0), 0))
-        # Squares: below the square root of the rounding error, nothing is known but "singular".
-        return math.sqrt(values[-1] / values[0]) if values[0] > 1e-16 * values[-1] else math.inf
+        # The least eigenvalue is known to the rounding error of the largest: below it, singular.
+        known = 4 * size * float(np.finfo(np.float64).eps) * values[-1]
+        return math.sqrt(values[-1] / values[0]) if values[0] > known else math.inf
 
     @property
     def condition_number(self) -> float:

@@ -32,6 +32,7 @@ from shared.transition import (
     Symmetric,
     Transition,
     Withheld,
+    left_inverse,
 )
 
 HALF = RESOLUTION // 2
@@ -334,6 +335,31 @@ def test_singular_choices_of_everything_are_refused():
     big = Sampled((2,) * 13, (Choice(tuple(range(13)), RESOLUTION, Mixture(2**13, 1 << 60)),))
     with pytest.raises(LimitExceeded, match="told apart"):
         _ = big.condition_number
+
+
+def test_exactly_singular_choices_are_never_taken_for_invertible():
+    """Two true categories with one row, in the only choice that reports all variables."""
+    for seed in range(100):
+        rows = np.random.default_rng(seed).dirichlet(np.ones(6), size=6)
+        rows[4] = rows[1]
+        whole = Dense.from_probabilities(rows.tolist())
+        single = Choice((1,), HALF // 2, Symmetric(3, 1 << 20))
+        channel = Sampled((2, 3), (Choice((0, 1), HALF, whole), single))
+        same = np.linalg.matrix_rank(channel.matrix(), tol=1e-9) < 6
+        if same:
+            assert channel.condition_number > 1e8
+            with pytest.raises(SingularChannel):
+                channel.decoder()
+    with pytest.raises(SingularChannel):
+        left_inverse(np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]))
+
+
+def test_the_condition_of_a_sampled_channel_is_known_without_a_list(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("shared.transition.sampled.CONDITION_ENTRIES", 0)
+    fresh = Sampled(WHOLE.sizes, WHOLE.choices)
+    assert fresh.condition_number == pytest.approx(np.linalg.cond(sampled(WHOLE)), rel=1e-6)
 
 
 def test_the_condition_of_a_sampled_channel_is_that_of_its_matrix():
