@@ -52,6 +52,8 @@ def show_design(console: Console, made: Designed) -> None:
         console.print(f"{option.family}: {option.reason}", style="dim", markup=False)
     console.print(NOTE, style="dim")
     _show_strongest(console, made)
+    if made.warning:
+        console.print(made.warning, style="yellow", markup=False)
     console.print(f"{made.chosen.family}: {_described(made.chosen)}", style="bold", markup=False)
 
 

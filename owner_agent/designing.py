@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from owner_agent.design_file import Demand, DesignFile
+from pydantic import ValidationError
+
+from owner_agent.design_file import DesignFile
 from owner_agent.planning import raise_together
 from shared.design import (
     Comparison,
@@ -21,6 +23,7 @@ from shared.design import (
     strongest_privacy,
 )
 from shared.design.choose import Progress, unwatched
+from shared.design.requirement import require_gamma
 from shared.domain import Domain, Variable
 from shared.errors import OptionError, PramanaError
 from shared.plan import Plan
@@ -50,8 +53,8 @@ class Wishes:
         """Return a design file as the command line changes it.
 
         Raises:
-            OptionError: more than one requirement about the whole record, or a length without
-                itemsets.
+            OptionError: more than one requirement about the whole record, a length without
+                itemsets, or values that the file could not have either; all of them are named.
         """
         demands = {"gamma": self.gamma, "epsilon": self.epsilon, "rho": self.breach}
         given = {name: value for name, value in demands.items() if value is not None}
@@ -59,15 +62,40 @@ class Wishes:
             raise OptionError("Give one of --gamma, --epsilon and --breach.", where="gamma")
         names = ("learn", "length", "minimum_support", "interactions", "records")
         said = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        whole = {"whole_record": Demand.model_validate(given)} if given else {}
-        changed = file.model_copy(update={**said, **whole})
-        if self.length is not None and changed.learn != "itemsets":
+        learn = said.get("learn", file.learn)
+        if self.length is not None and learn != "itemsets":
             raise OptionError(
-                f"Learning {changed.learn} has no --length.",
+                f"Learning {learn} has no --length.",
                 where="length",
                 remedy="Add --learn itemsets.",
             )
-        return changed
+        # What the file says for its own kind of learning is nothing to another kind.
+        unused = {"length"} if learn != "itemsets" else set[str]()
+        unused |= {"structure"} if learn != "structure" else set()
+        whole = {"whole_record": given} if given else {}
+        try:
+            return DesignFile.model_validate(
+                file.model_dump(exclude_none=True, exclude=unused) | said | whole
+            )
+        except ValidationError as error:
+            raise _bad_options(error) from None
+
+
+def _bad_options(error: ValidationError) -> OptionError:
+    """Say of a design file changed by options which options are wrong."""
+    wrong = {}
+    for found in error.errors():
+        place = found["loc"][1 if found["loc"][0] == "whole_record" else 0]
+        name = {"rho": "breach"}.get(str(place), str(place))
+        told = found["msg"].replace("Input should be", "it should be")
+        finite = found["type"] == "finite_number"
+        flag = f"--{name.replace('_', '-')}"
+        wrong[name] = f"{flag} is not a finite number" if finite else f"{flag} is wrong: {told}"
+    return OptionError(
+        "; ".join(wrong.values()) + ".",
+        where=next(iter(wrong)),
+        remedy="docs/choosing-a-plan.md says what each may be.",
+    )
 
 
 def problem_of(file: DesignFile, known: Mapping[str, Variable] | None = None) -> Problem:
@@ -90,7 +118,7 @@ def problem_of(file: DesignFile, known: Mapping[str, Variable] | None = None) ->
         )
     made = [(known or {}).get(v.name, v) for v in file.domain_variables()]
     domain = Domain(tuple(made))
-    longest = file.length or min(LENGTH, len(domain))
+    longest = min(LENGTH, len(domain)) if file.length is None else file.length
     return Problem(
         requirements_of(file, domain),
         goal(
@@ -110,7 +138,7 @@ def problem_of(file: DesignFile, known: Mapping[str, Variable] | None = None) ->
 
 def requirements_of(file: DesignFile, domain: Domain) -> Requirements:
     """Return the amplifications a design file allows. Raises OptionError, see `problem_of`."""
-    whole, limits = _limits(file)
+    whole, limits = _limits(file, domain)
     open_ended = [name for name, limit in limits.items() if limit is None]
     if open_ended:
         raise OptionError(
@@ -125,11 +153,12 @@ def requirements_of(file: DesignFile, domain: Domain) -> Requirements:
     )
 
 
-def _limits(file: DesignFile) -> tuple[float | None, dict[str, float | None]]:
+def _limits(file: DesignFile, domain: Domain) -> tuple[float | None, dict[str, float | None]]:
     """Return the gamma allowed for the whole record and for each sensitive variable.
 
     Raises:
-        OptionError: requirements that cannot be met; all of them are named.
+        OptionError: requirements that cannot be met, or probabilities that are none; all of them
+            are named.
     """
     demands = {"the whole record": file.whole_record}
     demands |= {f"variable {v.name!r}": v for v in file.variables if v.sensitive}
@@ -137,9 +166,16 @@ def _limits(file: DesignFile) -> tuple[float | None, dict[str, float | None]]:
     for of, demand in demands.items():
         try:
             limits.append(demand.allowed)
+            require_gamma(math.inf if limits[-1] is None else limits[-1])
         except OptionError as error:
             message = f"For {of}: {error.message}"
             problems.append(OptionError(message, where=error.where, remedy=error.remedy))
+    for v in file.variables:
+        if v.probabilities is not None:
+            try:
+                reference(Domain((domain[v.name],)), {v.name: v.probabilities})
+            except OptionError as error:
+                problems.append(error)
     raise_together(problems)
     whole, *each = limits
     sensitive = [v.name for v in file.variables if v.sensitive]
@@ -185,6 +221,19 @@ class Designed:
         """The others, each with its reason."""
         return tuple(o for o in self.comparison.options if math.isinf(o.prediction.score))
 
+    @property
+    def warning(self) -> str:
+        """What the chosen plan tells of the whole record, where nobody limits that; else ""."""
+        needs, held = self.problem.needs, self.chosen.gamma
+        if needs.whole is not None or held <= max(needs.variables.values()) * (1 + 1e-9):
+            return ""
+        grown = _BELIEF * held / (1 + _BELIEF * (held - 1))  # FRAPP equation 2, solved for rho_2
+        return (
+            "Only single variables are limited. About the whole record this plan has gamma"
+            f" {held:.3g} ({100 * _BELIEF:.3g} % can grow to {100 * grown:.3g} %), and variables"
+            " that go together tell of each other; --gamma limits that."
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Return JSON."""
         wanted = self.problem.goal
@@ -200,6 +249,7 @@ class Designed:
             "target": self.target,
             "strongest": None if self.strongest is None else self._strongest(self.strongest),
             "unreached": self.unreached or None,
+            "warning": self.warning or None,
             "note": NOTE,
         }
 
@@ -226,6 +276,9 @@ class Designed:
         }
 
 
+_BELIEF = 0.05
+"""The belief whose growth a warning tells."""
+
 NOTE = (
     "Errors are predicted as if the variables were independent with the given distributions"
     " (uniform where none is given) and, for the log-linear estimator, as if there were no"
@@ -249,7 +302,8 @@ def design(
         progress: called with (family, done, total).
 
     Raises:
-        OptionError: no family does what is asked, there is none of that name, or a bad target.
+        OptionError: no family does what is asked, or `family` does not, there is none of that
+            name, or a bad target.
     """
     comparison = compare(problem, progress)
     chosen = comparison.best if family is None else _named(comparison, family)
@@ -269,6 +323,12 @@ def design(
 def _named(comparison: Comparison, family: str) -> Option:
     for made in comparison.options:
         if made.family == family:
+            if math.isinf(made.prediction.score):
+                raise OptionError(
+                    f"{family} cannot do this: {made.reason}",
+                    where="family",
+                    remedy="Choose another family, or leave --family out to get the best.",
+                )
             return made
     raise OptionError(
         f"There is no family {family!r} here.",

@@ -164,6 +164,7 @@ def records_needed(made: Option, problem: Problem, target: float) -> int:
         raise OptionError(
             f"{made.family} reaches no error with any number of records. {made.reason}",
             where="target",
+            remedy="Choose another family, or demand something else.",
         )
     return math.ceil(problem.records * (score / target) ** 2)
 
@@ -175,8 +176,9 @@ def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[flo
     that share (Ma's p* for a number of records).
 
     Raises:
-        OptionError: the family is unknown, or misses the target even at the full epsilons; the
-            message says what it reaches and with how many records it would.
+        OptionError: the family is unknown, cannot do what is asked at all (the message says why),
+            or misses the target even at the full epsilons (it says what is reached, and with how
+            many records the target would be).
     """
     _require_target(target)
     builds = dict(families(problem.needs, problem.tables))
@@ -195,18 +197,11 @@ def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[flo
 
     full = at(1.0)
     if full.prediction.score > target:
-        reached = full.prediction.score
-        many = (
-            ""
-            if math.isinf(reached)
-            else (
-                f" The nearest that can be reached is {reached:.3g}; {target:.3g} would take"
-                f" {records_needed(full, problem, target):,} records."
-            )
-        )
+        many = records_needed(full, problem, target)
         raise OptionError(
             f"{family} does not reach an error of {target:.3g} with {problem.records:,} records at"
-            f" the epsilons allowed.{many}",
+            f" the epsilons allowed. The nearest that can be reached is"
+            f" {full.prediction.score:.3g}; {target:.3g} would take {many:,} records.",
             where="target",
             remedy="Allow a larger epsilon, ask for less, or gather more records.",
         )

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from shared.counts import Tensor
-from shared.domain import Domain
+from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
 from shared.learn.structure import Structure
 from shared.transition import require_prior
@@ -70,9 +70,9 @@ def goal(
 ) -> Goal:
     """Return the tables that a kind of learning needs.
 
-    `counts`: every variable alone. `pairs`: every pair too. `itemsets`: every set of up to `length`
-    variables. `structure`: every node with its parents (`structure`), or all pairs where none is
-    given yet.
+    `counts`: every variable alone. `pairs`: every pair too, if there is one. `itemsets`: every set
+    of up to `length` variables. `structure`: every node with its parents (`structure`), or all
+    pairs where none is given yet.
 
     Args:
         domain: all variables.
@@ -84,11 +84,18 @@ def goal(
         structure: parents by node.
 
     Raises:
-        OptionError: an unknown kind, or a length outside 1 .. number of variables.
+        OptionError: an unknown kind, a length outside 1 .. number of variables, or an order above
+            that number.
         StructureError: the structure is not acyclic.
         LimitExceeded: a table has more than `CELLS` cells.
     """
     names = domain.names
+    if order is not None and order > len(names):
+        raise OptionError(
+            f"Of {len(names)} variables no {order} interact.",
+            where="order",
+            remedy=f"Let at most {len(names)} interact.",
+        )
     if learn == "structure" and structure is not None:
         families = Structure.of(structure)
         sets = [_ordered(domain, (node, *families.parents[node])) for node in families.nodes]
@@ -97,7 +104,8 @@ def goal(
             domain,
             Goal(tuple(dict.fromkeys(sets)), largest if order is None else order, minimum_support),
         )
-    longest = {"counts": 1, "pairs": 2, "structure": 2, "itemsets": length}.get(learn)
+    pair = min(2, len(names))
+    longest = {"counts": 1, "pairs": pair, "structure": pair, "itemsets": length}.get(learn)
     if longest is None:
         raise OptionError(
             f"Nothing is known of learning {learn!r}.",
@@ -160,8 +168,17 @@ def reference(
     for name in given:
         domain.axis(name)
     return {
-        v.name: require_prior(given[v.name], v.size)
-        if v.name in given
-        else np.full(v.size, 1 / v.size)
+        v.name: _prior(v, given[v.name]) if v.name in given else np.full(v.size, 1 / v.size)
         for v in domain
     }
+
+
+def _prior(variable: Variable, given: Sequence[float]) -> Tensor:
+    try:
+        return require_prior(given, variable.size)
+    except OptionError as error:
+        raise OptionError(
+            f"For variable {variable.name!r}: {error.message}",
+            where=variable.name,
+            remedy=f"Give {variable.size} probabilities that sum to 1, or none.",
+        ) from None

@@ -65,7 +65,7 @@ def gamma_of_minimum_k(size: int, k: int, plausible: float = PLAUSIBLE) -> float
             f"With {size} categories none can keep a posterior above {plausible:g} under equal"
             " priors and be reported with any accuracy.",
             where="minimum_k",
-            remedy=f"The nearest threshold that can be reached is below {1 / size:.3g}.",
+            remedy="Merge categories, or demand gamma instead.",
         )
     # Plausible is above the threshold, not at it.
     return largest * (1 - 1e-9)
@@ -104,9 +104,9 @@ class Requirements:
             )
         for name, gamma in self.variables.items():
             self.domain.axis(name)
-            _require_demand(name, gamma)
+            require_gamma(gamma, name)
         if self.whole is not None:
-            _require_demand("the whole record", self.whole)
+            require_gamma(self.whole, "the whole record")
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -145,7 +145,10 @@ class Requirements:
             channel = block.restrict([name]) or block.channel
             left = k_anonymity(channel, None, PLAUSIBLE).categories
             if left < least:
-                return f"a report can leave {left} categories of {name!r} plausible, not {least}"
+                return (
+                    f"A report can leave {left} categories of {name!r} plausible, not {least}, at"
+                    " this gamma; demand a smaller gamma to have it."
+                )
         return ""
 
     def scaled(self, power: float) -> Requirements:
@@ -158,10 +161,12 @@ class Requirements:
         )
 
 
-def _require_demand(of: str, gamma: float) -> None:
+def require_gamma(gamma: float, of: str = "") -> None:
+    """Raise OptionError unless a gamma, demanded for `of`, is above 1."""
     if not gamma > 1 or math.isnan(gamma):
+        whose = f" for {of}" if of else ""
         raise OptionError(
-            f"A gamma of {gamma:g} for {of} cannot be met by reports that say anything.",
-            where=of,
+            f"A gamma of {gamma:g}{whose} cannot be met by reports that say anything.",
+            where=of or "gamma",
             remedy="Any gamma above 1 can be reached; the closer to 1, the more records it takes.",
         )

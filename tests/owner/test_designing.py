@@ -155,7 +155,7 @@ def test_an_option_without_a_plan_is_not_written():
 )
 def test_every_kind_of_requirement(demand, expected):
     file = spec(variables=[{"name": "v", "categories": 4, **demand}], learn="counts", length=None,
-                whole_record={})  # fmt: skip
+                whole_record={}, interactions=None)  # fmt: skip
     needs = problem_of(file).needs
     assert needs.variables == pytest.approx({"v": expected})
     assert needs.whole is None
@@ -179,15 +179,19 @@ def test_a_requirement_that_cannot_be_met_says_which_and_the_nearest(variable, s
     file = spec(variables=[{"name": "v", "categories": 4, **variable}], learn="counts", length=None)
     with pytest.raises(OptionError) as error:
         problem_of(file)
+    assert error.value.message.startswith("For variable 'v': ")
     assert re.search(says, str(error.value))
 
 
 def test_all_impossible_requirements_are_told_at_once():
     variables = [{"name": "v", "categories": 3, "p": 0.9}, {"name": "w", "categories": 3,
-                 "minimum_k": 7}]  # fmt: skip
+                 "minimum_k": 7}, {"name": "x", "categories": 3, "gamma": 1},
+                 {"name": "y", "categories": 3, "sensitive": False,
+                  "probabilities": [0.5, 0.4, 0.0]}]  # fmt: skip
     with pytest.raises(OptionError) as error:
         problem_of(spec(variables=variables, whole_record={"epsilon": 0.0}))
-    for of in ("the whole record", "variable 'v'", "variable 'w'"):
+    of_variables = tuple(f"variable {name!r}" for name in "vwxy")
+    for of in ("the whole record", *of_variables):
         assert f"For {of}: " in error.value.message
 
 
@@ -246,8 +250,57 @@ def test_the_command_line_goes_before_the_file():
     assert Wishes().over(spec()) == spec()
     with pytest.raises(OptionError, match="one of --gamma, --epsilon and --breach"):
         Wishes(gamma=2.0, epsilon=1.0).over(spec())
+    shorter = Wishes(learn="pairs").over(spec(length=3))
+    assert (shorter.length, shorter.learn) == (None, "pairs")
     with pytest.raises(OptionError, match="no --length"):
         Wishes(learn="pairs", length=2).over(spec())
+
+
+def test_all_wrong_options_are_told_at_once():
+    with pytest.raises(OptionError) as error:
+        Wishes(breach=(math.nan, 0.5), length=0, minimum_support=2.0).over(spec())
+    for says in ("--breach is not a finite number", "--length is wrong", "--minimum-support is"):
+        assert says in error.value.message
+    assert error.value.where == "length"
+    assert "choosing-a-plan" in str(error.value.remedy)
+
+
+def test_a_family_that_cannot_do_it_is_not_chosen():
+    problem = problem_of(spec())
+    unable = {o.family: o.reason for o in design(problem).unable}
+    assert "sampled-1" in unable
+    for family, reason in unable.items():
+        with pytest.raises(OptionError, match=f"{family} cannot do this: ") as error:
+            design(problem, family=family)
+        assert reason in error.value.message
+        assert error.value.where == "family"
+        assert error.value.remedy
+
+
+def test_limits_of_single_variables_only_are_warned_of(command, tmp_path):
+    """Six independent gammas of 9 multiply: beliefs about the record by Bayes' rule."""
+    variables = [{"name": n, "categories": 2, "gamma": 9.0} for n in "abcdef"]
+    asked = {"variables": variables, "interactions": None, "length": 2}
+    open_ended = problem_of(spec(**asked, whole_record={}))
+    made = design(open_ended, family="independent")
+    likelier, other = 0.9**6, 0.1**6
+    grown = 0.05 * likelier / (0.05 * likelier + 0.95 * other)
+    assert f"gamma 5.31e+05 (5 % can grow to {100 * grown:.3g} %)" in made.warning
+    assert "--gamma limits that" in made.warning
+    assert made.as_dict()["warning"] == made.warning
+    joint = design(open_ended, family="gamma-diagonal")
+    assert joint.as_dict()["warning"] is None
+    limited = problem_of(spec(**asked, whole_record={"gamma": 1e7}))
+    assert design(limited, family="independent").warning == ""
+    path = tmp_path / "open.toml"
+    lines = ["records = 3000", "learn = 'counts'"]
+    for name in "abcdef":
+        lines += ["[[variables]]", f"name = '{name}'", "categories = 2", "gamma = 9"]
+    path.write_text("\n".join(lines))
+    words = ("design", "--spec", str(path), "--family", "independent")
+    assert made.warning in " ".join(command(*words).out.split())
+    assert json.loads(command(*words, "--json").out)["warning"] == made.warning
+    assert "Only single variables" not in command(*words, "--gamma", "1e7").out
 
 
 def test_what_is_not_said_is_asked_for():
@@ -390,9 +443,16 @@ def test_the_command_designs_for_the_site(bench, command, site_text, tmp_path):
         (("--gamma", "9", "--epsilon", "1"), "one of --gamma"),
         (("--gamma", "9", "--learn", "everything"), "everything"),
         (("--gamma", "9", "--learn", "itemsets", "--length", "9"), "between 1 and 3"),
-        (("--gamma", "9", "--minimum-support", "2"), "minimum support"),
-        (("--gamma", "9", "--interactions", "0"), "A goal needs"),
-        (("--gamma", "9", "--records", "0"), "0 records"),
+        (("--gamma", "9", "--minimum-support", "2"), "--minimum-support is wrong"),
+        (("--gamma", "9", "--interactions", "0"), "--interactions is wrong"),
+        (("--gamma", "9", "--interactions", "99"), "Of 3 variables no 99 interact"),
+        (("--gamma", "9", "--learn", "itemsets", "--length", "0"), "--length is wrong"),
+        (("--gamma", "9", "--records", "0"), "--records is wrong"),
+        (("--gamma", "nan"), "--gamma is not a finite number"),
+        (("--gamma", "inf"), "--gamma is not a finite number"),
+        (("--epsilon", "inf"), "--epsilon is not a finite number"),
+        (("--breach", "nan", "0.5"), "--breach is not a finite number"),
+        (("--gamma", "9", "--family", "sampled-1"), "sampled-1 cannot do this: By moments"),
         (("--gamma", "9", "--target", "-1"), "is no target"),
         (("--gamma", "9", "--family", "best"), "no family 'best'"),
         (("--breach", "0.5", "0.1"), "0 < rho_1 < rho_2"),
@@ -447,6 +507,11 @@ def test_the_page_is_true(command, tmp_path):
     words = words.replace("census.toml", str(tmp_path / "census.toml"))
     printed = [line.rstrip() for line in command(*words.split()).out.splitlines()]
     assert printed == [line.rstrip() for line in shown.splitlines()]
+    (lines,) = re.findall(r"\n    learn = \"structure\"\n.*?sex = .*?\n", page, re.DOTALL)
+    changes = tomllib.loads(lines.replace("\n    ", "\n"))
+    content = {k: v for k, v in tomllib.loads(sample).items() if k != "length"}
+    tables = problem_of(design_from({**content, **changes})).goal.sets
+    assert set(tables) == {("age",), ("age", "hours"), ("age", "sex")}
     for section in (DesignFile, VariableDemand):
         for key in section.model_fields:
             assert re.search(rf"`{key}`", page), f"{key} is not described"
