@@ -5,14 +5,13 @@ Unknown keys are refused by name, and all mistakes are reported at once, as in `
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from owner_agent.planning import planned
-from owner_agent.site import Site, mistake, own_mistakes, place_of
+from owner_agent.site import Site, all_mistakes, read_toml
 from owner_agent.strengths import Number
 from shared.design import (
     Learn,
@@ -22,7 +21,6 @@ from shared.design import (
     gamma_of_p,
 )
 from shared.domain import Variable
-from shared.errors import ConfigError
 from shared.wire import MAX_CATEGORIES, MAX_RECORDS, Label
 
 
@@ -131,20 +129,8 @@ def load_design(path: Path) -> DesignFile:
     Raises:
         ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(
-            f"The design file {path} cannot be read: {error.strerror}.",
-            where=str(path),
-            remedy="Name it with --spec, or leave that out to design for the site file.",
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"The design file {path} is not TOML: {error}.",
-            where=str(path),
-            remedy="Correct it there.",
-        ) from error
+    absent = "Name it with --spec, or leave that out to design for the site file."
+    content = read_toml(path, "design", absent)
     return design_from(content, str(path))
 
 
@@ -153,13 +139,8 @@ def design_from(content: dict[str, Any], source: str = "design.toml") -> DesignF
     try:
         return DesignFile.model_validate(content)
     except ValidationError as error:
-        found = own_mistakes(error)
-        mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in found]
-        raise ConfigError(
-            f"The design file {source} is not right: " + "; ".join(mistakes) + ".",
-            where=place_of(found[0]["loc"]) or None,
-            remedy="docs/choosing-a-plan.md describes every key.",
-        ) from None
+        what = f"design file {source}"
+        raise all_mistakes(error, what, "docs/choosing-a-plan.md") from None
 
 
 def site_variables(site: Site) -> dict[str, Variable]:

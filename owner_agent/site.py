@@ -183,21 +183,41 @@ def load_site(path: Path) -> Site:
     Raises:
         ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
     """
+    content = read_toml(path, "site", "Name it with --site.")
+    return site_from(content, path.resolve().parent, str(path))
+
+
+def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
+    """Return the content of a file that the custodian wrote.
+
+    Raises:
+        ConfigError: it is absent (`remedy` says what to do then) or not TOML.
+    """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(
-            f"The site file {path} cannot be read: {error.strerror}.",
+            f"The {kind} file {path} cannot be read: {error.strerror}.",
             where=str(path),
-            remedy="Name it with --site.",
+            remedy=remedy,
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"The site file {path} is not TOML: {error}.",
+            f"The {kind} file {path} is not TOML: {error}.",
             where=str(path),
             remedy="Correct it there.",
         ) from error
-    return site_from(content, path.resolve().parent, str(path))
+
+
+def all_mistakes(error: ValidationError, what: str, described: str) -> ConfigError:
+    """Return the error that names every mistake of a file; `described` says where its keys are."""
+    found = own_mistakes(error)
+    mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in found]
+    return ConfigError(
+        f"The {what} is not right: " + "; ".join(mistakes) + ".",
+        where=place_of(found[0]["loc"]) or None,
+        remedy=f"{described} describes every key.",
+    )
 
 
 def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") -> Site:
@@ -205,13 +225,7 @@ def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") 
     try:
         return Site(file=SiteFile.model_validate(content), folder=folder)
     except ValidationError as error:
-        found = own_mistakes(error)
-        mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in found]
-        raise ConfigError(
-            f"The site file {source} is not right: " + "; ".join(mistakes) + ".",
-            where=place_of(found[0]["loc"]) or None,
-            remedy="The owner's guide describes every key.",
-        ) from None
+        raise all_mistakes(error, f"site file {source}", "The owner's guide") from None
 
 
 def _column_mistakes(site: SiteFile) -> list[str]:

@@ -49,15 +49,6 @@ class Prediction:
     score: float
     missing: str = ""
 
-    def at(self, factor: float) -> Prediction:
-        """Return the prediction for `factor` times as many records."""
-        root = math.sqrt(factor)
-        return replace(
-            self,
-            by_length={k: e / root for k, e in self.by_length.items()},
-            score=self.score / root,
-        )
-
 
 NOTHING = Prediction({}, math.inf)
 

@@ -23,7 +23,7 @@ from shared.transition.base import (
     require_size,
 )
 from shared.transition.lumping import kept_size
-from shared.transition.symmetric import mix
+from shared.transition.symmetric import MixingTransition
 
 MIXTURE_RESOLUTION = 1 << 64
 """A mixture's one probability is an integer over this denominator."""
@@ -33,7 +33,7 @@ MIXTURE_CELLS = 1 << 62
 
 
 @dataclass(frozen=True)
-class Mixture(Transition):
+class Mixture(MixingTransition):
     """Keep the whole record with probability a, else draw one uniformly from the domain.
 
     P = a I + (1 - a)/n 11' with a = keep / 2^64: FRAPP's gamma-diagonal matrix over a product
@@ -77,23 +77,8 @@ class Mixture(Transition):
         return self.keep / MIXTURE_RESOLUTION
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.size, self.size
-
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:
-        return mix(tensor, axis, self.kept, (1 - self.kept) / self.size)
-
-    apply_adjoint = apply
-
-    def solve(self, tensor: Tensor, axis: int) -> Tensor:
-        spread, shift = self.inverse_mixture
-        return mix(tensor, axis, spread, shift)
-
-    solve_adjoint = solve
-
-    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
-        spread, shift = self.inverse_mixture
-        return mix(tensor, axis, spread * (spread + 2 * shift), shift**2)
+    def mixture(self) -> tuple[float, float]:
+        return self.kept, (1 - self.kept) / self.size
 
     @cached_property
     def inverse_mixture(self) -> tuple[float, float]:

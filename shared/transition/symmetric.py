@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -62,8 +63,42 @@ class Identity(UnitTransition):
         return {"family": "identity", "size": self.size}
 
 
+class MixingTransition(Transition):
+    """A channel P = a I + b 11' over `size` categories; its inverse has the same form."""
+
+    size: int
+
+    @property
+    @abstractmethod
+    def mixture(self) -> tuple[float, float]:
+        """(a, b) with P = a I + b 11'."""
+
+    @property
+    @abstractmethod
+    def inverse_mixture(self) -> tuple[float, float]:
+        """(a, b) with P^-1 = a I + b 11'. Raises SingularChannel."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, self.size
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return _mix(tensor, axis, *self.mixture)
+
+    apply_adjoint = apply
+
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        return _mix(tensor, axis, *self.inverse_mixture)
+
+    solve_adjoint = solve
+
+    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
+        spread, shift = self.inverse_mixture
+        return _mix(tensor, axis, spread * (spread + 2 * shift), shift**2)
+
+
 @dataclass(frozen=True)
-class Symmetric(UnitTransition):
+class Symmetric(MixingTransition, UnitTransition):
     """Every category is kept with one probability and replaced by each other with another.
 
     P = (keep - off) I + off 11'. Binary symmetric randomization, Ma's multi-category randomization
@@ -130,10 +165,6 @@ class Symmetric(UnitTransition):
         """The probability of keeping a category, over `RESOLUTION`."""
         return RESOLUTION - (self.size - 1) * self.off_units
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.size, self.size
-
     def units(self) -> Units:
         full = np.full((self.size, self.size), self.off_units, dtype=np.int64)
         np.fill_diagonal(full, self.keep_units)
@@ -145,20 +176,9 @@ class Symmetric(UnitTransition):
         size = kept_size(sizes, kept)
         return Symmetric(size, self.off_units * (self.size // size))
 
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:
-        return mix(tensor, axis, self._spread, self.off_units / RESOLUTION)
-
-    apply_adjoint = apply
-
-    def solve(self, tensor: Tensor, axis: int) -> Tensor:
-        spread, shift = self.inverse_mixture
-        return mix(tensor, axis, spread, shift)
-
-    solve_adjoint = solve
-
-    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
-        spread, shift = self.inverse_mixture
-        return mix(tensor, axis, spread * (spread + 2 * shift), shift**2)
+    @property
+    def mixture(self) -> tuple[float, float]:
+        return self._spread, self.off_units / RESOLUTION
 
     @property
     def _spread(self) -> float:
@@ -252,7 +272,7 @@ class RandomSymmetric(Symmetric):
         }
 
 
-def mix(tensor: Tensor, axis: int, spread: float, shift: float) -> Tensor:
+def _mix(tensor: Tensor, axis: int, spread: float, shift: float) -> Tensor:
     """Return (spread I + shift 11') x along `axis`."""
     mixed: Tensor = spread * tensor + shift * tensor.sum(axis=axis, keepdims=True)
     return mixed
