@@ -27,6 +27,17 @@ MARGINAL_CELLS = 1 << 26
 _CHUNK = 1 << 16
 
 
+class Reports(Protocol):
+    """Counts of reported codes over any of some columns."""
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+
+    def table(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the counts over the named columns, axes in that order. Raises UnknownVariable."""
+
+
 class MarginalTable(Protocol):
     """Counts over some variables, with the errors of the counts.
 
@@ -49,6 +60,12 @@ class MarginalTable(Protocol):
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each count, in the shape of `counts`."""
 
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return `counts` as they come out in bootstrap samples of the records, (draws, cells...).
+
+        Their covariance is the population covariance of `counts`.
+        """
+
     def second_moments(self, summed: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the parts of the error of ratios of cells to margins.
 
@@ -58,6 +75,29 @@ class MarginalTable(Protocol):
         `WW - 2 t WV + t^2 VV` estimates the population variance of `cell - t * margin` where that
         difference is 0.
         """
+
+
+class Independence(Protocol):
+    """How strongly records speak against the independence of some variables given others."""
+
+    @property
+    def degrees(self) -> int:
+        """The number of free parameters that dependence has more."""
+
+    @property
+    def upper(self) -> float:
+        """A bound, cheap to compute, that `ratio` cannot exceed."""
+
+    @property
+    def ratio(self) -> float:
+        """The log-likelihood ratio, in nats, of dependence against independence; at least 0."""
+
+    @property
+    def inflation(self) -> float:
+        """How many times randomization multiplies the chance part of the plain gain."""
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the ratio in each of some bootstrap samples of the records, shape (draws,)."""
 
 
 class Marginals(Protocol):
@@ -73,6 +113,14 @@ class Marginals(Protocol):
 
     def marginal(self, variables: Sequence[str]) -> MarginalTable:
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
+
+    def independence(
+        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
+    ) -> Independence:
+        """Return the evidence on whether some variables are independent of others given more.
+
+        It is that of the records as they were reported. Raises UnknownVariable.
+        """
 
 
 def tabulate(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -35,6 +35,8 @@
     │   ├── VariablesMissing        variables-missing
     │   ├── NotReady                not-ready
     │   ├── JobCancelled            job-cancelled
+    │   ├── SmallCounts             counts-too-small
+    │   ├── SessionEnded            session-ended
     │   └── StoreCorrupt            store-corrupt
     ├── AccessError ........... who asks may not
     │   ├── Unauthenticated         unauthenticated
@@ -42,7 +44,9 @@
     ├── LimitExceeded ......... limit-exceeded
     └── TransportError ........ the other side did not answer as agreed
         ├── Unreachable             miner-unreachable
-        └── Refused                 miner-refused (carries the miner's problem document)
+        ├── Refused                 miner-refused (carries the miner's problem document)
+        ├── PeerUnreachable         peer-unreachable
+        └── PeerDeviated            peer-deviated
 
 An error says what was wrong (`message`), where (`where`, machine-readable) and what to do
 (`remedy`). None may carry a true value of a sensitive column.
@@ -280,6 +284,18 @@ class JobCancelled(StateError):
     code = "job-cancelled"
 
 
+class SmallCounts(StateError):
+    """Exact parameters would rest on fewer records than the custodian allows."""
+
+    code = "counts-too-small"
+
+
+class SessionEnded(StateError):
+    """A joint session was ended before its result: interrupted, or past its deadline."""
+
+    code = "session-ended"
+
+
 class StoreCorrupt(StateError):
     """Stored bytes are not those that were acknowledged."""
 
@@ -340,6 +356,18 @@ class Refused(TransportError):
         super().__init__(message, where=problem_code, remedy=remedy)
         self.status = status
         self.problem_code = problem_code
+
+
+class PeerUnreachable(TransportError):
+    """Another owner did not answer, not in time, or not as an owner's agent does."""
+
+    code = "peer-unreachable"
+
+
+class PeerDeviated(TransportError):
+    """Another owner sent other data than it announced, or the owners disagree on a result."""
+
+    code = "peer-deviated"
 
 
 def error_classes() -> Iterator[type[PramanaError]]:

@@ -13,25 +13,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from shared.counts import MARGINAL_CELLS, ReportedCounts, Tensor
+from shared.axes import Axis, Moments, arrange, axes_of, observed, sum_unasked, views_of
+from shared.counts import MARGINAL_CELLS, Reports, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, LimitExceeded, OptionError
+from shared.independence import ConditionalIndependence
 from shared.inversion import Stratum, maximum_likelihood, moment
 from shared.loglinear import Fit, affordable, fit
 from shared.plan import Plan
 from shared.transition import (
     CONDITION_LIMIT,
     LISTED_ENTRIES,
-    Identity,
-    Mixture,
     Sampled,
     StructuralZeros,
-    Symmetric,
     Transition,
     along_axis,
 )
@@ -41,122 +39,11 @@ if TYPE_CHECKING:
 
 Estimator = Literal["moment", "ml", "log-linear"]
 
-DECODER_CELLS = 4096
-"""Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
+TEST_CELLS = 1 << 22
+"""A test of independence over more true cells than this is refused."""
 
 INFORMATION_CELLS = 4096
 """Up to this many cells the observed information of a channel without inverse is inverted."""
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """One block's part in a marginal: the channel to invert and the variables to keep.
-
-    If the block's channel is not lumpable for the variables asked, `variables` are all of the
-    block's and those not asked are summed out after inversion.
-    """
-
-    variables: tuple[Variable, ...]
-    asked: tuple[str, ...]
-    channel: Transition
-
-    @property
-    def kept(self) -> tuple[Variable, ...]:
-        return tuple(v for v in self.variables if v.name in self.asked)
-
-    @cached_property
-    def decoder(self) -> Tensor:
-        """The estimator of each kept cell (rows) as a function of the report (columns).
-
-        Raises LimitExceeded, before anything is made, above `DECODER_CELLS`.
-        """
-        if self.channel.shape[0] > DECODER_CELLS:
-            raise LimitExceeded(
-                f"The joint block over {[v.name for v in self.variables]} has"
-                f" {self.channel.shape[0]} cells; the errors of some of its variables are computed"
-                f" up to {DECODER_CELLS}.",
-                remedy="Randomize fewer variables together, or by a symmetric channel.",
-            )
-        return self._summed(self.channel.decoder(), [v.name for v in self.kept])
-
-    def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
-        shape = tuple(v.size for v in self.variables)
-        gone = tuple(i for i, v in enumerate(self.variables) if v.name not in left)
-        summed: Tensor = decoder.reshape(*shape, -1).sum(axis=gone, keepdims=True)
-        return summed.reshape(-1, decoder.shape[1])
-
-    def estimate(self, tensor: Tensor, axis: int) -> Tensor:
-        return self.sum_unasked(self.channel.solve(tensor, axis), axis)
-
-    def sum_unasked(self, tensor: Tensor, axis: int) -> Tensor:
-        if len(self.kept) == len(self.variables):
-            return tensor
-        shape = tensor.shape
-        split = tensor.reshape(*shape[:axis], *(v.size for v in self.variables), *shape[axis + 1 :])
-        gone = tuple(axis + i for i, v in enumerate(self.variables) if v.name not in self.asked)
-        summed: Tensor = split.sum(axis=gone)
-        return summed.reshape(*shape[:axis], -1, *shape[axis + 1 :])
-
-    def square(self, tensor: Tensor, axis: int) -> Tensor:
-        if len(self.kept) == len(self.variables):
-            return self.channel.solve_squared(tensor, axis)
-        return along_axis(np.square(self.decoder), tensor, axis)
-
-    def moments(self, tensors: _Moments, axis: int, summed: frozenset[str]) -> _Moments:
-        """Turn sums over this axis's reports into sums of W^2, W V and V^2 per kept cell."""
-        names = [v.name for v in self.kept]
-        if not summed.intersection(names):
-            ww, wv, vv = (self.square(tensor, axis) for tensor in tensors)
-            return ww, wv, vv
-        ww, wv, vv = tensors
-        if summed.issuperset(names) and self.channel.normalized:
-            # The estimator of the whole axis is 1 for every report.
-            return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
-        if isinstance(self.channel, Symmetric | Mixture | Identity):
-            return self._mixture_moments(tensors, axis, summed)
-        decoder = self.decoder
-        rest = [name for name in names if name not in summed]
-        margin = self._summed(self.channel.decoder(), rest)
-        cells = np.arange(len(decoder)).reshape([v.size for v in self.kept])
-        lead = tuple(slice(None) if n in rest else slice(0, 1) for n in names)
-        of_cell = np.broadcast_to(
-            np.arange(len(margin)).reshape(cells[lead].shape), cells.shape
-        ).ravel()
-        return (
-            along_axis(np.square(decoder), ww, axis),
-            along_axis(decoder * margin[of_cell], wv, axis),
-            along_axis(np.square(margin), vv, axis),
-        )
-
-    def _mixture_moments(self, tensors: _Moments, axis: int, summed: frozenset[str]) -> _Moments:
-        """Sum W = a [y = c] + b times V = a [y in m] + b s without listing them.
-
-        c is the cell, m its margin of s cells, y the report: P^-1 is a I + b 11'.
-        """
-        a, b = (1.0, 0.0)
-        if isinstance(self.channel, Symmetric | Mixture):
-            a, b = self.channel.inverse_mixture
-        sizes = [v.size for v in self.kept]
-        gone = tuple(axis + i for i, v in enumerate(self.kept) if v.name in summed)
-        s = math.prod(v.size for v in self.kept if v.name in summed)
-        ww, wv, vv = tensors
-
-        def margins(tensor: Tensor, *, spread: bool) -> Tensor:
-            shape = tensor.shape
-            split = tensor.reshape(*shape[:axis], *sizes, *shape[axis + 1 :])
-            total: Tensor = split.sum(axis=gone, keepdims=True)
-            if spread:
-                total = np.broadcast_to(total, split.shape)
-            return total.reshape(*shape[:axis], -1, *shape[axis + 1 :])
-
-        everything = wv.sum(axis=axis, keepdims=True)
-        cross = a * (a + b * s) * wv + a * b * margins(wv, spread=True) + b * b * s * everything
-        both = a * (a + 2 * b * s) * margins(vv, spread=False)
-        both = both + (b * s) ** 2 * vv.sum(axis=axis, keepdims=True)
-        return self.square(ww, axis), cross, both
-
-
-_Moments = tuple[Tensor, Tensor, Tensor]
 
 
 @dataclass(frozen=True)
@@ -172,7 +59,7 @@ class EstimatedTable:
     counts: Tensor
     records: int
     fitted: Tensor
-    axes: tuple[_Axis, ...]
+    axes: tuple[Axis, ...]
     information: Tensor | None = None
     modelled: bool = False
 
@@ -228,21 +115,44 @@ class EstimatedTable:
         full: Tensor = self._second_moment_matrix() - part
         return full
 
-    def second_moments(self, summed: Sequence[str]) -> _Moments:
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the counts in bootstrap samples of the reports (see `MarginalTable`).
+
+        Where the counts are no linear function of the reports, normal deviates of their covariance
+        are added to them.
+
+        Raises:
+            LimitExceeded: such counts have more than `INFORMATION_CELLS` cells.
+        """
+        if self.information is not None:
+            root = _root(self.covariance(population=True))
+            noise = rng.standard_normal((draws, len(root))) @ root
+            return self.counts + noise.reshape(draws, *self.domain.shape)
+        share = self.fitted.ravel() / self.fitted.sum()
+        sampled = rng.multinomial(self.records, share, size=draws).astype(np.float64)
+        estimate: Tensor = np.moveaxis(sampled.reshape(draws, *self.fitted.shape), 0, -1)
+        for axis, part in enumerate(self.axes):
+            estimate = part.estimate(estimate, axis)
+        kept = [v for part in self.axes for v in part.kept]
+        order = [[v.name for v in kept].index(name) for name in self.domain.names]
+        split = estimate.reshape(*(v.size for v in kept), draws)
+        return np.transpose(split, [len(order), *order])
+
+    def second_moments(self, summed: Sequence[str]) -> Moments:
         """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
         names = frozenset(summed)
         for name in names:
             self.domain.axis(name)
         if self.information is not None:
             return self._dense_moments(names)
-        tensors: _Moments = (self.fitted, self.fitted, self.fitted)
+        tensors: Moments = (self.fitted, self.fitted, self.fitted)
         for axis, part in enumerate(self.axes):
             tensors = part.moments(tensors, axis, names)
         ww, wv, vv = tensors
         return self._arrange(ww), self._arrange(wv), self._arrange(vv, names)
 
     def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
-        return _arrange(tensor, self.axes, self.domain, summed)
+        return arrange(tensor, self.axes, self.domain, summed)
 
     def _second_moment_matrix(self) -> Tensor:
         if self.information is not None:
@@ -259,7 +169,7 @@ class EstimatedTable:
         matrix: Tensor = (flat * self.fitted.ravel()) @ flat.T
         return matrix
 
-    def _dense_moments(self, summed: frozenset[str]) -> _Moments:
+    def _dense_moments(self, summed: frozenset[str]) -> Moments:
         shape = self.domain.shape
         matrix = self._second_moment_matrix().reshape(shape + shape)
         gone = tuple(self.domain.axis(name) for name in summed)
@@ -293,7 +203,7 @@ class EstimatedMarginals:
 
     def __init__(
         self,
-        reported: ReportedCounts,
+        reported: Reports,
         plan: Plan,
         *,
         estimator: Estimator = "moment",
@@ -307,7 +217,7 @@ class EstimatedMarginals:
         if order < 1:
             raise OptionError(f"An order of interaction of {order} is none.", where="order")
         self._order = order
-        self._whole: tuple[list[_Axis], Fit] | None = None
+        self._whole: tuple[list[Axis], Fit] | None = None
         self._reported = reported
         self._plan = plan
         self._estimator = estimator
@@ -340,7 +250,7 @@ class EstimatedMarginals:
         domain = self.domain.project(variables)
         if self._estimator == "log-linear":
             return self._by_model(domain)
-        axes = self._axes(frozenset(variables))
+        axes = axes_of(self._plan, variables)
         names = [v.name for axis in axes for v in axis.variables]
         cells = math.prod(axis.channel.shape[0] for axis in axes)
         if cells > MARGINAL_CELLS:
@@ -348,36 +258,31 @@ class EstimatedMarginals:
                 f"The table over {names} has {cells} cells; at most {MARGINAL_CELLS} are allowed.",
                 remedy="Ask for fewer variables at once.",
             )
-        observed = self._observed(axes)
+        reported = observed(self._reported, axes)
         if self._estimator == "ml":
-            return self._by_likelihood(domain, axes, observed)
-        counts = moment([Stratum(observed, tuple(axis.channel for axis in axes))])
+            return self._by_likelihood(domain, axes, reported)
+        counts = moment([Stratum(reported, tuple(axis.channel for axis in axes))])
         return EstimatedTable(
             domain,
-            _arrange(_sum_unasked(counts, axes), axes, domain),
+            arrange(sum_unasked(counts, axes), axes, domain),
             self.records,
-            observed,
+            reported,
             tuple(axes),
         )
 
-    def _observed(self, axes: Sequence[_Axis]) -> Tensor:
-        names = [v.name for axis in axes for v in axis.variables]
-        shape = [axis.channel.shape[1] for axis in axes]
-        return self._reported.table(names).reshape(shape).astype(np.float64)
+    def independence(
+        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
+    ) -> ConditionalIndependence:
+        """Return the evidence in the reports on the independence of `left` and `right` given more.
 
-    def _axes(self, asked: frozenset[str]) -> list[_Axis]:
-        axes = []
-        for block in self._plan.blocks:
-            names = tuple(name for name in block.names if name in asked)
-            if not names:
-                continue
-            channel = block.restrict(names)
-            kept = tuple(v for v in block.variables if v.name in names)
-            if channel is None:
-                axes.append(_Axis(block.variables, names, block.channel))
-            else:
-                axes.append(_Axis(kept, names, channel))
-        return axes
+        The same for every estimator: it is the reports' likelihood.
+
+        Raises:
+            UnknownVariable: a variable the plan does not have.
+            OptionError: a variable named twice.
+            LimitExceeded: the table has more than `TEST_CELLS` cells.
+        """
+        return independence([(self._reported, self._plan)], left, right, given)
 
     def _by_model(self, domain: Domain) -> EstimatedTable:
         """Fit all variables at once where that is possible, so that all answers agree."""
@@ -397,16 +302,16 @@ class EstimatedMarginals:
             axes, model = self._fitted(domain)
         return _of_model(model, [v for axis in axes for v in axis.variables], domain, self.records)
 
-    def _fitted(self, domain: Domain) -> tuple[list[_Axis], Fit]:
-        axes = self._axes(frozenset(domain.names))
+    def _fitted(self, domain: Domain) -> tuple[list[Axis], Fit]:
+        axes = axes_of(self._plan, domain.names)
         shape = [v.size for axis in axes for v in axis.variables]
-        stratum = Stratum(self._observed(axes), tuple(axis.channel for axis in axes))
+        stratum = Stratum(observed(self._reported, axes), tuple(axis.channel for axis in axes))
         model = fit(
             [stratum], shape, order=min(self._order, len(shape)), possible=_possible(axes, shape)
         )
         return axes, model
 
-    def _by_likelihood(self, domain: Domain, axes: list[_Axis], observed: Tensor) -> EstimatedTable:
+    def _by_likelihood(self, domain: Domain, axes: list[Axis], observed: Tensor) -> EstimatedTable:
         stratum = Stratum(observed, tuple(axis.channel for axis in axes))
         theta = maximum_likelihood([stratum]).probabilities
         information = None
@@ -415,10 +320,10 @@ class EstimatedMarginals:
             for c in stratum.channels
         ):
             information = _inverse_information(stratum, theta, axes, domain)
-        counts = _sum_unasked(theta * self.records, axes)
+        counts = sum_unasked(theta * self.records, axes)
         return EstimatedTable(
             domain,
-            _arrange(counts, axes, domain),
+            arrange(counts, axes, domain),
             self.records,
             # The unrestricted estimator's error at the fitted distribution: equal to the inverse
             # information inside the simplex, and no smaller than ML's error at its edge.
@@ -428,7 +333,26 @@ class EstimatedMarginals:
         )
 
 
-def _possible(axes: Sequence[_Axis], shape: Sequence[int]) -> Tensor | None:
+def independence(
+    sources: Sequence[tuple[Reports, Plan]],
+    left: Sequence[str],
+    right: Sequence[str],
+    given: Sequence[str],
+) -> ConditionalIndependence:
+    """Return the evidence of all sources together; see `EstimatedMarginals.independence`."""
+    asked = [*left, *right, *given]
+    if not left or not right or len(set(asked)) < len(asked):
+        raise OptionError(
+            f"Independence is asked of distinct variables, not of {list(left)} and {list(right)}"
+            f" given {list(given)}."
+        )
+    views, _ = views_of(sources, asked, TEST_CELLS)
+    axes = iter(range(len(asked)))
+    split = [tuple(next(axes) for _ in part) for part in (left, right, given)]
+    return ConditionalIndependence(views, *split)
+
+
+def _possible(axes: Sequence[Axis], shape: Sequence[int]) -> Tensor | None:
     """Return which true cells can occur; None where nothing is said to be impossible."""
     shapes = [axis.channel.shape[0] for axis in axes]
     cells = np.ones(shapes)
@@ -469,28 +393,15 @@ def _of_model(
     return EstimatedTable(domain, counts, records, counts, (), second, modelled=True)
 
 
-def _sum_unasked(tensor: Tensor, axes: Sequence[_Axis]) -> Tensor:
-    """Sum out the variables that only a non-lumpable joint block brought in."""
-    for axis, part in enumerate(axes):
-        tensor = part.sum_unasked(tensor, axis)
-    return tensor
-
-
-def _arrange(
-    tensor: Tensor,
-    axes: Sequence[_Axis],
-    domain: Domain,
-    summed: frozenset[str] = frozenset(),
-) -> Tensor:
-    """Split the blocks' axes into their variables' and put these in the domain's order."""
-    kept = [v for axis in axes for v in axis.kept]
-    split = tensor.reshape([1 if v.name in summed else v.size for v in kept])
-    order = [v.name for v in kept]
-    return np.transpose(split, [order.index(name) for name in domain.names])
+def _root(covariance: Tensor) -> Tensor:
+    """Return R with R'R the covariance, whatever rounding did to its smallest eigenvalues."""
+    values, vectors = np.linalg.eigh(covariance)
+    root: Tensor = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    return root
 
 
 def _inverse_information(
-    stratum: Stratum, theta: Tensor, axes: list[_Axis], domain: Domain
+    stratum: Stratum, theta: Tensor, axes: list[Axis], domain: Domain
 ) -> Tensor:
     """Return N^2 times the inverse observed information, the second moments of the ML counts.
 

@@ -18,6 +18,7 @@ from shared.counts import Marginals, MarginalTable, Tensor
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.learn.network import BayesNet
+from shared.learn.projection import project_to_simplex
 from shared.learn.structure import Structure
 
 Method = Literal["ml", "map"]
@@ -200,21 +201,6 @@ def _interval(
         np.where(sure, (-b - root) / divisor, 0.0),
         np.where(sure, (-b + root) / divisor, 1.0),
     )
-
-
-def project_to_simplex(rows: Tensor) -> Tensor:
-    """Return the nearest probability distribution (Euclidean) to each row of the last axis.
-
-    Rows must sum to 1 already; only negative entries move (Duchi et al. 2008).
-    """
-    size = rows.shape[-1]
-    ordered = -np.sort(-rows, axis=-1)
-    excess = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, size + 1)
-    support = (ordered > excess).sum(axis=-1, keepdims=True)
-    shift = np.take_along_axis(excess, support - 1, axis=-1)
-    clipped = np.maximum(rows - shift, 0.0)
-    projected: Tensor = clipped / clipped.sum(axis=-1, keepdims=True)
-    return projected
 
 
 def _number(value: float) -> float | None:

@@ -93,6 +93,7 @@ class _Reader:
         self._variables: dict[str, Variable] = {}
         self._parents: dict[str, list[str]] = {}
         self._rows: dict[str, dict[tuple[str, ...], list[float]]] = {}
+        self._defaults: dict[str, list[float]] = {}
 
     def network(self) -> BayesNet:
         for word in self._tokens:
@@ -150,6 +151,8 @@ class _Reader:
             elif word == "(":
                 key = tuple(_label(t) for t in self._until(")"))
                 rows[key] = [float(t) for t in self._until(";")]
+            elif word == "default":
+                self._defaults[node] = [float(t) for t in self._until(";")]
             elif word == "property":
                 list(self._until(";"))
 
@@ -164,9 +167,10 @@ class _Reader:
         table = np.empty(shape)
         for index in np.ndindex(*parents.shape):
             key = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
-            if len(rows[key]) != domain[node].size:
+            row = rows[key] if key in rows else self._defaults[node]
+            if len(row) != domain[node].size:
                 raise ValueError(node)
-            table[index] = rows[key]
+            table[index] = row
         return _normalized(table)
 
 

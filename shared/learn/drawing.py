@@ -15,25 +15,38 @@ from shared.learn.structure import Structure
 PALETTE = ("#2f6f9f", "#b5651d", "#4d7c3a", "#7d4f8f", "#8a8a1f", "#a63d57", "#3b8686", "#666666")
 """Fill colours of groups, dark enough for white text."""
 
-_GAP_X, _GAP_Y, _HEIGHT, _MARGIN, _LETTER = 34.0, 64.0, 34.0, 16.0, 8.6
+_GAP_X, _GAP_Y, _HEIGHT, _MARGIN, _LETTER, _CAPITAL = 34.0, 64.0, 34.0, 16.0, 8.0, 10.2
 _SWEEPS = 12
+_PLAIN_WIDTH, _WIDTHS, _OPACITIES = 1.4, (0.8, 2.8), (0.4, 1.0)
+_CERTAIN = 0.995
+"""From here on a confidence rounds to 100 % and is not written beside its link."""
+
 _ARROW = (
-    '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7"'
-    ' markerHeight="7" orient="auto"><path d="M0,0 L10,5 L0,10 z" fill="#555"/></marker></defs>'
+    '<defs><marker id="tip" viewBox="0 0 10 10" refX="4" refY="5" markerWidth="10"'
+    ' markerHeight="10" markerUnits="userSpaceOnUse" orient="auto">'
+    '<path d="M0,0 L10,5 L0,10 z" fill="#555"/></marker></defs>'
 )
 
 _Station = tuple[str, int]
 """A node (its name, 0) or the k-th invisible station of a link (its name, k)."""
 
 
-def draw_structure(structure: Structure, groups: Mapping[str, str] | None = None) -> str:
+def draw_structure(
+    structure: Structure,
+    groups: Mapping[str, str] | None = None,
+    confidence: Mapping[tuple[str, str], float | None] | None = None,
+) -> str:
     """Return an SVG picture of a structure.
 
     Args:
         structure: the nodes and links.
         groups: a group per node (its owner, say); nodes of one group share a colour and the
             groups are named in a legend.
+        confidence: share of bootstrap draws, by (parent, child), that keep the link. The less of
+            them, the thinner and paler its line; below 100 % the number stands beside it. A link
+            without one is drawn plainly.
     """
+    known = confidence or {}
     layers, chains = _layers(structure)
     _reduce_crossings(layers, chains)
     places, width = _coordinates(layers, chains)
@@ -43,7 +56,7 @@ def draw_structure(structure: Structure, groups: Mapping[str, str] | None = None
     legend = _legend(colours, groups, height)
     if legend:
         height += 30
-        width = max(width, 2 * _MARGIN + sum(40 + len(g) * _LETTER for g in set(groups.values())))
+        width = max(width, 2 * _MARGIN + sum(40 + _letters(g) for g in set(groups.values())))
     opening = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"'
         f' width="{width:.0f}" height="{height:.0f}" role="img" font-family="sans-serif">'
@@ -52,12 +65,13 @@ def draw_structure(structure: Structure, groups: Mapping[str, str] | None = None
         opening,
         "<title>Bayesian network structure</title>",
         _ARROW,
-        *(_link(chain, places) for chain in chains),
+        *(_link(chain, places, known.get(_ends(chain))) for chain in chains),
         *(_node(node, places[node, 0], colours[node]) for node in structure.nodes),
+        *(_percent(chain, places, known.get(_ends(chain))) for chain in chains),
         *legend,
         "</svg>",
     ]
-    return "\n".join(parts)
+    return "\n".join(filter(None, parts))
 
 
 def _layers(structure: Structure) -> tuple[list[list[_Station]], list[list[_Station]]]:
@@ -162,21 +176,84 @@ def _spread(
 
 def _width(station: _Station) -> float:
     name, level = station
-    return 10.0 if level else max(44.0, 22 + _LETTER * len(name))
+    return 10.0 if level else max(44.0, 22 + _letters(name))
 
 
-def _link(chain: list[_Station], places: dict[_Station, tuple[float, float]]) -> str:
+def _letters(text: str) -> float:
+    return sum(_CAPITAL if letter.isupper() else _LETTER for letter in text)
+
+
+def _ends(chain: list[_Station]) -> tuple[str, str]:
+    return chain[0][0], chain[-1][0]
+
+
+def _link(
+    chain: list[_Station],
+    places: dict[_Station, tuple[float, float]],
+    confidence: float | None,
+) -> str:
+    parent, child = _ends(chain)
+    title, width, opacity = f"{parent} → {child}", _PLAIN_WIDTH, 1.0
+    if confidence is not None:
+        title += f": in {_shown(confidence)} of the draws"
+        width = _between(_WIDTHS, confidence)
+        opacity = _between(_OPACITIES, confidence)
+    return (
+        f'<g opacity="{opacity:.2f}"><title>{escape(title)}</title>'
+        f'<path d="{_path(_points(chain, places))}" fill="none" stroke="#555"'
+        f' stroke-width="{width:.2f}" marker-end="url(#tip)"/></g>'
+    )
+
+
+def _percent(
+    chain: list[_Station],
+    places: dict[_Station, tuple[float, float]],
+    confidence: float | None,
+) -> str:
+    """Write a link's confidence in the middle of its last stretch, where it is alone."""
+    if confidence is None or confidence >= _CERTAIN:
+        return ""
+    (x0, y0), (x1, y1) = _points(chain, places)[-2:]
+    x, y = (x0 + x1) / 2, (y0 + y1) / 2 + 4
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="11" fill="#333"'
+        f' stroke="#fff" stroke-width="3" paint-order="stroke">{_shown(confidence)}</text>'
+    )
+
+
+def _shown(confidence: float) -> str:
+    return f"{100 * confidence:.0f} %"
+
+
+def _between(ends: tuple[float, float], share: float) -> float:
+    return ends[0] + (ends[1] - ends[0]) * share
+
+
+def _points(
+    chain: list[_Station], places: dict[_Station, tuple[float, float]]
+) -> list[tuple[float, float]]:
     points = [places[s] for s in chain]
     points[0] = (points[0][0], points[0][1] + _HEIGHT / 2)
-    points[-1] = (points[-1][0], points[-1][1] - _HEIGHT / 2 - 1)
+    # The line ends inside the tip, which reaches the node: a wide line must not blunt it.
+    points[-1] = (points[-1][0], points[-1][1] - _HEIGHT / 2 - 7)
+    return points
+
+
+def _path(points: list[tuple[float, float]]) -> str:
+    """Return a curve through the points, vertical at both ends."""
+    steps = [(x1 - x0) / (y1 - y0) for (x0, y0), (x1, y1) in pairwise(points)]
+    # Between two stretches that lean the same way the curve leans as both do, and nowhere more
+    # than either: it stays between its stations.
+    inner = [2 * a * b / (a + b) if a * b > 0 else 0.0 for a, b in pairwise(steps)]
+    leans = [0.0, *inner, 0.0]
     path = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
-    for (x0, y0), (x1, y1) in pairwise(points):
-        bend = (y1 - y0) * 0.45
-        path.append(f"C{x0:.1f},{y0 + bend:.1f} {x1:.1f},{y1 - bend:.1f} {x1:.1f},{y1:.1f}")
-    return (
-        f'<path d="{" ".join(path)}" fill="none" stroke="#555" stroke-width="1.4"'
-        ' marker-end="url(#tip)"/>'
-    )
+    for ((x0, y0), (x1, y1)), (lean0, lean1) in zip(pairwise(points), pairwise(leans), strict=True):
+        bend = (y1 - y0) * 0.4
+        path.append(
+            f"C{x0 + lean0 * bend:.1f},{y0 + bend:.1f}"
+            f" {x1 - lean1 * bend:.1f},{y1 - bend:.1f} {x1:.1f},{y1:.1f}"
+        )
+    return " ".join(path)
 
 
 def _node(name: str, place: tuple[float, float], colour: str) -> str:
@@ -192,6 +269,8 @@ def _node(name: str, place: tuple[float, float], colour: str) -> str:
 
 def _colours(structure: Structure, groups: Mapping[str, str]) -> dict[str, str]:
     names = list(dict.fromkeys(groups.values()))
+    if not names:
+        return dict.fromkeys(structure.nodes, PALETTE[0])
     return {
         node: PALETTE[names.index(groups[node]) % len(PALETTE)] if node in groups else PALETTE[-1]
         for node in structure.nodes
@@ -207,5 +286,5 @@ def _legend(colours: Mapping[str, str], groups: Mapping[str, str], y: float) -> 
             f'<text x="{x + 19:.0f}" y="{y + 13:.0f}" font-size="13" fill="#333">'
             f"{escape(group)}</text>"
         )
-        x += 40 + len(group) * _LETTER
+        x += 40 + _letters(group)
     return parts

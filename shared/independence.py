@@ -1,0 +1,165 @@
+"""Is Z needed to tell X once the others are known? Asked of the reports themselves.
+
+The reports are compared under two hypotheses on one true table over (X, the given variables, Z):
+X and Z are independent given the others, or anything may be. Each is maximized by EM over the true
+table, so noise weakens the evidence and never makes any (design section 5; it answers the question
+that Ma 5.5.2 leaves open). Variables that a joint block brings in besides keep their distribution
+given the others free.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shared.counts import Tensor
+from shared.strata import Maximum, View, likelihood, maximize, saturated, start
+
+_INSIDE = 0.02
+_LEAST = 5.0
+"""Cells that expect fewer records are not approximated by a normal; they count as this many."""
+
+
+@dataclass(frozen=True)
+class ConditionalIndependence:
+    """The likelihood ratio of dependence against independence of X and Z given others.
+
+    Args:
+        views: the strata, all over one true table.
+        left, right: the axes of X and of Z in that table; each may be several variables.
+        given: the axes of the given variables; axes of none of the three are summed out.
+    """
+
+    views: tuple[View, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    given: tuple[int, ...]
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.views[0].shape
+
+    @property
+    def degrees(self) -> int:
+        """The number of free parameters that dependence has more: (I - 1)(K - 1) J."""
+        left, right, given = (
+            math.prod(self._shape[axis] for axis in axes)
+            for axes in (self.left, self.right, self.given)
+        )
+        return (left - 1) * (right - 1) * given
+
+    @cached_property
+    def upper(self) -> float:
+        """A bound that the ratio cannot exceed, at the cost of one evaluation.
+
+        No true table explains the reports better than their own frequencies do, and independence
+        explains them at least as well as the table to begin from.
+        """
+        value, _ = likelihood(self.views, self._begin)
+        return float(saturated(self.views)[0] - value[0])
+
+    @cached_property
+    def ratio(self) -> float:
+        """The log-likelihood ratio in nats, at least 0."""
+        return max(0.0, self._free[1] - float(self._independent.log_likelihood[0]))
+
+    @cached_property
+    def fitted(self) -> Tensor:
+        """The most likely distribution under independence, in the true table's shape."""
+        table: Tensor = self._independent.probabilities[..., 0]
+        return table
+
+    @cached_property
+    def inflation(self) -> float:
+        """How many times randomization multiplies the plain gain's chance part.
+
+        The gain of a link that is not there is half a sum of squared errors; without randomization
+        it has the mean degrees / 2, with it trace(W Cov) / 2 (design section 5), where Cov is the
+        covariance of the estimated counts and W the gain's second derivative, both under
+        independence. Infinite where a channel has no inverse. Cells that expect less than five
+        records count as five.
+        """
+        if not all(view.solvable for view in self.views):
+            return math.inf
+        left, right, given = set(self.left), set(self.right), set(self.given)
+        parts = ((left | right | given, 1), (left | given, -1), (right | given, -1), (given, 1))
+        trace = sum(sign * self._relative_variance(axes) for axes, sign in parts)
+        return max(1.0, trace / self.degrees)
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the ratio in each of some bootstrap samples of the reports, shape (draws,)."""
+        reports = [
+            np.moveaxis(
+                rng.multinomial(int(v.records), v.stratum.reported.ravel() / v.records, size=draws)
+                .astype(np.float64)
+                .reshape(draws, *v.stratum.reported.shape),
+                0,
+                -1,
+            )
+            for v in self.views
+            if v.records > 0
+        ]
+        views = [v for v in self.views if v.records > 0]
+        uniform = 1 / math.prod(self._shape)
+        free = (1 - _INSIDE) * self._free[0] + _INSIDE * uniform
+        under = self._restrict((1 - _INSIDE) * self._independent.probabilities + _INSIDE * uniform)
+        high = maximize(views, free, reports=reports, tolerance=1e-2).log_likelihood
+        low = maximize(views, under, self._restrict, reports=reports, tolerance=1e-2)
+        ratios: Tensor = np.maximum(high - low.log_likelihood, 0.0)
+        return ratios
+
+    @cached_property
+    def _start(self) -> tuple[Tensor, bool]:
+        return start(self.views)
+
+    @cached_property
+    def _begin(self) -> Tensor:
+        # Independence made of estimates that are positive is positive itself.
+        return self._restrict(self._start[0])
+
+    @cached_property
+    def _independent(self) -> Maximum:
+        return maximize(self.views, self._begin, self._restrict)
+
+    @cached_property
+    def _free(self) -> tuple[Tensor, float]:
+        """The most likely table of all, with its log-likelihood."""
+        table, exact = self._start
+        if exact:
+            return table, float(saturated(self.views)[0])
+        found = maximize(self.views, table)
+        return found.probabilities, float(found.log_likelihood[0])
+
+    def _restrict(self, counts: Tensor) -> Tensor:
+        """Return the most likely independent tables of expected counts (cells..., sets)."""
+        nuisance = tuple(
+            axis
+            for axis in range(len(self._shape))
+            if axis not in (*self.left, *self.right, *self.given)
+        )
+        table = counts.sum(axis=nuisance, keepdims=True) if nuisance else counts
+        without_right = table.sum(axis=self.right, keepdims=True)
+        without_left = table.sum(axis=self.left, keepdims=True)
+        margin = without_right.sum(axis=self.left, keepdims=True)
+        product = without_right * without_left
+        product = np.divide(product, margin, out=np.zeros(product.shape), where=margin > 0)
+        if nuisance:
+            given = np.divide(counts, table, out=np.zeros(counts.shape), where=table > 0)
+            product = product * given
+        restricted: Tensor = product / product.sum(axis=tuple(range(product.ndim - 1)))
+        return restricted
+
+    def _relative_variance(self, axes: set[int]) -> float:
+        """Return the sum, over the cells of a margin, of variance over expected count."""
+        gone = tuple(axis for axis in range(len(self._shape)) if axis not in axes)
+        true = self.fitted[..., None]
+        cells = true.sum(axis=gone)[..., 0]
+        variance: Tensor = np.zeros(cells.shape)
+        records = 0.0
+        for view in self.views:
+            variance += view.records * view.estimator_variance(true, gone)
+            records += view.records
+        return float((variance / np.maximum(cells * records, _LEAST)).sum())

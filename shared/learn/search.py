@@ -1,0 +1,279 @@
+"""Searching for the structure whose links are worth most: along an order (K2), or without one.
+
+Both take the move that gains most until none gains. A judge says what a move is worth. Moves are
+looked at from the highest bound of their gain down; once the best gain found is above all bounds
+left, no other can win, so that most tables are never maximized and no result changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from shared.errors import OptionError
+from shared.learn.scores import Judge
+
+LEAST_GAIN = 1e-6
+"""A gain of fewer nats is rounding and counts as none."""
+
+OnStep = Callable[[int, int], None]
+"""Called with steps done and expected in all; may raise to stop."""
+
+Parents = dict[str, frozenset[str]]
+
+Choice = TypeVar("Choice")
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to search.
+
+    Args:
+        order: with an order only earlier variables can be parents: K2 (Ma 5.5.1). Without one
+            hill climbing adds, deletes, reverses and exchanges links.
+        max_parents: the most parents a variable may get.
+        tabu: hill climbing goes on for this many moves after the last improvement, never back to a
+            structure it has seen; 0 stops at the first peak.
+        refine: K2 only adds parents, and keeps what a later one makes needless. Refined it also
+            drops a parent, or exchanges one for another, where that gains. Noise makes this
+            matter more: what is reported well is added before what it stands for.
+
+    Raises:
+        OptionError: an order that repeats a variable, a number out of its range, or no order and
+            no refinement.
+    """
+
+    order: tuple[str, ...] | None = None
+    max_parents: int = 3
+    tabu: int = 10
+    refine: bool = True
+
+    def __post_init__(self) -> None:
+        if self.order is not None and len(set(self.order)) < len(self.order):
+            raise OptionError("The order names a variable twice.", where="order")
+        if self.max_parents < 1:
+            raise OptionError(
+                f"A limit of {self.max_parents} parents allows no links.", where="max_parents"
+            )
+        if self.tabu < 0:
+            raise OptionError(f"tabu = {self.tabu} is negative.", where="tabu")
+        if self.order is None and not self.refine:
+            raise OptionError("Only a search along an order can go unrefined.", where="refine")
+
+
+@dataclass(frozen=True)
+class Candidate(Generic[Choice]):
+    """A choice with its gain, found out in two steps: a cheap bound, then the value."""
+
+    choice: Choice
+    upper: Callable[[], float]
+    value: Callable[[], float]
+
+
+def best(candidates: Sequence[Candidate[Choice]], floor: float) -> tuple[float, Choice] | None:
+    """Return the candidate of the largest gain above `floor`, the first of equals; or None."""
+    bounds = [candidate.upper() for candidate in candidates]
+    found: tuple[float, int] | None = None
+    for index in sorted(range(len(candidates)), key=lambda i: (-bounds[i], i)):
+        least = floor if found is None else found[0]
+        if bounds[index] < least or bounds[index] <= floor:
+            break
+        value = candidates[index].value()
+        if value > least or (found is not None and value == least and index < found[1]):
+            found = (value, index)
+    return None if found is None else (found[0], candidates[found[1]].choice)
+
+
+def k2(
+    judge: Judge, search: Search, order: Sequence[str], children: Collection[str], on_step: OnStep
+) -> Parents:
+    """Give each child the parents worth most among those before it in the order (Ma 5.5.1).
+
+    Args:
+        judge: says what a link is worth.
+        search: the limits.
+        order: all variables.
+        children: those that get parents.
+        on_step: called once a child.
+    """
+    found = dict.fromkeys(order, frozenset[str]())
+    wanted = [name for name in order if name in children]
+    for done, child in enumerate(wanted):
+        on_step(done, len(wanted))
+        before = order[: order.index(child)]
+        family = {name: frozenset[str]() for name in (*before, child)}
+        reach = _Reach(search, frozenset([child]), ordered=True)
+        found[child] = _ascend(judge, family, reach, _quiet)[child]
+    on_step(len(wanted), len(wanted))
+    return found
+
+
+def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: OnStep) -> Parents:
+    """Improve the empty structure move by move; from a peak go on, and return the best one met.
+
+    Which of two structures is better is asked of the families in which they differ, each on one
+    table of all the parents concerned: the gains on the way from one to the other are of tables of
+    their own and do not add up exactly.
+    """
+    reach = _Reach(search, frozenset(nodes), ordered=False)
+    start = {name: frozenset[str]() for name in nodes}
+    top = current = _ascend(judge, start, reach, on_step)
+    seen = {_identity(top)}
+    since = 0
+    while since < search.tabu:
+        on_step(0, 0)
+        found = best(list(_candidates(judge, current, reach, seen)), -float("inf"))
+        if found is None:
+            break
+        current = found[1].apply(current)
+        seen.add(_identity(current))
+        since += 1
+        if _better(judge, current, top) > LEAST_GAIN:
+            top, since = current, 0
+    return _ascend(judge, top, reach, on_step)
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """Where a search may go: its limits, whose parents it changes, and whether order is fixed."""
+
+    search: Search
+    children: frozenset[str]
+    ordered: bool
+
+
+def _ascend(judge: Judge, parents: Parents, reach: _Reach, on_step: OnStep) -> Parents:
+    """Take the move that gains most until none gains."""
+    seen = {_identity(parents)}
+    while True:
+        links = sum(map(len, parents.values()))
+        on_step(links, max(2 * len(parents), links + 1))
+        found = best(list(_candidates(judge, parents, reach, seen)), LEAST_GAIN)
+        if found is None:
+            return parents
+        parents = found[1].apply(parents)
+        seen.add(_identity(parents))
+
+
+def _better(judge: Judge, first: Parents, second: Parents) -> float:
+    """Return how much better, in nats, one structure is than another."""
+    return sum(
+        judge.contest(child, given, second[child])
+        for child, given in first.items()
+        if given != second[child]
+    )
+
+
+@dataclass(frozen=True)
+class Move:
+    """One change of a structure: the link from `parent` to `child` and what is done to it.
+
+    An exchange puts `parent` in the place of `instead`.
+    """
+
+    kind: Literal["add", "delete", "reverse", "exchange"]
+    parent: str
+    child: str
+    instead: str = ""
+
+    def apply(self, parents: Parents) -> Parents:
+        """Return the structure after the move."""
+        changed = dict(parents)
+        given = parents[self.child]
+        if self.kind in ("add", "exchange"):
+            changed[self.child] = given - {self.instead} | {self.parent}
+            return changed
+        changed[self.child] = given - {self.parent}
+        if self.kind == "reverse":
+            changed[self.parent] = parents[self.parent] | {self.child}
+        return changed
+
+
+def _candidates(
+    judge: Judge, parents: Parents, reach: _Reach, seen: set[frozenset[tuple[str, str]]]
+) -> Iterator[Candidate[Move]]:
+    """Yield every move to an acyclic structure that was not met yet."""
+    below = _descendants(parents)
+    for child in parents:
+        if child not in reach.children:
+            continue
+        for parent in parents:
+            for move in _between(parents, below, reach, (parent, child)):
+                if _identity(move.apply(parents)) in seen:
+                    continue
+                gain = _gain(judge, parents, move)
+                if gain is not None:
+                    yield gain
+
+
+def _between(
+    parents: Parents, below: dict[str, set[str]], reach: _Reach, pair: tuple[str, str]
+) -> Iterator[Move]:
+    """Yield the moves that concern the link from one variable to another."""
+    parent, child = pair
+    given, limit = parents[child], reach.search.max_parents
+    if parent in given:
+        if not reach.search.refine:
+            return
+        yield Move("delete", parent, child)
+        if not reach.ordered and len(parents[parent]) < limit:
+            # Turned round, the link closes a cycle if another way leads from parent to child.
+            detour = any(
+                parent in others and child in below[other]
+                for other, others in parents.items()
+                if other != child
+            )
+            if not detour:
+                yield Move("reverse", parent, child)
+    elif parent != child and parent not in below[child]:
+        if len(given) < limit:
+            yield Move("add", parent, child)
+        if reach.search.refine:
+            yield from (Move("exchange", parent, child, old) for old in sorted(given))
+
+
+def _gain(judge: Judge, parents: Parents, move: Move) -> Candidate[Move] | None:
+    given = parents[move.child]
+    if move.kind == "add":
+        added = judge.gain(move.child, given, move.parent)
+        return Candidate(move, lambda: added.upper, lambda: added.value)
+    if move.kind == "exchange":
+        exchanged = judge.exchange(move.child, given, move.instead, move.parent)
+        if exchanged is None:
+            return None
+        return Candidate(move, lambda: exchanged.upper, lambda: exchanged.value)
+    dropped = judge.gain(move.child, given - {move.parent}, move.parent)
+    if move.kind == "delete":
+        return Candidate(move, lambda: -dropped.lower, lambda: -dropped.value)
+    turned = judge.gain(move.parent, parents[move.parent], move.child)
+    return Candidate(
+        move, lambda: turned.upper - dropped.lower, lambda: turned.value - dropped.value
+    )
+
+
+def _quiet(done: int, total: int) -> None:
+    """Report steps to nobody."""
+
+
+def _descendants(parents: Parents) -> dict[str, set[str]]:
+    """Return, for each variable, all that can be reached from it."""
+    children: dict[str, list[str]] = {name: [] for name in parents}
+    for child, given in parents.items():
+        for parent in given:
+            children[parent].append(child)
+    below: dict[str, set[str]] = {}
+    for name in parents:
+        found: set[str] = set()
+        pending = list(children[name])
+        while pending:
+            child = pending.pop()
+            if child not in found:
+                found.add(child)
+                pending.extend(children[child])
+        below[name] = found
+    return below
+
+
+def _identity(parents: Parents) -> frozenset[tuple[str, str]]:
+    return frozenset((parent, child) for child, given in parents.items() for parent in given)

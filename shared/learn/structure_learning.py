@@ -1,0 +1,172 @@
+"""Learning the structure of a Bayesian network, with how far each link can be trusted (Ma 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from shared.counts import Marginals, Tensor
+from shared.errors import OptionError, UnknownVariable
+from shared.learn.resampling import stream
+from shared.learn.scores import Gain, Judge, Scoring, judge_of
+from shared.learn.search import OnStep, Parents, Search, climb, k2
+from shared.learn.structure import Structure
+
+DRAWS = 200
+
+
+@dataclass(frozen=True)
+class LearnedLink:
+    """A link and how far it can be trusted.
+
+    Attributes:
+        parent, child: the link.
+        gain: what the link is worth given the child's other parents, in nats above the penalty.
+        inflation: how many times randomization multiplies the chance part of the plain gain, at
+            least 1 (`Independence.inflation`): what a score would have to be protected against
+            that took estimated counts for true ones. Infinite where no channel can be inverted.
+        confidence: the share of bootstrap samples of the records in which the link keeps a
+            positive gain, the child's other parents given. Samples are more extreme than the
+            records by chance; their mean excess is taken off first. None if none were drawn.
+    """
+
+    parent: str
+    child: str
+    gain: float
+    inflation: float
+    confidence: float | None
+
+
+@dataclass(frozen=True)
+class LearnedStructure:
+    """A structure learned from marginals; `evaluations` is how many gains were asked for."""
+
+    structure: Structure
+    links: tuple[LearnedLink, ...]
+    scoring: Scoring
+    search: Search
+    records: int
+    evaluations: int
+
+
+def learn_structure(
+    marginals: Marginals,
+    scoring: Scoring | None = None,
+    search: Search | None = None,
+    *,
+    children: Collection[str] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    on_step: OnStep | None = None,
+) -> LearnedStructure:
+    """Learn which variables are the parents of which.
+
+    Args:
+        marginals: exact or estimated counts over all variables, in an order that decides ties.
+        scoring: what a link is worth; by default the likelihood of the reports.
+        search: how to search; by default hill climbing.
+        children: with an order, the only variables that get parents; the others are roots.
+        draws: bootstrap samples for the confidence of each link; 0 draws none.
+        seed: decides the bootstrap samples.
+        on_step: called with (steps done, steps expected); may raise to stop.
+
+    Raises:
+        OptionError: children without an order, negative draws or seed, or an order that is not
+            one of all variables.
+        UnknownVariable: a child the marginals do not have.
+        EstimationError, LimitExceeded: what the marginals raise.
+    """
+    scoring, search = scoring or Scoring(), search or Search()
+    nodes = marginals.domain.names
+    _require(nodes, search, children, draws, seed)
+    judge = _Counting(judge_of(marginals, scoring))
+    report = on_step or (lambda _done, _total: None)
+    if search.order is None:
+        parents = climb(judge, search, nodes, report)
+    else:
+        wanted = nodes if children is None else children
+        parents = k2(judge, search, search.order, wanted, report)
+    order = search.order or nodes
+    structure = Structure.of({node: [p for p in order if p in parents[node]] for node in nodes})
+    evaluations = judge.asked
+    rng = stream(seed)
+    links = tuple(_link(marginals, judge, parents, pair, draws, rng) for pair in structure.links)
+    return LearnedStructure(structure, links, scoring, search, marginals.records, evaluations)
+
+
+def _link(
+    marginals: Marginals,
+    judge: Judge,
+    parents: Parents,
+    pair: tuple[str, str],
+    draws: int,
+    rng: np.random.Generator,
+) -> LearnedLink:
+    parent, child = pair
+    given = parents[child] - {parent}
+    gain = judge.gain(child, given, parent).value
+    confidence = None
+    if draws:
+        sampled = judge.resampled(child, given, parent, draws, rng)
+        confidence = float(np.mean(sampled - (sampled.mean() - gain) > 0))
+    inflation = marginals.independence([child], [parent], sorted(given)).inflation
+    return LearnedLink(parent, child, gain, inflation, confidence)
+
+
+def _require(
+    nodes: tuple[str, ...],
+    search: Search,
+    children: Collection[str] | None,
+    draws: int,
+    seed: int,
+) -> None:
+    if draws < 0 or seed < 0:
+        raise OptionError(
+            f"draws = {draws} or seed = {seed} is negative.", where="draws" if draws < 0 else "seed"
+        )
+    if search.order is not None and set(search.order) != set(nodes):
+        missing = sorted(set(nodes) - set(search.order))
+        unknown = sorted(set(search.order) - set(nodes))
+        raise OptionError(
+            f"The order is not one of the variables learned: missing {missing}, unknown {unknown}.",
+            where="order",
+            remedy="Name every variable once.",
+        )
+    if children is not None:
+        if search.order is None:
+            raise OptionError(
+                "Only with an order can some variables alone get parents.", where="children"
+            )
+        unknown = sorted(set(children) - set(nodes))
+        if unknown:
+            raise UnknownVariable(f"There are no variables {unknown} to be children.")
+
+
+class _Counting:
+    """A judge that counts how many gains were asked for the first time."""
+
+    def __init__(self, judge: Judge):
+        self._judge = judge
+        self._seen: set[tuple[str, frozenset[str], str]] = set()
+
+    @property
+    def asked(self) -> int:
+        return len(self._seen)
+
+    def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
+        self._seen.add((child, given, parent))
+        return self._judge.gain(child, given, parent)
+
+    def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
+        self._seen.add((child, given - {old}, new))
+        return self._judge.exchange(child, given, old, new)
+
+    def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
+        return self._judge.contest(child, first, second)
+
+    def resampled(
+        self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
+    ) -> Tensor:
+        return self._judge.resampled(child, given, parent, draws, rng)

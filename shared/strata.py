@@ -1,0 +1,259 @@
+"""Maximum likelihood over strata that need not share a layout, under a model of the true table.
+
+A stratum's channels act on groups of the true table's variables; a variable that a stratum does not
+report is summed out, which is what a withheld channel does. Several sets of reported counts of one
+layout are maximized at once: they are the last axis, so that a bootstrap costs little more than one
+fit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shared.counts import Tensor
+from shared.errors import EstimationError, NotConverged
+from shared.inversion import Stratum
+from shared.transition import CONDITION_LIMIT, along_axis
+
+Restrict = Callable[[Tensor], Tensor]
+"""Returns, of expected true counts (cells..., sets), the most likely distributions of a model."""
+
+_FLOOR = 0.05
+_QUIET = 3
+_MAX_STEPS = 30_000
+
+
+@dataclass(frozen=True)
+class View:
+    """A stratum, and which axes of the true table each of its channels acts on.
+
+    Args:
+        stratum: reported counts, an axis per channel.
+        groups: per channel the axes of the true table whose product it randomizes, in its order.
+        shape: the true table.
+    """
+
+    stratum: Stratum
+    groups: tuple[tuple[int, ...], ...]
+    shape: tuple[int, ...]
+
+    @cached_property
+    def records(self) -> float:
+        """The number of records in the stratum."""
+        return float(self.stratum.reported.sum())
+
+    @cached_property
+    def _absent(self) -> tuple[int, ...]:
+        held = {axis for group in self.groups for axis in group}
+        return tuple(axis for axis in range(len(self.shape)) if axis not in held)
+
+    @cached_property
+    def _order(self) -> list[int]:
+        """The axes held, in the channels' order, among those that are left."""
+        left = [axis for axis in range(len(self.shape)) if axis not in self._absent]
+        return [left.index(axis) for group in self.groups for axis in group]
+
+    def expected(self, true: Tensor) -> Tensor:
+        """Return the expected reports of true tables (cells..., sets)."""
+        held = true.sum(axis=self._absent) if self._absent else true
+        rank = len(self._order)
+        arranged = held.transpose([*self._order, rank])
+        shape = [c.shape[0] for c in self.stratum.channels]
+        return self.stratum.expected(arranged.reshape(*shape, true.shape[-1]))
+
+    def adjoint(self, function: Tensor) -> Tensor:
+        """Return the expectation, per true cell, of functions of the report (reports..., sets)."""
+        return self._spread(self.stratum.adjoint(function))
+
+    def moment(self) -> Tensor:
+        """Return the moment estimate of the true counts, with one set as last axis."""
+        estimate = self.stratum.reported.astype(np.float64)
+        for axis, channel in enumerate(self.stratum.channels):
+            estimate = channel.solve(estimate, axis)
+        return self._spread(estimate[..., None])
+
+    @property
+    def solvable(self) -> bool:
+        """Whether all variables are reported through channels that have an inverse."""
+        return not self._absent and all(
+            c.shape[0] <= c.shape[1] and c.condition_number <= CONDITION_LIMIT
+            for c in self.stratum.channels
+        )
+
+    def estimator_variance(self, true: Tensor, gone: Sequence[int]) -> Tensor:
+        """Return the variance, per record, of the moment estimate of a margin of the true table.
+
+        Args:
+            true: the distribution of the records, (cells..., 1).
+            gone: the axes that the margin sums over; of the others each cell has a variance.
+        """
+        second = self.expected(true)[..., 0]
+        for axis, (channel, group) in enumerate(
+            zip(self.stratum.channels, self.groups, strict=True)
+        ):
+            summed = tuple(place for place, part in enumerate(group) if part in gone)
+            decoder = channel.decoder().reshape(*(self.shape[part] for part in group), -1)
+            weights: Tensor = decoder.sum(axis=summed).reshape(-1, decoder.shape[-1])
+            second = along_axis(np.square(weights), second, axis)
+        left = [part for group in self.groups for part in group if part not in gone]
+        split = second.reshape([self.shape[part] for part in left])
+        variance: Tensor = split.transpose(np.argsort(left)) - np.square(
+            true.sum(axis=tuple(gone))[..., 0]
+        )
+        return variance
+
+    def _spread(self, cells: Tensor) -> Tensor:
+        axes = [axis for group in self.groups for axis in group]
+        split = cells.reshape(*(self.shape[axis] for axis in axes), cells.shape[-1])
+        ordered = split.transpose([*np.argsort(axes), len(axes)])
+        for axis in self._absent:
+            ordered = np.expand_dims(ordered, axis)
+        return ordered
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """The most likely true tables (cells..., sets) and their log-likelihoods (sets) in nats."""
+
+    probabilities: Tensor
+    log_likelihood: Tensor
+    steps: int
+
+
+def saturated(views: Sequence[View], reports: Sequence[Tensor] | None = None) -> Tensor:
+    """Return the log-likelihood (sets) that no true table can exceed: of the reports themselves."""
+    total: Tensor = np.zeros(1)
+    for reported in _reports(views, reports):
+        axes = tuple(range(reported.ndim - 1))
+        share = reported / np.maximum(reported.sum(axis=axes, keepdims=True), 1)
+        total = total + (reported * _log(share)).sum(axis=axes)
+    return total
+
+
+def start(views: Sequence[View]) -> tuple[Tensor, bool]:
+    """Return a positive table to begin from, and whether it is the maximum already.
+
+    It is the moment estimate made positive where there is one, else uniform.
+    """
+    shape = views[0].shape
+    cells = math.prod(shape)
+    if not all(view.solvable for view in views):
+        return np.full((*shape, 1), 1 / cells), False
+    estimate: Tensor = sum((view.moment() for view in views), np.zeros((*shape, 1)))
+    estimate = estimate / sum(view.records for view in views)
+    square = all(c.shape[0] == c.shape[1] for view in views for c in view.stratum.channels)
+    if len(views) == 1 and square and estimate.min() >= 0:
+        return estimate / estimate.sum(), True
+    positive = np.maximum(estimate, _FLOOR / cells)
+    return positive / positive.sum(), False
+
+
+def likelihood(
+    views: Sequence[View], theta: Tensor, reports: Sequence[Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the log-likelihoods (sets) at `theta`, and the factors by which EM multiplies it."""
+    value: Tensor = np.zeros(theta.shape[-1])
+    gain: Tensor = np.zeros(1)
+    records: Tensor = np.zeros(1)
+    for view, reported in zip(views, _reports(views, reports), strict=True):
+        expected = view.expected(theta)
+        axes = tuple(range(reported.ndim - 1))
+        seen = reported > 0
+        if np.any(seen & (expected <= 0)):
+            raise EstimationError(
+                "Some reports have probability zero under every true table considered.",
+                remedy="Check that the plan belongs to these reports.",
+            )
+        value = value + (reported * _log(np.where(seen, expected, 1.0))).sum(axis=axes)
+        ratio = np.divide(reported, expected, out=np.zeros(expected.shape), where=seen)
+        gain = gain + view.adjoint(ratio)
+        records = records + reported.sum(axis=axes)
+    return value, gain / records
+
+
+def maximize(
+    views: Sequence[View],
+    theta: Tensor,
+    restrict: Restrict | None = None,
+    *,
+    reports: Sequence[Tensor] | None = None,
+    tolerance: float = 1e-3,
+) -> Maximum:
+    """Maximize the likelihood of the reports by EM with squared extrapolation (SQUAREM).
+
+    Args:
+        views: the strata.
+        theta: positive tables of the model to begin from, (cells..., sets or 1).
+        restrict: the model; None is every distribution.
+        reports: reported counts per stratum, (reports..., sets); None is the strata's own.
+        tolerance: stop when three extrapolations in a row gained less, in nats, or when without a
+            restriction the maximum is certified to be no farther.
+
+    Raises:
+        EstimationError: reports that no true table of the model can make.
+        NotConverged: after 30,000 steps.
+    """
+    model = restrict or normalized
+    sets = 1 if reports is None else max(r.shape[-1] for r in reports)
+    theta = np.broadcast_to(theta, (*theta.shape[:-1], sets))
+    records = sum(view.records for view in views)
+    bound: Tensor = np.ones(sets)
+    value, gain = likelihood(views, theta, reports)
+    quiet, steps = 0, 0
+    while quiet < _QUIET:
+        if restrict is None and records * float(gain.max() - 1) <= tolerance:
+            break
+        if steps > _MAX_STEPS:
+            raise NotConverged(f"Expectation maximization did not converge in {steps} steps.")
+        before = value
+        first = model(theta * gain)
+        low, gain = likelihood(views, first, reports)
+        second = model(first * gain)
+        jump, bound = _extrapolated(theta, first, second, bound)
+        jump = model(jump)
+        high, jump_gain = likelihood(views, jump, reports)
+        better = high >= low
+        bound = np.where(better, bound, np.maximum(bound / 4, 1.0))
+        theta = np.where(better, model(jump * jump_gain), second)
+        value, gain = likelihood(views, theta, reports)
+        steps += 3
+        quiet = quiet + 1 if float((value - before).max()) < tolerance else 0
+    return Maximum(theta, value, steps)
+
+
+def normalized(counts: Tensor) -> Tensor:
+    """Return the distributions that positive tables (cells..., sets) are proportional to."""
+    distribution: Tensor = counts / counts.sum(axis=tuple(range(counts.ndim - 1)))
+    return distribution
+
+
+def _extrapolated(
+    theta: Tensor, first: Tensor, second: Tensor, bound: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return where two EM steps point to, a stride of at most `bound` away (Varadhan 2008)."""
+    cells = tuple(range(theta.ndim - 1))
+    change = first - theta
+    curvature = second - first - change
+    size = np.sqrt(np.square(curvature).sum(axis=cells))
+    moved = np.sqrt(np.square(change).sum(axis=cells))
+    length = np.divide(moved, size, out=np.ones(size.shape), where=size > 0)
+    stride = np.minimum(np.maximum(length, 1.0), bound)
+    bound = np.where(stride == bound, bound * 4, bound)
+    jump = theta + 2 * stride * change + np.square(stride) * curvature
+    # A cell thrown out of the simplex is put well inside: EM could not bring it back from zero.
+    return np.where(jump > 0, jump, 0.1 * second), bound
+
+
+def _reports(views: Sequence[View], reports: Sequence[Tensor] | None) -> Sequence[Tensor]:
+    if reports is not None:
+        return reports
+    return [view.stratum.reported[..., None] for view in views]
+
+
+def _log(values: Tensor) -> Tensor:
+    return np.log(values, out=np.zeros(values.shape), where=values > 0)
