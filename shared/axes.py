@@ -156,12 +156,11 @@ def observed(reports: Reports, axes: Sequence[Axis]) -> Tensor:
 
 def views_of(
     sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str], limit: int
-) -> tuple[tuple[View, ...], list[Variable]]:
+) -> tuple[View, ...]:
     """Return the strata that report any of some variables, on one true table.
 
-    Returns:
-        The views, and the table's variables: those asked first, in their order, then what joint
-        blocks bring in besides.
+    The table's axes are the variables asked, in their order, then what joint blocks bring in
+    besides.
 
     Raises:
         UnknownVariable: no source has one of them.
@@ -178,7 +177,7 @@ def views_of(
             " allowed.",
             remedy="Allow fewer parents, or give the variables fewer categories.",
         )
-    views = tuple(
+    return tuple(
         View(
             Stratum(observed(reports, axes), tuple(axis.channel for axis in axes)),
             tuple(tuple(domain.axis(v.name) for v in axis.variables) for axis in axes),
@@ -187,7 +186,6 @@ def views_of(
         for reports, axes in parts
         if axes
     )
-    return views, list(domain)
 
 
 def sum_unasked(tensor: Tensor, axes: Sequence[Axis]) -> Tensor:

@@ -89,8 +89,20 @@ class Independence(Protocol):
         """A bound, cheap to compute, that `ratio` cannot exceed."""
 
     @property
+    def saturated(self) -> float:
+        """The log-likelihood of the records, in nats, that no hypothesis can exceed."""
+
+    @property
+    def least(self) -> float:
+        """The log-likelihood under independence."""
+
+    @property
+    def most(self) -> float:
+        """The log-likelihood without restriction; at least `least`."""
+
+    @property
     def ratio(self) -> float:
-        """The log-likelihood ratio, in nats, of dependence against independence; at least 0."""
+        """The log-likelihood ratio of dependence against independence, `most - least`."""
 
     @property
     def inflation(self) -> float:

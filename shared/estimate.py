@@ -11,6 +11,7 @@ added. Both are estimated by putting the observed reported counts for P'N and N^
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -21,7 +22,7 @@ from shared.axes import Axis, Moments, arrange, axes_of, observed, sum_unasked, 
 from shared.counts import MARGINAL_CELLS, Reports, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, LimitExceeded, OptionError
-from shared.independence import ConditionalIndependence
+from shared.independence import ConditionalIndependence, ReportedTable
 from shared.inversion import Stratum, maximum_likelihood, moment
 from shared.loglinear import Fit, affordable, fit
 from shared.plan import Plan
@@ -41,6 +42,9 @@ Estimator = Literal["moment", "ml", "log-linear"]
 
 TEST_CELLS = 1 << 22
 """A test of independence over more true cells than this is refused."""
+
+KEPT_CELLS, KEPT_TABLES = 1 << 13, 512
+"""So many tables of so many cells are kept for tests of other independences on them."""
 
 INFORMATION_CELLS = 4096
 """Up to this many cells the observed information of a channel without inverse is inverted."""
@@ -220,6 +224,7 @@ class EstimatedMarginals:
         self._whole: tuple[list[Axis], Fit] | None = None
         self._reported = reported
         self._plan = plan
+        self._evidence = Evidence([(reported, plan)])
         self._estimator = estimator
 
     @property
@@ -282,7 +287,7 @@ class EstimatedMarginals:
             OptionError: a variable named twice.
             LimitExceeded: the table has more than `TEST_CELLS` cells.
         """
-        return independence([(self._reported, self._plan)], left, right, given)
+        return self._evidence.independence(left, right, given)
 
     def _by_model(self, domain: Domain) -> EstimatedTable:
         """Fit all variables at once where that is possible, so that all answers agree."""
@@ -333,23 +338,36 @@ class EstimatedMarginals:
         )
 
 
-def independence(
-    sources: Sequence[tuple[Reports, Plan]],
-    left: Sequence[str],
-    right: Sequence[str],
-    given: Sequence[str],
-) -> ConditionalIndependence:
-    """Return the evidence of all sources together; see `EstimatedMarginals.independence`."""
-    asked = [*left, *right, *given]
-    if not left or not right or len(set(asked)) < len(asked):
-        raise OptionError(
-            f"Independence is asked of distinct variables, not of {list(left)} and {list(right)}"
-            f" given {list(given)}."
-        )
-    views, _ = views_of(sources, asked, TEST_CELLS)
-    axes = iter(range(len(asked)))
-    split = [tuple(next(axes) for _ in part) for part in (left, right, given)]
-    return ConditionalIndependence(views, *split)
+class Evidence:
+    """Tests of independence on the reports of some sources; tables asked of again are kept."""
+
+    def __init__(self, sources: Sequence[tuple[Reports, Plan]]):
+        self._sources = sources
+        self._kept: OrderedDict[tuple[str, ...], ReportedTable] = OrderedDict()
+
+    def independence(
+        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
+    ) -> ConditionalIndependence:
+        """See `EstimatedMarginals.independence`."""
+        asked = sorted([*left, *right, *given])
+        if not left or not right or len(set(asked)) < len(asked):
+            raise OptionError(
+                f"Independence is asked of distinct variables, not of {list(left)} and"
+                f" {list(right)} given {list(given)}."
+            )
+        table = self._table(tuple(asked))
+        axes = [tuple(asked.index(name) for name in part) for part in (left, right, given)]
+        return ConditionalIndependence(table, *axes)
+
+    def _table(self, asked: tuple[str, ...]) -> ReportedTable:
+        table = self._kept.pop(asked, None)
+        if table is None:
+            table = ReportedTable(views_of(self._sources, asked, TEST_CELLS))
+        if math.prod(table.shape) <= KEPT_CELLS:
+            self._kept[asked] = table
+            if len(self._kept) > KEPT_TABLES:
+                self._kept.popitem(last=False)
+        return table
 
 
 def _possible(axes: Sequence[Axis], shape: Sequence[int]) -> Tensor | None:

@@ -24,23 +24,54 @@ _LEAST = 5.0
 
 
 @dataclass(frozen=True)
+class ReportedTable:
+    """The reports over some variables, and what every hypothesis about them shares."""
+
+    views: tuple[View, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The true table's shape."""
+        return self.views[0].shape
+
+    @cached_property
+    def saturated(self) -> float:
+        """The log-likelihood that no true table exceeds."""
+        return saturated(self.views)
+
+    @cached_property
+    def begin(self) -> tuple[Tensor, bool]:
+        """A positive true table to begin from, and whether it is the most likely already."""
+        return start(self.views)
+
+    @cached_property
+    def free(self) -> tuple[Tensor, float]:
+        """The most likely true table, with its log-likelihood."""
+        table, exact = self.begin
+        if exact:
+            return table, self.saturated
+        found = maximize(self.views, table)
+        return found.probabilities, float(found.log_likelihood[0])
+
+
+@dataclass(frozen=True)
 class ConditionalIndependence:
     """The likelihood ratio of dependence against independence of X and Z given others.
 
     Args:
-        views: the strata, all over one true table.
-        left, right: the axes of X and of Z in that table; each may be several variables.
+        table: the reports over all of them.
+        left, right: the axes of X and of Z in the true table; each may be several variables.
         given: the axes of the given variables; axes of none of the three are summed out.
     """
 
-    views: tuple[View, ...]
+    table: ReportedTable
     left: tuple[int, ...]
     right: tuple[int, ...]
     given: tuple[int, ...]
 
     @property
     def _shape(self) -> tuple[int, ...]:
-        return self.views[0].shape
+        return self.table.shape
 
     @property
     def degrees(self) -> int:
@@ -58,13 +89,28 @@ class ConditionalIndependence:
         No true table explains the reports better than their own frequencies do, and independence
         explains them at least as well as the table to begin from.
         """
-        value, _ = likelihood(self.views, self._begin)
-        return float(saturated(self.views)[0] - value[0])
+        value, _ = likelihood(self.table.views, self._begin)
+        return self.table.saturated - float(value[0])
 
-    @cached_property
+    @property
+    def least(self) -> float:
+        """The log-likelihood of the most likely true table under independence."""
+        return float(self._independent.log_likelihood[0])
+
+    @property
+    def most(self) -> float:
+        """The log-likelihood of the most likely true table, at least `least`."""
+        return max(self.table.free[1], self.least)
+
+    @property
+    def saturated(self) -> float:
+        """The log-likelihood that no true table exceeds."""
+        return self.table.saturated
+
+    @property
     def ratio(self) -> float:
         """The log-likelihood ratio in nats, at least 0."""
-        return max(0.0, self._free[1] - float(self._independent.log_likelihood[0]))
+        return self.most - self.least
 
     @cached_property
     def fitted(self) -> Tensor:
@@ -82,7 +128,7 @@ class ConditionalIndependence:
         independence. Infinite where a channel has no inverse. Cells that expect less than five
         records count as five.
         """
-        if not all(view.solvable for view in self.views):
+        if not all(view.solvable for view in self.table.views):
             return math.inf
         left, right, given = set(self.left), set(self.right), set(self.given)
         parts = ((left | right | given, 1), (left | given, -1), (right | given, -1), (given, 1))
@@ -91,20 +137,15 @@ class ConditionalIndependence:
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the ratio in each of some bootstrap samples of the reports, shape (draws,)."""
+        views = [view for view in self.table.views if view.records > 0]
         reports = [
-            np.moveaxis(
-                rng.multinomial(int(v.records), v.stratum.reported.ravel() / v.records, size=draws)
-                .astype(np.float64)
-                .reshape(draws, *v.stratum.reported.shape),
-                0,
-                -1,
+            rng.multinomial(int(v.records), v.reports[:, 0] / v.records, size=draws).T.astype(
+                np.float64
             )
-            for v in self.views
-            if v.records > 0
+            for v in views
         ]
-        views = [v for v in self.views if v.records > 0]
         uniform = 1 / math.prod(self._shape)
-        free = (1 - _INSIDE) * self._free[0] + _INSIDE * uniform
+        free = (1 - _INSIDE) * self.table.free[0] + _INSIDE * uniform
         under = self._restrict((1 - _INSIDE) * self._independent.probabilities + _INSIDE * uniform)
         high = maximize(views, free, reports=reports, tolerance=1e-2).log_likelihood
         low = maximize(views, under, self._restrict, reports=reports, tolerance=1e-2)
@@ -112,26 +153,13 @@ class ConditionalIndependence:
         return ratios
 
     @cached_property
-    def _start(self) -> tuple[Tensor, bool]:
-        return start(self.views)
-
-    @cached_property
     def _begin(self) -> Tensor:
         # Independence made of estimates that are positive is positive itself.
-        return self._restrict(self._start[0])
+        return self._restrict(self.table.begin[0])
 
     @cached_property
     def _independent(self) -> Maximum:
-        return maximize(self.views, self._begin, self._restrict)
-
-    @cached_property
-    def _free(self) -> tuple[Tensor, float]:
-        """The most likely table of all, with its log-likelihood."""
-        table, exact = self._start
-        if exact:
-            return table, float(saturated(self.views)[0])
-        found = maximize(self.views, table)
-        return found.probabilities, float(found.log_likelihood[0])
+        return maximize(self.table.views, self._begin, self._restrict)
 
     def _restrict(self, counts: Tensor) -> Tensor:
         """Return the most likely independent tables of expected counts (cells..., sets)."""
@@ -159,7 +187,7 @@ class ConditionalIndependence:
         cells = true.sum(axis=gone)[..., 0]
         variance: Tensor = np.zeros(cells.shape)
         records = 0.0
-        for view in self.views:
+        for view in self.table.views:
             variance += view.records * view.estimator_variance(true, gone)
             records += view.records
         return float((variance / np.maximum(cells * records, _LEAST)).sum())

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import xlogy
 
 from shared.counts import Tensor
 from shared.errors import EstimationError, NotConverged
@@ -23,6 +24,7 @@ from shared.transition import CONDITION_LIMIT, along_axis
 Restrict = Callable[[Tensor], Tensor]
 """Returns, of expected true counts (cells..., sets), the most likely distributions of a model."""
 
+_LISTED = 1 << 16
 _FLOOR = 0.05
 _QUIET = 3
 _MAX_STEPS = 30_000
@@ -58,17 +60,43 @@ class View:
         left = [axis for axis in range(len(self.shape)) if axis not in self._absent]
         return [left.index(axis) for group in self.groups for axis in group]
 
+    @cached_property
+    def reports(self) -> Tensor:
+        """The reported counts as one column, (reports, 1)."""
+        return self.stratum.reported.reshape(-1, 1)
+
     def expected(self, true: Tensor) -> Tensor:
-        """Return the expected reports of true tables (cells..., sets)."""
-        held = true.sum(axis=self._absent) if self._absent else true
-        rank = len(self._order)
-        arranged = held.transpose([*self._order, rank])
-        shape = [c.shape[0] for c in self.stratum.channels]
-        return self.stratum.expected(arranged.reshape(*shape, true.shape[-1]))
+        """Return the expected reports, (reports, sets), of true tables (cells..., sets)."""
+        if self._listed is not None:
+            product: Tensor = self._listed @ true.reshape(-1, true.shape[-1])
+            return product
+        return self._along_axes(true)
 
     def adjoint(self, function: Tensor) -> Tensor:
-        """Return the expectation, per true cell, of functions of the report (reports..., sets)."""
-        return self._spread(self.stratum.adjoint(function))
+        """Return the expectation, per true cell, of functions of the report (reports, sets)."""
+        if self._listed is not None:
+            product: Tensor = self._listed.T @ function
+            return product.reshape(*self.shape, -1)
+        shape = [c.shape[1] for c in self.stratum.channels]
+        return self._spread(self.stratum.adjoint(function.reshape(*shape, -1)))
+
+    @cached_property
+    def _listed(self) -> Tensor | None:
+        """The probability of each report given each cell, where that is small.
+
+        Then two products of matrices take less time than a handful of calls along axes.
+        """
+        cells = math.prod(self.shape)
+        if cells * self.reports.size > _LISTED:
+            return None
+        return self._along_axes(np.eye(cells).reshape(*self.shape, cells))
+
+    def _along_axes(self, true: Tensor) -> Tensor:
+        held = true.sum(axis=self._absent) if self._absent else true
+        arranged = held.transpose([*self._order, len(self._order)])
+        shape = [c.shape[0] for c in self.stratum.channels]
+        expected = self.stratum.expected(arranged.reshape(*shape, true.shape[-1]))
+        return expected.reshape(-1, true.shape[-1])
 
     def moment(self) -> Tensor:
         """Return the moment estimate of the true counts, with one set as last axis."""
@@ -92,7 +120,7 @@ class View:
             true: the distribution of the records, (cells..., 1).
             gone: the axes that the margin sums over; of the others each cell has a variance.
         """
-        second = self.expected(true)[..., 0]
+        second = self.expected(true).reshape(self.stratum.reported.shape)
         for axis, (channel, group) in enumerate(
             zip(self.stratum.channels, self.groups, strict=True)
         ):
@@ -125,14 +153,11 @@ class Maximum:
     steps: int
 
 
-def saturated(views: Sequence[View], reports: Sequence[Tensor] | None = None) -> Tensor:
-    """Return the log-likelihood (sets) that no true table can exceed: of the reports themselves."""
-    total: Tensor = np.zeros(1)
-    for reported in _reports(views, reports):
-        axes = tuple(range(reported.ndim - 1))
-        share = reported / np.maximum(reported.sum(axis=axes, keepdims=True), 1)
-        total = total + (reported * _log(share)).sum(axis=axes)
-    return total
+def saturated(views: Sequence[View]) -> float:
+    """Return the log-likelihood that no true table can exceed: that of the reports themselves."""
+    return sum(
+        float(xlogy(view.reports, view.reports / max(view.records, 1.0)).sum()) for view in views
+    )
 
 
 def start(views: Sequence[View]) -> tuple[Tensor, bool]:
@@ -156,23 +181,26 @@ def start(views: Sequence[View]) -> tuple[Tensor, bool]:
 def likelihood(
     views: Sequence[View], theta: Tensor, reports: Sequence[Tensor] | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the log-likelihoods (sets) at `theta`, and the factors by which EM multiplies it."""
+    """Return the log-likelihoods (sets) at `theta`, and the factors by which EM multiplies it.
+
+    Raises:
+        EstimationError: reports of probability zero.
+    """
     value: Tensor = np.zeros(theta.shape[-1])
     gain: Tensor = np.zeros(1)
     records: Tensor = np.zeros(1)
     for view, reported in zip(views, _reports(views, reports), strict=True):
         expected = view.expected(theta)
-        axes = tuple(range(reported.ndim - 1))
-        seen = reported > 0
-        if np.any(seen & (expected <= 0)):
-            raise EstimationError(
-                "Some reports have probability zero under every true table considered.",
-                remedy="Check that the plan belongs to these reports.",
-            )
-        value = value + (reported * _log(np.where(seen, expected, 1.0))).sum(axis=axes)
-        ratio = np.divide(reported, expected, out=np.zeros(expected.shape), where=seen)
-        gain = gain + view.adjoint(ratio)
-        records = records + reported.sum(axis=axes)
+        if expected.min() <= 0:
+            if np.any((expected <= 0) & (reported > 0)):
+                raise EstimationError(
+                    "Some reports have probability zero under every true table considered.",
+                    remedy="Check that the plan belongs to these reports.",
+                )
+            expected = np.where(expected > 0, expected, 1.0)
+        value = value + (reported * np.log(expected)).sum(axis=0)
+        gain = gain + view.adjoint(reported / expected)
+        records = records + reported.sum(axis=0)
     return value, gain / records
 
 
@@ -190,7 +218,7 @@ def maximize(
         views: the strata.
         theta: positive tables of the model to begin from, (cells..., sets or 1).
         restrict: the model; None is every distribution.
-        reports: reported counts per stratum, (reports..., sets); None is the strata's own.
+        reports: reported counts per stratum, (reports, sets); None is the strata's own.
         tolerance: stop when three extrapolations in a row gained less, in nats, or when without a
             restriction the maximum is certified to be no farther.
 
@@ -252,8 +280,4 @@ def _extrapolated(
 def _reports(views: Sequence[View], reports: Sequence[Tensor] | None) -> Sequence[Tensor]:
     if reports is not None:
         return reports
-    return [view.stratum.reported[..., None] for view in views]
-
-
-def _log(values: Tensor) -> Tensor:
-    return np.log(values, out=np.zeros(values.shape), where=values > 0)
+    return [view.reports for view in views]

@@ -13,9 +13,12 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
     SerializerFunctionWrapHandler,
     StringConstraints,
+    Tag,
+    TypeAdapter,
     model_serializer,
     model_validator,
 )
@@ -56,6 +59,9 @@ MAX_VARIABLES = 4_096
 MAX_CATEGORIES = 65_536
 MAX_RECORDS = 1 << 33
 MAX_CHOICES = CHOICES
+MAX_PARENTS = 8
+MAX_DRAWS = 2_000
+MAX_ASKED = 16
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", strict=True)]
@@ -501,7 +507,64 @@ class Alignment(Message):
     digest: Sha256
 
 
-class BayesNetParametersSpec(Message):
+class LikelihoodScore(Message):
+    """The default score: the likelihood of the reports, its penalty the same at every noise."""
+
+    name: Literal["likelihood"] = "likelihood"
+
+
+Eta = Annotated[float, Field(gt=0, le=1)]
+Positive = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
+
+
+class BicScore(Message):
+    """BIC of estimated counts; `c_star` multiplies its penalty (Ma 5.5.2)."""
+
+    name: Literal["bic"]
+    eta: Eta = 1.0
+    c_star: Positive = 1.0
+
+
+class BayesianScore(Message):
+    """The Bayesian score of estimated counts (Ma 5.5.1); `alpha` is per cell."""
+
+    name: Literal["bayesian"]
+    eta: Eta = 1.0
+    alpha: Positive = 1.0
+
+
+class BdeuScore(Message):
+    """BDeu of estimated counts; the prior weighs as much as `equivalent_sample_size` records."""
+
+    name: Literal["bdeu"]
+    eta: Eta = 1.0
+    equivalent_sample_size: Positive = 10.0
+
+
+ScoreMessage = Annotated[
+    LikelihoodScore | BicScore | BayesianScore | BdeuScore, Field(discriminator="name")
+]
+
+
+class SearchMessage(Message):
+    """How to search: K2 along `order`, or without one hill climbing that keeps `tabu` moves."""
+
+    order: Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)] | None = None
+    max_parents: Annotated[int, Field(ge=1, le=MAX_PARENTS, strict=True)] = 3
+    tabu: Annotated[int, Field(ge=0, le=1000, strict=True)] = 10
+
+
+class _ParameterOptions(Message):
+    """How parameters are learned; see `BayesNetParametersSpec`."""
+
+    method: Literal["ml", "map"] = "ml"
+    alpha: Positive = 1.0
+    estimator: Literal["moment", "ml", "log-linear"] = "moment"
+    order: Annotated[int, Field(ge=1, le=8, strict=True)] = 2
+    records: Literal["identical", "common"] = "identical"
+
+
+class BayesNetParametersSpec(_ParameterOptions):
     """Learn the parameters of a network of given structure (Ma 5.4).
 
     `structure` lists the parents of every node. `alpha` is the Dirichlet parameter of each cell
@@ -513,14 +576,44 @@ class BayesNetParametersSpec(Message):
 
     kind: Literal["bayes-net-parameters"] = "bayes-net-parameters"
     structure: Annotated[dict[Label, list[Label]], Field(min_length=1, max_length=MAX_VARIABLES)]
-    method: Literal["ml", "map"] = "ml"
-    alpha: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 1.0
-    estimator: Literal["moment", "ml", "log-linear"] = "moment"
-    order: Annotated[int, Field(ge=1, le=8, strict=True)] = 2
-    records: Literal["identical", "common"] = "identical"
 
 
-JobSpec = BayesNetParametersSpec
+class BayesNetStructureSpec(_ParameterOptions):
+    """Learn the structure of a network over some variables, then its parameters (Ma 5.5).
+
+    `variables` are by default all that are reported. `draws` bootstrap samples, which `seed`
+    decides, tell how sure each link is; 0 draws none. The other options are those of
+    `bayes-net-parameters`; a score other than the likelihood uses their estimator too.
+    """
+
+    kind: Literal["bayes-net-structure"]
+    variables: Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)] | None = None
+    score: ScoreMessage = LikelihoodScore()
+    search: SearchMessage = SearchMessage()
+    draws: Annotated[int, Field(ge=0, le=MAX_DRAWS, strict=True)] = 200
+    seed: Annotated[int, Field(ge=0, lt=1 << 53, strict=True)] = 0
+
+
+def _kind_of(spec: Any) -> str | None:
+    """Return the kind of a job; one that names none learns parameters."""
+    if isinstance(spec, dict):
+        kind = spec.get("kind", "bayes-net-parameters")
+        return kind if isinstance(kind, str) else None
+    return getattr(spec, "kind", None)
+
+
+JobSpec = Annotated[
+    Annotated[BayesNetParametersSpec, Tag("bayes-net-parameters")]
+    | Annotated[BayesNetStructureSpec, Tag("bayes-net-structure")],
+    Discriminator(_kind_of),
+]
+
+_JOB_SPEC: TypeAdapter[BayesNetParametersSpec | BayesNetStructureSpec] = TypeAdapter(JobSpec)
+
+
+def read_job_spec(text: str) -> BayesNetParametersSpec | BayesNetStructureSpec:
+    """Read the JSON of a job's specification. Raises ValueError."""
+    return _JOB_SPEC.validate_json(text)
 
 
 class JobCreate(Message):
@@ -589,6 +682,22 @@ class NodeMessage(Message):
     parents: list[str]
 
 
+class LinkMessage(Message):
+    """A link and how far it can be trusted; all three numbers are null in a given structure.
+
+    `gain` is what the link is worth given the child's other parents, in nats above the penalty.
+    `inflation` is how many times randomization multiplies the chance part of the plain gain; null
+    where that is infinite, because a channel has no inverse. `confidence` is the share of bootstrap
+    samples of the records in which the link keeps a positive gain; null if none were drawn.
+    """
+
+    parent: str
+    child: str
+    gain: float | None
+    inflation: float | None
+    confidence: float | None
+
+
 class BayesNetMessage(Message):
     """A learned Bayesian network: what was learned, from what, and how surely."""
 
@@ -600,8 +709,30 @@ class BayesNetMessage(Message):
     records: int
     releases: dict[str, Sha256]
     nodes: list[NodeMessage]
+    links: list[LinkMessage] = []
     parameters: list[ParameterMessage]
     created: datetime
+
+
+class ModelQuery(Message):
+    """A question to a model: the joint distribution of the nodes `of`, given categories."""
+
+    of: Annotated[list[Label], Field(min_length=1, max_length=MAX_ASKED)]
+    given: Annotated[dict[Label, Label], Field(max_length=MAX_VARIABLES)] = {}
+
+
+class AnswerRow(Message):
+    """The probability of one combination of categories."""
+
+    values: dict[str, str]
+    probability: float
+
+
+class ModelAnswer(ModelQuery):
+    """The answer: every combination of categories, and how probable what was given is itself."""
+
+    given_probability: float
+    rows: list[AnswerRow]
 
 
 class DashboardStudy(Message):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -84,19 +85,28 @@ class Scoring:
 
 
 class Gain(Protocol):
-    """The gain of a link, in nats; what is cheap to know of it may suffice."""
+    """The gain of a move, in nats, known ever better.
+
+    `upper` and `lower` bound it; `sharpen` brings them closer, at a cost, until they are equal.
+    """
 
     @property
     def upper(self) -> float:
-        """A bound that `value` cannot exceed."""
+        """A bound that the gain cannot exceed."""
 
     @property
     def lower(self) -> float:
-        """A bound that `value` cannot fall below."""
+        """A bound that the gain cannot fall below."""
 
-    @property
-    def value(self) -> float:
-        """The gain; the link is worth having if it is positive."""
+    def sharpen(self) -> None:
+        """Bring the bounds closer."""
+
+
+def value_of(gain: Gain) -> float:
+    """Return a gain exactly."""
+    while gain.lower < gain.upper:
+        gain.sharpen()
+    return gain.upper
 
 
 class Judge(Protocol):
@@ -128,69 +138,84 @@ def judge_of(marginals: Marginals, scoring: Scoring) -> Judge:
 
 
 @dataclass(frozen=True)
-class _Known:
+class Known:
     """A gain that is known from the start."""
 
     value: float
 
     @property
     def upper(self) -> float:
+        """See `Gain`."""
         return self.value
 
     @property
     def lower(self) -> float:
+        """See `Gain`."""
         return self.value
 
+    def sharpen(self) -> None:
+        """See `Gain`."""
 
-class _LikelihoodGain:
-    """A gain found out when it is asked for; the tables behind it are dropped then."""
+
+class _Tested:
+    """The gain of a parent by a test of independence, in three steps of growing cost.
+
+    First the bound of one evaluation, then the most likely table under independence against the
+    reports themselves, last the most likely table of all. What is behind them is dropped then.
+    """
 
     def __init__(self, ask: Callable[[], Independence], penalty: float):
         self._ask = ask
-        self._penalty = penalty
         self._evidence: Independence | None = None
-        self._found: float | None = None
+        self._steps = 0
+        self.penalty = penalty
+        self.upper = math.inf
+        self.lower = -penalty
 
-    @property
-    def upper(self) -> float:
-        return self._made.upper - self._penalty if self._found is None else self._found
-
-    @property
-    def lower(self) -> float:
-        return -self._penalty if self._found is None else self._found
-
-    @property
-    def value(self) -> float:
-        if self._found is None:
-            self._found = self._made.ratio - self._penalty
+    def sharpen(self) -> None:
+        evidence = self._evidence = self._evidence or self._ask()
+        self._steps += 1
+        if self._steps == 1:
+            self.upper = evidence.upper - self.penalty
+        elif self._steps == 2:
+            self.upper = min(self.upper, self.headroom - self.penalty)
+        else:
+            self.upper = self.lower = evidence.ratio - self.penalty
             self._evidence = None
-        return self._found
 
-    @property
-    def _made(self) -> Independence:
-        if self._evidence is None:
-            self._evidence = self._ask()
-        return self._evidence
+    @cached_property
+    def headroom(self) -> float:
+        """How far the reports' own likelihood is above the one under independence."""
+        evidence = self._evidence or self._ask()
+        return evidence.saturated - evidence.least
 
 
-@dataclass(frozen=True)
 class _Exchanged:
-    """The gain of adding one parent less that of another, both on the table of all of them."""
+    """The gain of one parent in the place of another.
 
-    added: Gain
-    dropped: Gain
+    Both hypotheses are independences on the table of all parents; that of the parent added is left
+    for that of the parent dropped. The table's own likelihood cancels.
+    """
 
-    @property
-    def upper(self) -> float:
-        return self.added.upper - self.dropped.lower
+    def __init__(self, added: _Tested, dropped: _Tested):
+        self._added = added
+        self._dropped = dropped
+        self._penalty = added.penalty - dropped.penalty
+        self._steps = 0
+        self.upper = math.inf
+        self.lower = -math.inf
 
-    @property
-    def lower(self) -> float:
-        return self.added.lower - self.dropped.upper
-
-    @property
-    def value(self) -> float:
-        return self.added.value - self.dropped.value
+    def sharpen(self) -> None:
+        self._steps += 1
+        if self._steps == 1:
+            if self._added.upper == math.inf:
+                self._added.sharpen()
+            self.upper = self._added.upper + self._dropped.penalty
+        elif self._steps == 2:
+            self.upper = self._added.headroom - self._penalty
+        else:
+            self.upper = self._added.headroom - self._dropped.headroom - self._penalty
+            self.lower = self.upper
 
 
 @dataclass(frozen=True)
@@ -198,9 +223,11 @@ class LikelihoodJudge:
     """The default: the likelihood of the reports with the penalty of a score without noise."""
 
     marginals: Marginals
-    _known: dict[tuple[frozenset[str], frozenset[str]], Gain] = field(default_factory=dict)
+    _known: dict[tuple[frozenset[str], frozenset[str]], _Tested | Known] = field(
+        default_factory=dict
+    )
 
-    def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
+    def gain(self, child: str, given: frozenset[str], parent: str) -> _Tested | Known:
         """See `Judge.gain`; which of the two is the child makes no difference."""
         key = (frozenset((child, parent)), given)
         if key not in self._known:
@@ -209,11 +236,11 @@ class LikelihoodJudge:
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
         """See `Judge.exchange`."""
-        if self._hopeless(child, given, new):
+        added = self.gain(child, given, new)
+        dropped = self.gain(child, given - {old} | {new}, old)
+        if isinstance(added, Known) or isinstance(dropped, Known):
             return None
-        return _Exchanged(
-            self.gain(child, given, new), self.gain(child, given - {old} | {new}, old)
-        )
+        return _Exchanged(added, dropped)
 
     def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
         """See `Judge.contest`: both hypotheses are maximized on one table of all parents."""
@@ -245,14 +272,12 @@ class LikelihoodJudge:
         most = self.marginals.records * math.log(min(domain[child].size, domain[parent].size))
         return most <= self._penalty(child, given, parent)
 
-    def _make(self, child: str, given: frozenset[str], parent: str) -> Gain:
+    def _make(self, child: str, given: frozenset[str], parent: str) -> _Tested | Known:
         penalty = self._penalty(child, given, parent)
         if self._hopeless(child, given, parent):
-            return _Known(-penalty)
+            return Known(-penalty)
         left, right = sorted((child, parent))
-        return _LikelihoodGain(
-            lambda: self.marginals.independence([left], [right], sorted(given)), penalty
-        )
+        return _Tested(lambda: self.marginals.independence([left], [right], sorted(given)), penalty)
 
 
 @dataclass(frozen=True)
@@ -266,11 +291,11 @@ class PlainJudge:
     def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
         """See `Judge.gain`."""
         old = self.score(child, given)
-        return _Known(self.score(child, given | {parent}) - self.scoring.eta * old)
+        return Known(self.score(child, given | {parent}) - self.scoring.eta * old)
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
         """See `Judge.exchange`."""
-        return _Known(self.contest(child, given - {old} | {new}, given))
+        return Known(self.contest(child, given - {old} | {new}, given))
 
     def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
         """See `Judge.contest`; the larger set has to win by the margin that eta demands."""

@@ -7,12 +7,13 @@ left, no other can win, so that most tables are never maximized and no result ch
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from shared.errors import OptionError
-from shared.learn.scores import Judge
+from shared.learn.scores import Gain, Judge
 
 LEAST_GAIN = 1e-6
 """A gain of fewer nats is rounding and counts as none."""
@@ -64,25 +65,31 @@ class Search:
 
 @dataclass(frozen=True)
 class Candidate(Generic[Choice]):
-    """A choice with its gain, found out in two steps: a cheap bound, then the value."""
+    """A choice and what it gains."""
 
     choice: Choice
-    upper: Callable[[], float]
-    value: Callable[[], float]
+    gain: Gain
 
 
 def best(candidates: Sequence[Candidate[Choice]], floor: float) -> tuple[float, Choice] | None:
-    """Return the candidate of the largest gain above `floor`, the first of equals; or None."""
-    bounds = [candidate.upper() for candidate in candidates]
-    found: tuple[float, int] | None = None
-    for index in sorted(range(len(candidates)), key=lambda i: (-bounds[i], i)):
-        least = floor if found is None else found[0]
-        if bounds[index] < least or bounds[index] <= floor:
-            break
-        value = candidates[index].value()
-        if value > least or (found is not None and value == least and index < found[1]):
-            found = (value, index)
-    return None if found is None else (found[0], candidates[found[1]].choice)
+    """Return the candidate of the largest gain above `floor`, the first of equals; or None.
+
+    The gain with the highest bound is sharpened until the highest is exact.
+    """
+    heap = [(-c.gain.upper, index) for index, c in enumerate(candidates)]
+    heapq.heapify(heap)
+    while heap:
+        bound, index = heap[0]
+        gain = candidates[index].gain
+        # A gain shared with another candidate may have been sharpened since.
+        if -bound <= floor:
+            return None
+        if gain.upper == -bound and gain.lower == gain.upper:
+            return gain.upper, candidates[index].choice
+        if gain.upper == -bound:
+            gain.sharpen()
+        heapq.heapreplace(heap, (-gain.upper, index))
+    return None
 
 
 def k2(
@@ -236,20 +243,60 @@ def _between(
 def _gain(judge: Judge, parents: Parents, move: Move) -> Candidate[Move] | None:
     given = parents[move.child]
     if move.kind == "add":
-        added = judge.gain(move.child, given, move.parent)
-        return Candidate(move, lambda: added.upper, lambda: added.value)
+        return Candidate(move, judge.gain(move.child, given, move.parent))
     if move.kind == "exchange":
         exchanged = judge.exchange(move.child, given, move.instead, move.parent)
-        if exchanged is None:
-            return None
-        return Candidate(move, lambda: exchanged.upper, lambda: exchanged.value)
-    dropped = judge.gain(move.child, given - {move.parent}, move.parent)
+        return None if exchanged is None else Candidate(move, exchanged)
+    dropped = Dropped(judge.gain(move.child, given - {move.parent}, move.parent))
     if move.kind == "delete":
-        return Candidate(move, lambda: -dropped.lower, lambda: -dropped.value)
-    turned = judge.gain(move.parent, parents[move.parent], move.child)
+        return Candidate(move, dropped)
     return Candidate(
-        move, lambda: turned.upper - dropped.lower, lambda: turned.value - dropped.value
+        move, Turned(judge.gain(move.parent, parents[move.parent], move.child), dropped)
     )
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """The gain of dropping a parent: what it is worth, negated."""
+
+    worth: Gain
+
+    @property
+    def upper(self) -> float:
+        """See `Gain`."""
+        return -self.worth.lower
+
+    @property
+    def lower(self) -> float:
+        """See `Gain`."""
+        return -self.worth.upper
+
+    def sharpen(self) -> None:
+        """See `Gain`."""
+        self.worth.sharpen()
+
+
+@dataclass(frozen=True)
+class Turned:
+    """The gain of turning a link round: of the new link and of dropping the old."""
+
+    added: Gain
+    dropped: Gain
+
+    @property
+    def upper(self) -> float:
+        """See `Gain`."""
+        return self.added.upper + self.dropped.upper
+
+    @property
+    def lower(self) -> float:
+        """See `Gain`."""
+        return self.added.lower + self.dropped.lower
+
+    def sharpen(self) -> None:
+        """See `Gain`."""
+        inexact = self.added if self.added.lower < self.added.upper else self.dropped
+        inexact.sharpen()
 
 
 def _quiet(done: int, total: int) -> None:

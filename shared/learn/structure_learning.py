@@ -10,7 +10,7 @@ import numpy as np
 from shared.counts import Marginals, Tensor
 from shared.errors import OptionError, UnknownVariable
 from shared.learn.resampling import stream
-from shared.learn.scores import Gain, Judge, Scoring, judge_of
+from shared.learn.scores import Gain, Judge, Scoring, judge_of, value_of
 from shared.learn.search import OnStep, Parents, Search, climb, k2
 from shared.learn.structure import Structure
 
@@ -106,7 +106,7 @@ def _link(
 ) -> LearnedLink:
     parent, child = pair
     given = parents[child] - {parent}
-    gain = judge.gain(child, given, parent).value
+    gain = value_of(judge.gain(child, given, parent))
     confidence = None
     if draws:
         sampled = judge.resampled(child, given, parent, draws, rng)
