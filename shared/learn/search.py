@@ -7,23 +7,20 @@ left, no other can win, so that most tables are never maximized and no result ch
 
 from __future__ import annotations
 
-import heapq
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Literal
 
 from shared.errors import OptionError
-from shared.learn.scores import Gain, Judge
-
-LEAST_GAIN = 1e-6
-"""A gain of fewer nats is rounding and counts as none."""
+from shared.learn.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
+from shared.learn.equivalence import Pattern, settle_class
+from shared.learn.scores import Judge
 
 OnStep = Callable[[int, int], None]
 """Called with steps done and expected in all; may raise to stop."""
 
 Parents = dict[str, frozenset[str]]
-
-Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True)
@@ -63,35 +60,6 @@ class Search:
             raise OptionError("Only a search along an order can go unrefined.", where="refine")
 
 
-@dataclass(frozen=True)
-class Candidate(Generic[Choice]):
-    """A choice and what it gains."""
-
-    choice: Choice
-    gain: Gain
-
-
-def best(candidates: Sequence[Candidate[Choice]], floor: float) -> tuple[float, Choice] | None:
-    """Return the candidate of the largest gain above `floor`, the first of equals; or None.
-
-    The gain with the highest bound is sharpened until the highest is exact.
-    """
-    heap = [(-c.gain.upper, index) for index, c in enumerate(candidates)]
-    heapq.heapify(heap)
-    while heap:
-        bound, index = heap[0]
-        gain = candidates[index].gain
-        # A gain shared with another candidate may have been sharpened since.
-        if -bound <= floor:
-            return None
-        if gain.upper == -bound and gain.lower == gain.upper:
-            return gain.upper, candidates[index].choice
-        if gain.upper == -bound:
-            gain.sharpen()
-        heapq.heapreplace(heap, (-gain.upper, index))
-    return None
-
-
 def k2(
     judge: Judge, search: Search, order: Sequence[str], children: Collection[str], on_step: OnStep
 ) -> Parents:
@@ -117,28 +85,53 @@ def k2(
 
 
 def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: OnStep) -> Parents:
-    """Improve the empty structure move by move; from a peak go on, and return the best one met.
+    """Search without an order, and return the best structure met.
+
+    Classes of structures are searched first: they leave open the directions that nothing tells.
+    Where that ends, single structures are improved link by link and the classes searched again,
+    until nothing changes. From there it goes on downhill for a while (tabu), never back.
 
     Which of two structures is better is asked of the families in which they differ, each on one
     table of all the parents concerned: the gains on the way from one to the other are of tables of
     their own and do not add up exactly.
     """
     reach = _Reach(search, frozenset(nodes), ordered=False)
-    start = {name: frozenset[str]() for name in nodes}
-    top = current = _ascend(judge, start, reach, on_step)
+    top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, on_step)
+    current = top
     seen = {_identity(top)}
     since = 0
     while since < search.tabu:
-        on_step(0, 0)
-        found = best(list(_candidates(judge, current, reach, seen)), -float("inf"))
+        on_step(*_steps(current, since, search.tabu))
+        found = best(list(_candidates(judge, current, reach, seen)), -math.inf)
         if found is None:
             break
         current = found[1].apply(current)
         seen.add(_identity(current))
         since += 1
         if _better(judge, current, top) > LEAST_GAIN:
-            top, since = current, 0
-    return _ascend(judge, top, reach, on_step)
+            settled = _settle(judge, current, reach, on_step)
+            if _identity(settled) not in seen and _better(judge, settled, top) > LEAST_GAIN:
+                top, current, since = settled, settled, 0
+                seen.add(_identity(top))
+    return top
+
+
+def _settle(judge: Judge, parents: Parents, reach: _Reach, on_step: OnStep) -> Parents:
+    """Search classes and single structures in turn until a class comes back."""
+    limit = reach.search.max_parents
+    found = settle_class(judge, Pattern.of(parents), limit, on_step)
+    met: list[Pattern] = []
+    while found not in met:
+        met.append(found)
+        improved = _ascend(judge, found.member(), reach, on_step)
+        found = settle_class(judge, Pattern.of(improved), limit, on_step)
+    return found.member()
+
+
+def _steps(parents: Parents, since: int, tabu: int) -> tuple[int, int]:
+    """Return the steps done and expected: a link a node is what is expected at first."""
+    links = sum(map(len, parents.values()))
+    return links + since, max(2 * len(parents), links + 1) + tabu
 
 
 @dataclass(frozen=True)
@@ -154,8 +147,7 @@ def _ascend(judge: Judge, parents: Parents, reach: _Reach, on_step: OnStep) -> P
     """Take the move that gains most until none gains."""
     seen = {_identity(parents)}
     while True:
-        links = sum(map(len, parents.values()))
-        on_step(links, max(2 * len(parents), links + 1))
+        on_step(*_steps(parents, 0, reach.search.tabu))
         found = best(list(_candidates(judge, parents, reach, seen)), LEAST_GAIN)
         if found is None:
             return parents
@@ -253,50 +245,6 @@ def _gain(judge: Judge, parents: Parents, move: Move) -> Candidate[Move] | None:
     return Candidate(
         move, Turned(judge.gain(move.parent, parents[move.parent], move.child), dropped)
     )
-
-
-@dataclass(frozen=True)
-class Dropped:
-    """The gain of dropping a parent: what it is worth, negated."""
-
-    worth: Gain
-
-    @property
-    def upper(self) -> float:
-        """See `Gain`."""
-        return -self.worth.lower
-
-    @property
-    def lower(self) -> float:
-        """See `Gain`."""
-        return -self.worth.upper
-
-    def sharpen(self) -> None:
-        """See `Gain`."""
-        self.worth.sharpen()
-
-
-@dataclass(frozen=True)
-class Turned:
-    """The gain of turning a link round: of the new link and of dropping the old."""
-
-    added: Gain
-    dropped: Gain
-
-    @property
-    def upper(self) -> float:
-        """See `Gain`."""
-        return self.added.upper + self.dropped.upper
-
-    @property
-    def lower(self) -> float:
-        """See `Gain`."""
-        return self.added.lower + self.dropped.lower
-
-    def sharpen(self) -> None:
-        """See `Gain`."""
-        inexact = self.added if self.added.lower < self.added.upper else self.dropped
-        inexact.sharpen()
 
 
 def _quiet(done: int, total: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from shared.counts import Marginals, Tensor
 from shared.errors import OptionError, UnknownVariable
+from shared.learn.equivalence import Pattern
 from shared.learn.resampling import stream
 from shared.learn.scores import Gain, Judge, Scoring, judge_of, value_of
 from shared.learn.search import OnStep, Parents, Search, climb, k2
@@ -30,6 +31,8 @@ class LearnedLink:
         confidence: the share of bootstrap samples of the records in which the link keeps a
             positive gain, the child's other parents given. Samples are more extreme than the
             records by chance; their mean excess is taken off first. None if none were drawn.
+        compelled: whether all structures that say the same direct the link so. If not, its
+            direction is a convention (or follows from an order that was given).
     """
 
     parent: str
@@ -37,6 +40,7 @@ class LearnedLink:
     gain: float
     inflation: float
     confidence: float | None
+    compelled: bool
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,10 @@ def learn_structure(
     structure = Structure.of({node: [p for p in order if p in parents[node]] for node in nodes})
     evaluations = judge.asked
     rng = stream(seed)
-    links = tuple(_link(marginals, judge, parents, pair, draws, rng) for pair in structure.links)
+    pattern = Pattern.of(parents)
+    links = tuple(
+        _link(marginals, judge, parents, pattern, pair, draws, rng) for pair in structure.links
+    )
     return LearnedStructure(structure, links, scoring, search, marginals.records, evaluations)
 
 
@@ -100,11 +107,13 @@ def _link(
     marginals: Marginals,
     judge: Judge,
     parents: Parents,
+    pattern: Pattern,
     pair: tuple[str, str],
     draws: int,
     rng: np.random.Generator,
 ) -> LearnedLink:
     parent, child = pair
+    compelled = parent in pattern.parents[child]
     given = parents[child] - {parent}
     gain = value_of(judge.gain(child, given, parent))
     confidence = None
@@ -112,7 +121,7 @@ def _link(
         sampled = judge.resampled(child, given, parent, draws, rng)
         confidence = float(np.mean(sampled - (sampled.mean() - gain) > 0))
     inflation = marginals.independence([child], [parent], sorted(given)).inflation
-    return LearnedLink(parent, child, gain, inflation, confidence)
+    return LearnedLink(parent, child, gain, inflation, confidence, compelled)
 
 
 def _require(

@@ -22,9 +22,10 @@ from shared.errors import (
     UnknownVariable,
 )
 from shared.estimate import EstimatedMarginals
-from shared.learn.bayes_net import learn_parameters, project_to_simplex
+from shared.learn.bayes_net import learn_parameters
 from shared.learn.bif import read_bif, write_bif
 from shared.learn.network import BayesNet, cross_entropy, kl_divergence
+from shared.learn.projection import project_to_simplex
 from shared.learn.structure import Structure
 from shared.plan import Block, Plan
 from shared.transition import Dense, Symmetric
