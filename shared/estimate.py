@@ -21,14 +21,15 @@ import numpy as np
 from shared.axes import Axis, Moments, arrange, axes_of, observed, sum_unasked, views_of
 from shared.counts import MARGINAL_CELLS, Reports, Tensor
 from shared.domain import Domain, Variable
-from shared.errors import EstimationError, LimitExceeded, OptionError
+from shared.errors import LimitExceeded, OptionError
 from shared.independence import ConditionalIndependence, ReportedTable
+from shared.information import INFORMATION_CELLS, inverse_information
 from shared.inversion import Stratum, maximum_likelihood, moment
 from shared.loglinear import Fit, affordable, fit
 from shared.plan import Plan
+from shared.strata import View
 from shared.transition import (
     CONDITION_LIMIT,
-    LISTED_ENTRIES,
     Sampled,
     StructuralZeros,
     Transition,
@@ -45,9 +46,6 @@ TEST_CELLS = 1 << 22
 
 KEPT_CELLS, KEPT_TABLES = 1 << 13, 512
 """So many tables of so many cells are kept for tests of other independences on them."""
-
-INFORMATION_CELLS = 4096
-"""Up to this many cells the observed information of a channel without inverse is inverted."""
 
 
 @dataclass(frozen=True)
@@ -324,7 +322,8 @@ class EstimatedMarginals:
             c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
             for c in stratum.channels
         ):
-            information = _inverse_information(stratum, theta, axes, domain)
+            views = views_of([(self._reported, self._plan)], domain.names, INFORMATION_CELLS)
+            information = inverse_information(views, _in_order(theta, axes, views[0]), len(domain))
         counts = sum_unasked(theta * self.records, axes)
         return EstimatedTable(
             domain,
@@ -411,56 +410,15 @@ def _of_model(
     return EstimatedTable(domain, counts, records, counts, (), second, modelled=True)
 
 
+def _in_order(theta: Tensor, axes: Sequence[Axis], view: View) -> Tensor:
+    """Put a table of the blocks' cells into the axes of a view of the same reports."""
+    order = [axis for group in view.groups for axis in group]
+    split = theta.reshape([v.size for axis in axes for v in axis.variables])
+    return split.transpose(np.argsort(order))
+
+
 def _root(covariance: Tensor) -> Tensor:
     """Return R with R'R the covariance, whatever rounding did to its smallest eigenvalues."""
     values, vectors = np.linalg.eigh(covariance)
     root: Tensor = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     return root
-
-
-def _inverse_information(
-    stratum: Stratum, theta: Tensor, axes: list[Axis], domain: Domain
-) -> Tensor:
-    """Return N^2 times the inverse observed information, the second moments of the ML counts.
-
-    The information of theta is P diag(n / (P'theta)^2) P'. Its constrained inverse (the cells sum
-    to 1) is the unconstrained one less theta theta' / N, exactly the multinomial term that
-    `EstimatedTable.variance` subtracts.
-    """
-    if theta.size > INFORMATION_CELLS:
-        raise LimitExceeded(
-            f"The information over {theta.size} cells is too large to invert.",
-            remedy="Ask for fewer variables at once.",
-        )
-    if any(len(axis.kept) != len(axis.variables) for axis in axes):
-        raise EstimationError(
-            "A joint block without an inverse cannot be restricted to some of its variables."
-        )
-    records = float(stratum.reported.sum())
-    expected = stratum.expected(theta)
-    if expected.size * theta.size > LISTED_ENTRIES:
-        raise LimitExceeded(
-            f"The information of {expected.size} reports over {theta.size} cells is too large.",
-            remedy="Ask for fewer variables at once.",
-        )
-    weights = np.divide(
-        stratum.reported, np.square(expected), out=np.zeros(expected.shape), where=expected > 0
-    )
-    cells = np.eye(theta.size).reshape(*stratum.shape, -1)
-    listed = stratum.expected(cells).reshape(-1, theta.size)
-    seen = weights.ravel() > 0
-    information = (listed[seen].T * weights.ravel()[seen]) @ listed[seen]
-    if np.linalg.cond(information) > 1e12:
-        raise EstimationError(
-            f"The reports cannot tell all {theta.size} cells apart; their counts have no"
-            " maximum-likelihood error.",
-            remedy="Ask for fewer variables, or use the estimator 'log-linear'.",
-        )
-    inverse: Tensor = np.asarray(records**2 * np.linalg.inv(information), dtype=np.float64)
-    kept = [v for axis in axes for v in axis.kept]
-    order = [[v.name for v in kept].index(name) for name in domain.names]
-    shape = [v.size for v in kept]
-    both = inverse.reshape(shape + shape)
-    moved = np.transpose(both, [*order, *(len(order) + i for i in order)])
-    size = theta.size
-    return moved.reshape(size, size)

@@ -547,11 +547,16 @@ ScoreMessage = Annotated[
 
 
 class SearchMessage(Message):
-    """How to search: K2 along `order`, or without one hill climbing that keeps `tabu` moves."""
+    """How to search: K2 along `order`, or without one hill climbing.
+
+    Hill climbing goes on for `tabu` moves after the last improvement. K2 as printed only adds
+    parents; refined it also drops and exchanges them.
+    """
 
     order: Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)] | None = None
     max_parents: Annotated[int, Field(ge=1, le=MAX_PARENTS, strict=True)] = 3
     tabu: Annotated[int, Field(ge=0, le=1000, strict=True)] = 10
+    refine: Annotated[bool, Field(strict=True)] = True
 
 
 class _ParameterOptions(Message):
@@ -683,12 +688,13 @@ class NodeMessage(Message):
 
 
 class LinkMessage(Message):
-    """A link and how far it can be trusted; all three numbers are null in a given structure.
+    """A link and how far it can be trusted; in a given structure nothing is said of it.
 
     `gain` is what the link is worth given the child's other parents, in nats above the penalty.
     `inflation` is how many times randomization multiplies the chance part of the plain gain; null
     where that is infinite, because a channel has no inverse. `confidence` is the share of bootstrap
     samples of the records in which the link keeps a positive gain; null if none were drawn.
+    `compelled` says whether all structures that say the same of the variables direct the link so.
     """
 
     parent: str
@@ -696,6 +702,7 @@ class LinkMessage(Message):
     gain: float | None
     inflation: float | None
     confidence: float | None
+    compelled: bool | None
 
 
 class BayesNetMessage(Message):

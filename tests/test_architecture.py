@@ -17,6 +17,23 @@ ALLOWED = {
     "shared.counts": {"shared.domain", "shared.errors"},
     "shared.inversion": {"shared.counts", "shared.errors", "shared.transition"},
     "shared.loglinear": {"shared.counts", "shared.errors", "shared.inversion"},
+    "shared.combine": {
+        "shared.axes",
+        "shared.counts",
+        "shared.domain",
+        "shared.errors",
+        "shared.estimate",
+        "shared.independence",
+        "shared.information",
+        "shared.plan",
+        "shared.strata",
+    },
+    "shared.information": {
+        "shared.counts",
+        "shared.errors",
+        "shared.strata",
+        "shared.transition",
+    },
     "shared.strata": {"shared.counts", "shared.errors", "shared.inversion", "shared.transition"},
     "shared.independence": {"shared.counts", "shared.errors", "shared.strata"},
     "shared.axes": {
@@ -34,6 +51,7 @@ ALLOWED = {
         "shared.domain",
         "shared.errors",
         "shared.independence",
+        "shared.information",
         "shared.inversion",
         "shared.loglinear",
         "shared.plan",
@@ -145,7 +163,7 @@ def test_shared_has_no_effects():
 
 
 SAMPLERS = {
-    "shared.axes",
+    "shared.combine",
     "shared.counts",
     "shared.estimate",
     "shared.independence",

@@ -84,13 +84,14 @@ class _Part(BaseModel):
 
 
 class _Link(_Part):
-    """All three numbers are null in a given structure; the inflation also where it is infinite."""
+    """Nothing but the link is said in a given structure; an infinite inflation is null."""
 
     parent: str
     child: str
     gain: float | None
     inflation: float | None
     confidence: float | None
+    compelled: bool | None
 
 
 class _Node(_Part):
@@ -195,6 +196,7 @@ def _learned(structure: Structure, links: Sequence[_Link]) -> list[LearnedLink]:
             link.gain,
             math.inf if link.inflation is None else link.inflation,
             link.confidence,
+            bool(link.compelled),
         )
         for link in links
         if link.gain is not None

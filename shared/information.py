@@ -1,0 +1,64 @@
+"""The errors of a maximum-likelihood estimate: its observed information, inverted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from shared.counts import Tensor
+from shared.errors import EstimationError, LimitExceeded
+from shared.strata import View
+from shared.transition import LISTED_ENTRIES
+
+INFORMATION_CELLS = 4096
+"""Up to this many cells the observed information of a channel without inverse is inverted."""
+
+_CONDITION = 1e12
+
+
+def inverse_information(views: Sequence[View], theta: Tensor, kept: int) -> Tensor:
+    """Return N^2 times the inverse observed information: the second moments of the ML counts.
+
+    The information of theta is the sum over strata of P diag(n / (P'theta)^2) P'. Its constrained
+    inverse (the cells sum to 1) is the unconstrained one less theta theta' / N, exactly the
+    multinomial term that `EstimatedTable.variance` subtracts.
+
+    Args:
+        views: the strata.
+        theta: the most likely true table, in the views' shape.
+        kept: how many of the table's first axes to keep; the others are summed out.
+
+    Returns:
+        A matrix over the cells kept.
+
+    Raises:
+        LimitExceeded: too many cells or reports.
+        EstimationError: the reports cannot tell all cells apart.
+    """
+    cells = theta.size
+    reports = sum(view.reports.size for view in views)
+    if cells > INFORMATION_CELLS or reports * cells > LISTED_ENTRIES:
+        raise LimitExceeded(
+            f"The information of {reports} reports over {cells} cells is too large to invert.",
+            remedy="Ask for fewer variables at once.",
+        )
+    every = np.eye(cells).reshape(*theta.shape, cells)
+    information: Tensor = np.zeros((cells, cells))
+    for view in views:
+        seen = view.reports[:, 0] > 0
+        expected = view.expected(theta[..., None])[seen, 0]
+        listed = view.expected(every)[seen]
+        information += (listed.T * (view.reports[seen, 0] / np.square(expected))) @ listed
+    if np.linalg.cond(information) > _CONDITION:
+        raise EstimationError(
+            f"The reports cannot tell all {cells} cells apart; their counts have no"
+            " maximum-likelihood error.",
+            remedy="Ask for fewer variables, or use the estimator 'log-linear'.",
+        )
+    records = sum(view.records for view in views)
+    inverse = np.asarray(records**2 * np.linalg.inv(information), dtype=np.float64)
+    left = math.prod(theta.shape[:kept])
+    over: Tensor = inverse.reshape(left, cells // left, left, cells // left).sum(axis=(1, 3))
+    return over
