@@ -18,7 +18,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from miner_service.settings import Clock
 
 _LONGEST_PATH = 200
-_READ_TOO = frozenset({"read_model", "read_model_bif"})
+_READ_TOO = frozenset(
+    {
+        "read_model",
+        "read_model_bif",
+        "read_model_dot",
+        "read_model_svg",
+        "read_model_page",
+        "sample_model",
+    }
+)
 
 
 @dataclass(frozen=True)

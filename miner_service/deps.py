@@ -13,11 +13,12 @@ from miner_service.access import Caller, authenticate
 from miner_service.jobs import JobRunner
 from miner_service.services import Services
 from miner_service.store.paging import Paging
-from shared.wire import MAX_PARTS
+from shared.wire import MAX_PARTS, MAX_RECORDS
 
 MAX_PAGE = 500
 DEFAULT_PAGE = 100
-_PAGE_PARAMETERS = frozenset({"limit", "cursor"})
+_QUERY_OF = {"paging": {"limit", "cursor"}, "records": {"records"}, "seed": {"seed"}}
+"""The query parameters behind the parameters that endpoints have by these names."""
 
 bearer = HTTPBearer(
     auto_error=False,
@@ -68,10 +69,10 @@ def get_paging(
 def refuse_unknown_query(request: Request) -> None:
     """Refuse query parameters that the route does not have, by name.
 
-    Only lists have any: their endpoints take `paging`. Raises RequestValidationError.
+    Raises RequestValidationError.
     """
-    pages = "paging" in inspect.signature(request.scope["endpoint"]).parameters
-    known = _PAGE_PARAMETERS if pages else frozenset[str]()
+    taken = inspect.signature(request.scope["endpoint"]).parameters
+    known = {parameter for name in taken for parameter in _QUERY_OF.get(name, ())}
     unknown = sorted(set(request.query_params) - known)
     if unknown:
         errors: list[dict[str, Any]] = [
@@ -87,3 +88,7 @@ ReleasePath = Annotated[str, Path(description="The id of a release.")]
 PartPath = Annotated[int, Path(ge=0, lt=MAX_PARTS, description="The number of a part, from 0.")]
 JobPath = Annotated[str, Path(description="The id of a job.")]
 ModelPath = Annotated[str, Path(description="The id of a model.")]
+RecordsQuery = Annotated[int, Query(ge=1, le=MAX_RECORDS, description="How many to draw.")]
+SeedQuery = Annotated[
+    int, Query(ge=0, lt=1 << 53, description="The same seed draws the same records.")
+]

@@ -2,7 +2,7 @@
 
 After a crash an unfinished job runs again, on the same releases, and ends with the same model,
 unless several crashes in a row found it running: then it fails. A job that is cancelled, or whose
-releases go away, stops at its next node; whatever it may still compute is thrown away, because only
+releases go away, stops at its next step; whatever it may still compute is thrown away, because only
 an attempt that is still wanted can end a job.
 """
 
@@ -22,25 +22,27 @@ from miner_service.store.people import find_study
 from miner_service.store.releases import find_release
 from miner_service.store.schema import JobRow
 from shared.errors import Conflict, JobCancelled
-from shared.learn.bayes_net import LearnedBayesNet
 from shared.learn.bif import write_bif
+from shared.learn.network_json import finite
 from shared.wire import (
     BayesNetMessage,
     Job,
     JobCreate,
     JobSpec,
+    LinkMessage,
     NodeMessage,
     ParameterMessage,
     ProblemDetail,
+    read_job_spec,
 )
 
 log = logging.getLogger(__name__)
 
 Learn = Callable[
-    [JobSpec, mining.Prepared, Services, mining.OnNode],
-    LearnedBayesNet,
+    [JobSpec, mining.Prepared, Services, mining.OnStep],
+    mining.Learned,
 ]
-"""Does the work of a job; calls back after each node, and lets errors of that call through."""
+"""Does the work of a job; calls back after each step, and lets errors of that call through."""
 
 _PROGRESS_SECONDS = 0.25
 _STOP_SECONDS = 10.0
@@ -68,7 +70,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
         find_study(session, study)
         if body.key is not None:
             known = job_rows.job_by_key(session, study, body.key)
-            if known is not None and JobSpec.model_validate_json(known.spec) == body.spec:
+            if known is not None and read_job_spec(known.spec) == body.spec:
                 return job_rows.job_message(known), False
         prepared = services.prepare(session, study, body.spec)
     with services.database.write() as session:
@@ -94,10 +96,10 @@ def cancel(services: Services, identifier: str) -> Job:
 
 
 def learn_network(
-    spec: JobSpec, prepared: mining.Prepared, services: Services, on_node: mining.OnNode
-) -> LearnedBayesNet:
+    spec: JobSpec, prepared: mining.Prepared, services: Services, on_step: mining.OnStep
+) -> mining.Learned:
     """Do the work of a job on the service's own files."""
-    return mining.learn(spec, prepared, services.aligner, services.columns, on_node)
+    return mining.learn(spec, prepared, services.aligner, services.columns, on_step)
 
 
 class JobRunner:
@@ -132,7 +134,7 @@ class JobRunner:
         self._work.set()
 
     def ask_to_stop(self) -> None:
-        """Let the running job stop at its next node; it will run again at the next start."""
+        """Let the running job stop at its next step; it will run again at the next start."""
         self._stopping.set()
         self._work.set()
 
@@ -177,9 +179,9 @@ class JobRunner:
         except Exception as error:  # noqa: BLE001 - whatever it is, the job's reader is told
             self._fail(attempt, error)
 
-    def _store(self, attempt: Attempt, learned: LearnedBayesNet) -> None:
+    def _store(self, attempt: Attempt, learned: mining.Learned) -> None:
         message = _model_message(self._services, attempt, learned)
-        bif = write_bif(learned.network(), attempt.study)
+        bif = write_bif(learned.network.network(), attempt.study)
         with self._services.database.write() as session:
             row = job_rows.running_attempt(session, attempt.job, attempt.number)
             if row is not None:
@@ -213,7 +215,7 @@ class _Progress:
         self._noted = services.now()
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note of a node done. Raises JobCancelled."""
+        """Take note of a step done. Raises JobCancelled."""
         if self._stopping.is_set() or not self._wanted():
             raise JobCancelled("The job is no longer wanted.", where=self._attempt.job)
         now = self._services.now()
@@ -248,7 +250,7 @@ def _attempt(row: JobRow) -> Attempt:
         job=row.id,
         study=row.study,
         number=row.attempt,
-        spec=JobSpec.model_validate_json(row.spec),
+        spec=read_job_spec(row.spec),
         releases=tuple(json.loads(row.releases)),
     )
 
@@ -267,8 +269,9 @@ def _prepare_again(services: Services, attempt: Attempt) -> mining.Prepared:
 
 
 def _model_message(
-    services: Services, attempt: Attempt, learned: LearnedBayesNet
+    services: Services, attempt: Attempt, learned: mining.Learned
 ) -> BayesNetMessage:
+    network = learned.network
     with services.database.read() as session:
         rows = [find_release(session, name) for name in attempt.releases]
         created = job_rows.find_job(session, attempt.job).created
@@ -277,16 +280,17 @@ def _model_message(
         study=attempt.study,
         job=attempt.job,
         spec=attempt.spec,
-        records=learned.records,
+        records=network.records,
         releases={row.id: row.digest for row in rows},
         nodes=[
             NodeMessage(
                 name=node,
-                categories=list(learned.domain[node].categories),
+                categories=list(network.domain[node].categories),
                 parents=list(parents),
             )
-            for node, parents in learned.structure.families
+            for node, parents in network.structure.families
         ],
+        links=_link_messages(learned),
         parameters=[
             ParameterMessage(
                 node=p.node,
@@ -298,7 +302,26 @@ def _model_message(
                 se_records=p.se_records,
                 interval=p.interval,
             )
-            for p in learned.parameters()
+            for p in network.parameters()
         ],
         created=created,
     )
+
+
+def _link_messages(learned: mining.Learned) -> list[LinkMessage]:
+    """Return every link of a network with what was found out of it."""
+    found = {(link.parent, link.child): link for link in learned.links}
+    messages = []
+    for parent, child in learned.network.structure.links:
+        link = found.get((parent, child))
+        messages.append(
+            LinkMessage(
+                parent=parent,
+                child=child,
+                gain=None if link is None else link.gain,
+                inflation=None if link is None else finite(link.inflation),
+                confidence=None if link is None else link.confidence,
+                compelled=None if link is None else link.compelled,
+            )
+        )
+    return messages

@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from miner_service.affordability import require_affordable_search, require_small
 from miner_service.align import Aligner, Source, require_aligned
 from miner_service.settings import Limits
-from shared.counts import Codes, ReportedCounts
-from shared.errors import Conflict, LimitExceeded, VariablesMissing
+from shared.counts import Codes, Independence, Marginals, MarginalTable, ReportedCounts
+from shared.domain import Domain
+from shared.errors import Conflict, OptionError, VariablesMissing
 from shared.estimate import EstimatedMarginals
 from shared.learn.bayes_net import LearnedBayesNet, learn_parameters
+from shared.learn.scores import Scoring
+from shared.learn.search import Search
 from shared.learn.structure import Structure
-from shared.loglinear import affordable
+from shared.learn.structure_learning import LearnedLink, LearnedStructure, learn_structure
 from shared.plan import Block, Plan
-from shared.wire import Alignment, JobSpec
+from shared.transition import Withheld
+from shared.wire import Alignment, BayesNetParametersSpec, BayesNetStructureSpec, JobSpec
 
-OnNode = Callable[[int, int], None]
+OnStep = Callable[[int, int], None]
+"""Called with (steps done, steps in all); may raise to stop."""
+
 LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Codes]]
 """Returns some columns of a sealed release."""
 
@@ -36,11 +42,15 @@ class Release:
     plan: Plan
 
 
+_SEARCH_STEPS, _PARAMETER_STEPS = 90, 10
+"""How much of a structure job's progress is the search, and how much its parameters."""
+
+
 @dataclass(frozen=True)
 class Prepared:
-    """A job that can run: the blocks it needs, and from which releases."""
+    """A job that can run: its nodes, the blocks it needs, and from which releases."""
 
-    structure: Structure
+    nodes: tuple[str, ...]
     releases: tuple[Release, ...]
     blocks: tuple[tuple[Release, tuple[Block, ...]], ...]
     alignment: Alignment
@@ -49,6 +59,37 @@ class Prepared:
     def plan(self) -> Plan:
         """The joined plan of the blocks needed."""
         return Plan(tuple(block for _, blocks in self.blocks for block in blocks))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a job makes: a network, and what it found out of its links if it searched for them."""
+
+    network: LearnedBayesNet
+    links: tuple[LearnedLink, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChosenMarginals:
+    """Marginals of some variables only: a joint block may bring in others besides."""
+
+    domain: Domain
+    whole: Marginals
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return self.whole.records
+
+    def marginal(self, variables: Sequence[str]) -> MarginalTable:
+        """See `Marginals.marginal`."""
+        return self.whole.marginal(variables)
+
+    def independence(
+        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
+    ) -> Independence:
+        """See `Marginals.independence`."""
+        return self.whole.independence(left, right, given)
 
 
 def default_key(spec: JobSpec, alignment: Alignment) -> str:
@@ -65,32 +106,37 @@ def prepare(
 
     Raises:
         StructureError: the structure is not an acyclic network.
+        OptionError: variables named twice, or an order that is not one of the variables.
         RecordsDoNotAlign: the owners' records may not be joined as the job asks.
         VariablesMissing: a node is not reported.
         Conflict: two owners report the same node.
         LimitExceeded: a node and its parents have too many cells.
     """
-    structure = Structure.of(spec.structure)
+    if isinstance(spec, BayesNetParametersSpec):
+        Structure.of(spec.structure)
     require_aligned(alignment, common=spec.records == "common")
-    nodes = set(spec.structure)
+    nodes = _nodes(spec, releases)
     blocks = tuple(
         (release, needed)
         for release in releases
-        if (needed := tuple(b for b in release.plan.blocks if nodes & set(b.names)))
+        if (needed := tuple(b for b in release.plan.blocks if set(nodes) & set(b.names)))
     )
-    _require_one_source(nodes, releases, blocks)
-    prepared = Prepared(structure, tuple(releases), blocks, alignment)
-    _require_small(spec, prepared.plan, limits)
+    _require_one_source(set(nodes), releases, blocks)
+    prepared = Prepared(nodes, tuple(releases), blocks, alignment)
+    if isinstance(spec, BayesNetStructureSpec):
+        require_affordable_search(spec, nodes, prepared.plan, limits)
+    else:
+        require_small(spec, prepared.plan, limits)
     return prepared
 
 
 def learn(
-    spec: JobSpec, prepared: Prepared, aligner: Aligner, load: LoadColumns, on_node: OnNode
-) -> LearnedBayesNet:
-    """Learn the parameters of a network of given structure (Ma 5.4).
+    spec: JobSpec, prepared: Prepared, aligner: Aligner, load: LoadColumns, on_step: OnStep
+) -> Learned:
+    """Learn the parameters of a network (Ma 5.4), and before that its structure if none is given.
 
     Raises:
-        EstimationError, SingularChannel: the data cannot support the estimate.
+        EstimationError, SingularChannel, LimitExceeded: the data cannot support the estimate.
     """
     columns = _join(prepared, aligner, load)
     plan = prepared.plan
@@ -98,9 +144,76 @@ def learn(
         {name: columns[name] for name in plan.domain.names}, plan.reported_sizes
     )
     marginals = EstimatedMarginals(reported, plan, estimator=spec.estimator, order=spec.order)
+    if isinstance(spec, BayesNetParametersSpec):
+        return Learned(_parameters(spec, marginals, Structure.of(spec.structure), on_step))
+    chosen = ChosenMarginals(plan.domain.project(prepared.nodes), marginals)
+    found = _search(spec, chosen, _part(on_step, 0, _SEARCH_STEPS))
+    on_step = _part(on_step, _SEARCH_STEPS, _PARAMETER_STEPS)
+    return Learned(_parameters(spec, marginals, found.structure, on_step), found.links)
+
+
+def _parameters(
+    spec: JobSpec, marginals: Marginals, structure: Structure, on_step: OnStep
+) -> LearnedBayesNet:
     return learn_parameters(
-        marginals, prepared.structure, method=spec.method, alpha=spec.alpha, on_node=on_node
+        marginals, structure, method=spec.method, alpha=spec.alpha, on_node=on_step
     )
+
+
+def _search(spec: BayesNetStructureSpec, marginals: Marginals, on_step: OnStep) -> LearnedStructure:
+    return learn_structure(
+        marginals,
+        Scoring(**spec.score.model_dump()),
+        _search_of(spec),
+        draws=spec.draws,
+        seed=spec.seed,
+        on_step=on_step,
+    )
+
+
+def _search_of(spec: BayesNetStructureSpec) -> Search:
+    asked = spec.search
+    order = None if asked.order is None else tuple(asked.order)
+    return Search(order, asked.max_parents, asked.tabu, asked.refine)
+
+
+def _part(on_step: OnStep, start: int, length: int) -> OnStep:
+    """Report a part of a job as its share of the whole, in hundredths; a search may step back."""
+    furthest = start
+
+    def step(done: int, total: int) -> None:
+        nonlocal furthest
+        furthest = max(furthest, start + length * done // max(total, 1))
+        on_step(furthest, 100)
+
+    return step
+
+
+def _nodes(spec: JobSpec, releases: Sequence[Release]) -> tuple[str, ...]:
+    """Return the nodes of a job's network; of a search, by default, all that is reported."""
+    if isinstance(spec, BayesNetParametersSpec):
+        return tuple(spec.structure)
+    _search_of(spec)
+    nodes = tuple(spec.variables or _reported(releases))
+    if len(set(nodes)) < len(nodes):
+        raise OptionError("A variable is named twice.", where="variables")
+    order = spec.search.order
+    if order is not None and set(order) != set(nodes):
+        missing, unknown = sorted(set(nodes) - set(order)), sorted(set(order) - set(nodes))
+        raise OptionError(
+            "The order is not one of the variables:"
+            f" missing {missing}, not among the variables {unknown}.",
+            where="search.order",
+            remedy="Name in `order` the same variables as in `variables`.",
+        )
+    return nodes
+
+
+def _reported(releases: Sequence[Release]) -> list[str]:
+    blocks = [block for release in releases for block in release.plan.blocks]
+    names = [n for b in blocks if not isinstance(b.channel, Withheld) for n in b.names]
+    # Named by two owners it stays here once, and is refused as reported by both.
+    return list(dict.fromkeys(names))
 
 
 def _join(prepared: Prepared, aligner: Aligner, load: LoadColumns) -> dict[str, Codes]:
@@ -146,51 +259,3 @@ def _require_one_source(
             where=", ".join(twice),
             remedy="Each variable of a network must come from one owner; rename one of them.",
         )
-
-
-def _require_small(spec: JobSpec, plan: Plan, limits: Limits) -> None:
-    """Bound the table of each node with its parents.
-
-    A joint block whose channel is not lumpable for them counts whole.
-    """
-    domain = plan.domain
-    parameters = sum(domain.project((n, *p)).size for n, p in spec.structure.items())
-    if parameters > limits.model_parameters:
-        raise LimitExceeded(
-            f"The network has {parameters} parameters; {limits.model_parameters} are allowed.",
-            where="structure",
-            remedy="Give its nodes fewer parents, or its variables fewer categories.",
-        )
-    for node, parents in spec.structure.items():
-        cells = math.prod(max(shape) for shape in _shapes(plan, {node, *parents}))
-        if cells > limits.job_cells:
-            raise LimitExceeded(
-                f"The table of node {node!r} and its parents has {cells} cells;"
-                f" {limits.job_cells} are allowed.",
-                where=node,
-                remedy="Give the node fewer parents, or its variables fewer categories.",
-            )
-        if spec.estimator == "log-linear":
-            _require_affordable(spec, plan, node, {node, *parents})
-
-
-def _require_affordable(spec: JobSpec, plan: Plan, node: str, names: set[str]) -> None:
-    """Bound the log-linear model of a node and its parents."""
-    sizes = [plan.domain[name].size for name in names]
-    reports = math.prod(reported for _, reported in _shapes(plan, names))
-    if not affordable(sizes, min(spec.order, len(sizes)), reports):
-        raise LimitExceeded(
-            f"A log-linear model of node {node!r} and its parents is too large to fit.",
-            where=node,
-            remedy="Give the node fewer parents, or ask for a lower order.",
-        )
-
-
-def _shapes(plan: Plan, names: set[str]) -> list[tuple[int, int]]:
-    """Return the shape of the channel that each block's part in a table is estimated by."""
-    shapes = []
-    for block in plan.blocks:
-        asked = [name for name in block.names if name in names]
-        if asked:
-            shapes.append((block.restrict(asked) or block.channel).shape)
-    return shapes

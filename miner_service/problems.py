@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 
 TYPE_PREFIX = "urn:pramana:problem:"
 _LONGEST_NAME = 64
+_KIND = "kind"
+"""The field that tells kinds of jobs apart, which the validator does not name."""
+
 _MOST_FIELDS = 10
 
 # fmt: off
@@ -61,7 +64,10 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "records-do-not-align":      (409, "The owners' records are not the same"),
     "variables-missing":         (409, "Variables are not reported"),
     "not-ready":                 (503, "Not ready"),
+    "not-installed":             (501, "An optional extra is not installed"),
     "job-cancelled":             (409, "The job was cancelled"),
+    "counts-too-small":          (409, "Exact parameters would rest on too few records"),
+    "session-ended":             (409, "The joint session was ended"),
     "store-corrupt":             (500, "Stored data are damaged"),
     "access":                    (403, "Not allowed"),
     "unauthenticated":           (401, "A valid token is needed"),
@@ -70,6 +76,8 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "transport":                 (502, "Another service did not answer as agreed"),
     "miner-unreachable":         (502, "The miner did not answer"),
     "miner-refused":             (502, "The miner refused"),
+    "peer-unreachable":          (502, "Another owner did not answer"),
+    "peer-deviated":             (502, "Another owner did not do as announced"),
     # Codes of HTTP itself, which no class of shared.errors has:
     "request-invalid":           (422, "The request is not well formed"),
     "method-not-allowed":        (405, "The resource does not take this method"),
@@ -123,7 +131,7 @@ def problem_of_error(error: Exception, instance: str | None = None) -> ProblemDe
             instance=instance,
         )
     if isinstance(error, RequestValidationError):
-        where, detail = _describe_fields(error.errors())
+        where, detail = _describe_fields(error.errors(), {"body": error.body})
         return problem("request-invalid", detail, where=where, instance=instance)
     if isinstance(error, HTTPException):
         return _problem_of_http(error, instance)
@@ -203,18 +211,37 @@ def _problem_of_http(error: HTTPException, instance: str | None) -> ProblemDetai
     return problem("internal", "The request failed.", instance=instance)
 
 
-def _describe_fields(errors: Iterable[Any]) -> tuple[str, str]:
+def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
     """Name the fields that are wrong and why, never what was in them."""
-    found = [(".".join(_place(error["loc"])), _reason(error)) for error in errors]
+    found = [(".".join(_place(error, sent)), _reason(error)) for error in errors]
     shown = "; ".join(f"{place}: {reason}" for place, reason in found[:_MOST_FIELDS])
     more = len(found) - _MOST_FIELDS
     return found[0][0] if found else "body", shown + (f"; and {more} more" if more > 0 else "")
 
 
-def _place(location: Iterable[str | int]) -> list[str]:
-    return [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in location] or [
+def _place(error: Mapping[str, Any], sent: Any) -> list[str]:
+    """Return where an error is, in the words of what was sent."""
+    steps = _without_tags(error["loc"], sent)
+    if error["type"].startswith("union_tag"):
+        named = error["ctx"]["discriminator"].strip("'")
+        steps.append(named if named.isidentifier() else _KIND)
+    return [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in steps] or [
         "body"
     ]
+
+
+def _without_tags(location: Sequence[str | int], sent: Any) -> list[str | int]:
+    """Leave out the steps that name a kind of message: the sender wrote none of them."""
+    steps: list[str | int] = []
+    for number, step in enumerate(location):
+        if isinstance(sent, dict) and step not in sent and number not in (0, len(location) - 1):
+            continue
+        steps.append(step)
+        if isinstance(sent, dict):
+            sent = sent.get(step)
+        elif isinstance(sent, list) and isinstance(step, int) and step < len(sent):
+            sent = sent[step]
+    return steps
 
 
 def _reason(error: Mapping[str, Any]) -> str:
@@ -222,6 +249,8 @@ def _reason(error: Mapping[str, Any]) -> str:
         return "this field is not known"
     if error["type"] == "union_tag_invalid":
         return f"must be one of {error['ctx']['expected_tags']}"
+    if error["type"] == "union_tag_not_found":
+        return "does not say of which kind it is"
     if error["type"] == "json_invalid":
         return "not a JSON document"
     return str(error["msg"])

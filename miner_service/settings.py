@@ -34,7 +34,9 @@ class Limits:
     `variables` and `categories`: of one plan, categories summed over its variables.
     `channel_size`: categories of a channel that has no closed form (dense or grouped), whose
     matrix must be held whole. `job_cells`: cells of the largest table a job may ask for.
-    `model_parameters`: of one learned model.
+    `search_variables`: among which a structure may be searched for. `model_parameters`: of one
+    learned model. `answer_cells`: combinations in the answer to one question. `sample_cells`:
+    synthetic records times their variables, in one answer.
 
     Raises:
         OptionError: a limit below 1.
@@ -48,7 +50,10 @@ class Limits:
     categories: int = 65_536
     channel_size: int = 4096
     job_cells: int = 1 << 24
+    search_variables: int = 256
     model_parameters: int = 1 << 18
+    answer_cells: int = 1 << 16
+    sample_cells: int = 1 << 24
 
     def __post_init__(self) -> None:
         for field in fields(self):

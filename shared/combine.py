@@ -143,7 +143,8 @@ class CombinedMarginals:
     def _by_likelihood(self, domain: Domain) -> EstimatedTable:
         views = views_of(self._sources, domain.names, INFORMATION_CELLS)
         theta = maximize(views, start(views)[0]).probabilities[..., 0]
-        second = inverse_information(views, theta, len(domain))
+        silent = self.records - sum(view.records for view in views)
+        second = inverse_information(views, theta, len(domain), silent)
         nuisance = tuple(range(len(domain), theta.ndim))
         counts: Tensor = theta.sum(axis=nuisance) * self.records
         return EstimatedTable(domain, counts, self.records, counts, (), second)

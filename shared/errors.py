@@ -34,6 +34,7 @@
     │   ├── RecordsDoNotAlign       records-do-not-align
     │   ├── VariablesMissing        variables-missing
     │   ├── NotReady                not-ready
+    │   ├── NotInstalled            not-installed
     │   ├── JobCancelled            job-cancelled
     │   ├── SmallCounts             counts-too-small
     │   ├── SessionEnded            session-ended
@@ -276,6 +277,12 @@ class NotReady(StateError):
     """The result is not there yet."""
 
     code = "not-ready"
+
+
+class NotInstalled(StateError):
+    """What was asked needs an optional extra that is not installed here."""
+
+    code = "not-installed"
 
 
 class JobCancelled(StateError):

@@ -175,8 +175,10 @@ class ConditionalIndependence:
         product = without_right * without_left
         product = np.divide(product, margin, out=np.zeros(product.shape), where=margin > 0)
         if nuisance:
-            given = np.divide(counts, table, out=np.zeros(counts.shape), where=table > 0)
-            product = product * given
+            # Where nothing is expected any distribution given the others is as likely.
+            cells = math.prod(self._shape[axis] for axis in nuisance)
+            even = np.full(counts.shape, 1 / cells)
+            product = product * np.divide(counts, table, out=even, where=table > 0)
         restricted: Tensor = product / product.sum(axis=tuple(range(product.ndim - 1)))
         return restricted
 

@@ -18,7 +18,9 @@ INFORMATION_CELLS = 4096
 _CONDITION = 1e12
 
 
-def inverse_information(views: Sequence[View], theta: Tensor, kept: int) -> Tensor:
+def inverse_information(
+    views: Sequence[View], theta: Tensor, kept: int, silent: float = 0.0
+) -> Tensor:
     """Return N^2 times the inverse observed information: the second moments of the ML counts.
 
     The information of theta is the sum over strata of P diag(n / (P'theta)^2) P'. Its constrained
@@ -29,6 +31,8 @@ def inverse_information(views: Sequence[View], theta: Tensor, kept: int) -> Tens
         views: the strata.
         theta: the most likely true table, in the views' shape.
         kept: how many of the table's first axes to keep; the others are summed out.
+        silent: records, counted in N, that report none of the table's variables. All they say is
+            that the cells sum to 1.
 
     Returns:
         A matrix over the cells kept.
@@ -45,7 +49,7 @@ def inverse_information(views: Sequence[View], theta: Tensor, kept: int) -> Tens
             remedy="Ask for fewer variables at once.",
         )
     every = np.eye(cells).reshape(*theta.shape, cells)
-    information: Tensor = np.zeros((cells, cells))
+    information: Tensor = np.full((cells, cells), silent)
     for view in views:
         seen = view.reports[:, 0] > 0
         expected = view.expected(theta[..., None])[seen, 0]
@@ -57,7 +61,7 @@ def inverse_information(views: Sequence[View], theta: Tensor, kept: int) -> Tens
             " maximum-likelihood error.",
             remedy="Ask for fewer variables, or use the estimator 'log-linear'.",
         )
-    records = sum(view.records for view in views)
+    records = silent + sum(view.records for view in views)
     inverse = np.asarray(records**2 * np.linalg.inv(information), dtype=np.float64)
     left = math.prod(theta.shape[:kept])
     over: Tensor = inverse.reshape(left, cells // left, left, cells // left).sum(axis=(1, 3))

@@ -98,7 +98,7 @@ PACKAGES = {
 EFFECTS = {"httpx", "fastapi", "uvicorn", "sqlalchemy", "socket", "requests"}
 """No sockets and no SQL in `shared`."""
 
-LAZY = {"matplotlib", "numba", "sklearn", "dask"}
+LAZY = {"matplotlib", "numba", "sklearn", "dask", "pyagrum"}
 """Heavy libraries are imported inside the function that needs them."""
 
 

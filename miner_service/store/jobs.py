@@ -13,7 +13,7 @@ from miner_service.store.people import no_such
 from miner_service.store.schema import JobRow, ModelRow
 from miner_service.tokens import new_id
 from shared.errors import Conflict
-from shared.wire import Job, JobSpec, ProblemDetail
+from shared.wire import Job, JobSpec, ProblemDetail, read_job_spec
 
 UNFINISHED = ("queued", "running")
 
@@ -28,7 +28,7 @@ def job_message(row: JobRow) -> Job:
             "id": row.id,
             "study": row.study,
             "key": row.key,
-            "spec": JobSpec.model_validate_json(row.spec),
+            "spec": read_job_spec(row.spec),
             "state": row.state,
             "progress": row.progress,
             "model": row.model,
@@ -96,7 +96,7 @@ def create_job(
         session.add(row)
         session.flush()
         return row, True
-    if JobSpec.model_validate_json(row.spec) != spec:
+    if read_job_spec(row.spec) != spec:
         raise Conflict(
             f"The key {key} belongs to a job with another specification; it is unchanged.",
             where="key",

@@ -17,17 +17,11 @@ import numpy as np
 
 from shared.counts import Tensor
 from shared.domain import Domain
-from shared.errors import LimitExceeded, OptionError, StateError
+from shared.errors import LimitExceeded, NotInstalled, OptionError
 from shared.learn.network import BayesNet
 
-CLIQUE_CELLS = 1 << 24
-"""Cells that all tables of the junction tree may have together (128 MiB of probabilities)."""
-
-
-class NotInstalled(StateError):
-    """What was asked needs an optional extra that is not installed here."""
-
-    code = "not-installed"
+CLIQUE_CELLS = 1 << 22
+"""Cells that all tables of the junction tree may have together; each takes about 25 bytes."""
 
 
 @dataclass(frozen=True, eq=False)

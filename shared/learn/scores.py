@@ -24,6 +24,9 @@ from shared.learn.projection import project_to_simplex
 
 ScoreName = Literal["likelihood", "bic", "bayesian", "bdeu"]
 
+CONTEST_CELLS = 1 << 16
+"""Up to this many cells two sets of parents are compared on the table of all of them."""
+
 
 @dataclass(frozen=True)
 class Scoring:
@@ -243,7 +246,13 @@ class LikelihoodJudge:
         return _Exchanged(added, dropped)
 
     def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """See `Judge.contest`: both hypotheses are maximized on one table of all parents."""
+        """See `Judge.contest`: both hypotheses are maximized on one table of all parents.
+
+        Where that table is too large to be looked at, nothing shows that the first is better.
+        """
+        domain = self.marginals.domain
+        if domain.project([child, *(first | second)]).size > CONTEST_CELLS:
+            return -math.inf
         worth = 0.0
         for sign, kept, dropped in ((1, second, first - second), (-1, first, second - first)):
             if dropped:

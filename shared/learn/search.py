@@ -70,7 +70,7 @@ def k2(
         search: the limits.
         order: all variables.
         children: those that get parents.
-        on_step: called once a child.
+        on_step: called before each move with children done.
     """
     found = dict.fromkeys(order, frozenset[str]())
     wanted = [name for name in order if name in children]
@@ -79,7 +79,11 @@ def k2(
         before = order[: order.index(child)]
         family = {name: frozenset[str]() for name in (*before, child)}
         reach = _Reach(search, frozenset([child]), ordered=True)
-        found[child] = _ascend(judge, family, reach, _quiet)[child]
+
+        def within(_links: int, _expected: int, done: int = done) -> None:
+            on_step(done, len(wanted))
+
+        found[child] = _ascend(judge, family, reach, within)[child]
     on_step(len(wanted), len(wanted))
     return found
 
@@ -245,10 +249,6 @@ def _gain(judge: Judge, parents: Parents, move: Move) -> Candidate[Move] | None:
     return Candidate(
         move, Turned(judge.gain(move.parent, parents[move.parent], move.child), dropped)
     )
-
-
-def _quiet(done: int, total: int) -> None:
-    """Report steps to nobody."""
 
 
 def _descendants(parents: Parents) -> dict[str, set[str]]:

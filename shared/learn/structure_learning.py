@@ -97,10 +97,13 @@ def learn_structure(
     evaluations = judge.asked
     rng = stream(seed)
     pattern = Pattern.of(parents)
-    links = tuple(
-        _link(marginals, judge, parents, pattern, pair, draws, rng) for pair in structure.links
+    links = []
+    for pair in structure.links:
+        report(len(nodes), len(nodes))
+        links.append(_link(marginals, judge, parents, pattern, pair, draws, rng))
+    return LearnedStructure(
+        structure, tuple(links), scoring, search, marginals.records, evaluations
     )
-    return LearnedStructure(structure, links, scoring, search, marginals.records, evaluations)
 
 
 def _link(

@@ -8,12 +8,15 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from miner_service.problems import PROBLEMS
 from miner_service.settings import Limits
+from shared.estimate import TEST_CELLS
+from shared.wire import BayesNetStructureSpec
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 
@@ -36,7 +39,7 @@ def test_the_page_names_every_route(miner):
 
 def test_the_page_gives_codes_their_status():
     rows = re.findall(r"^\| (\d{3}) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
-    assert len(rows) == 9
+    assert len(rows) == 10
     for status, codes in rows:
         for code in re.findall(r"`([a-z-]+)`", codes):
             assert PROBLEMS[code][0] == int(status), code
@@ -44,12 +47,29 @@ def test_the_page_gives_codes_their_status():
 
 def test_the_page_gives_the_limits():
     text, limits = " ".join(PAGE.read_text().split()), Limits()
-    numbers = ("parts", "variables", "categories", "channel_size", "job_cells", "model_parameters")
-    for name in numbers:
+    sizes = {"json_bytes", "part_bytes", "release_bytes"}
+    for name in {field.name for field in fields(limits)} - sizes:
         assert f"{getattr(limits, name):,}" in text, name
+    assert f"{TEST_CELLS:,}" in text
     for name, unit in (("json_bytes", 2**20), ("part_bytes", 2**20), ("release_bytes", 2**30)):
         written = f"{getattr(limits, name) // unit} {'MiB' if unit == 2**20 else 'GiB'}"
         assert written in text, name
+
+
+def test_the_page_tells_every_option_of_a_search_with_its_default():
+    rows = re.findall(r"^\| `([a-z_.]+)` \| (.+?) \| .+ \|$", PAGE.read_text(), re.MULTILINE)
+    told = {name: value for name, value in rows if not name[0].isdigit()}
+    spec = BayesNetStructureSpec(kind="bayes-net-structure").model_dump()
+    search = {f"search.{name}": value for name, value in spec["search"].items()}
+    own = {name: spec[name] for name in ("variables", "score", "draws", "seed")}
+    wanted = {**own, **search}
+    words = {"variables": "all that are reported", "search.order": "none"}
+    assert told == {n: words.get(n, in_the_page(value)) for n, value in wanted.items()}
+
+
+def in_the_page(value):
+    """A default as the page writes it."""
+    return f"`{json.dumps(value)}`" if isinstance(value, dict) else json.dumps(value)
 
 
 def test_the_page_shows_the_problem_that_is_answered(miner):
@@ -93,3 +113,7 @@ def test_the_examples_run(serve, tmp_path):
     assert '"state":"identical"' in done.stdout
     assert '"state":"succeeded"' in done.stdout
     assert "probability ( A )" in done.stdout
+    assert '"given_probability":1.0' in done.stdout
+    assert "<svg" in (tmp_path / "model.svg").read_text()
+    assert "<svg" in (tmp_path / "model.html").read_text()
+    assert done.stdout.count('"kind":"bayes-net-structure"') == 1

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from miner_service.jobs import JobRunner, learn_network
-from shared import estimate
+from shared import axes
 from shared.domain import Variable
 from shared.errors import NotConverged
 from shared.plan import Block, Plan
@@ -157,7 +157,7 @@ def test_a_service_that_was_asked_to_end_counts_against_no_job(interrupted):
 def test_a_family_inside_a_joint_block_too_large_for_its_errors_fails_the_job(
     miner, build, monkeypatch
 ):
-    monkeypatch.setattr(estimate, "DECODER_CELLS", 5)
+    monkeypatch.setattr(axes, "DECODER_CELLS", 5)
     analyst = miner.study("asia")
     two = (Variable("S", ("f", "m")), Variable("T", ("a", "b", "c")))
     whole = 1 << 32

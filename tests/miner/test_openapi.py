@@ -43,6 +43,11 @@ CONTRACT = {
     "/v1/jobs/{job}/events": {"get"},
     "/v1/models/{model}": {"get"},
     "/v1/models/{model}/bif": {"get"},
+    "/v1/models/{model}/dot": {"get"},
+    "/v1/models/{model}/svg": {"get"},
+    "/v1/models/{model}/page": {"get"},
+    "/v1/models/{model}/queries": {"post"},
+    "/v1/models/{model}/samples": {"get"},
     "/v1/dashboard": {"get"},
 }
 

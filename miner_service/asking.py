@@ -1,0 +1,49 @@
+"""What one asks of a model: a distribution given evidence, or synthetic records; both bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from miner_service.settings import Limits
+from shared.errors import LimitExceeded
+from shared.learn.inference import posterior
+from shared.learn.network import BayesNet
+from shared.learn.synthetic import sample_csv
+from shared.wire import AnswerRow, ModelAnswer, ModelQuery
+
+
+def answer(network: BayesNet, query: ModelQuery, limits: Limits) -> ModelAnswer:
+    """Answer a question.
+
+    Raises:
+        UnknownVariable, UnknownCategory, OptionError, NotInstalled: as `posterior` does.
+        LimitExceeded: the answer is too long, or takes too large a table.
+    """
+    cells = network.domain.project(query.of).size if len(set(query.of)) == len(query.of) else 0
+    if cells > limits.answer_cells:
+        raise LimitExceeded(
+            f"The answer has {cells} rows; {limits.answer_cells} are allowed.",
+            where="of",
+            remedy="Ask for fewer nodes at once.",
+        )
+    found = posterior(network, query.of, query.given)
+    return ModelAnswer(
+        of=query.of,
+        given=query.given,
+        given_probability=found.evidence_probability,
+        rows=[AnswerRow(values=values, probability=p) for values, p in found.rows()],
+    )
+
+
+def synthetic(network: BayesNet, records: int, seed: int, limits: Limits) -> Iterator[str]:
+    """Return synthetic records as CSV, piece by piece. Raises LimitExceeded."""
+    nodes = len(network.structure.nodes)
+    if records * nodes > limits.sample_cells:
+        raise LimitExceeded(
+            f"{records} records of {nodes} variables have {records * nodes} cells;"
+            f" {limits.sample_cells} are allowed.",
+            where="records",
+            remedy=f"Ask for at most {limits.sample_cells // nodes} at once, with another seed"
+            " each time.",
+        )
+    return sample_csv(network, records, seed)
