@@ -13,9 +13,10 @@ from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.errors import LimitExceeded
 from shared.estimate import TEST_CELLS
+from shared.information import INFORMATION_CELLS
 from shared.loglinear import affordable
 from shared.plan import Block, Plan
-from shared.wire import BayesNetParametersSpec, BayesNetStructureSpec
+from shared.wire import BayesNetParametersSpec, BayesNetStructureSpec, JobSpec
 
 
 def require_small(spec: BayesNetParametersSpec, plan: Plan, limits: Limits) -> None:
@@ -37,6 +38,7 @@ def require_small(spec: BayesNetParametersSpec, plan: Plan, limits: Limits) -> N
                 where=node,
                 remedy="Give the node fewer parents, or its variables fewer categories.",
             )
+        _require_listable(spec, cells, (node, *parents))
         if spec.estimator == "log-linear" and not _fits(plan, {node, *parents}, spec.order):
             raise LimitExceeded(
                 f"A log-linear model of node {node!r} and its parents is too large to fit.",
@@ -70,6 +72,7 @@ def require_affordable_search(
             remedy="Allow fewer parents, or leave out variables of many categories.",
         )
     cells, family = largest_family(plan, nodes, most + 1)
+    _require_listable(spec, cells, family)
     _require_samples(spec, cells, family, limits)
     # To exchange a parent for another is judged on a table that has both.
     both = spec.search.refine
@@ -132,6 +135,17 @@ def _require_samples(
             f" {cells * spec.draws} cells; {limits.job_cells} are allowed.",
             where="draws",
             remedy=f"Ask for at most {limits.job_cells // cells} draws, or allow fewer parents.",
+        )
+
+
+def _require_listable(spec: JobSpec, cells: int, family: tuple[str, ...]) -> None:
+    """Bound the tables whose errors come from an information matrix that is inverted."""
+    if spec.records == "any" and spec.estimator == "ml" and cells > INFORMATION_CELLS:
+        raise LimitExceeded(
+            f"The table over {list(family)} has {cells} cells; where records are reported"
+            f" differently, {INFORMATION_CELLS} are allowed.",
+            where="records",
+            remedy="Use fewer parents, or only the records that all owners report.",
         )
 
 

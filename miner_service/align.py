@@ -11,6 +11,7 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ from shared.errors import RecordsDoNotAlign
 from shared.wire import AlignedOwner, Alignment, AlignmentState
 
 Mask = npt.NDArray[np.bool_]
+Records = Literal["identical", "common", "any"]
+"""Which records a job uses; see `wire.BayesNetParametersSpec`."""
+
 LoadKeys = Callable[[str], KeyText]
 """Returns the pseudonyms of a sealed release, ascending."""
 
@@ -89,6 +93,10 @@ class Aligner:
                 self._known[wanted] = overlap_of([self.load_keys(name) for name in wanted])
             return self._known[wanted]
 
+    def patterns(self, sources: Sequence[Source]) -> list[list[Mask | None]]:
+        """Return the sets of records that are at the same sources; see `presence`."""
+        return presence([self.load_keys(source.release) for source in sources])
+
     def common(self, sources: Sequence[Source]) -> list[Mask]:
         """Return, per source, which of its records are at every source."""
         return common_masks([self.load_keys(source.release) for source in sources])
@@ -127,7 +135,25 @@ def common_masks(keys: Sequence[KeyText]) -> list[Mask]:
     return [~_absent(own, shared)[0] for own in keys]
 
 
-def require_aligned(alignment: Alignment, *, common: bool) -> None:
+def presence(keys: Sequence[KeyText]) -> list[list[Mask | None]]:
+    """Return the sets of pseudonyms that are in the same ones of some ascending arrays.
+
+    Each set is given, per array, by which of its pseudonyms belong to the set; None where the set
+    is not in the array. The pseudonyms chosen of two arrays are the same, in the same order.
+    """
+    every = np.unique(np.concatenate(keys))
+    places = [np.searchsorted(every, own) for own in keys]
+    where = np.zeros((len(every), len(keys)), dtype=np.bool_)
+    for number, place in enumerate(places):
+        where[place, number] = True
+    kinds, kind = np.unique(where, axis=0, return_inverse=True)
+    return [
+        [kind[place] == number if there else None for place, there in zip(places, row, strict=True)]
+        for number, row in enumerate(kinds)
+    ]
+
+
+def require_aligned(alignment: Alignment, records: Records) -> None:
     """Check that records may be joined.
 
     Raises:
@@ -142,15 +168,19 @@ def require_aligned(alignment: Alignment, *, common: bool) -> None:
             where=alignment.study,
             remedy="Wait for them, or remove the owners that will not take part.",
         )
-    if alignment.state == "disjoint" or (alignment.state == "partial" and not common):
+    if records == "any":
+        return
+    if alignment.state == "disjoint" or (alignment.state == "partial" and records == "identical"):
         each = ", ".join(f"{o.owner} {o.records} ({o.not_everywhere})" for o in alignment.owners)
         raise RecordsDoNotAlign(
             f"Of {alignment.in_any} records at any owner, {alignment.in_all} are at every owner."
             f" Records per owner (of these not everywhere): {each}.",
             where=alignment.study,
-            remedy="Check that the owners share one linkage secret and one form of record ids."
+            remedy="Check that the owners share one linkage secret and one form of record ids, or"
+            ' ask for `"records": "any"` if they know different people.'
             if alignment.state == "disjoint"
-            else 'Let the owners publish the same records, or ask for `"records": "common"`.',
+            else 'Let the owners publish the same records, or ask for `"records": "common"` or'
+            ' `"any"`.',
         )
 
 

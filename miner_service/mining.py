@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from miner_service.affordability import require_affordable_search, require_small
-from miner_service.align import Aligner, Source, require_aligned
+from miner_service.align import Aligner, require_aligned
+from miner_service.joining import LoadColumns, Release, marginals_of
 from miner_service.settings import Limits
-from shared.counts import Codes, Independence, Marginals, MarginalTable, ReportedCounts
+from shared.counts import Independence, Marginals, MarginalTable
 from shared.domain import Domain
 from shared.errors import Conflict, OptionError, VariablesMissing
-from shared.estimate import EstimatedMarginals
 from shared.learn.bayes_net import LearnedBayesNet, learn_parameters
 from shared.learn.scores import Scoring
 from shared.learn.search import Search
@@ -29,18 +29,6 @@ from shared.wire import Alignment, BayesNetParametersSpec, BayesNetStructureSpec
 
 OnStep = Callable[[int, int], None]
 """Called with (steps done, steps in all); may raise to stop."""
-
-LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Codes]]
-"""Returns some columns of a sealed release."""
-
-
-@dataclass(frozen=True)
-class Release:
-    """A sealed release with its plan."""
-
-    source: Source
-    plan: Plan
-
 
 _SEARCH_STEPS, _PARAMETER_STEPS = 90, 10
 """How much of a structure job's progress is the search, and how much its parameters."""
@@ -57,8 +45,12 @@ class Prepared:
 
     @property
     def plan(self) -> Plan:
-        """The joined plan of the blocks needed."""
-        return Plan(tuple(block for _, blocks in self.blocks for block in blocks))
+        """The joined plan of the blocks needed; of a variable that two owners report the first."""
+        chosen: list[Block] = []
+        for block in (block for _, blocks in self.blocks for block in blocks):
+            if not any(set(block.names) & set(other.names) for other in chosen):
+                chosen.append(block)
+        return Plan(tuple(chosen))
 
 
 @dataclass(frozen=True)
@@ -114,14 +106,18 @@ def prepare(
     """
     if isinstance(spec, BayesNetParametersSpec):
         Structure.of(spec.structure)
-    require_aligned(alignment, common=spec.records == "common")
+    require_aligned(alignment, spec.records)
     nodes = _nodes(spec, releases)
     blocks = tuple(
         (release, needed)
         for release in releases
         if (needed := tuple(b for b in release.plan.blocks if set(nodes) & set(b.names)))
     )
-    _require_one_source(set(nodes), releases, blocks)
+    _require_reported(set(nodes), releases, blocks)
+    if spec.records == "any":
+        _require_combinable(spec)
+    else:
+        _require_one_source(blocks)
     prepared = Prepared(nodes, tuple(releases), blocks, alignment)
     if isinstance(spec, BayesNetStructureSpec):
         require_affordable_search(spec, nodes, prepared.plan, limits)
@@ -138,15 +134,10 @@ def learn(
     Raises:
         EstimationError, SingularChannel, LimitExceeded: the data cannot support the estimate.
     """
-    columns = _join(prepared, aligner, load)
-    plan = prepared.plan
-    reported = ReportedCounts(
-        {name: columns[name] for name in plan.domain.names}, plan.reported_sizes
-    )
-    marginals = EstimatedMarginals(reported, plan, estimator=spec.estimator, order=spec.order)
+    marginals = marginals_of(spec, prepared.releases, prepared.blocks, aligner, load)
     if isinstance(spec, BayesNetParametersSpec):
         return Learned(_parameters(spec, marginals, Structure.of(spec.structure), on_step))
-    chosen = ChosenMarginals(plan.domain.project(prepared.nodes), marginals)
+    chosen = ChosenMarginals(marginals.domain.project(prepared.nodes), marginals)
     found = _search(spec, chosen, _part(on_step, 0, _SEARCH_STEPS))
     on_step = _part(on_step, _SEARCH_STEPS, _PARAMETER_STEPS)
     return Learned(_parameters(spec, marginals, found.structure, on_step), found.links)
@@ -216,40 +207,37 @@ def _reported(releases: Sequence[Release]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _join(prepared: Prepared, aligner: Aligner, load: LoadColumns) -> dict[str, Codes]:
-    """Load the columns needed, cut to the records that every owner has."""
-    partial = prepared.alignment.state == "partial"
-    sources = [release.source for release in prepared.releases]
-    masks = dict(zip(sources, aligner.common(sources), strict=True)) if partial else {}
-    joined: dict[str, Codes] = {}
-    for release, blocks in prepared.blocks:
-        names = [name for block in blocks for name in block.names]
-        columns = load(release.source.release, names)
-        if partial:
-            mask = masks[release.source]
-            columns = {name: column[mask] for name, column in columns.items()}
-        joined.update(columns)
-    return joined
-
-
-def _require_one_source(
+def _require_reported(
     nodes: set[str],
     releases: Sequence[Release],
     blocks: Sequence[tuple[Release, tuple[Block, ...]]],
 ) -> None:
-    """Check that each node is reported, and each variable of the blocks needed by one owner."""
-    owners: dict[str, list[str]] = {}
-    for release, needed in blocks:
-        for name in (n for block in needed for n in block.names):
-            owners.setdefault(name, []).append(release.source.owner)
-    missing = sorted(nodes - set(owners))
+    """Check that each node is reported."""
+    missing = sorted(nodes - {n for _, needed in blocks for b in needed for n in b.names})
     if missing:
-        reported = sorted(n for r in releases for n in r.plan.domain.names)
+        reported = sorted({n for r in releases for n in r.plan.domain.names})
         raise VariablesMissing(
             f"No sealed release in use reports {missing}.",
             where=", ".join(missing),
             remedy=f"The variables reported are {reported}.",
         )
+
+
+def _require_combinable(spec: JobSpec) -> None:
+    if spec.estimator == "log-linear":
+        raise OptionError(
+            "A log-linear model takes records that are reported alike.",
+            where="estimator",
+            remedy='Use the estimator "ml" with records "any".',
+        )
+
+
+def _require_one_source(blocks: Sequence[tuple[Release, tuple[Block, ...]]]) -> None:
+    """Check that each variable of the blocks needed is reported by one owner."""
+    owners: dict[str, list[str]] = {}
+    for release, needed in blocks:
+        for name in (n for block in needed for n in block.names):
+            owners.setdefault(name, []).append(release.source.owner)
     twice = {name: found for name, found in sorted(owners.items()) if len(found) > 1}
     if twice:
         raise Conflict(
@@ -257,5 +245,6 @@ def _require_one_source(
             + "; ".join(f"{name} ({', '.join(found)})" for name, found in twice.items())
             + ".",
             where=", ".join(twice),
-            remedy="Each variable of a network must come from one owner; rename one of them.",
+            remedy="Each variable of a network must come from one owner; rename one of them, or ask"
+            ' for `"records": "any"` if the owners know different people.',
         )

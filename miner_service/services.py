@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from miner_service import mining
 from miner_service.align import Aligner, Source
 from miner_service.audit import AuditLog
+from miner_service.joining import Release
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.columns import load_columns, load_keys, verify_columns
@@ -87,6 +88,6 @@ def source_of(row: ReleaseRow) -> Source:
     return Source(row.owner, row.id, row.digest, str(row.keys_digest), row.records)
 
 
-def pair(row: ReleaseRow) -> mining.Release:
+def pair(row: ReleaseRow) -> Release:
     """Return a sealed release with its plan."""
-    return mining.Release(source_of(row), release_rows.plan_of(row))
+    return Release(source_of(row), release_rows.plan_of(row))

@@ -89,13 +89,12 @@ class ConditionalIndependence:
         No true table explains the reports better than their own frequencies do, and independence
         explains them at least as well as the table to begin from.
         """
-        value, _ = likelihood(self.table.views, self._begin)
-        return self.table.saturated - float(value[0])
+        return self.table.saturated - self._begun
 
     @property
     def least(self) -> float:
         """The log-likelihood of the most likely true table under independence."""
-        return float(self._independent.log_likelihood[0])
+        return max(float(self._independent.log_likelihood[0]), self._begun)
 
     @property
     def most(self) -> float:
@@ -144,9 +143,8 @@ class ConditionalIndependence:
             )
             for v in views
         ]
-        uniform = 1 / math.prod(self._shape)
-        free = (1 - _INSIDE) * self.table.free[0] + _INSIDE * uniform
-        under = self._restrict((1 - _INSIDE) * self._independent.probabilities + _INSIDE * uniform)
+        free = _inside(self.table.free[0])
+        under = self._restrict(_inside(self._independent.probabilities))
         high = maximize(views, free, reports=reports, tolerance=1e-2).log_likelihood
         low = maximize(views, under, self._restrict, reports=reports, tolerance=1e-2)
         ratios: Tensor = np.maximum(high - low.log_likelihood, 0.0)
@@ -158,8 +156,15 @@ class ConditionalIndependence:
         return self._restrict(self.table.begin[0])
 
     @cached_property
+    def _begun(self) -> float:
+        value, _ = likelihood(self.table.views, self._begin)
+        return float(value[0])
+
+    @cached_property
     def _independent(self) -> Maximum:
-        return maximize(self.table.views, self._begin, self._restrict)
+        # Estimates of exactly zero are not where independence is most likely, and EM stays there.
+        begin = self._begin if self._begin.min() > 0 else self._restrict(_inside(self._begin))
+        return maximize(self.table.views, begin, self._restrict)
 
     def _restrict(self, counts: Tensor) -> Tensor:
         """Return the most likely independent tables of expected counts (cells..., sets)."""
@@ -193,3 +198,10 @@ class ConditionalIndependence:
             variance += view.records * view.estimator_variance(true, gone)
             records += view.records
         return float((variance / np.maximum(cells * records, _LEAST)).sum())
+
+
+def _inside(tables: Tensor) -> Tensor:
+    """Return distributions (cells..., sets) moved off the edge, which EM could not leave."""
+    uniform = tables.shape[-1] / tables.size
+    moved: Tensor = (1 - _INSIDE) * tables + _INSIDE * uniform
+    return moved

@@ -566,7 +566,7 @@ class _ParameterOptions(Message):
     alpha: Positive = 1.0
     estimator: Literal["moment", "ml", "log-linear"] = "moment"
     order: Annotated[int, Field(ge=1, le=8, strict=True)] = 2
-    records: Literal["identical", "common"] = "identical"
+    records: Literal["identical", "common", "any"] = "identical"
 
 
 class BayesNetParametersSpec(_ParameterOptions):
@@ -576,7 +576,10 @@ class BayesNetParametersSpec(_ParameterOptions):
     and belongs to method `map`. `estimator` is that of the counts: by moments, by maximum
     likelihood, or by a log-linear model with interactions of up to `order` variables, which alone
     can tell tables that no record reports whole. `records` says what to do if the owners' records
-    are not the same set: refuse (`identical`) or use only those at every owner (`common`).
+    are not the same set: refuse (`identical`), use only those at every owner (`common`), or use
+    all (`any`): what an owner does not report of a record is missing there, by no fault of its
+    value, and several owners may report one variable of different records. Where a variable is
+    missing of some records, `any` needs the estimator `ml`.
     """
 
     kind: Literal["bayes-net-parameters"] = "bayes-net-parameters"

@@ -42,7 +42,7 @@ def _text(description: str, media_type: str) -> dict[int | str, dict[str, Any]]:
 def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> BayesNetMessage:
     """Read a model with the errors of its parameters.
 
-    Roles: any of the study; a model of the `common` records not owners.
+    Roles: any of the study; a model of other than identical records not owners.
     """
     return BayesNetMessage.model_validate_json(_visible(services, caller, model).body)
 
@@ -131,11 +131,11 @@ def _visible(services: Services, caller: Caller, model: str) -> ModelRow:
         raise no_such("model")
     if (
         caller.role == OWNER
-        and BayesNetMessage.model_validate_json(row.body).spec.records == "common"
+        and BayesNetMessage.model_validate_json(row.body).spec.records != "identical"
     ):
         # Whoever published one person's record only would read that person's others here.
         raise Forbidden(
-            "This model is of the records common to all owners, which owners may not read.",
+            "This model is of records that are not the same at all owners; owners may not read it.",
             where="role",
             remedy="Ask the analyst for a model of records that are the same set at every owner.",
         )
