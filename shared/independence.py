@@ -20,7 +20,7 @@ from shared.strata import Maximum, View, likelihood, maximize, saturated, start
 
 _INSIDE = 0.02
 _LEAST = 5.0
-"""Cells that expect fewer records are not approximated by a normal; they count as this many."""
+"""Below this many expected records a cell's error says nothing of a score's."""
 
 
 @dataclass(frozen=True)
@@ -124,14 +124,17 @@ class ConditionalIndependence:
         The gain of a link that is not there is half a sum of squared errors; without randomization
         it has the mean degrees / 2, with it trace(W Cov) / 2 (design section 5), where Cov is the
         covariance of the estimated counts and W the gain's second derivative, both under
-        independence. Infinite where a channel has no inverse. Cells that expect less than five
-        records count as five.
+        independence, with at least some five records expected in each cell: where fewer are,
+        neither is told by the table. Infinite where a channel has no inverse.
         """
         if not all(view.solvable for view in self.table.views):
             return math.inf
         left, right, given = set(self.left), set(self.right), set(self.given)
         parts = ((left | right | given, 1), (left | given, -1), (right | given, -1), (given, 1))
-        trace = sum(sign * self._relative_variance(axes) for axes, sign in parts)
+        records = sum(view.records for view in self.table.views)
+        fitted = self._independent.probabilities
+        true = self._restrict(np.maximum(fitted, _LEAST / records))
+        trace = sum(sign * self._relative_variance(axes, true) for axes, sign in parts)
         return max(1.0, trace / self.degrees)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
@@ -187,17 +190,16 @@ class ConditionalIndependence:
         restricted: Tensor = product / product.sum(axis=tuple(range(product.ndim - 1)))
         return restricted
 
-    def _relative_variance(self, axes: set[int]) -> float:
+    def _relative_variance(self, axes: set[int], true: Tensor) -> float:
         """Return the sum, over the cells of a margin, of variance over expected count."""
         gone = tuple(axis for axis in range(len(self._shape)) if axis not in axes)
-        true = self.fitted[..., None]
         cells = true.sum(axis=gone)[..., 0]
-        variance: Tensor = np.zeros(cells.shape)
-        records = 0.0
-        for view in self.table.views:
-            variance += view.records * view.estimator_variance(true, gone)
-            records += view.records
-        return float((variance / np.maximum(cells * records, _LEAST)).sum())
+        records = sum(view.records for view in self.table.views)
+        variance: Tensor = sum(
+            (view.records * view.estimator_variance(true, gone) for view in self.table.views),
+            np.zeros(cells.shape),
+        )
+        return float((variance / (cells * records)).sum())
 
 
 def _inside(tables: Tensor) -> Tensor:

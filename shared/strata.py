@@ -221,7 +221,7 @@ def maximize(
         reports: reported counts per stratum, (reports, sets); None is the strata's own.
         tolerance: stop when three extrapolations in a row gained less, in nats, or when without a
             restriction the maximum is certified to be no farther. Under heavy noise many small
-            gains add up: at 1e-3 the result can be more than ten nats low, at 1e-5 a few tenths.
+            gains add up: at 1e-3 the result can be more than ten nats low, at 1e-5 half a nat.
 
     Raises:
         EstimationError: reports that no true table of the model can make.
