@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from miner_service.affordability import require_affordable_search, require_small
 from miner_service.align import Aligner, require_aligned
 from miner_service.joining import LoadColumns, Release, marginals_of
 from miner_service.settings import Limits
-from shared.counts import Independence, Marginals, MarginalTable
+from shared.counts import Explanation, Independence, Marginals, MarginalTable
 from shared.domain import Domain
 from shared.errors import Conflict, OptionError, VariablesMissing
 from shared.learn.bayes_net import LearnedBayesNet, learn_parameters
@@ -82,6 +82,10 @@ class ChosenMarginals:
     ) -> Independence:
         """See `Marginals.independence`."""
         return self.whole.independence(left, right, given)
+
+    def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
+        """See `Marginals.explanation`."""
+        return self.whole.explanation(parents)
 
 
 def default_key(spec: JobSpec, alignment: Alignment) -> str:

@@ -8,7 +8,7 @@ variables that some strata do not report.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from shared.counts import Reports, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import DomainError, EmptyTable, EstimationError, OptionError
 from shared.estimate import EstimatedMarginals, EstimatedTable, Evidence
+from shared.explanation import NetworkExplanation
 from shared.independence import ConditionalIndependence
 from shared.information import INFORMATION_CELLS, inverse_information
 from shared.plan import Plan
@@ -139,6 +140,12 @@ class CombinedMarginals:
         for name in (*left, *right, *given):
             self._domain.axis(name)
         return self._evidence.independence(left, right, given)
+
+    def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
+        """Return how well a network explains all strata; see `EstimatedMarginals.explanation`."""
+        for name in parents:
+            self._domain.axis(name)
+        return self._evidence.explanation(parents)
 
     def _by_likelihood(self, domain: Domain) -> EstimatedTable:
         views = views_of(self._sources, domain.names, INFORMATION_CELLS)

@@ -6,7 +6,7 @@ counts estimated from randomized records, and on an owner's own columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -112,6 +112,21 @@ class Independence(Protocol):
         """Return the ratio in each of some bootstrap samples of the records, shape (draws,)."""
 
 
+class Explanation(Protocol):
+    """How well a network of given structure explains whole records as they were reported."""
+
+    @property
+    def parameters(self) -> int:
+        """The number of free parameters of the network."""
+
+    @property
+    def log_likelihood(self) -> float:
+        """The log-likelihood of the records, in nats, at the most likely parameters."""
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the log-likelihood in each of some bootstrap samples, shape (draws,)."""
+
+
 class Marginals(Protocol):
     """Anything that gives marginal tables over a domain."""
 
@@ -132,6 +147,13 @@ class Marginals(Protocol):
         """Return the evidence on whether some variables are independent of others given more.
 
         It is that of the records as they were reported. Raises UnknownVariable.
+        """
+
+    def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
+        """Return how well a network explains whole records; None where that is too large.
+
+        Args:
+            parents: every node of the network with its parents.
         """
 
 

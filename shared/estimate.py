@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +22,7 @@ from shared.axes import Axis, Moments, arrange, axes_of, observed, sum_unasked, 
 from shared.counts import MARGINAL_CELLS, Reports, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
+from shared.explanation import NetworkExplanation
 from shared.independence import ConditionalIndependence, ReportedTable
 from shared.information import INFORMATION_CELLS, inverse_information
 from shared.inversion import Stratum, maximum_likelihood, moment
@@ -43,6 +44,9 @@ Estimator = Literal["moment", "ml", "log-linear"]
 
 TEST_CELLS = 1 << 22
 """A test of independence over more true cells than this is refused."""
+
+WHOLE_CELLS = 1 << 10
+"""Up to this many true cells networks are compared by the likelihood of whole records."""
 
 KEPT_CELLS, KEPT_TABLES = 1 << 13, 512
 """So many tables of so many cells are kept for tests of other independences on them."""
@@ -287,6 +291,16 @@ class EstimatedMarginals:
         """
         return self._evidence.independence(left, right, given)
 
+    def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
+        """Return how well a network explains the reports of whole records.
+
+        None if their true table has more than `WHOLE_CELLS` cells.
+
+        Raises:
+            UnknownVariable: a node the plan does not have.
+        """
+        return self._evidence.explanation(parents)
+
     def _by_model(self, domain: Domain) -> EstimatedTable:
         """Fit all variables at once where that is possible, so that all answers agree."""
         if domain.size > INFORMATION_CELLS:
@@ -357,6 +371,21 @@ class Evidence:
         table = self._table(tuple(asked))
         axes = [tuple(asked.index(name) for name in part) for part in (left, right, given)]
         return ConditionalIndependence(table, *axes)
+
+    def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
+        """See `EstimatedMarginals.explanation`."""
+        nodes = tuple(sorted(parents))
+        known = {v.name: v.size for _, plan in self._sources for v in plan.domain}
+        if math.prod(known[name] for name in nodes if name in known) > WHOLE_CELLS:
+            return None
+        table = self._table(nodes)
+        if math.prod(table.shape) > WHOLE_CELLS:
+            return None
+        families = tuple(
+            (nodes.index(node), tuple(sorted(nodes.index(parent) for parent in parents[node])))
+            for node in nodes
+        )
+        return NetworkExplanation(table, families)
 
     def _table(self, asked: tuple[str, ...]) -> ReportedTable:
         table = self._kept.pop(asked, None)

@@ -10,6 +10,7 @@ given the others free.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -139,15 +140,9 @@ class ConditionalIndependence:
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the ratio in each of some bootstrap samples of the reports, shape (draws,)."""
-        views = [view for view in self.table.views if view.records > 0]
-        reports = [
-            rng.multinomial(int(v.records), v.reports[:, 0] / v.records, size=draws).T.astype(
-                np.float64
-            )
-            for v in views
-        ]
-        free = _inside(self.table.free[0])
-        under = self._restrict(_inside(self._independent.probabilities))
+        views, reports = drawn_reports(self.table.views, draws, rng)
+        free = inside(self.table.free[0])
+        under = self._restrict(inside(self._independent.probabilities))
         high = maximize(views, free, reports=reports, tolerance=1e-2).log_likelihood
         low = maximize(views, under, self._restrict, reports=reports, tolerance=1e-2)
         ratios: Tensor = np.maximum(high - low.log_likelihood, 0.0)
@@ -166,7 +161,7 @@ class ConditionalIndependence:
     @cached_property
     def _independent(self) -> Maximum:
         # Estimates of exactly zero are not where independence is most likely, and EM stays there.
-        begin = self._begin if self._begin.min() > 0 else self._restrict(_inside(self._begin))
+        begin = self._begin if self._begin.min() > 0 else self._restrict(inside(self._begin))
         return maximize(self.table.views, begin, self._restrict)
 
     def _restrict(self, counts: Tensor) -> Tensor:
@@ -202,7 +197,20 @@ class ConditionalIndependence:
         return float((variance / (cells * records)).sum())
 
 
-def _inside(tables: Tensor) -> Tensor:
+def drawn_reports(
+    views: Sequence[View], draws: int, rng: np.random.Generator
+) -> tuple[list[View], list[Tensor]]:
+    """Return the strata that have records, and bootstrap samples of each, (reports, draws)."""
+    full = [view for view in views if view.records > 0]
+    return full, [
+        rng.multinomial(int(v.records), v.reports[:, 0] / v.records, size=draws).T.astype(
+            np.float64
+        )
+        for v in full
+    ]
+
+
+def inside(tables: Tensor) -> Tensor:
     """Return distributions (cells..., sets) moved off the edge, which EM could not leave."""
     uniform = tables.shape[-1] / tables.size
     moved: Tensor = (1 - _INSIDE) * tables + _INSIDE * uniform

@@ -8,7 +8,7 @@ left, no other can win, so that most tables are never maximized and no result ch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +21,9 @@ OnStep = Callable[[int, int], None]
 """Called with steps done and expected in all; may raise to stop."""
 
 Parents = dict[str, frozenset[str]]
+
+Better = Callable[[Parents, Parents], float]
+"""Returns how much better, in nats, one structure is than another."""
 
 
 @dataclass(frozen=True)
@@ -60,25 +63,22 @@ class Search:
             raise OptionError("Only a search along an order can go unrefined.", where="refine")
 
 
-def k2(
-    judge: Judge, search: Search, order: Sequence[str], children: Collection[str], on_step: OnStep
-) -> Parents:
+def k2(judge: Judge, search: Search, children: Collection[str], on_step: OnStep) -> Parents:
     """Give each child the parents worth most among those before it in the order (Ma 5.5.1).
 
     Args:
         judge: says what a link is worth.
-        search: the limits.
-        order: all variables.
+        search: the limits, and the order of all variables.
         children: those that get parents.
         on_step: called before each move with children done.
     """
+    order = search.order or ()
     found = dict.fromkeys(order, frozenset[str]())
     wanted = [name for name in order if name in children]
     for done, child in enumerate(wanted):
         on_step(done, len(wanted))
-        before = order[: order.index(child)]
-        family = {name: frozenset[str]() for name in (*before, child)}
-        reach = _Reach(search, frozenset([child]), ordered=True)
+        family = {name: frozenset[str]() for name in order[: order.index(child) + 1]}
+        reach = Reach.of(search, [child])
 
         def within(_links: int, _expected: int, done: int = done) -> None:
             on_step(done, len(wanted))
@@ -88,48 +88,76 @@ def k2(
     return found
 
 
-def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: OnStep) -> Parents:
+def climb(
+    judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: OnStep
+) -> Parents:
     """Search without an order, and return the best structure met.
 
     Classes of structures are searched first: they leave open the directions that nothing tells.
     Where that ends, single structures are improved link by link and the classes searched again,
     until nothing changes. From there it goes on downhill for a while (tabu), never back.
 
-    Which of two structures is better is asked of the families in which they differ, each on one
-    table of all the parents concerned: the gains on the way from one to the other are of tables of
-    their own and do not add up exactly.
+    Args:
+        judge: says what a move is worth.
+        search: the limits.
+        nodes: all variables.
+        better: says how much better one structure is than another: the gains on the way from one
+            to the other can be of different tables and need not add up.
+        on_step: called before each move with steps done and expected.
     """
-    reach = _Reach(search, frozenset(nodes), ordered=False)
-    top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, on_step)
+    reach = Reach.of(search, nodes)
+    top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, better, on_step)
     current = top
-    seen = {_identity(top)}
+    seen = {identity(top)}
     since = 0
     while since < search.tabu:
         on_step(*_steps(current, since, search.tabu))
-        found = best(list(_candidates(judge, current, reach, seen)), -math.inf)
+        found = best(list(candidates(judge, current, reach, seen)), -math.inf)
         if found is None:
             break
         current = found[1].apply(current)
-        seen.add(_identity(current))
+        seen.add(identity(current))
         since += 1
-        if _better(judge, current, top) > LEAST_GAIN:
-            settled = _settle(judge, current, reach, on_step)
-            if _identity(settled) not in seen and _better(judge, settled, top) > LEAST_GAIN:
+        if better(current, top) > LEAST_GAIN:
+            settled = _settle(judge, current, reach, better, on_step)
+            if identity(settled) not in seen and better(settled, top) > LEAST_GAIN:
                 top, current, since = settled, settled, 0
-                seen.add(_identity(top))
+                seen.add(identity(top))
     return top
 
 
-def _settle(judge: Judge, parents: Parents, reach: _Reach, on_step: OnStep) -> Parents:
-    """Search classes and single structures in turn until a class comes back."""
+def _settle(
+    judge: Judge, parents: Parents, reach: Reach, better: Better, on_step: OnStep
+) -> Parents:
+    """Search classes and single structures in turn until a class comes back; keep the best."""
     limit = reach.search.max_parents
     found = settle_class(judge, Pattern.of(parents), limit, on_step)
+    top = found.member()
     met: list[Pattern] = []
     while found not in met:
         met.append(found)
         improved = _ascend(judge, found.member(), reach, on_step)
         found = settle_class(judge, Pattern.of(improved), limit, on_step)
-    return found.member()
+        for structure in (improved, found.member()):
+            if better(structure, top) > LEAST_GAIN:
+                top = structure
+    return top
+
+
+def by_families(judge: Judge) -> Better:
+    """Return what compares structures by the families in which they differ.
+
+    Each comparison is made on one table of all the parents concerned.
+    """
+
+    def better(first: Parents, second: Parents) -> float:
+        return sum(
+            judge.contest(child, given, second[child])
+            for child, given in first.items()
+            if given != second[child]
+        )
+
+    return better
 
 
 def _steps(parents: Parents, since: int, tabu: int) -> tuple[int, int]:
@@ -139,33 +167,39 @@ def _steps(parents: Parents, since: int, tabu: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class _Reach:
-    """Where a search may go: its limits, whose parents it changes, and whether order is fixed."""
+class Reach:
+    """Where a search may go: its limits, whose parents it changes, and the order if there is one.
+
+    `rank` is each variable's place in the order; parents have lower ones.
+    """
 
     search: Search
     children: frozenset[str]
-    ordered: bool
+    rank: Mapping[str, int] | None
+
+    @classmethod
+    def of(cls, search: Search, children: Collection[str]) -> Reach:
+        """Return the reach of a search."""
+        rank = None
+        if search.order is not None:
+            rank = {name: place for place, name in enumerate(search.order)}
+        return cls(search, frozenset(children), rank)
+
+    def allows(self, parent: str, child: str) -> bool:
+        """Whether the order allows a link."""
+        return self.rank is None or self.rank[parent] < self.rank[child]
 
 
-def _ascend(judge: Judge, parents: Parents, reach: _Reach, on_step: OnStep) -> Parents:
+def _ascend(judge: Judge, parents: Parents, reach: Reach, on_step: OnStep) -> Parents:
     """Take the move that gains most until none gains."""
-    seen = {_identity(parents)}
+    seen = {identity(parents)}
     while True:
         on_step(*_steps(parents, 0, reach.search.tabu))
-        found = best(list(_candidates(judge, parents, reach, seen)), LEAST_GAIN)
+        found = best(list(candidates(judge, parents, reach, seen)), LEAST_GAIN)
         if found is None:
             return parents
         parents = found[1].apply(parents)
-        seen.add(_identity(parents))
-
-
-def _better(judge: Judge, first: Parents, second: Parents) -> float:
-    """Return how much better, in nats, one structure is than another."""
-    return sum(
-        judge.contest(child, given, second[child])
-        for child, given in first.items()
-        if given != second[child]
-    )
+        seen.add(identity(parents))
 
 
 @dataclass(frozen=True)
@@ -193,8 +227,8 @@ class Move:
         return changed
 
 
-def _candidates(
-    judge: Judge, parents: Parents, reach: _Reach, seen: set[frozenset[tuple[str, str]]]
+def candidates(
+    judge: Judge, parents: Parents, reach: Reach, seen: set[frozenset[tuple[str, str]]]
 ) -> Iterator[Candidate[Move]]:
     """Yield every move to an acyclic structure that was not met yet."""
     below = _descendants(parents)
@@ -203,7 +237,7 @@ def _candidates(
             continue
         for parent in parents:
             for move in _between(parents, below, reach, (parent, child)):
-                if _identity(move.apply(parents)) in seen:
+                if identity(move.apply(parents)) in seen:
                     continue
                 gain = _gain(judge, parents, move)
                 if gain is not None:
@@ -211,7 +245,7 @@ def _candidates(
 
 
 def _between(
-    parents: Parents, below: dict[str, set[str]], reach: _Reach, pair: tuple[str, str]
+    parents: Parents, below: dict[str, set[str]], reach: Reach, pair: tuple[str, str]
 ) -> Iterator[Move]:
     """Yield the moves that concern the link from one variable to another."""
     parent, child = pair
@@ -220,7 +254,7 @@ def _between(
         if not reach.search.refine:
             return
         yield Move("delete", parent, child)
-        if not reach.ordered and len(parents[parent]) < limit:
+        if reach.allows(child, parent) and len(parents[parent]) < limit:
             # Turned round, the link closes a cycle if another way leads from parent to child.
             detour = any(
                 parent in others and child in below[other]
@@ -229,7 +263,7 @@ def _between(
             )
             if not detour:
                 yield Move("reverse", parent, child)
-    elif parent != child and parent not in below[child]:
+    elif parent != child and reach.allows(parent, child) and parent not in below[child]:
         if len(given) < limit:
             yield Move("add", parent, child)
         if reach.search.refine:
@@ -270,5 +304,5 @@ def _descendants(parents: Parents) -> dict[str, set[str]]:
     return below
 
 
-def _identity(parents: Parents) -> frozenset[tuple[str, str]]:
+def identity(parents: Parents) -> frozenset[tuple[str, str]]:
     return frozenset((parent, child) for child, given in parents.items() for parent in given)

@@ -12,8 +12,9 @@ from shared.errors import OptionError, UnknownVariable
 from shared.learn.equivalence import Pattern
 from shared.learn.resampling import stream
 from shared.learn.scores import Gain, Judge, Scoring, judge_of, value_of
-from shared.learn.search import OnStep, Parents, Search, climb, k2
+from shared.learn.search import OnStep, Parents, Reach, Search, by_families, climb, k2
 from shared.learn.structure import Structure
+from shared.learn.whole import WholeRecords, improve, whole_records
 
 DRAWS = 200
 
@@ -24,7 +25,8 @@ class LearnedLink:
 
     Attributes:
         parent, child: the link.
-        gain: what the link is worth given the child's other parents, in nats above the penalty.
+        gain: what the link is worth given the child's other parents, in nats above the penalty;
+            by whole records where these are few enough in kind, else by the family's own table.
         inflation: how many times randomization multiplies the chance part of the plain gain, at
             least 1 (`Independence.inflation`): what a score would have to be protected against
             that took estimated counts for true ones. Infinite where no channel can be inverted.
@@ -87,44 +89,59 @@ def learn_structure(
     _require(nodes, search, children, draws, seed)
     judge = _Counting(judge_of(marginals, scoring))
     report = on_step or (lambda _done, _total: None)
+    whole = None
+    if scoring.name == "likelihood" and search.refine and children is None:
+        whole = whole_records(marginals)
     if search.order is None:
-        parents = climb(judge, search, nodes, report)
+        better = by_families(judge) if whole is None else whole.better
+        parents = climb(judge, search, nodes, better, report)
     else:
-        wanted = nodes if children is None else children
-        parents = k2(judge, search, search.order, wanted, report)
+        parents = k2(judge, search, nodes if children is None else children, report)
+    if whole is not None:
+        parents = improve(whole, judge, parents, Reach.of(search, nodes), report)
+    appraisal = _Appraisal(marginals, judge, whole, parents, draws, seed)
     order = search.order or nodes
     structure = Structure.of({node: [p for p in order if p in parents[node]] for node in nodes})
     evaluations = judge.asked
-    rng = stream(seed)
-    pattern = Pattern.of(parents)
     links = []
-    for pair in structure.links:
+    for number, (parent, child) in enumerate(structure.links):
         report(len(nodes), len(nodes))
-        links.append(_link(marginals, judge, parents, pattern, pair, draws, rng))
+        links.append(appraisal.link(parent, child, number))
     return LearnedStructure(
         structure, tuple(links), scoring, search, marginals.records, evaluations
     )
 
 
-def _link(
-    marginals: Marginals,
-    judge: Judge,
-    parents: Parents,
-    pattern: Pattern,
-    pair: tuple[str, str],
-    draws: int,
-    rng: np.random.Generator,
-) -> LearnedLink:
-    parent, child = pair
-    compelled = parent in pattern.parents[child]
-    given = parents[child] - {parent}
-    gain = value_of(judge.gain(child, given, parent))
-    confidence = None
-    if draws:
-        sampled = judge.resampled(child, given, parent, draws, rng)
-        confidence = float(np.mean(sampled - (sampled.mean() - gain) > 0))
-    inflation = marginals.independence([child], [parent], sorted(given)).inflation
-    return LearnedLink(parent, child, gain, inflation, confidence, compelled)
+@dataclass(frozen=True)
+class _Appraisal:
+    """Says how far the links of a structure can be trusted, by whole records where they serve."""
+
+    marginals: Marginals
+    judge: Judge
+    whole: WholeRecords | None
+    parents: Parents
+    draws: int
+    seed: int
+
+    def link(self, parent: str, child: str, number: int) -> LearnedLink:
+        """Return a link with what is known of it; `number` decides its bootstrap samples."""
+        given = self.parents[child] - {parent}
+        inflation = self.marginals.independence([child], [parent], sorted(given)).inflation
+        compelled = parent in Pattern.of(self.parents).parents[child]
+        seed = (self.seed << 16) + number
+        if self.whole is not None:
+            gain = self.whole.gain(self.parents, parent, child)
+        else:
+            gain = value_of(self.judge.gain(child, given, parent))
+        confidence = None
+        if self.draws:
+            if self.whole is not None:
+                sampled = self.whole.resampled(self.parents, parent, child, self.draws, seed)
+            else:
+                rng = stream(seed)
+                sampled = self.judge.resampled(child, given, parent, self.draws, rng)
+            confidence = float(np.mean(sampled - (sampled.mean() - gain) > 0))
+        return LearnedLink(parent, child, gain, inflation, confidence, compelled)
 
 
 def _require(
