@@ -123,9 +123,6 @@ class Explanation(Protocol):
     def log_likelihood(self) -> float:
         """The log-likelihood of the records, in nats, at the most likely parameters."""
 
-    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the log-likelihood in each of some bootstrap samples, shape (draws,)."""
-
 
 class Marginals(Protocol):
     """Anything that gives marginal tables over a domain."""

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from shared.counts import Tensor
-from shared.independence import ReportedTable, drawn_reports, inside
+from shared.independence import ReportedTable, inside
 from shared.strata import Maximum, maximize
 
 
@@ -44,16 +44,6 @@ class NetworkExplanation:
     def log_likelihood(self) -> float:
         """The log-likelihood, in nats, at the most likely parameters."""
         return float(self._fitted.log_likelihood[0])
-
-    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the log-likelihood in each of some bootstrap samples, shape (draws,).
-
-        Explanations of the same reports see the same samples if their generators are alike.
-        """
-        views, reports = drawn_reports(self.table.views, draws, rng)
-        begin = self._restrict(inside(self._fitted.probabilities))
-        found = maximize(views, begin, self._restrict, reports=reports, tolerance=1e-2)
-        return found.log_likelihood
 
     @cached_property
     def _fitted(self) -> Maximum:

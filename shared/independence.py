@@ -10,7 +10,6 @@ given the others free.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -140,7 +139,13 @@ class ConditionalIndependence:
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the ratio in each of some bootstrap samples of the reports, shape (draws,)."""
-        views, reports = drawn_reports(self.table.views, draws, rng)
+        views = [view for view in self.table.views if view.records > 0]
+        reports = [
+            rng.multinomial(int(v.records), v.reports[:, 0] / v.records, size=draws).T.astype(
+                np.float64
+            )
+            for v in views
+        ]
         free = inside(self.table.free[0])
         under = self._restrict(inside(self._independent.probabilities))
         high = maximize(views, free, reports=reports, tolerance=1e-2).log_likelihood
@@ -195,19 +200,6 @@ class ConditionalIndependence:
             np.zeros(cells.shape),
         )
         return float((variance / (cells * records)).sum())
-
-
-def drawn_reports(
-    views: Sequence[View], draws: int, rng: np.random.Generator
-) -> tuple[list[View], list[Tensor]]:
-    """Return the strata that have records, and bootstrap samples of each, (reports, draws)."""
-    full = [view for view in views if view.records > 0]
-    return full, [
-        rng.multinomial(int(v.records), v.reports[:, 0] / v.records, size=draws).T.astype(
-            np.float64
-        )
-        for v in full
-    ]
 
 
 def inside(tables: Tensor) -> Tensor:

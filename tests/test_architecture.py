@@ -169,7 +169,6 @@ SAMPLERS = {
     "shared.combine",
     "shared.counts",
     "shared.estimate",
-    "shared.explanation",
     "shared.independence",
     "shared.learn.network",
     "shared.learn.resampling",

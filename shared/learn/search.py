@@ -116,11 +116,12 @@ def climb(
         if found is None:
             break
         current = found[1].apply(current)
-        seen.add(identity(current))
         since += 1
+        met, seen = seen, seen | {identity(current)}
         if better(current, top) > LEAST_GAIN:
             settled = _settle(judge, current, reach, better, on_step)
-            if identity(settled) not in seen and better(settled, top) > LEAST_GAIN:
+            # The move itself may have led to a peak; what was met before it would be no progress.
+            if identity(settled) not in met and better(settled, top) > LEAST_GAIN:
                 top, current, since = settled, settled, 0
                 seen.add(identity(top))
     return top

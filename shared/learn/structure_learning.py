@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,9 +13,9 @@ from shared.errors import OptionError, UnknownVariable
 from shared.learn.equivalence import Pattern
 from shared.learn.resampling import stream
 from shared.learn.scores import Gain, Judge, Scoring, judge_of, value_of
-from shared.learn.search import OnStep, Parents, Reach, Search, by_families, climb, k2
+from shared.learn.search import OnStep, Parents, Search, by_families, climb, k2
 from shared.learn.structure import Structure
-from shared.learn.whole import WholeRecords, improve, whole_records
+from shared.learn.whole import whole_records
 
 DRAWS = 200
 
@@ -25,8 +26,7 @@ class LearnedLink:
 
     Attributes:
         parent, child: the link.
-        gain: what the link is worth given the child's other parents, in nats above the penalty;
-            by whole records where these are few enough in kind, else by the family's own table.
+        gain: what the link is worth given the child's other parents, in nats above the penalty.
         inflation: how many times randomization multiplies the chance part of the plain gain, at
             least 1 (`Independence.inflation`): what a score would have to be protected against
             that took estimated counts for true ones. Infinite where no channel can be inverted.
@@ -89,17 +89,12 @@ def learn_structure(
     _require(nodes, search, children, draws, seed)
     judge = _Counting(judge_of(marginals, scoring))
     report = on_step or (lambda _done, _total: None)
-    whole = None
-    if scoring.name == "likelihood" and search.refine and children is None:
-        whole = whole_records(marginals)
     if search.order is None:
-        better = by_families(judge) if whole is None else whole.better
-        parents = climb(judge, search, nodes, better, report)
+        better = whole_records(marginals) if scoring.name == "likelihood" else None
+        parents = climb(judge, search, nodes, better or by_families(judge), report)
     else:
         parents = k2(judge, search, nodes if children is None else children, report)
-    if whole is not None:
-        parents = improve(whole, judge, parents, Reach.of(search, nodes), report)
-    appraisal = _Appraisal(marginals, judge, whole, parents, draws, seed)
+    appraisal = _Appraisal(marginals, judge, parents, draws, seed)
     order = search.order or nodes
     structure = Structure.of({node: [p for p in order if p in parents[node]] for node in nodes})
     evaluations = judge.asked
@@ -114,11 +109,10 @@ def learn_structure(
 
 @dataclass(frozen=True)
 class _Appraisal:
-    """Says how far the links of a structure can be trusted, by whole records where they serve."""
+    """Says how far the links of a structure can be trusted."""
 
     marginals: Marginals
     judge: Judge
-    whole: WholeRecords | None
     parents: Parents
     draws: int
     seed: int
@@ -126,22 +120,20 @@ class _Appraisal:
     def link(self, parent: str, child: str, number: int) -> LearnedLink:
         """Return a link with what is known of it; `number` decides its bootstrap samples."""
         given = self.parents[child] - {parent}
-        inflation = self.marginals.independence([child], [parent], sorted(given)).inflation
-        compelled = parent in Pattern.of(self.parents).parents[child]
-        seed = (self.seed << 16) + number
-        if self.whole is not None:
-            gain = self.whole.gain(self.parents, parent, child)
-        else:
-            gain = value_of(self.judge.gain(child, given, parent))
+        gain = value_of(self.judge.gain(child, given, parent))
         confidence = None
         if self.draws:
-            if self.whole is not None:
-                sampled = self.whole.resampled(self.parents, parent, child, self.draws, seed)
-            else:
-                rng = stream(seed)
-                sampled = self.judge.resampled(child, given, parent, self.draws, rng)
+            rng = stream(self.seed, number)
+            sampled = self.judge.resampled(child, given, parent, self.draws, rng)
             confidence = float(np.mean(sampled - (sampled.mean() - gain) > 0))
+        inflation = self.marginals.independence([child], [parent], sorted(given)).inflation
+        compelled = parent in self.pattern.parents[child]
         return LearnedLink(parent, child, gain, inflation, confidence, compelled)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The class of the structure."""
+        return Pattern.of(self.parents)
 
 
 def _require(
