@@ -12,6 +12,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from experiments.network_command import app as network
+from experiments.simulate.cli import app as simulate
 from shared.errors import OptionError
 from shared.terminal import console, print_json, run
 
@@ -111,6 +113,9 @@ def reproduce(
     else:
         run_experiments(names, out, seed=seed, data=data, quick=quick, json=json)
 
+
+app.add_typer(simulate, name="simulate")
+app.add_typer(network, name="network")
 
 compose = typer.Typer(help="The demonstration's steps around containers (docker-compose.yml).")
 app.add_typer(compose, name="compose")

@@ -13,10 +13,14 @@ G agree with the table (tests/experiments/test_calibration.py compares them).
 from __future__ import annotations
 
 import numpy as np
+from pydantic import TypeAdapter
 
+from owner_agent.channels import AnyChannel
 from shared.domain import Domain
 from shared.learn.network import BayesNet
 from shared.learn.structure import Structure
+from shared.plan import Block, Plan
+from shared.transition import Identity
 
 RECORDS = 20_000
 """The number of records in the experiment."""
@@ -85,3 +89,26 @@ CHANNELS: dict[str, dict[str, object]] = {
 
 OWNERS = {"clinic": "ATSG", "laboratory": "LBX", "registry": "EDCF"}
 """Which owner holds which variables (the figure's partition is lost as well)."""
+
+
+def owner_of(node: str) -> str:
+    """Return the owner of a variable."""
+    return next(owner for owner, nodes in OWNERS.items() if node in nodes)
+
+
+def plan(exact: str = "") -> Plan:
+    """Return Table 5.1 as a plan of all variables.
+
+    Args:
+        exact: variables that are not randomized although they are sensitive: with the columns of
+            one owner, this is what that owner can learn from without a miner (Ma 5.2.1).
+    """
+    return Plan(tuple(_block(node, randomized=node not in exact) for node in STRUCTURE.nodes))
+
+
+def _block(node: str, *, randomized: bool) -> Block:
+    variable = DOMAIN[node]
+    if not randomized or node not in CHANNELS:
+        return Block((variable,), Identity(variable.size))
+    spec = TypeAdapter(AnyChannel).validate_python(CHANNELS[node])
+    return Block((variable,), spec.transition((variable,)))

@@ -24,6 +24,7 @@ from owner_agent.encode import inspect
 from owner_agent.joining import join as join_study
 from owner_agent.keys import KeyStore, read_key
 from owner_agent.ledger import Ledger
+from owner_agent.peer.commands import add_identity_command, add_peer_commands
 from owner_agent.planning import planned, raise_together
 from owner_agent.publish import PART_RECORDS, Options
 from owner_agent.publish import publish as publish_table
@@ -82,6 +83,7 @@ def build(surroundings: Surroundings) -> typer.Typer:
     _add_reading(app)
     _add_sending(app, surroundings)
     _add_serving(app, surroundings)
+    add_peer_commands(app, surroundings)
     app.add_typer(_keys(surroundings), name="keys")
     return app
 
@@ -200,8 +202,14 @@ def _add_reading(app: typer.Typer) -> None:
     @app.command()
     def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         """List everything that ever left this site, and the privacy spent."""
+        from owner_agent.peer.display import show_peer_lines
+
         entries = Ledger(load_site(site).state).entries()
-        print_json(ledger_json(entries)) if json else show_ledger(console(), entries)
+        if json:
+            print_json(ledger_json(entries))
+            return
+        show_ledger(console(), entries)
+        show_peer_lines(console(), entries)
 
 
 def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:
@@ -321,6 +329,7 @@ def _keys(surroundings: Surroundings) -> typer.Typer:
         for name, value in prints.items():
             console().print(f"{name:8} {value or 'absent'}", markup=False)
 
+    add_identity_command(app, surroundings)
     return app
 
 

@@ -10,7 +10,7 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -121,6 +121,53 @@ class BlockSection(_Section):
     channel: AnyChannel
 
 
+class KnownPeer(_Section):
+    """An owner that may take part in sessions: its exact certificate, and where it listens."""
+
+    name: Name
+    certificate: Annotated[str, StringConstraints(min_length=1)]
+    url: str
+
+    @model_validator(mode="after")
+    def _encrypted_address(self) -> Self:
+        parts = urlsplit(self.url)
+        if parts.scheme != "https" or not parts.hostname:
+            raise ValueError(f"{self.url!r} is not an https address; owners speak TLS only")
+        if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
+            raise ValueError("the address must hold a host and a port only")
+        return self
+
+
+class PeerSection(_Section):
+    """Learning without a miner: who may take part, in which study, and what may leave.
+
+    `send` is what horizontal sessions get: counts of randomized reports, or randomized records.
+    `smallest_count` is the fewest records that exact parameters may rest on.
+    """
+
+    study: Name
+    listen: Annotated[str, StringConstraints(pattern=r"^(\[[^\]]+\]|[^:\s]+):[0-9]{1,5}$")] = (
+        "127.0.0.1:8200"
+    )
+    results: Annotated[str, StringConstraints(min_length=1)] = "models"
+    send: Literal["counts", "records"] = "counts"
+    smallest_count: Annotated[int, Field(ge=1)] = 5
+    known: Annotated[tuple[KnownPeer, ...], Field(min_length=1)]
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and port to listen on."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        names = [peer.name for peer in self.known]
+        if repeated := _repeated(names):
+            raise ValueError(f"two known peers are called {repeated}")
+        return self
+
+
 class SiteFile(_Section):
     """The content of `site.toml`."""
 
@@ -129,6 +176,7 @@ class SiteFile(_Section):
     record_id: ColumnName
     state: str = ".pramana"
     miner: MinerSection | None = None
+    peer: PeerSection | None = None
     variables: Annotated[tuple[VariableSection, ...], Field(min_length=1)]
     blocks: tuple[BlockSection, ...] = ()
 
@@ -137,6 +185,8 @@ class SiteFile(_Section):
         mistakes = [*_column_mistakes(self), *_block_mistakes(self)]
         if not self.table.endswith(TABLE_SUFFIXES):
             mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
+        if self.peer is not None and self.owner in {known.name for known in self.peer.known}:
+            mistakes.append(f"peer.known names {self.owner!r}, the owner of this file")
         if mistakes:
             raise ValueError("; ".join(mistakes))
         return self
@@ -175,6 +225,18 @@ class Site(BaseModel):
                 remedy='Add a [miner] section with url = "..." and study = "...".',
             )
         return self.file.miner
+
+    @property
+    def peer(self) -> PeerSection:
+        """Whom this owner learns with. Raises ConfigError where the file does not say."""
+        if self.file.peer is None:
+            raise ConfigError(
+                "The site file does not say whom this owner may learn with.",
+                where="peer",
+                remedy="Add a [peer] section with the study and the known peers (see docs/peers.md"
+                " of the agent).",
+            )
+        return self.file.peer
 
 
 def load_site(path: Path) -> Site:

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from experiments.production import Owner
 from experiments.reproduce import figure as style
 from experiments.reproduce.experiment import Experiment, Finding, Result, Setting
 from experiments.reproduce.frapp_accuracy import APRIORI, QUICK_RUNS, RUNS, one_run
 from experiments.reproduce.frapp_data import CENSUS_FILES, CLOSED_LEFT, GAMMA, RHO_1, Survey, census
 from experiments.reproduce.mechanisms import Mechanism, det_gd
-from experiments.reproduce.production import Owner
 from shared.counts import Tensor
 from shared.domain import Domain
 from shared.plan import Block, Plan

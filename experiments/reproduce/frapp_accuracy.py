@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from experiments.production import Owner
 from experiments.reproduce.experiment import Setting
 from experiments.reproduce.frapp_data import MINIMUM, Survey
 from experiments.reproduce.itemsets import MEASURES, accuracy, apriori, direct
 from experiments.reproduce.mechanisms import Mechanism
-from experiments.reproduce.production import Owner
 
 RUNS, QUICK_RUNS = 8, 2
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from experiments.production import Owner, draw_cells
 from experiments.reproduce import figure as style
 from experiments.reproduce import table_2_1
 from experiments.reproduce.agreement import accurate, as_theory_says
 from experiments.reproduce.experiment import Experiment, Finding, Result, Setting
-from experiments.reproduce.production import Owner, draw_cells
 from shared.counts import Tensor, tabulate
 from shared.estimate import EstimatedMarginals, EstimatedTable
 

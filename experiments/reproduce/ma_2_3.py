@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from experiments.production import Owner
 from experiments.reproduce import figure as style
 from experiments.reproduce import two_triangles
 from experiments.reproduce.agreement import accurate, as_theory_says
 from experiments.reproduce.experiment import Experiment, Finding, Result, Setting
-from experiments.reproduce.production import Owner
 from shared.counts import Tensor
 from shared.discretize import Discretization, mgas
 from shared.estimate import EstimatedMarginals, EstimatedTable

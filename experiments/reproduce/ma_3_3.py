@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from experiments.production import Owner, draw_cells, numbered
 from experiments.reproduce import figure as style
 from experiments.reproduce.experiment import Experiment, Finding, Result, Setting
-from experiments.reproduce.production import Owner, draw_cells, numbered
 from shared.counts import Tensor, tabulate
 from shared.estimate import EstimatedMarginals
 from shared.information_loss import predicted_log_odds_se

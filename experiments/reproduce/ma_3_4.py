@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from experiments.production import Owner, draw_cells
 from experiments.reproduce import figure as style
 from experiments.reproduce import table_2_1, two_triangles
 from experiments.reproduce.experiment import Experiment, Finding, Result, Setting
-from experiments.reproduce.production import Owner, draw_cells
 from shared.counts import ReportedCounts, Tensor
 from shared.information_loss import kl_divergence
 from shared.inversion import Stratum, maximum_likelihood

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from experiments.production import numbered
 from experiments.reproduce import figure as style
 from experiments.reproduce.experiment import Experiment, Finding, Result, Setting
-from experiments.reproduce.production import numbered
 from shared.plan import Block, Plan
 from shared.privacy import gamma, simultaneous_gamma
 from shared.transition import Symmetric

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from experiments.production import Owner
 from experiments.reproduce import (
     frapp_3,
     frapp_4,
@@ -35,7 +36,6 @@ from experiments.reproduce.catalogue import catalogue
 from experiments.reproduce.experiment import Setting
 from experiments.reproduce.figure import png
 from experiments.reproduce.itemsets import Itemsets, accuracy, apriori, direct
-from experiments.reproduce.production import Owner
 from shared.design import Requirements
 from shared.domain import Domain, Variable
 from shared.errors import MissingColumn, OptionError, SingularChannel, TableError

@@ -18,6 +18,7 @@ import pytest
 from scipy import integrate, stats
 from typer.testing import CliRunner
 
+from experiments import production
 from experiments.cli import app
 from experiments.reproduce import (
     agreement,
@@ -28,7 +29,6 @@ from experiments.reproduce import (
     ma_3_3,
     ma_3_4,
     ma_7_3,
-    production,
     table_2_1,
     two_triangles,
 )

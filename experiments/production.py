@@ -1,7 +1,7 @@
 """Randomize as an owner does, with keys that derive from a seed.
 
-The reports come from `owner_agent.randomize` and nothing else, so that a figure made from them
-tests the product and not a copy of it.
+The reports come from `owner_agent.randomize` and nothing else, so that a figure or a simulation
+made from them tests the product and not a copy of it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from shared.parts import Keys, code_dtype
 from shared.plan import Plan
 
 STUDY = "reproduce"
+"""The name enters every draw: with another one the published figures would not come out again."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,140 @@
+"""What an owner checks before it goes on: its custodian's consent, and that all tell the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from owner_agent.peer.holding import require_aligned
+from owner_agent.peer.identity import Pinned
+from owner_agent.peer.incoming import check_package
+from owner_agent.peer.messages import Offer, Proposal, Read, Statements
+from owner_agent.peer.needs import owner_of, require_held
+from owner_agent.peer.session import Session
+from owner_agent.peer.session_file import SessionFile
+from owner_agent.peer.signatures import statement_of
+from owner_agent.peer.tasks import entitled, task_of, variables_of
+from owner_agent.site import Site
+from shared.domain import Variable
+from shared.errors import DomainError, Forbidden, PeerDeviated
+
+
+def consent(
+    site: Site,
+    known: Mapping[str, Pinned],
+    caller: str,
+    proposal: Proposal,
+    only: SessionFile | None = None,
+) -> None:
+    """Check a proposal against the site file, which is the custodian's decision.
+
+    Raises:
+        Forbidden: the caller is not the initiator, somebody is not known to this owner, this owner
+            is not asked, the study is another one, or the session is not the `only` one.
+        InputError: the task contradicts itself.
+    """
+    strangers = [n for n in proposal.participants if n not in known and n != site.owner]
+    if caller != proposal.initiator or site.owner not in proposal.participants:
+        raise Forbidden(
+            f"{caller} proposes a session that is not its own, or without {site.owner}.",
+            where=caller,
+        )
+    if strangers:
+        raise Forbidden(
+            f"{site.owner} does not know {', '.join(strangers)}.",
+            where=site.owner,
+            remedy=f"Let {site.owner} add them to the known peers of its site file.",
+        )
+    if proposal.study != site.peer.study:
+        raise Forbidden(
+            f"{site.owner} learns with its peers in another study than {proposal.study!r}.",
+            where=site.owner,
+            remedy="Agree on one study, and write its name into every [peer] section.",
+        )
+    if only is not None and not only.allows(proposal, site.owner):
+        raise Forbidden(
+            f"{site.owner} agreed to another session than this one.",
+            where=site.owner,
+            remedy=f"Give {site.owner} the session file, for `owner-agent peer --only`.",
+        )
+    task_of(proposal).check(proposal.task)
+
+
+def stated(
+    mine: Session,
+    everybody: Mapping[str, Pinned],
+    kind: str,
+    message: type[Read],
+    statements: Statements,
+    owners: Sequence[str],
+) -> dict[str, Read]:
+    """Return one round's messages by owner, each as its owner signed it.
+
+    Raises:
+        PeerDeviated: one is missing, twice there or altered, or this owner's own is.
+    """
+    told = {signed.owner: signed for signed in statements.all}
+    if sorted(told) != sorted(owners) or len(told) < len(statements.all):
+        raise PeerDeviated(
+            f"{mine.proposal.initiator} passed on the {kind}s of {sorted(told)}, not of"
+            f" {sorted(owners)}.",
+            where=mine.proposal.initiator,
+        )
+    own = mine.holding.site.owner
+    if own in told:
+        mine.require_own(kind, told[own])
+    session = mine.proposal.session
+    return {
+        owner: statement_of(told[owner], everybody[owner], session, message) for owner in owners
+    }
+
+
+def agree_on_offers(mine: Session) -> None:
+    """Check that the owners were asked the same, fit together, and have all that is needed.
+
+    Raises:
+        PeerDeviated: an owner was asked something else.
+        RecordsDoNotAlign: vertical owners have other records.
+        StructureError: two vertical owners have one variable.
+        DomainError: horizontal owners describe a variable differently.
+        VariablesMissing: nobody has a variable of the task.
+    """
+    proposal = mine.proposal
+    for owner, offer in mine.offers.items():
+        if offer.proposal != proposal.digest:
+            raise PeerDeviated(f"{owner} answers to another proposal.", where=owner)
+    require_held(variables_of(proposal), mine.holdings)
+    if proposal.partition == "vertical":
+        owner_of(mine.holdings)
+        require_aligned(mine.offers, proposal.study)
+        return
+    first = proposal.participants[0]
+    for owner in proposal.participants:
+        if _variables(mine.offers[owner]) != _variables(mine.offers[first]):
+            raise DomainError(
+                f"{owner} and {first} do not have the same variables with the same categories.",
+                where=owner,
+                remedy="Horizontal owners describe every variable of the session alike.",
+            )
+
+
+def _variables(offer: Offer) -> set[Variable]:
+    return {offered.variable.to_variable() for offered in offer.variables}
+
+
+def agree_on_announcements(mine: Session, own: str) -> None:
+    """Check that all saw the same offers, and that what comes here is what is needed here.
+
+    Raises:
+        PeerDeviated: an owner was told something else, or announces something else than it
+            offered.
+    """
+    for owner, announcement in mine.announcements.items():
+        agreed = (mine.proposal.digest, mine.offers_digest)
+        if (announcement.proposal, announcement.offers) != agreed:
+            raise PeerDeviated(f"{owner} was told of other offers.", where=owner)
+        names = entitled(mine.proposal, mine.holdings, owner, own)
+        package = announcement.packages.get(own)
+        if names and package is None:
+            raise PeerDeviated(f"{owner} announces no columns for {own}.", where=owner)
+        if names and package is not None:
+            check_package(owner, package, mine.offers[owner], names)

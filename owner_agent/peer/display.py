@@ -1,0 +1,144 @@
+"""What people see of a session: how far it is, and what came of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from owner_agent.ledger import Entry
+from owner_agent.peer.joint import JointOutcome, Watch
+from owner_agent.peer.outgoing import PEER
+
+_STEPS = {
+    "offers": "asking the owners to take part",
+    "announcements": "randomizing",
+    "checks": "checking what was announced",
+    "start": "starting",
+    "learning": "learning",
+    "networks": "joining the parts",
+    "writing": "writing",
+}
+
+_ROWS = 20
+
+
+@contextmanager
+def session_progress(console: Console) -> Iterator[Watch]:
+    """Show one bar per step where a person looks, and nothing elsewhere."""
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    tasks = {step: bars.add_task(text, total=None, visible=False) for step, text in _STEPS.items()}
+
+    def watch(step: str, done: int, total: int) -> None:
+        bars.update(tasks[step], completed=done, total=total, visible=True)
+
+    with bars:
+        yield watch
+
+
+def outcome_json(outcome: JointOutcome) -> dict[str, Any]:
+    """Return a session's outcome for scripts; the network itself is in the files."""
+    return {
+        "session": outcome.session,
+        "digest": outcome.digest,
+        "folder": str(outcome.folder),
+        "files": sorted(path.name for path in outcome.folder.iterdir()),
+        "unconfirmed": list(outcome.unconfirmed),
+    }
+
+
+def show_outcome(console: Console, outcome: JointOutcome) -> None:
+    """Print what a session found, and where it is."""
+    network = outcome.folder / "network.json"
+    if network.exists():
+        _show_network(console, json.loads(network.read_text(encoding="utf-8")))
+    for path in sorted(outcome.folder.glob("*.csv")):
+        _show_table(console, path)
+    console.print(f"The result is in {outcome.folder}:", markup=False, soft_wrap=True)
+    for path in sorted(outcome.folder.iterdir()):
+        console.print(f"  {path.name}", markup=False)
+    for name in outcome.unconfirmed:
+        console.print(
+            f"{name} did not confirm that it wrote the result. It will ask the others when the"
+            " session's time is over; if it was stopped, give it the files.",
+            style="bold yellow",
+            markup=False,
+        )
+
+
+def show_peer_lines(console: Console, entries: Sequence[Entry]) -> None:
+    """Print what of the ledger went to peers, and to whom."""
+    sent = [entry for entry in entries if entry.miner.startswith(PEER)]
+    if not sent:
+        return
+    table = Table(title="Of these, to peers", box=SIMPLE_HEAD)
+    table.add_column("release", overflow="fold")
+    table.add_column("to", overflow="fold")
+    table.add_column("columns", overflow="fold")
+    for entry in sent:
+        columns = ", ".join(draw.column for draw in entry.draws)
+        about = "its offer" + (", and its parameters if it learned any" if entry.left else "")
+        table.add_row(entry.name, escape(entry.miner.removeprefix(PEER)), escape(columns or about))
+    console.print(table)
+
+
+def _show_network(console: Console, network: dict[str, Any]) -> None:
+    holder = {
+        name: owner["name"]
+        for owner in network["participants"]
+        for name in owner["variables"]
+        if network["partition"] == "vertical"
+    }
+    table = Table(
+        title=f"The network of {len(network['nodes'])} variables, {network['records']:,} records",
+        box=SIMPLE_HEAD,
+    )
+    for heading in ("variable", "owner", "parents"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("largest s.e.", justify="right")
+    for node in network["nodes"]:
+        told = [p["se"] for p in network["parameters"] if p["node"] == node["name"]]
+        known = [se for se in told if se is not None]
+        table.add_row(
+            escape(node["name"]),
+            holder.get(node["name"], "all"),
+            escape(", ".join(node["parents"]) or "-"),
+            f"{max(known):.4f}" if known else "-",
+        )
+    console.print(table)
+    for link in network["links"]:
+        kept = "" if link["confidence"] is None else f", kept in {link['confidence']:.0%} of draws"
+        console.print(
+            f"{link['parent']} -> {link['child']}: {link['gain']:.1f} nats above the penalty{kept}",
+            markup=False,
+        )
+
+
+def _show_table(console: Console, path: Path) -> None:
+    with path.open(encoding="utf-8", newline="") as file:
+        heading, *rows = list(csv.reader(file))
+    table = Table(title=path.name, box=SIMPLE_HEAD)
+    for name in heading:
+        table.add_column(escape(name), overflow="fold")
+    labels = len(heading) - 3
+    for row in rows[:_ROWS]:
+        table.add_row(*map(escape, row[:labels]), *(f"{float(x):,.1f}" for x in row[labels:]))
+    console.print(table)
+    if len(rows) > _ROWS:
+        console.print(f"... and {len(rows) - _ROWS:,} more rows in the file.")

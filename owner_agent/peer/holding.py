@@ -1,0 +1,162 @@
+"""An owner's own records as a session sees them: true codes, in the order of the pseudonyms."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from owner_agent.draws import pseudonyms
+from owner_agent.encode import encode
+from owner_agent.keys import Keys as Secrets
+from owner_agent.keys import KeyStore
+from owner_agent.peer.messages import Offer, OfferedVariable, Proposal
+from owner_agent.peer.tasks import variables_of
+from owner_agent.planning import Planned, planned
+from owner_agent.protection import require_protected
+from owner_agent.site import Site
+from shared.counts import Codes
+from shared.domain import Domain, Variable
+from shared.errors import DuplicateRecordId, RecordsDoNotAlign, SmallCounts, VariablesMissing
+from shared.parts import Keys, key_words, strictly_ascending
+from shared.plan import Plan
+from shared.wire import VariableMessage
+
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Holding:
+    """This owner's records: never sent, and exact for its own learning.
+
+    `keys` ascend and `columns` follow them; `names` are the session's variables that it has.
+    """
+
+    site: Site
+    plan: Planned
+    secrets: Secrets
+    keys: Keys
+    columns: dict[str, Codes]
+    names: tuple[str, ...]
+
+    @property
+    def domain(self) -> Domain:
+        """The session's variables that this owner has."""
+        return Domain(tuple(self.plan.variables[name] for name in self.names))
+
+
+def hold(site: Site, proposal: Proposal, told: Told) -> Holding:
+    """Read the site's table for a session.
+
+    Raises:
+        VariablesMissing: the session names none of this owner's variables.
+        InputError: the site file or the table is wrong.
+        KeyFileError: a secret is absent or unsafe.
+    """
+    plan = planned(site)
+    for block in plan.plan.blocks:
+        require_protected(block, plan.sensitive)
+    names = tuple(name for name in variables_of(proposal) if name in plan.variables)
+    if not names:
+        raise VariablesMissing(
+            f"{site.owner} has none of the session's variables.", where=site.owner
+        )
+    secrets = KeyStore(site.state).load()
+    table = encode(site, plan)
+    keys = pseudonyms(secrets, proposal.study, table.record_ids, told)
+    halves = key_words(keys)
+    order = np.lexsort((halves[:, 1], halves[:, 0]))
+    if not strictly_ascending(keys[order]):
+        raise DuplicateRecordId(
+            "Two records have the same pseudonym.", remedy="Make the record ids unique."
+        )
+    columns = {name: codes[order] for name, codes in table.columns.items()}
+    return Holding(site, plan, secrets, keys[order], columns, names)
+
+
+def offer(holding: Holding, proposal: Proposal) -> Offer:
+    """Return what an owner says of itself before anything is randomized."""
+    aligned = proposal.partition == "vertical"
+    digest = hashlib.sha256(np.ascontiguousarray(holding.keys).tobytes()).hexdigest()
+    return Offer(
+        proposal=proposal.digest,
+        variables=[
+            OfferedVariable(variable=_told(variable), sensitive=variable.name in sensitive)
+            for sensitive in (holding.plan.sensitive,)
+            for variable in holding.domain
+        ],
+        records=len(holding.keys),
+        keys_digest=digest if aligned else None,
+    )
+
+
+def require_aligned(offers: dict[str, Offer], study: str) -> None:
+    """Check that all owners have the same records.
+
+    Raises:
+        RecordsDoNotAlign: the digests of their pseudonyms differ.
+    """
+    if len({offer.keys_digest for offer in offers.values()}) > 1:
+        each = ", ".join(f"{owner} {offer.records}" for owner, offer in offers.items())
+        raise RecordsDoNotAlign(
+            f"The owners' records are not the same set. Records per owner: {each}.",
+            where=study,
+            remedy="Check that the owners share one linkage secret and one form of record ids, and"
+            " have the same records.",
+        )
+
+
+def require_enough(
+    holding: Holding, names: Sequence[str], node: str, columns: dict[str, Codes], shape: list[int]
+) -> None:
+    """Check that no combination of exactly known parents is that of a few records only.
+
+    What is learned under such a combination would tell of those records.
+
+    Args:
+        holding: this owner's records.
+        names: the parents of the node that are known exactly.
+        node: the node whose family is looked at.
+        columns: codes of (at least) those parents.
+        shape: their numbers of categories.
+
+    Raises:
+        SmallCounts: some combination has records, but fewer than the site file demands.
+    """
+    floor = holding.site.peer.smallest_count
+    cells = np.zeros(len(holding.keys), dtype=np.uint64)
+    for name, size in zip(names, shape, strict=True):
+        cells = cells * np.uint64(size) + columns[name]
+    counts = np.unique(cells, return_counts=True)[1]
+    if int(counts.min()) < floor:
+        owner = holding.site.owner
+        raise SmallCounts(
+            f"{owner} does not share the parameters of {node!r}: a combination of its parents"
+            f" {list(names)} that {owner} knows exactly has fewer than {floor} records.",
+            where=node,
+            remedy=f"Leave a parent out, merge categories, or let {owner} lower smallest_count in"
+            " its [peer] section.",
+        )
+
+
+def exact_names(plans: Sequence[Plan], own: Sequence[str]) -> frozenset[str]:
+    """Return the variables that are known as they are: own ones, and peers' unrandomized ones."""
+    told = {
+        name
+        for plan in plans
+        for block in plan.blocks
+        if block.channel.is_identity
+        for name in block.names
+    }
+    return frozenset(own) | told
+
+
+def _told(variable: Variable) -> VariableMessage:
+    numbers = variable.representatives
+    return VariableMessage(
+        name=variable.name,
+        categories=list(variable.categories),
+        representatives=None if numbers is None else list(numbers),
+    )

@@ -1,0 +1,266 @@
+"""What owners say to each other in a joint session; unknown fields are refused by name.
+
+A session runs through these in order: `Proposal` (the initiator's), an `Offer` of each owner, an
+`Announcement` of each, then the `Part` of the model that each has learned.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from shared.errors import PeerDeviated
+from shared.wire import (
+    MAX_CATEGORIES,
+    MAX_PARTS,
+    MAX_RECORDS,
+    MAX_VARIABLES,
+    Label,
+    Message,
+    Name,
+    PartManifest,
+    PlanMessage,
+    ProblemDetail,
+    Sha256,
+    VariableMessage,
+)
+
+LONGEST_SECONDS = 24 * 3600.0
+
+SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]
+Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$", strict=True)]
+Partition = Literal["vertical", "horizontal"]
+Form = Literal["aligned", "records", "counts"]
+"""How columns travel: with pseudonyms; sorted by their reports, without; or counted."""
+
+_Labels = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
+Parents = dict[Label, Annotated[list[Label], Field(max_length=64)]]
+
+
+class ParametersTask(Message):
+    """The parameters of a network of known structure (Ma 5.2.1)."""
+
+    kind: Literal["parameters"] = "parameters"
+    structure: Annotated[Parents, Field(min_length=1, max_length=MAX_VARIABLES)]
+    method: Literal["ml", "map"] = "ml"
+    alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+
+
+class StructureTask(Message):
+    """The structure along one order of all variables, and then its parameters (Ma 5.2.2)."""
+
+    kind: Literal["structure"] = "structure"
+    order: _Labels
+    max_parents: Annotated[int, Field(ge=1, le=16)] = 3
+    score: Literal["likelihood", "bic", "bayesian", "bdeu"] = "likelihood"
+    draws: Annotated[int, Field(ge=0, le=10_000)] = 200
+    seed: Annotated[int, Field(ge=0)] = 0
+    method: Literal["ml", "map"] = "ml"
+    alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+
+
+class TableTask(Message):
+    """A contingency table, for the initiator alone."""
+
+    kind: Literal["contingency-table"] = "contingency-table"
+    variables: Annotated[list[Label], Field(min_length=1, max_length=32)]
+
+
+TaskMessage = Annotated[ParametersTask | StructureTask | TableTask, Field(discriminator="kind")]
+
+
+class Proposal(Message):
+    """What the initiator asks the others to do together; `seconds` from its arrival on."""
+
+    session: SessionId
+    study: Name
+    initiator: Name
+    participants: Annotated[list[Name], Field(min_length=2, max_length=64)]
+    partition: Partition = "vertical"
+    task: TaskMessage
+    seconds: Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if len(set(self.participants)) < len(self.participants):
+            raise ValueError("the participants must be different owners")
+        if self.initiator not in self.participants:
+            raise ValueError("the initiator must be one of the participants")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON: what was agreed to, in one word."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+
+class OfferedVariable(Message):
+    """A variable that the session names and this owner has."""
+
+    variable: VariableMessage
+    sensitive: bool
+
+
+class Offer(Message):
+    """What an owner has that the session names; nothing has been randomized yet.
+
+    `keys_digest` is SHA-256 of the ascending pseudonyms; null in horizontal sessions, where the
+    owners' records are different people.
+    """
+
+    proposal: Sha256
+    variables: Annotated[list[OfferedVariable], Field(min_length=1, max_length=MAX_VARIABLES)]
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
+    keys_digest: Sha256 | None
+
+
+class Package(Message):
+    """One peer's share of columns: plan and content, before a byte of it has left."""
+
+    form: Form
+    plan: PlanMessage
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
+    parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
+    digest: Sha256
+
+
+class Announcement(Message):
+    """What an owner would send to whom, and (`offers`) the digest of what it was told of all."""
+
+    proposal: Sha256
+    offers: Sha256
+    packages: dict[Name, Package]
+
+
+_Row = Annotated[
+    list[Annotated[float, Field(allow_inf_nan=False)] | None], Field(max_length=1 << 24)
+]
+
+
+class FamilyMessage(Message):
+    """The parameters of one node, each list in C order of (parents..., node); see LearnedFamily."""
+
+    node: Label
+    parents: Annotated[list[Label], Field(max_length=64)]
+    estimate: _Row
+    probability: _Row
+    se: _Row
+    se_records: _Row
+    low: _Row
+    high: _Row
+
+
+class LinkMessage(Message):
+    """One learned link and what speaks for it; see LearnedLink. An infinite inflation is null."""
+
+    parent: Label
+    child: Label
+    gain: Annotated[float, Field(allow_inf_nan=False)]
+    inflation: Annotated[float, Field(allow_inf_nan=False)] | None
+    confidence: Annotated[float, Field(allow_inf_nan=False)] | None
+
+
+class Part(Message):
+    """The families of one owner's variables: its part of the network."""
+
+    proposal: Sha256
+    families: Annotated[list[FamilyMessage], Field(max_length=MAX_VARIABLES)]
+    links: Annotated[list[LinkMessage], Field(max_length=MAX_VARIABLES * 16)]
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
+
+
+class CountTable(Message):
+    """Counts of randomized reports over some variables, in C order."""
+
+    variables: _Labels
+    shape: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)]
+    counts: Annotated[list[Annotated[int, Field(ge=0, strict=True)]], Field(max_length=1 << 20)]
+
+
+class CountTables(Message):
+    """All tables that one owner sends in a horizontal session."""
+
+    tables: Annotated[list[CountTable], Field(min_length=1, max_length=MAX_CATEGORIES)]
+
+
+class Signed(Message):
+    """A statement of one owner, signed: whoever passes it on cannot change it."""
+
+    owner: Name
+    content: Annotated[str, StringConstraints(max_length=1 << 28)]
+    signature: Signature
+
+
+class Statements(Message):
+    """The statements of all participants, as the initiator collected them."""
+
+    all: Annotated[list[Signed], Field(min_length=1, max_length=64)]
+
+
+class Agreed(Message):
+    """The digest of the result an owner has made ready, and is ready to write."""
+
+    digest: Sha256
+
+
+Phase = Literal[
+    "offered",
+    "announced",
+    "agreed",
+    "learning",
+    "learned",
+    "ready",
+    "written",
+    "finished",
+    "ended",
+]
+
+
+class Status(Message):
+    """How far an owner is with a session; `part` once learned, `problem` once ended."""
+
+    phase: Phase
+    done: int = 0
+    total: int = 0
+    part: Signed | None = None
+    digest: Sha256 | None = None
+    problem: ProblemDetail | None = None
+
+
+class Ending(Message):
+    """Why a session ends without a result, and who found out."""
+
+    owner: Name
+    problem: ProblemDetail
+
+
+Read = TypeVar("Read", bound=Message)
+
+
+def read(kind: type[Read], content: str | bytes, who: str) -> Read:
+    """Read a message of another owner. Raises PeerDeviated, which quotes nothing of it."""
+    try:
+        return kind.model_validate_json(content)
+    except ValidationError as error:
+        places = sorted({".".join(map(str, e["loc"][:2])) for e in error.errors()})[:5]
+        raise PeerDeviated(
+            f"{who} sent a {kind.__name__} that is not one, at {', '.join(places)}.",
+            where=who,
+            remedy="Check that both owners run the same version of the agent.",
+        ) from None
+
+
+def digest_of(statements: list[Signed]) -> str:
+    """Return the digest of all statements of one round, whoever passes them on in what order."""
+    lines = sorted(
+        f"{s.owner}:{hashlib.sha256(s.content.encode()).hexdigest()}" for s in statements
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def as_json(message: Message) -> dict[str, Any]:
+    """Return a message as JSON values."""
+    made: dict[str, Any] = message.model_dump(mode="json")
+    return made

@@ -1,0 +1,383 @@
+"""An owner in joint sessions: what it agrees to, gives, learns and writes, one session at a time.
+
+The owner decides by itself at every step. It knows who calls, works out from the agreed task what
+the caller is entitled to, and ends the session at the first thing that is not as agreed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from owner_agent.lock import publishing_alone
+from owner_agent.peer.agreement import agree_on_announcements, agree_on_offers, consent, stated
+from owner_agent.peer.holding import hold, offer
+from owner_agent.peer.identity import Identity, Pinned
+from owner_agent.peer.learning import learn
+from owner_agent.peer.messages import (
+    Agreed,
+    Announcement,
+    Ending,
+    Offer,
+    Package,
+    Part,
+    Proposal,
+    Read,
+    Signed,
+    Statements,
+    Status,
+    digest_of,
+)
+from owner_agent.peer.network import digest_of_files, files_of, merge, part_of
+from owner_agent.peer.outgoing import Outgoing, forget, outgoing, share_of
+from owner_agent.peer.partner import Partner
+from owner_agent.peer.records import close_lines, enter_package, enter_session, mark_session
+from owner_agent.peer.session import Session, error_of, no_session, problem_for
+from owner_agent.peer.session_file import SessionFile
+from owner_agent.peer.signatures import state
+from owner_agent.peer.staging import stage
+from owner_agent.peer.tasks import entitled, learners, task_of
+from owner_agent.site import Site
+from owner_agent.surroundings import Surroundings
+from shared.errors import (
+    Conflict,
+    Forbidden,
+    LimitExceeded,
+    NotFound,
+    PeerDeviated,
+    PramanaError,
+    SessionEnded,
+    VariablesMissing,
+)
+
+Partners = Callable[[str], Partner]
+"""Returns the owner of a name."""
+
+Tell = Callable[[str], None]
+"""Called with what a person at this owner may want to know."""
+
+
+GRACE = 15.0
+"""Seconds for which an owner waits longer than the session may last, to be told why it ended."""
+
+
+def untold(line: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(eq=False)
+class Participant:
+    """This owner, as the others meet it; every request names its caller, who was authenticated."""
+
+    site: Site
+    identity: Identity
+    known: Mapping[str, Pinned]
+    surroundings: Surroundings
+    partners: Partners
+    tell: Tell = untold
+    accept_added_loss: bool = False
+    only: SessionFile | None = None
+    session: Session | None = None
+    own_error: PramanaError | None = None
+    _taken: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def name(self) -> str:
+        """This owner's name."""
+        return self.site.owner
+
+    def propose(self, caller: str, proposal: Proposal) -> Signed:
+        """Take part in a session, or say why not.
+
+        Raises:
+            Forbidden: the caller, the participants or the study are not those of the site file.
+            Conflict: another session is running.
+            InputError, KeyFileError, VariablesMissing: this owner's own files.
+        """
+        consent(self.site, self.known, caller, proposal, self.only)
+        if not self._taken.acquire(blocking=False):
+            raise self._busy()
+        try:
+            self.sweep()
+            if self.session is not None and not self.session.over:
+                raise self._busy()
+            self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
+            ends = self._clock() + proposal.seconds + GRACE
+            with self._own_affairs():
+                holding = hold(self.site, proposal, lambda _done, _total: None)
+                enter_session(holding, proposal, self.surroundings.now())
+            session = Session(proposal, holding, ends)
+            session.own["offer"] = state(self.identity, proposal.session, offer(holding, proposal))
+            self.session = session
+            return session.own["offer"]
+        finally:
+            self._taken.release()
+
+    def offers(self, caller: str, session: str, offers: Statements) -> Signed:
+        """Learn what all have, and say what this owner would send to whom."""
+        with self._step(caller, session) as mine:
+            mine.require_phase("offered")
+            mine.offers = self._stated(mine, "offer", Offer, offers, mine.proposal.participants)
+            mine.offers_digest = digest_of(offers.all)
+            agree_on_offers(mine)
+            with self._own_affairs(), publishing_alone(self.site.state):
+                mine.outgoing = dict(self._outgoing(mine))
+            packages: dict[str, Package] = {p: out.package for p, out in mine.outgoing.items()}
+            made = Announcement(
+                proposal=mine.proposal.digest, offers=mine.offers_digest, packages=packages
+            )
+            mine.own["announcement"] = state(self.identity, session, made)
+            mine.phase = "announced"
+            return mine.own["announcement"]
+
+    def announcements(self, caller: str, session: str, announcements: Statements) -> Status:
+        """Check what all would send."""
+        with self._step(caller, session) as mine:
+            mine.require_phase("announced")
+            mine.announcements = self._stated(
+                mine, "announcement", Announcement, announcements, mine.proposal.participants
+            )
+            agree_on_announcements(mine, self.name)
+            mine.phase = "agreed"
+            return mine.status()
+
+    def begin(self, caller: str, session: str) -> Status:
+        """Start to fetch and to learn, in a thread of its own."""
+        with self._step(caller, session) as mine:
+            mine.require_phase("agreed")
+            if self.name in learners(mine.proposal):
+                mine.phase = "learning"
+                threading.Thread(target=self._learn, args=(mine,), daemon=True).start()
+            else:
+                mine.phase = "learned"
+            return mine.status()
+
+    def package_part(self, caller: str, session: str, number: int) -> bytes:
+        """Give the caller one part of what it is entitled to, written down first.
+
+        Raises:
+            Forbidden: there is nothing for the caller in this session, or not yet.
+            NotFound: no such session or part.
+        """
+        mine = self._mine(session, caller)
+        with mine.lock:
+            if mine.problem is not None:
+                raise error_of(mine.problem)
+            made = mine.outgoing.get(caller)
+            if made is None or mine.phase not in {"agreed", "learning", "learned"}:
+                raise Forbidden(
+                    f"{self.name} has no columns for {caller} in this session, or not now.",
+                    where=caller,
+                )
+            if not 0 <= number < len(made.package.parts):
+                raise NotFound("There is no such part.", where=str(number))
+            enter_package(mine, caller, self.surroundings.now())
+            return made.part(number)
+
+    def status(self, caller: str, session: str) -> Status:
+        """Return how far this owner is; what it learned only to participants."""
+        return self._mine(session, caller).status()
+
+    def parts(self, caller: str, session: str, parts: Statements) -> Agreed:
+        """Join all parts to one network, make its files ready, and return their digest."""
+        with self._step(caller, session) as mine:
+            mine.require_phase("learned")
+            told = self._stated(mine, "part", Part, parts, learners(mine.proposal))
+            merged = merge(mine.proposal, told, mine.holdings, mine.domain)
+            records = {owner: offer.records for owner, offer in mine.offers.items()}
+            files = files_of(mine.proposal, merged, mine.holdings, records)
+            return self._make_ready(mine, files)
+
+    def commit(self, caller: str, session: str, agreed: Agreed) -> Status:
+        """Write the result that all have made ready. Harmless if repeated."""
+        mine = self._mine(session, caller, initiator=True)
+        with mine.lock:
+            if mine.phase in {"written", "finished"}:
+                return mine.status()
+        with self._step(caller, session) as mine:
+            if not task_of(mine.proposal).shared and self.name not in learners(mine.proposal):
+                mine.require_phase("learned")
+                mine.phase = "finished"
+                close_lines(mine, self.surroundings.now())
+                self.tell(f"Session {session[:12]} is finished; {caller} has its result.")
+                return mine.status()
+            mine.require_phase("ready")
+            if agreed.digest != mine.digest:
+                raise PeerDeviated(f"{caller} asks to write another result.", where=caller)
+            self._write(mine)
+            return mine.status()
+
+    def end(self, caller: str, session: str, ending: Ending) -> Status:
+        """End a session without a result; a result that was written stays."""
+        mine = self._mine(session, caller, initiator=True)
+        self._end(mine, error_of(ending.problem))
+        return mine.status()
+
+    def sweep(self) -> None:
+        """End a session whose time is over, whether anybody calls or not."""
+        mine = self.session
+        if mine is None or mine.over or self._clock() <= mine.ends:
+            return
+        if mine.phase == "ready" and self._written_elsewhere(mine):
+            with mine.lock:
+                self._write(mine)
+            return
+        self._end(
+            mine,
+            SessionEnded(
+                f"{self.name} ended the session: no result within"
+                f" {mine.proposal.seconds:.0f} seconds.",
+                where=self.name,
+                remedy="Give the session more seconds, or see which owner is slow.",
+            ),
+        )
+
+    def make_own_ready(self, session: str) -> Agreed:
+        """Make a result ready that is the initiator's alone."""
+        with self._step(self.name, session) as mine:
+            mine.require_phase("learned")
+            return self._make_ready(mine, mine.own_files or {})
+
+    def _make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Agreed:
+        results = self.site.folder / self.site.peer.results
+        mine.staged = stage(results, mine.proposal.session, files)
+        mine.digest = digest_of_files(files)
+        mine.phase = "ready"
+        return Agreed(digest=mine.digest)
+
+    def _write(self, mine: Session) -> None:
+        if mine.staged is not None:
+            folder = mine.staged.publish()
+            self.tell(f"Session {mine.proposal.session[:12]}: the result is in {folder}.")
+        mine.phase = "written"
+        close_lines(mine, self.surroundings.now())
+
+    def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
+        for peer in mine.proposal.participants:
+            names = entitled(mine.proposal, mine.holdings, self.name, peer)
+            share = share_of(mine.holding.plan.plan, names)
+            if share is not None:
+                now = self.surroundings.now()
+                accept = self.accept_added_loss
+                yield peer, outgoing(mine.holding, mine.proposal, peer, share, now, accept=accept)
+
+    def _learn(self, mine: Session) -> None:
+        def watch(done: int, total: int) -> None:
+            self.sweep()
+            with mine.lock:
+                mine.require_phase("learning")
+                mine.progress = (done, total)
+
+        try:
+            findings = learn(mine, self.partners, watch)
+            records = len(mine.holding.keys)
+            if mine.proposal.partition == "horizontal":
+                records = sum(offer.records for offer in mine.offers.values())
+            with mine.lock:
+                mine.require_phase("learning")
+                if task_of(mine.proposal).shared:
+                    part = part_of(mine.proposal, findings, records)
+                    mark_session(mine, "sending", self.surroundings.now())
+                    mine.own["part"] = state(self.identity, mine.proposal.session, part)
+                mine.own_files = dict(findings.files or {})
+                mine.phase = "learned"
+        except PramanaError as error:
+            self._end(mine, error)
+        except Exception:
+            # What an unforeseen error says may quote a record.
+            self._end(mine, SessionEnded(f"{self.name} met an unforeseen error.", where=self.name))
+            raise
+
+    def _end(self, mine: Session, error: PramanaError) -> None:
+        with mine.lock:
+            if mine.over:
+                return
+            mine.phase, mine.problem = "ended", problem_for(error)
+            if mine.staged is not None:
+                mine.staged.discard()
+            for made in mine.outgoing.values():
+                forget(mine.holding, made)
+            if not mine.own.get("part"):
+                mark_session(mine, "discarded", self.surroundings.now())
+        self.tell(f"Session {mine.proposal.session[:12]} ended without a result: {error}")
+
+    def _written_elsewhere(self, mine: Session) -> bool:
+        """Whether another owner wrote the result: then all were told to, and this one missed it."""
+        for name in mine.proposal.participants:
+            if name != self.name:
+                try:
+                    told = self.partners(name).status(mine.proposal.session)
+                except PramanaError:
+                    continue
+                if told.phase == "written" and told.digest == mine.digest:
+                    return True
+        return False
+
+    def _stated(
+        self,
+        mine: Session,
+        kind: str,
+        message: type[Read],
+        statements: Statements,
+        owners: Sequence[str],
+    ) -> dict[str, Read]:
+        everybody = {**self.known, self.name: self.identity.public}
+        return stated(mine, everybody, kind, message, statements, owners)
+
+    @contextmanager
+    def _own_affairs(self) -> Iterator[None]:
+        """Say in full only here what is wrong with this owner's own files.
+
+        Such an error may name paths, rows, or what left before; `own_error` keeps it.
+        """
+        try:
+            yield
+        except (VariablesMissing, LimitExceeded):
+            raise
+        except PramanaError as error:
+            self.own_error = error
+            self.tell(str(error))
+            raise type(error)(
+                f"{self.name} cannot take part ({error.code}).",
+                where=self.name,
+                remedy=f"What is wrong is said at {self.name}, to its custodian.",
+            ) from error
+
+    @contextmanager
+    def _step(self, caller: str, session: str) -> Iterator[Session]:
+        """Do one step that the initiator asks for; the session ends here if it cannot be done."""
+        self.sweep()
+        mine = self._mine(session, caller, initiator=True)
+        with mine.lock:
+            try:
+                yield mine
+            except PramanaError as error:
+                self._end(mine, error)
+                raise
+
+    def _mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
+        mine = self.session
+        if (
+            mine is None
+            or mine.proposal.session != session
+            or caller not in mine.proposal.participants
+        ):
+            raise no_session(session)
+        if initiator and caller != mine.proposal.initiator:
+            raise Forbidden(
+                f"Only {mine.proposal.initiator}, who began the session, may ask that.",
+                where=caller,
+            )
+        return mine
+
+    def _busy(self) -> Conflict:
+        return Conflict(
+            f"{self.name} is in another session.",
+            where=self.name,
+            remedy="Try again when that has ended.",
+        )
+
+    def _clock(self) -> float:
+        return self.surroundings.now().timestamp()

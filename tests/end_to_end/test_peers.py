@@ -1,0 +1,392 @@
+"""Three owners in three processes learn the network of Ma's experiment 1 together, over TLS."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from experiments.ma2006 import CHANNELS, DOMAIN, OWNERS, STRUCTURE, network
+from owner_agent.keys import KeyStore
+from owner_agent.peer.identity import make_identity
+from owner_agent.site import load_site
+from owner_agent.surroundings import utc_now
+
+pytestmark = pytest.mark.end_to_end
+
+RECORDS = 20_000
+LINKAGE = bytes(range(7, 39))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def toml(channel: dict[str, object]) -> str:
+    return "{ " + ", ".join(f"{k} = {json.dumps(v)}" for k, v in channel.items()) + " }"
+
+
+def site_text(owner: str, ports: dict[str, int]) -> str:
+    lines = [f'owner = "{owner}"', 'table = "table.csv"', 'record_id = "id"', "[peer]"]
+    lines += ['study = "ma"', f'listen = "127.0.0.1:{ports[owner]}"', "smallest_count = 1"]
+    for other in ports:
+        if other != owner:
+            lines += ["[[peer.known]]", f'name = "{other}"', f'certificate = "../{other}.pem"']
+            lines += [f'url = "https://127.0.0.1:{ports[other]}"']
+    for name in OWNERS[owner]:
+        lines += ["[[variables]]", f'name = "{name}"']
+        lines += [f"categories = {json.dumps(list(DOMAIN[name].categories))}"]
+        lines += [f"sensitive = {json.dumps(name in CHANNELS)}"]
+        lines += [f"channel = {toml(CHANNELS[name])}"] if name in CHANNELS else []
+    return "\n".join(lines) + "\n"
+
+
+@dataclass
+class Owners:
+    """The owners' folders, the true codes, and the processes that run."""
+
+    root: Path
+    codes: dict[str, np.ndarray]
+    ports: dict[str, int]
+    run: Callable[..., subprocess.CompletedProcess[str]]
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def site(self, owner: str) -> Path:
+        return self.root / owner / "site.toml"
+
+    def make(self) -> None:
+        for owner, names in OWNERS.items():
+            folder = self.root / owner
+            folder.mkdir()
+            self.site(owner).write_text(site_text(owner, self.ports))
+            with (folder / "table.csv").open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(["id", *names])
+                for i in np.random.default_rng(len(owner)).permutation(RECORDS):
+                    writer.writerow([f"p{i}", *(self.codes[n][i] + 1 for n in names)])
+            site = load_site(self.site(owner))
+            KeyStore(site.state).create("draw", secrets.token_bytes)
+            KeyStore(site.state).add("linkage", LINKAGE)
+            pem = make_identity(site, utc_now()).public.pem
+            (self.root / f"{owner}.pem").write_bytes(pem)
+
+    def serve(self, owner: str) -> None:
+        ready = self.root / f"{owner}.ready"
+        ready.unlink(missing_ok=True)
+        log = (self.root / f"{owner}.log").open("ab")
+        command = [sys.executable, "-m", "owner_agent", "peer", "--site", str(self.site(owner))]
+        command += ["--ready-file", str(ready)]
+        with log:
+            self.running[owner] = subprocess.Popen(command, stderr=log, stdout=log)
+        deadline = time.monotonic() + 60
+        while not ready.exists():
+            assert self.running[owner].poll() is None, self.log(owner)
+            assert time.monotonic() < deadline, self.log(owner)
+            time.sleep(0.05)
+
+    def log(self, owner: str) -> str:
+        return (self.root / f"{owner}.log").read_text()
+
+    def learn(self, task: str, more: str = "") -> subprocess.CompletedProcess[str]:
+        peers = self.root / "peers.toml"
+        peers.write_text(f"{more}\n[task]\n{task}\n")
+        site = str(self.site("clinic"))
+        return self.run("owner_agent", "learn", "--peers", str(peers), "--site", site, "--json")
+
+    def results(self, owner: str) -> dict[str, bytes]:
+        results = self.root / owner / "models"
+        return {
+            str(p.relative_to(results)): p.read_bytes() for p in results.rglob("*") if p.is_file()
+        }
+
+    def ledger(self, owner: str) -> dict[str, object]:
+        done = self.run("owner_agent", "ledger", "--json", "--site", str(self.site(owner)))
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def stop(self) -> None:
+        for process in self.running.values():
+            process.send_signal(signal.SIGTERM)
+        for process in self.running.values():
+            process.wait(20)
+
+
+@pytest.fixture
+def owners(tmp_path: Path, run) -> Iterator[Owners]:
+    codes = network().sample(RECORDS, np.random.default_rng(52))
+    made = Owners(tmp_path, codes, {owner: free_port() for owner in OWNERS}, run)
+    made.make()
+    try:
+        made.serve("laboratory")
+        made.serve("registry")
+        yield made
+    finally:
+        made.stop()
+
+
+PARAMETERS = 'kind = "parameters"\n[task.structure]\n' + "\n".join(
+    f"{node} = {json.dumps(list(parents))}" for node, parents in STRUCTURE.families
+)
+
+
+def matrix(name: str) -> np.ndarray:
+    """Table 5.1's matrix of a variable."""
+    size = DOMAIN[name].size
+    if name not in CHANNELS:
+        return np.eye(size)
+    first, second = (float(CHANNELS[name][p]) for p in ("p1", "p2"))
+    if size == 2:
+        return np.array([[1 - first, first], [second, 1 - second]])
+    shift = np.roll(np.eye(3), 1, axis=1)
+    return (1 - first - second) * np.eye(3) + first * shift + second * shift @ shift
+
+
+def published(channel: dict) -> np.ndarray:
+    """A matrix as a manifest writes it: whole multiples of 2^-32."""
+    if channel["family"] == "identity":
+        return np.eye(channel["size"])
+    if channel["family"] == "dense":
+        return np.array(channel["rows"]) / 2**32
+    off, size = channel["off"] / 2**32, channel["size"]
+    return np.where(np.eye(size), 1 - (size - 1) * off, off)
+
+
+def pseudonym(number: int) -> bytes:
+    message = b"pramana/pseudonym/1\x00ma\x00" + f"p{number}".encode()
+    return hmac.new(LINKAGE, message, hashlib.sha256).digest()[:16]
+
+
+def sent(
+    owners: Owners,
+) -> tuple[dict[tuple[str, str], dict[str, np.ndarray]], dict[str, np.ndarray]]:
+    """What each owner's ledger says went to whom, and by which matrices, read from its outbox."""
+    place = {pseudonym(i): i for i in range(RECORDS)}
+    found, matrices = {}, {}
+    for owner in OWNERS:
+        for line in owners.ledger(owner)["releases"]:
+            if line["variables"]:
+                folder = owners.root / owner / ".pramana" / "outbox" / line["release"]
+                parts = sorted(folder.glob("*.arrow"))
+                table = pa.concat_tables(
+                    pa.ipc.open_stream(p.read_bytes()).read_all() for p in parts
+                )
+                order = np.argsort([place[key] for key in table["__key__"].to_pylist()])
+                to = line["miner"].removeprefix("peer:")
+                found[owner, to] = {
+                    v["name"]: table[v["name"]].to_numpy()[order] for v in line["variables"]
+                }
+                assert set(table.column_names) == {"__key__", *found[owner, to]}
+                for block in json.loads((folder / "manifest.json").read_text())["plan"]["blocks"]:
+                    (variable,) = block["variables"]
+                    matrices[variable["name"]] = published(block["channel"])
+    return found, matrices
+
+
+def test_parameters_are_those_of_ma_5_2_1(owners):
+    done = owners.learn(PARAMETERS)
+    assert done.returncode == 0, done.stderr + owners.log("laboratory") + owners.log("registry")
+    outcome = json.loads(done.stdout)
+    files = [owners.results(owner) for owner in OWNERS]
+    assert files[0] == files[1] == files[2]
+    assert sorted(files[0]) == [
+        f"{outcome['session']}/network.{kind}" for kind in ("bif", "json", "svg")
+    ]
+
+    columns, matrices = sent(owners)
+    for name, declared in matrices.items():
+        assert np.abs(declared - matrix(name)).max() < 2**-31
+    assert {pair: "".join(sorted(names)) for pair, names in columns.items()} == {
+        ("clinic", "laboratory"): "S",
+        ("clinic", "registry"): "T",
+        ("laboratory", "registry"): "BLX",
+        ("registry", "laboratory"): "E",
+        ("registry", "clinic"): "C",
+    }
+    for names in columns.values():
+        for name, reports in names.items():
+            # A sensitive column is reported wrongly 3,000 times or more on average, else never.
+            wrong = int((reports != owners.codes[name]).sum())
+            assert wrong > 1000 if name in CHANNELS else wrong == 0
+
+    seen = {owner: {} for owner in OWNERS}
+    for (_, receiver), names in columns.items():
+        seen[receiver] |= names
+    document = json.loads(files[0][f"{outcome['session']}/network.json"])
+    found = {
+        (p["node"], p["value"], *p["parents"].values()): p["estimate"]
+        for p in document["parameters"]
+    }
+    checked = 0
+    for node, parents in STRUCTURE.families:
+        owner = next(o for o, names in OWNERS.items() if node in names)
+        family = [*parents, node]
+        shape = [DOMAIN[n].size for n in family]
+        tilde, kronecker = np.zeros(shape), np.ones((1, 1))
+        own = OWNERS[owner]
+        reported = [owners.codes[n] if n in own else seen[owner][n] for n in family]
+        np.add.at(tilde, tuple(reported), 1)
+        for name in family:
+            exact = np.eye(DOMAIN[name].size)
+            kronecker = np.kron(kronecker, exact if name in own else matrices[name])
+        hat = np.linalg.solve(kronecker.T, tilde.ravel()).reshape(shape)
+        theta = hat / hat.sum(axis=-1, keepdims=True)
+        for cell in np.ndindex(*shape):
+            key = (node, str(cell[-1] + 1), *(str(i + 1) for i in cell[:-1]))
+            assert found[key] == pytest.approx(theta[cell], abs=1e-12, rel=1e-12)
+            checked += 1
+    assert checked == len(found) == 64
+
+
+def test_what_left_is_in_the_ledger_as_people_read_it(owners):
+    done = owners.learn(PARAMETERS)
+    assert done.returncode == 0, done.stderr
+    site = str(owners.site("registry"))
+    shown = owners.run("owner_agent", "ledger", "--site", site).stdout
+    assert "to peers" in shown
+    assert "laboratory" in shown
+    assert "the result is in" in owners.log("registry")
+
+
+def test_an_owner_that_is_down_ends_it_at_the_others(owners):
+    owners.running["registry"].send_signal(signal.SIGKILL)
+    owners.running["registry"].wait()
+    done = owners.learn(PARAMETERS)
+    assert done.returncode == 5
+    assert "peer-unreachable" in done.stderr
+    assert "registry" in done.stderr
+    assert "registry" in owners.log("laboratory")
+    assert "ended without a result" in owners.log("laboratory")
+    assert not any(owners.results(owner) for owner in OWNERS)
+    # Both are ready for the next session.
+    owners.serve("registry")
+    assert owners.learn(PARAMETERS).returncode == 0
+
+
+def test_an_owner_killed_in_the_middle_ends_it_at_the_others(owners):
+    """The registry is stopped dead when it has something to give, before anybody has learned."""
+    os.kill(owners.running["registry"].pid, signal.SIGSTOP)
+    done = owners.learn(PARAMETERS, "seconds = 4")
+    os.kill(owners.running["registry"].pid, signal.SIGCONT)
+    assert done.returncode == 5, done.stderr
+    assert "registry" in done.stderr
+    assert "did not answer in time" in done.stderr
+    assert "registry" in owners.log("laboratory")
+    assert not any(owners.results(owner) for owner in OWNERS)
+
+
+def test_whoever_interrupts_ends_it_for_all(owners):
+    """Ctrl-C at the clinic while it waits for the registry: the laboratory hears who stopped."""
+    registry = owners.running["registry"].pid
+    os.kill(registry, signal.SIGSTOP)
+    peers = owners.root / "peers.toml"
+    peers.write_text(f"[task]\n{PARAMETERS}\n")
+    command = [sys.executable, "-m", "owner_agent", "learn", "--peers", str(peers)]
+    with subprocess.Popen([*command, "--site", str(owners.site("clinic"))]) as learning:
+        deadline = time.monotonic() + 60
+        while "proposes session" not in owners.log("laboratory"):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(1)
+        learning.send_signal(signal.SIGINT)
+        learning.wait(60)
+    os.kill(registry, signal.SIGCONT)
+    assert learning.returncode != 0
+    assert "clinic interrupted the session" in owners.log("laboratory")
+    assert not any(owners.results(owner) for owner in OWNERS)
+
+
+def test_strangers_do_not_get_through_the_handshake(owners, tmp_path):
+    """No certificate, or one that nobody pinned: TLS ends it before a byte of HTTP."""
+    url = f"https://127.0.0.1:{owners.ports['registry']}/v1/sessions/{'0' * 32}"
+    anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    with pytest.raises(httpx.TransportError):
+        httpx.get(url, verify=anybody)
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    text = owners.site("laboratory").read_text().replace('owner = "laboratory"', 'owner = "eve"')
+    (stranger / "site.toml").write_text(text)
+    done = owners.run("owner_agent", "keys", "identity", "--site", str(stranger / "site.toml"))
+    assert done.returncode == 0, done.stderr
+    keys = stranger / ".pramana" / "keys"
+    anybody.load_cert_chain(keys / "identity.pem", keys / "identity.key")
+    with pytest.raises(httpx.TransportError):
+        httpx.get(url, verify=anybody)
+    # The control: a known owner gets an answer, though an unsigned request gets no more.
+    keys = owners.root / "laboratory" / ".pramana" / "keys"
+    known = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    known.check_hostname, known.verify_mode = False, ssl.CERT_NONE
+    known.load_cert_chain(keys / "identity.pem", keys / "identity.key")
+    answer = httpx.get(url, verify=known)
+    assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+
+
+def test_an_owner_with_another_certificate_is_not_believed(owners):
+    """The registry has a new identity that the others do not know: they tell it nothing."""
+    owners.running["registry"].kill()
+    owners.running.pop("registry").wait()
+    keys = owners.root / "registry" / ".pramana" / "keys"
+    for name in ("identity.pem", "identity.key"):
+        (keys / name).unlink()
+    site = str(owners.site("registry"))
+    assert owners.run("owner_agent", "keys", "identity", "--site", site).returncode == 0
+    owners.serve("registry")
+    done = owners.learn(PARAMETERS)
+    assert done.returncode == 5
+    assert "registry" in done.stderr
+    assert not any(owners.results(owner) for owner in OWNERS)
+
+
+def test_nothing_logged_or_printed_holds_a_record_id_or_key(owners):
+    done = owners.learn(PARAMETERS)
+    said = done.stdout + done.stderr + owners.log("laboratory") + owners.log("registry")
+    assert "p1234" not in said
+    assert LINKAGE.hex() not in said
+    for owner in OWNERS:
+        key = (owners.root / owner / ".pramana" / "keys" / "draw.key").read_text().strip()
+        assert key not in said
+
+
+def test_the_commands_of_the_docs_run(tmp_path):
+    """Every shell block of docs/peers.md, one after the other, on ports that are free here."""
+    page = (Path(__file__).parents[2] / "docs" / "peers.md").read_text()
+    script = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
+    for port in ("8201", "8202"):
+        assert port in script
+        script = script.replace(port, str(free_port()))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-c", script], cwd=tmp_path, env={**os.environ, "PATH": path},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = {
+        owner: sorted((tmp_path / owner / "models").glob("*/*")) for owner in ("north", "south")
+    }
+    assert len(found["north"]) == 7
+    assert len(found["south"]) == 6
+    for path_there in found["south"]:
+        other = tmp_path / "north" / path_there.relative_to(tmp_path / "south")
+        assert other.read_bytes() == path_there.read_bytes()
+    assert "smoker -> bronchitis" in done.stdout
+    assert "ERROR" not in done.stderr
