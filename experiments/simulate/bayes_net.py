@@ -36,7 +36,7 @@ class Options:
         ordered: search by K2 along the given order; otherwise by hill climbing without any.
         max_parents, tabu, refine: see `Search`.
         draws: of the bootstrap that gives links a confidence; 0 for none.
-        estimator: of the counts: `moment`, or `ml`, which alone serves withheld variables.
+        estimator: of the counts, by which parameters are learned and plain scores computed.
 
     Raises:
         OptionError: a number of draws below 0; what `Search` raises.

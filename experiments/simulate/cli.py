@@ -87,7 +87,7 @@ def bayes_net(
     ] = True,
     estimator: Annotated[
         Literal["moment", "ml"],
-        typer.Option(help="Of the counts; ml serves plans that withhold variables."),
+        typer.Option(help="Of the counts: by moments or by maximum likelihood."),
     ] = "moment",
     runs: Runs = 10,
     seed: Seed = 1,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
 
+from shared.learn.equivalence import Pattern
 from shared.learn.structure import Structure
 
 Link = tuple[str, str]
@@ -58,42 +58,6 @@ def adjacent(links: Iterable[Link]) -> frozenset[frozenset[str]]:
 
 
 def directed(structure: Structure) -> frozenset[Link]:
-    """Return the links that have the same direction in every structure of the equivalence class.
-
-    They are those of the colliders whose parents are not adjacent, and what Meek's (1995) rules
-    derive from them.
-    """
-    pairs = adjacent(structure.links)
-    known = {
-        link
-        for node, parents in structure.families
-        for one, two in combinations(parents, 2)
-        if frozenset((one, two)) not in pairs
-        for link in ((one, node), (two, node))
-    }
-    open_pairs = {pair for pair in pairs if not any(frozenset(link) == pair for link in known)}
-    while derived := next(_derived(open_pairs, known, pairs), None):
-        known.add(derived)
-        open_pairs.discard(frozenset(derived))
-    return frozenset(known)
-
-
-def _derived(
-    open_pairs: set[frozenset[str]], known: set[Link], pairs: frozenset[frozenset[str]]
-) -> Iterator[Link]:
-    for one, two in sorted(map(sorted, open_pairs)):
-        for a, b in ((one, two), (two, one)):
-            if _must_point(a, b, known, pairs):
-                yield a, b
-
-
-def _must_point(a: str, b: str, known: set[Link], pairs: frozenset[frozenset[str]]) -> bool:
-    """Return whether a - b must be a -> b, by one of Meek's first three rules."""
-    into_a = {x for x, y in known if y == a}
-    into_b = {x for x, y in known if y == b}
-    if any(frozenset((c, b)) not in pairs for c in into_a):
-        return True  # or a new collider would arise at a
-    if any((a, c) in known for c in into_b):
-        return True  # or a cycle
-    beside = {c for c in into_b if frozenset((a, c)) in pairs and (c, a) not in known}
-    return any(frozenset((c, d)) not in pairs for c, d in combinations(sorted(beside), 2))
+    """Return the links that have the same direction in every structure of the class."""
+    pattern = Pattern.of({node: frozenset(parents) for node, parents in structure.families})
+    return frozenset((p, node) for node, parents in pattern.parents.items() for p in parents)

@@ -596,3 +596,17 @@ def test_the_document_has_every_option_and_no_other():
     (command,) = get_command(app).commands["simulate"].commands.values()
     offered = {option for parameter in command.params for option in parameter.opts}
     assert documented == offered - {"--help"}
+
+
+def test_k2_as_published_and_the_other_estimator_can_be_asked_for(tmp_path: Path, bif: Path):
+    """The published search finds other links than the refined one; both estimators are there."""
+    command = ("--bif", str(bif), "--p", "0.25", "--records", "3000", "--order", "given", *RUN)
+    refined = simulated(tmp_path / "a", *command, "--score", "bic")
+    published = simulated(tmp_path / "b", *command, "--score", "bic", "--no-refine")
+    assert (refined["setting"]["refine"], published["setting"]["refine"]) == (True, False)
+    assert refined["links"] != published["links"]
+    assert simulated(tmp_path / "c", *command, "--estimator", "ml")["setting"]["estimator"] == "ml"
+    result = CliRunner().invoke(
+        app, ["simulate", "bayes-net", "--bif", str(bif), "--p", "0.1", "--no-refine"]
+    )
+    assert isinstance(result.exception, OptionError)
