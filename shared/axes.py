@@ -154,6 +154,18 @@ def observed(reports: Reports, axes: Sequence[Axis]) -> Tensor:
     return reports.table(names).reshape(shape).astype(np.float64)
 
 
+def table_of(sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str]) -> Domain:
+    """Return the variables of a true table over some: those, then what joint blocks bring in.
+
+    Raises UnknownVariable where no source has one of them.
+    """
+    parts = [axes_of(plan, asked) for _, plan in sources]
+    found = {v.name: v for axes in parts for axis in axes for v in axis.variables}
+    return Domain(tuple(found.values())).project(
+        [*asked, *(name for name in found if name not in asked)]
+    )
+
+
 def views_of(
     sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str], limit: int
 ) -> tuple[View, ...]:
@@ -166,17 +178,14 @@ def views_of(
         UnknownVariable: no source has one of them.
         LimitExceeded: the true table has more than `limit` cells.
     """
-    parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
-    found = {v.name: v for _, axes in parts for axis in axes for v in axis.variables}
-    domain = Domain(tuple(found.values())).project(
-        [*asked, *(name for name in found if name not in asked)]
-    )
+    domain = table_of(sources, asked)
     if domain.size > limit:
         raise LimitExceeded(
             f"The table over {list(domain.names)} has {domain.size} cells; at most {limit} are"
             " allowed.",
             remedy="Allow fewer parents, or give the variables fewer categories.",
         )
+    parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
     return tuple(
         View(
             Stratum(observed(reports, axes), tuple(axis.channel for axis in axes)),

@@ -97,12 +97,12 @@ class Independence(Protocol):
         """The log-likelihood under independence."""
 
     @property
-    def most(self) -> float:
-        """The log-likelihood without restriction; at least `least`."""
+    def free(self) -> float:
+        """The log-likelihood without restriction, up to the accuracy of its maximization."""
 
     @property
     def ratio(self) -> float:
-        """The log-likelihood ratio of dependence against independence, `most - least`."""
+        """The log-likelihood ratio of dependence against independence, at least 0."""
 
     @property
     def inflation(self) -> float:

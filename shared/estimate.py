@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from shared.axes import Axis, Moments, arrange, axes_of, observed, sum_unasked, views_of
+from shared.axes import Axis, Moments, arrange, axes_of, observed, sum_unasked, table_of, views_of
 from shared.counts import MARGINAL_CELLS, Reports, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
@@ -45,10 +45,10 @@ Estimator = Literal["moment", "ml", "log-linear"]
 TEST_CELLS = 1 << 22
 """A test of independence over more true cells than this is refused."""
 
-WHOLE_CELLS = 1 << 10
+WHOLE_CELLS = 1 << 12
 """Up to this many true cells networks are compared by the likelihood of whole records."""
 
-KEPT_CELLS, KEPT_TABLES = 1 << 13, 512
+KEPT_CELLS, KEPT_TABLES = 1 << 13, 256
 """So many tables of so many cells are kept for tests of other independences on them."""
 
 
@@ -375,12 +375,9 @@ class Evidence:
     def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
         """See `EstimatedMarginals.explanation`."""
         nodes = tuple(sorted(parents))
-        known = {v.name: v.size for _, plan in self._sources for v in plan.domain}
-        if math.prod(known[name] for name in nodes if name in known) > WHOLE_CELLS:
+        if not nodes or table_of(self._sources, nodes).size > WHOLE_CELLS:
             return None
         table = self._table(nodes)
-        if math.prod(table.shape) > WHOLE_CELLS:
-            return None
         families = tuple(
             (nodes.index(node), tuple(sorted(nodes.index(parent) for parent in parents[node])))
             for node in nodes

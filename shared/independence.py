@@ -97,9 +97,9 @@ class ConditionalIndependence:
         return max(float(self._independent.log_likelihood[0]), self._begun)
 
     @property
-    def most(self) -> float:
-        """The log-likelihood of the most likely true table, at least `least`."""
-        return max(self.table.free[1], self.least)
+    def free(self) -> float:
+        """The log-likelihood of the most likely true table."""
+        return self.table.free[1]
 
     @property
     def saturated(self) -> float:
@@ -109,7 +109,7 @@ class ConditionalIndependence:
     @property
     def ratio(self) -> float:
         """The log-likelihood ratio in nats, at least 0."""
-        return self.most - self.least
+        return max(0.0, self.free - self.least)
 
     @cached_property
     def fitted(self) -> Tensor:

@@ -16,6 +16,7 @@ INFORMATION_CELLS = 4096
 """Up to this many cells the observed information of a channel without inverse is inverted."""
 
 _CONDITION = 1e12
+_EDGE = 1e-9
 
 
 def inverse_information(
@@ -25,7 +26,8 @@ def inverse_information(
 
     The information of theta is the sum over strata of P diag(n / (P'theta)^2) P'. Its constrained
     inverse (the cells sum to 1) is the unconstrained one less theta theta' / N, exactly the
-    multinomial term that `EstimatedTable.variance` subtracts.
+    multinomial term that `EstimatedTable.variance` subtracts. Cells at the edge of which no report
+    tells (none seen is possible there) stay at zero, without error.
 
     Args:
         views: the strata.
@@ -55,14 +57,17 @@ def inverse_information(
         expected = view.expected(theta[..., None])[seen, 0]
         listed = view.expected(every)[seen]
         information += (listed.T * (view.reports[seen, 0] / np.square(expected))) @ listed
-    if np.linalg.cond(information) > _CONDITION:
+    told = np.diag(information) > silent
+    inner = information[np.ix_(told, told)]
+    if np.any(theta.ravel()[~told] > _EDGE) or np.linalg.cond(inner) > _CONDITION:
         raise EstimationError(
             f"The reports cannot tell all {cells} cells apart; their counts have no"
             " maximum-likelihood error.",
             remedy="Ask for fewer variables, or use the estimator 'log-linear'.",
         )
     records = silent + sum(view.records for view in views)
-    inverse = np.asarray(records**2 * np.linalg.inv(information), dtype=np.float64)
+    inverse: Tensor = np.zeros((cells, cells))
+    inverse[np.ix_(told, told)] = records**2 * np.linalg.inv(inner)
     left = math.prod(theta.shape[:kept])
     over: Tensor = inverse.reshape(left, cells // left, left, cells // left).sum(axis=(1, 3))
     return over

@@ -19,7 +19,14 @@ from scipy.special import xlogy
 from shared.counts import Tensor
 from shared.errors import EstimationError, NotConverged
 from shared.inversion import Stratum
-from shared.transition import CONDITION_LIMIT, along_axis
+from shared.transition import (
+    CONDITION_LIMIT,
+    Identity,
+    Mixture,
+    Symmetric,
+    Transition,
+    along_axis,
+)
 
 Restrict = Callable[[Tensor], Tensor]
 """Returns, of expected true counts (cells..., sets), the most likely distributions of a model."""
@@ -124,10 +131,9 @@ class View:
         for axis, (channel, group) in enumerate(
             zip(self.stratum.channels, self.groups, strict=True)
         ):
+            sizes = [self.shape[part] for part in group]
             summed = tuple(place for place, part in enumerate(group) if part in gone)
-            decoder = channel.decoder().reshape(*(self.shape[part] for part in group), -1)
-            weights: Tensor = decoder.sum(axis=summed).reshape(-1, decoder.shape[-1])
-            second = along_axis(np.square(weights), second, axis)
+            second = _second_moment(channel, second, axis, sizes, summed)
         left = [part for group in self.groups for part in group if part not in gone]
         split = second.reshape([self.shape[part] for part in left])
         variance: Tensor = split.transpose(np.argsort(left)) - np.square(
@@ -151,6 +157,28 @@ class Maximum:
     probabilities: Tensor
     log_likelihood: Tensor
     steps: int
+
+
+def _second_moment(
+    channel: Transition, reports: Tensor, axis: int, sizes: Sequence[int], summed: Sequence[int]
+) -> Tensor:
+    """Return the sum over reports of the squared estimator of each cell of a margin, on one axis.
+
+    `sizes` are the variables of the axis, `summed` those that the margin sums over.
+    """
+    if isinstance(channel, Symmetric | Mixture | Identity):
+        # The estimator of a margin of s cells is a [report in it] + b s (P^-1 = a I + b 11').
+        a, b = (1.0, 0.0) if isinstance(channel, Identity) else channel.inverse_mixture
+        s = math.prod(sizes[place] for place in summed)
+        split = reports.reshape(*reports.shape[:axis], *sizes, *reports.shape[axis + 1 :])
+        margin = split.sum(axis=tuple(axis + place for place in summed))
+        margin = margin.reshape(*reports.shape[:axis], -1, *reports.shape[axis + 1 :])
+        everything = reports.sum(axis=axis, keepdims=True)
+        moment: Tensor = a * (a + 2 * b * s) * margin + (b * s) ** 2 * everything
+        return moment
+    decoder = channel.decoder().reshape(*sizes, -1)
+    weights: Tensor = decoder.sum(axis=tuple(summed)).reshape(-1, decoder.shape[-1])
+    return along_axis(np.square(weights), reports, axis)
 
 
 def saturated(views: Sequence[View]) -> float:

@@ -555,7 +555,7 @@ class SearchMessage(Message):
 
     order: Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)] | None = None
     max_parents: Annotated[int, Field(ge=1, le=MAX_PARENTS, strict=True)] = 3
-    tabu: Annotated[int, Field(ge=0, le=1000, strict=True)] = 10
+    tabu: Annotated[int, Field(ge=0, le=1000, strict=True)] = 50
     refine: Annotated[bool, Field(strict=True)] = True
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -23,10 +23,15 @@ class Candidate(Generic[Choice]):
     gain: Gain
 
 
-def best(candidates: Sequence[Candidate[Choice]], floor: float) -> tuple[float, Choice] | None:
+def best(
+    candidates: Sequence[Candidate[Choice]],
+    floor: float,
+    tick: Callable[[], None] = lambda: None,
+) -> tuple[float, Choice] | None:
     """Return the candidate of the largest gain above `floor`, the first of equals; or None.
 
-    The gain with the highest bound is sharpened until the highest is exact.
+    The gain with the highest bound is sharpened until the highest is exact. `tick` is called before
+    each step and may raise to stop.
     """
     heap = [(-c.gain.upper, index) for index, c in enumerate(candidates)]
     heapq.heapify(heap)
@@ -39,6 +44,7 @@ def best(candidates: Sequence[Candidate[Choice]], floor: float) -> tuple[float, 
         if gain.upper == -bound and gain.lower == gain.upper:
             return gain.upper, candidates[index].choice
         if gain.upper == -bound:
+            tick()
             gain.sharpen()
         heapq.heapreplace(heap, (-gain.upper, index))
     return None

@@ -136,7 +136,12 @@ def settle_class(
         refused: set[Change] = set()
         while True:
             links = sum(len(pattern.adjacent(node)) for node in pattern.parents) // 2
-            on_step(links, max(2 * len(pattern.parents), links + 1))
+            expected = max(2 * len(pattern.parents), links + 1)
+
+            def tick(links: int = links, expected: int = expected) -> None:
+                on_step(links, expected)
+
+            tick()
             found = best(
                 [
                     Candidate(change, _gain(judge, change))
@@ -144,6 +149,7 @@ def settle_class(
                     if change not in refused
                 ],
                 LEAST_GAIN,
+                tick,
             )
             if found is None:
                 break
@@ -162,6 +168,10 @@ def _gain(judge: Judge, change: Change) -> Gain:
 
 def insertions(pattern: Pattern, limit: int) -> Iterator[Change]:
     """Yield the valid insertions (Chickering 2002, theorem 15)."""
+    onward = {node: set(pattern.neighbours[node]) for node in pattern.parents}
+    for child, given in pattern.parents.items():
+        for parent in given:
+            onward[parent].add(child)
     adjacent = {node: pattern.adjacent(node) for node in pattern.parents}
     for child in pattern.parents:
         for parent in pattern.parents:
@@ -173,7 +183,7 @@ def insertions(pattern: Pattern, limit: int) -> Iterator[Change]:
                 given = block | pattern.parents[child]
                 if len(given) >= limit or not _clique(block, adjacent):
                     continue
-                if not _reaches(pattern, child, parent, block):
+                if not _reaches(onward, child, parent, block):
                     yield Change("insert", parent, child, turned, given)
 
 
@@ -222,12 +232,8 @@ def _clique(nodes: Nodes, adjacent: dict[str, Nodes]) -> bool:
     return all(nodes - {node} <= adjacent[node] for node in nodes)
 
 
-def _reaches(pattern: Pattern, start: str, end: str, blocked: Nodes) -> bool:
+def _reaches(onward: dict[str, set[str]], start: str, end: str, blocked: Nodes) -> bool:
     """Whether a path that never goes against a direction leads past the blocked nodes."""
-    onward = {node: set(pattern.neighbours[node]) for node in pattern.parents}
-    for child, given in pattern.parents.items():
-        for parent in given:
-            onward[parent].add(child)
     seen, pending = {start}, [start]
     while pending:
         for node in onward[pending.pop()]:

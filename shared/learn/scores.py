@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from shared.counts import Independence, Marginals, Tensor
-from shared.errors import OptionError
+from shared.errors import LimitExceeded, OptionError
 from shared.learn.projection import project_to_simplex
 
 ScoreName = Literal["likelihood", "bic", "bayesian", "bdeu"]
@@ -164,33 +164,35 @@ class _Tested:
     """The gain of a parent by a test of independence, in three steps of growing cost.
 
     First the bound of one evaluation, then the most likely table under independence against the
-    reports themselves, last the most likely table of all. What is behind them is dropped then.
+    reports themselves, last the most likely table of all. Only numbers are kept between steps: the
+    tables are many, and the marginals keep those that are asked of again.
     """
 
     def __init__(self, ask: Callable[[], Independence], penalty: float):
         self._ask = ask
-        self._evidence: Independence | None = None
         self._steps = 0
+        self._saturated = 0.0
         self.penalty = penalty
         self.upper = math.inf
         self.lower = -penalty
 
     def sharpen(self) -> None:
-        evidence = self._evidence = self._evidence or self._ask()
+        """See `Gain`."""
         self._steps += 1
         if self._steps == 1:
-            self.upper = evidence.upper - self.penalty
+            self.upper = self._ask().upper - self.penalty
         elif self._steps == 2:
             self.upper = min(self.upper, self.headroom - self.penalty)
         else:
-            self.upper = self.lower = evidence.ratio - self.penalty
-            self._evidence = None
+            ratio = max(0.0, self._ask().free - self._saturated + self.headroom)
+            self.upper = self.lower = ratio - self.penalty
 
     @cached_property
     def headroom(self) -> float:
         """How far the reports' own likelihood is above the one under independence."""
-        evidence = self._evidence or self._ask()
-        return evidence.saturated - evidence.least
+        evidence = self._ask()
+        self._saturated = evidence.saturated
+        return self._saturated - evidence.least
 
 
 class _Exchanged:
@@ -255,10 +257,14 @@ class LikelihoodJudge:
             return -math.inf
         worth = 0.0
         for sign, kept, dropped in ((1, second, first - second), (-1, first, second - first)):
-            if dropped:
+            if not dropped:
+                continue
+            try:
                 evidence = self.marginals.independence([child], sorted(dropped), sorted(kept))
-                penalty = math.log(self.marginals.records) / 2 * evidence.degrees
-                worth += sign * (evidence.ratio - penalty)
+            except LimitExceeded:
+                return -math.inf
+            penalty = math.log(self.marginals.records) / 2 * evidence.degrees
+            worth += sign * (evidence.ratio - penalty)
         return worth
 
     def resampled(

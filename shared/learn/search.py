@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from shared.errors import OptionError
 from shared.learn.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
 from shared.learn.equivalence import Pattern, settle_class
-from shared.learn.scores import Judge
+from shared.learn.scores import Judge, value_of
 
 OnStep = Callable[[int, int], None]
 """Called with steps done and expected in all; may raise to stop."""
@@ -47,7 +47,7 @@ class Search:
 
     order: tuple[str, ...] | None = None
     max_parents: int = 3
-    tabu: int = 10
+    tabu: int = 50
     refine: bool = True
 
     def __post_init__(self) -> None:
@@ -111,8 +111,13 @@ def climb(
     seen = {identity(top)}
     since = 0
     while since < search.tabu:
-        on_step(*_steps(current, since, search.tabu))
-        found = best(list(candidates(judge, current, reach, seen)), -math.inf)
+        steps = _steps(current, since, search.tabu)
+
+        def tick(steps: tuple[int, int] = steps) -> None:
+            on_step(*steps)
+
+        tick()
+        found = best(list(candidates(judge, current, reach, seen)), -math.inf, tick)
         if found is None:
             break
         current = found[1].apply(current)
@@ -124,7 +129,7 @@ def climb(
             if identity(settled) not in met and better(settled, top) > LEAST_GAIN:
                 top, current, since = settled, settled, 0
                 seen.add(identity(top))
-    return top
+    return _pruned(judge, top)
 
 
 def _settle(
@@ -192,15 +197,54 @@ class Reach:
 
 
 def _ascend(judge: Judge, parents: Parents, reach: Reach, on_step: OnStep) -> Parents:
-    """Take the move that gains most until none gains."""
-    seen = {identity(parents)}
+    """Take the move that gains most until none gains, then drop links that are worth nothing.
+
+    Gains of moves are of tables of their own, so moves may lead in a circle. Then that state of the
+    circle is kept whose weakest link is worth most, and what moved in the circle stays so.
+    """
+    path = [parents]
     while True:
-        on_step(*_steps(parents, 0, reach.search.tabu))
-        found = best(list(candidates(judge, parents, reach, seen)), LEAST_GAIN)
+        steps = _steps(path[-1], 0, reach.search.tabu)
+
+        def tick(steps: tuple[int, int] = steps) -> None:
+            on_step(*steps)
+
+        tick()
+        found = best(list(candidates(judge, path[-1], reach)), LEAST_GAIN, tick)
         if found is None:
+            return _pruned(judge, path[-1]) if reach.search.refine else path[-1]
+        after = found[1].apply(path[-1])
+        if after in path:
+            circle = path[path.index(after) :]
+            moved = {node for node in after if any(state[node] != after[node] for state in circle)}
+            reach = replace(reach, children=reach.children - moved)
+            path = [max(circle, key=lambda state: _weakest(judge, state, moved))]
+        else:
+            path.append(after)
+
+
+def _weakest(judge: Judge, parents: Parents, children: Collection[str]) -> float:
+    """Return what the weakest link into some children is worth; 0 where there is none."""
+    return min((gain for gain, _ in _worths(judge, parents, children)), default=0.0)
+
+
+def _worths(
+    judge: Judge, parents: Parents, children: Collection[str]
+) -> Iterator[tuple[float, tuple[str, str]]]:
+    for child in parents:
+        if child in children:
+            for parent in sorted(parents[child]):
+                gain = judge.gain(child, parents[child] - {parent}, parent)
+                yield value_of(gain), (parent, child)
+
+
+def _pruned(judge: Judge, parents: Parents) -> Parents:
+    """Drop the weakest link while it is worth no more than its penalty."""
+    while True:
+        gain, link = min(_worths(judge, parents, parents), default=(math.inf, ("", "")))
+        if gain > LEAST_GAIN:
             return parents
-        parents = found[1].apply(parents)
-        seen.add(identity(parents))
+        parents = {**parents, link[1]: parents[link[1]] - {link[0]}}
 
 
 @dataclass(frozen=True)
@@ -229,16 +273,19 @@ class Move:
 
 
 def candidates(
-    judge: Judge, parents: Parents, reach: Reach, seen: set[frozenset[tuple[str, str]]]
+    judge: Judge,
+    parents: Parents,
+    reach: Reach,
+    seen: Collection[frozenset[tuple[str, str]]] = (),
 ) -> Iterator[Candidate[Move]]:
-    """Yield every move to an acyclic structure that was not met yet."""
+    """Yield every move to an acyclic structure that is not among those seen."""
     below = _descendants(parents)
     for child in parents:
         if child not in reach.children:
             continue
         for parent in parents:
             for move in _between(parents, below, reach, (parent, child)):
-                if identity(move.apply(parents)) in seen:
+                if seen and identity(move.apply(parents)) in seen:
                     continue
                 gain = _gain(judge, parents, move)
                 if gain is not None:
@@ -255,7 +302,8 @@ def _between(
         if not reach.search.refine:
             return
         yield Move("delete", parent, child)
-        if reach.allows(child, parent) and len(parents[parent]) < limit:
+        free = parent in reach.children and reach.allows(child, parent)
+        if free and len(parents[parent]) < limit:
             # Turned round, the link closes a cycle if another way leads from parent to child.
             detour = any(
                 parent in others and child in below[other]

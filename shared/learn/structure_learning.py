@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,9 +15,12 @@ from shared.learn.resampling import stream
 from shared.learn.scores import Gain, Judge, Scoring, judge_of, value_of
 from shared.learn.search import OnStep, Parents, Search, by_families, climb, k2
 from shared.learn.structure import Structure
-from shared.learn.whole import whole_records
+from shared.learn.whole import on_one_table
 
 DRAWS = 200
+
+BATCH = 100
+"""So many bootstrap samples are maximized at once."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +93,15 @@ def learn_structure(
     judge = _Counting(judge_of(marginals, scoring))
     report = on_step or (lambda _done, _total: None)
     if search.order is None:
-        better = whole_records(marginals) if scoring.name == "likelihood" else None
-        parents = climb(judge, search, nodes, better or by_families(judge), report)
+        better = by_families(judge)
+        if scoring.name == "likelihood":
+            better = on_one_table(marginals, better)
+        parents = climb(judge, search, nodes, better, report)
     else:
         parents = k2(judge, search, nodes if children is None else children, report)
-    appraisal = _Appraisal(marginals, judge, parents, draws, seed)
+    appraisal = _Appraisal(
+        marginals, judge, parents, draws, seed, lambda: report(len(nodes), len(nodes))
+    )
     order = search.order or nodes
     structure = Structure.of({node: [p for p in order if p in parents[node]] for node in nodes})
     evaluations = judge.asked
@@ -116,6 +123,7 @@ class _Appraisal:
     parents: Parents
     draws: int
     seed: int
+    tick: Callable[[], None]
 
     def link(self, parent: str, child: str, number: int) -> LearnedLink:
         """Return a link with what is known of it; `number` decides its bootstrap samples."""
@@ -124,7 +132,12 @@ class _Appraisal:
         confidence = None
         if self.draws:
             rng = stream(self.seed, number)
-            sampled = self.judge.resampled(child, given, parent, self.draws, rng)
+            batches = []
+            for start in range(0, self.draws, BATCH):
+                self.tick()
+                draws = min(BATCH, self.draws - start)
+                batches.append(self.judge.resampled(child, given, parent, draws, rng))
+            sampled = np.concatenate(batches)
             confidence = float(np.mean(sampled - (sampled.mean() - gain) > 0))
         inflation = self.marginals.independence([child], [parent], sorted(given)).inflation
         compelled = parent in self.pattern.parents[child]

@@ -396,3 +396,18 @@ def test_large_tables_are_refused():
     combined = CombinedMarginals([(reports, Plan.unrandomized(domain))], estimator="ml")
     with pytest.raises(LimitExceeded, match="8192 cells"):
         combined.marginal(domain.names)
+
+
+def test_a_category_that_never_occurs_has_no_records_and_no_error():
+    """Of a column reported as it is an empty category is known, also where others are noisy."""
+    plan = Plan(
+        (Block((DOMAIN["c"],), Identity(2)), Block((DOMAIN["a"],), Symmetric.from_gamma(2, 4.0)))
+    )
+    table = np.array([[[700.0, 300.0], [0.0, 0.0]], [[250.0, 350.0], [0.0, 0.0]]])
+    sources = [(Table(("c", "a"), part), plan) for part in table]
+    found = CombinedMarginals(sources, estimator="ml").marginal(["c", "a"])
+    inverse = np.linalg.inv(plan.blocks[1].channel.matrix()).T
+    np.testing.assert_allclose(found.counts[0], inverse @ table.sum(axis=0)[0], atol=0.5)
+    np.testing.assert_allclose(found.counts[1], 0, atol=1e-6)
+    np.testing.assert_allclose(found.variance(population=True)[1], 0, atol=1e-6)
+    assert found.variance(population=True)[0].min() > 100

@@ -145,10 +145,10 @@ def test_likelihoods_equal_those_of_another_optimizer(plan: Plan, seed: int):
     evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
     least, most = least_and_most(plan, table.tensor)
     assert evidence.least == pytest.approx(least, abs=0.01)
-    assert evidence.most == pytest.approx(most, abs=0.01)
+    assert evidence.free == pytest.approx(most, abs=0.01)
     assert evidence.ratio == pytest.approx(most - least, abs=0.02)
     assert evidence.ratio <= evidence.upper + 1e-9
-    assert evidence.most <= evidence.saturated + 1e-9
+    assert evidence.free <= evidence.saturated + 1e-9
     assert evidence.degrees == plan.domain.shape[1]
     assert_independent(evidence, left=1, right=2, given=0)
 
@@ -274,7 +274,7 @@ def test_a_joint_block_that_does_not_restrict_leaves_the_rest_free(unseen: bool)
         return loss(softmax(parameters))
 
     assert evidence.least == pytest.approx(-optimized(apart, 16), abs=0.02)
-    assert evidence.most == pytest.approx(-optimized(free, 12), abs=0.02)
+    assert evidence.free == pytest.approx(-optimized(free, 12), abs=0.02)
     assert evidence.ratio <= evidence.upper + 1e-9
     margin = evidence.fitted.sum(axis=2)
     assert abs(np.linalg.det(margin)) < 1e-12
@@ -335,7 +335,7 @@ def test_strata_are_one_likelihood():
 
     least, most = -optimized(apart, 10), -optimized(free, 8)
     assert evidence.least == pytest.approx(least, abs=0.01)
-    assert evidence.most == pytest.approx(most, abs=0.01)
+    assert evidence.free == pytest.approx(most, abs=0.01)
     assert evidence.ratio <= evidence.upper
     assert evidence.inflation == math.inf
 

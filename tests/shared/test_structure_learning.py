@@ -459,3 +459,67 @@ def test_public_networks_are_found_along_their_order(name: str, most: int):
             given = frozenset(found.parents[child])
             assert value_of(judge.gain(child, given, parent)) < 0
     assert distances[1] <= most
+
+
+def cyclic(seed: int, copies: int) -> EstimatedMarginals:
+    """Binary columns a, b, c, z that share a hidden cause, each group shuffled by itself.
+
+    With these seeds exchanging, dropping and adding parents of z can gain in a circle, because the
+    gains are of different tables.
+    """
+    rng = np.random.default_rng(seed)
+    records = int(rng.choice([300, 1000, 3000]))
+    noise = {n: float(rng.choice([0.05, 0.15, 0.25, 0.35])) for n in "abcz"}
+    hidden = rng.integers(0, 2, records)
+    true = {n: hidden ^ (rng.random(records) < rng.uniform(0.1, 0.4)) for n in "abcz"}
+    reports = {n: (c ^ (rng.random(records) < noise[n])).astype(np.uint8) for n, c in true.items()}
+    columns, blocks = {}, []
+    for group in range(copies):
+        order = np.random.default_rng(group).permutation(records)
+        for n in "abcz":
+            columns[f"{n}{group}"] = reports[n][order]
+            variable = Domain.of(**{f"{n}{group}": "01"}).variables
+            blocks.append(Block(variable, Symmetric.from_probability(2, noise[n])))
+    plan = Plan(tuple(blocks))
+    return EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
+
+
+@pytest.mark.parametrize("seed", [9, 46, 87])
+def test_a_circle_of_gains_ends_where_links_are_worth_having(seed: int):
+    marginals = cyclic(seed, 1)
+    order = marginals.domain.names
+    refined = learn_structure(marginals, search=Search(order), draws=0)
+    published = learn_structure(marginals, search=Search(order, refine=False), draws=0)
+    assert all(link.gain > 0 for link in refined.links)
+    assert refined.structure.parents["z0"] == published.structure.parents["z0"] != ()
+    free = learn_structure(marginals, draws=0)
+    assert all(link.gain > 0 for link in free.links)
+
+
+def test_many_circles_end_soon():
+    """Each circle is left by itself: together they would take exponentially many steps."""
+    steps = 0
+
+    def count(_done: int, _total: int) -> None:
+        nonlocal steps
+        steps += 1
+        assert steps < 300_000
+
+    found = learn_structure(cyclic(9, 4), search=Search(tabu=5), draws=0, on_step=count)
+    assert all(link.gain > 0 for link in found.links)
+
+
+def test_links_of_very_large_variables_have_an_inflation():
+    """A full-record channel over 10,000 cells is never listed; its inflation has a closed form."""
+    domain = Domain.of(**{n: [str(i) for i in range(10)] for n in "abcd"})
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 10, 300_000)
+    columns = {n: rng.integers(0, 10, 300_000).astype(np.uint8) for n in "abcd"}
+    columns["a"], columns["b"] = a.astype(np.uint8), a.astype(np.uint8)
+    joint = Plan((Block(domain.variables, Symmetric.from_gamma(10_000, 4000.0)),))
+    marginals = EstimatedMarginals(ReportedCounts(columns, joint.reported_sizes), joint)
+    small = Plan((Block(domain.variables[:2], joint.blocks[0].restrict(["a", "b"])),))
+    pair = {n: columns[n] for n in "ab"}
+    alone = EstimatedMarginals(ReportedCounts(pair, small.reported_sizes), small)
+    found = marginals.independence(["a"], ["b"], []).inflation
+    assert 1 < found == pytest.approx(alone.independence(["a"], ["b"], []).inflation, rel=1e-9)
