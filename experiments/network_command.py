@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from shared.learn.network_json import NetworkDocument
     from shared.learn.structure_learning import LearnedLink
 
+STANDARD_OUTPUT = Path("-")
+
 PATIENCE = 2.0
 """Seconds after which a bar says how far the work is."""
 
@@ -29,7 +32,7 @@ app = typer.Typer(
 )
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The network.")]
-OutOption = Annotated[Path, typer.Option(help="The file to write.")]
+OutOption = Annotated[Path, typer.Option(help="The file to write; - for standard output.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 
 
@@ -87,6 +90,7 @@ def sample(
     """Draw synthetic records from a network and write them as CSV."""
     from shared.learn.synthetic import CHUNK, sample_csv
 
+    _require_one_output(out, json=json)
     pieces = sample_csv(read_network(file).network, records, seed)
     with _progress("drawing records", records) as tick:
         _write(out, _watched(pieces, lambda piece: tick(min(piece * CHUNK, records))))
@@ -101,6 +105,7 @@ def convert(
     json: JsonOption = False,
 ) -> None:
     """Write a network in another format; DOT and SVG show how sure each learned link is."""
+    _require_one_output(out, json=json)
     _write(out, [_formatted(read_network(file), to, file.stem)])
     _done(out, {"format": to.value}, json=json)
 
@@ -232,7 +237,10 @@ def _table(columns: list[str], rows: Iterable[list[str]], *, right: set[str]) ->
 
 
 def _write(out: Path, pieces: Iterable[str]) -> None:
-    """Write a file whole or not at all. Raises OptionError."""
+    """Write a file whole or not at all, or to standard output for `-`. Raises OptionError."""
+    if out == STANDARD_OUTPUT:
+        sys.stdout.writelines(pieces)
+        return
     scratch = out.with_name(f".{out.name}.part")
     try:
         with scratch.open("w", encoding="utf-8", newline="") as target:
@@ -254,7 +262,18 @@ def _watched(pieces: Iterator[str], tick: Callable[[int], None]) -> Iterator[str
         yield piece
 
 
+def _require_one_output(out: Path, *, json: bool) -> None:
+    if json and out == STANDARD_OUTPUT:
+        raise OptionError(
+            "--out - and --json both write to standard output.",
+            where="--out",
+            remedy="Leave out --json, or name a file.",
+        )
+
+
 def _done(out: Path, what: dict[str, Any], *, json: bool) -> None:
+    if out == STANDARD_OUTPUT:
+        return
     if json:
         print_json({"out": str(out), **what})
     else:

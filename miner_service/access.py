@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from miner_service.align import shown_to_owner
+from miner_service.problems import problem
 from miner_service.store.people import ADMIN, find_study, find_token, no_such
 from miner_service.store.schema import ReleaseRow
 from shared.errors import Forbidden, Unauthenticated
-from shared.wire import Alignment
+from shared.wire import Alignment, Job
 
 ANALYST = "analyst"
 OWNER = "owner"
@@ -41,6 +42,19 @@ class Caller:
     def view_alignment(self, alignment: Alignment) -> Alignment:
         """Return what this caller may see of the alignment of its study."""
         return shown_to_owner(alignment, self.name) if self.role == OWNER else alignment
+
+    def view_job(self, job: Job) -> Job:
+        """Return what this caller may see of a job of its study.
+
+        Why a job failed may tell how many records owners share, or whether they share one: an
+        owner learns only the kind of the failure.
+        """
+        if self.role != OWNER or job.problem is None:
+            return job
+        told = problem(
+            job.problem.code, "The job failed.", remedy="Ask whoever runs the study for the cause."
+        )
+        return job.model_copy(update={"problem": told})
 
     def require_role(self, *roles: str) -> None:
         """Raises Forbidden unless the caller has one of the roles."""

@@ -1,16 +1,19 @@
 """What a job may cost, asked of the plans alone before it runs.
 
 A table is bounded by its cells, true or reported, whichever are more. A joint block whose channel
-is not lumpable for the variables of a table counts whole.
+is not lumpable for the variables of a table counts whole. Where records are reported differently,
+blocks of several owners may share variables; variables that blocks link are judged together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from miner_service.settings import Limits
-from shared.domain import Domain
+from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded
 from shared.estimate import TEST_CELLS
 from shared.information import INFORMATION_CELLS
@@ -19,9 +22,77 @@ from shared.plan import Block, Plan
 from shared.wire import BayesNetParametersSpec, BayesNetStructureSpec, JobSpec
 
 
-def require_small(spec: BayesNetParametersSpec, plan: Plan, limits: Limits) -> None:
+@dataclass(frozen=True)
+class Part:
+    """Variables that blocks link, and these blocks by set of records (some sets have none)."""
+
+    variables: tuple[Variable, ...]
+    blocks: tuple[tuple[Block, ...], ...]
+
+    def shape(self, names: Collection[str]) -> tuple[int, int]:
+        """Return how many true and reported cells this part has in a table over some variables."""
+        asked = {v.name for v in self.variables if v.name in names}
+        axes = asked | self.whole([asked])
+        true = math.prod(v.size for v in self.variables if v.name in axes)
+        return true, max(math.prod(_reported(b, asked) for b in blocks) for blocks in self.blocks)
+
+    def cells(self, names: Collection[str]) -> int:
+        """Return the cells of this part, true or reported, whichever are more."""
+        return max(self.shape(names))
+
+    def whole(self, tables: Iterable[Collection[str]]) -> set[str]:
+        """Return the variables of the blocks that count whole in one of some tables."""
+        return {
+            name
+            for table in tables
+            for block in {block for blocks in self.blocks for block in blocks}
+            if (asked := _asked(block, table)) and block.restrict(asked) is None
+            for name in block.names
+        }
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The plans of a job's records, one per set of records that are reported alike."""
+
+    plans: tuple[Plan, ...]
+
+    @cached_property
+    def domain(self) -> Domain:
+        """All variables, as the first plan that has them lists them."""
+        found = {v.name: v for plan in reversed(self.plans) for v in reversed(tuple(plan.domain))}
+        return Domain(tuple(reversed(found.values())))
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The variables, apart where no block links them, in the order of the domain."""
+        linked: list[set[str]] = []
+        for names in {b.names: None for plan in self.plans for b in plan.blocks}:
+            met = [part for part in linked if part & set(names)]
+            linked = [part for part in linked if part not in met]
+            linked.append(set(names).union(*met))
+        ordered = sorted(linked, key=lambda part: min(self.domain.axis(n) for n in part))
+        return tuple(self._part(names) for names in ordered)
+
+    def _part(self, names: set[str]) -> Part:
+        return Part(
+            tuple(v for v in self.domain if v.name in names),
+            tuple(tuple(b for b in p.blocks if names & set(b.names)) for p in self.plans),
+        )
+
+    def shapes(self, names: Collection[str]) -> list[tuple[int, int]]:
+        """Return the true and reported cells of a table over some variables, by part."""
+        met = (part for part in self.parts if any(v.name in names for v in part.variables))
+        return [part.shape(names) for part in met]
+
+    def cells(self, names: Collection[str]) -> int:
+        """Return the most cells, true or reported, that a table over some variables needs."""
+        return math.prod(max(shape) for shape in self.shapes(names))
+
+
+def require_small(spec: BayesNetParametersSpec, layout: Layout, limits: Limits) -> None:
     """Bound the table of each node with its parents. Raises LimitExceeded."""
-    domain = plan.domain
+    domain = layout.domain
     parameters = sum(domain.project((n, *p)).size for n, p in spec.structure.items())
     if parameters > limits.model_parameters:
         raise LimitExceeded(
@@ -30,7 +101,7 @@ def require_small(spec: BayesNetParametersSpec, plan: Plan, limits: Limits) -> N
             remedy="Give its nodes fewer parents, or its variables fewer categories.",
         )
     for node, parents in spec.structure.items():
-        cells = _cells(plan, {node, *parents})
+        cells = layout.cells({node, *parents})
         if cells > limits.job_cells:
             raise LimitExceeded(
                 f"The table of node {node!r} and its parents has {cells} cells;"
@@ -39,7 +110,7 @@ def require_small(spec: BayesNetParametersSpec, plan: Plan, limits: Limits) -> N
                 remedy="Give the node fewer parents, or its variables fewer categories.",
             )
         _require_listable(spec, cells, (node, *parents))
-        if spec.estimator == "log-linear" and not _fits(plan, {node, *parents}, spec.order):
+        if spec.estimator == "log-linear" and not _fits(layout, {node, *parents}, spec.order):
             raise LimitExceeded(
                 f"A log-linear model of node {node!r} and its parents is too large to fit.",
                 where=node,
@@ -48,7 +119,7 @@ def require_small(spec: BayesNetParametersSpec, plan: Plan, limits: Limits) -> N
 
 
 def require_affordable_search(
-    spec: BayesNetStructureSpec, nodes: Sequence[str], plan: Plan, limits: Limits
+    spec: BayesNetStructureSpec, nodes: Sequence[str], layout: Layout, limits: Limits
 ) -> None:
     """Bound the largest table that a search could ask for, with its bootstrap samples.
 
@@ -63,7 +134,7 @@ def require_affordable_search(
             remedy="Name those that matter in `variables`.",
         )
     most = spec.search.max_parents
-    parameters = _most_parameters(plan.domain.project(nodes), most)
+    parameters = _most_parameters(layout.domain.project(nodes), most)
     if parameters > limits.model_parameters:
         raise LimitExceeded(
             f"With {most} parents a node the network could have {parameters} parameters;"
@@ -71,13 +142,13 @@ def require_affordable_search(
             where="search.max_parents",
             remedy="Allow fewer parents, or leave out variables of many categories.",
         )
-    cells, family = largest_family(plan, nodes, most + 1)
+    cells, family = largest_family(layout, nodes, most + 1)
     _require_listable(spec, cells, family)
     _require_samples(spec, cells, family, limits)
     # To exchange a parent for another is judged on a table that has both.
     both = spec.search.refine
-    _require_tables(*largest_family(plan, nodes, most + 2 if both else most + 1), limits)
-    if spec.estimator == "log-linear" and not _fits(plan, set(family), spec.order):
+    _require_tables(*largest_family(layout, nodes, most + 2 if both else most + 1), limits)
+    if spec.estimator == "log-linear" and not _fits(layout, set(family), spec.order):
         raise LimitExceeded(
             f"A log-linear model over {list(family)} is too large to fit.",
             where="search.max_parents",
@@ -85,11 +156,13 @@ def require_affordable_search(
         )
 
 
-def largest_family(plan: Plan, nodes: Collection[str], most: int) -> tuple[int, tuple[str, ...]]:
+def largest_family(
+    layout: Layout, nodes: Collection[str], most: int
+) -> tuple[int, tuple[str, ...]]:
     """Return the most cells that a table of up to `most` nodes can need, and such nodes."""
     best: dict[int, tuple[int, tuple[str, ...]]] = {0: (1, ())}
-    for block in plan.blocks:
-        options = _options(block, nodes, most)
+    for part in layout.parts:
+        options = _options(part, nodes, most)
         grown = dict(best)
         for taken, (cells, names) in best.items():
             for more, (cost, asked) in options.items():
@@ -100,18 +173,18 @@ def largest_family(plan: Plan, nodes: Collection[str], most: int) -> tuple[int, 
 
 
 def _options(
-    block: Block, nodes: Collection[str], most: int
+    part: Part, nodes: Collection[str], most: int
 ) -> dict[int, tuple[int, tuple[str, ...]]]:
-    """Return, by number of variables, the most that so many of a block can cost, and which."""
-    variables = sorted(
-        (v for v in block.variables if v.name in nodes), key=lambda v: v.size, reverse=True
-    )
-    # Not lumpable for one of them, the block counts whole as soon as that one is asked for.
-    single = max((_part_cells(block, {v.name}) for v in variables), default=1)
+    """Return, by number of variables, the most that so many of a part can cost, and which."""
+    names = [v.name for v in part.variables if v.name in nodes]
+    names.sort(key=lambda name: part.cells({name}), reverse=True)
+    # Not lumpable for one of them, a block counts whole as soon as that one is asked for.
+    whole = part.whole([name] for name in names)
+    rest = [name for name in names if name not in whole]
     options = {}
-    for number in range(1, min(most, len(variables)) + 1):
-        names = tuple(v.name for v in variables[:number])
-        options[number] = (max(single, _part_cells(block, set(names))), names)
+    for number in range(1, min(most, len(names)) + 1):
+        bound = part.cells({*whole, *rest[:number]})
+        options[number] = (max(bound, part.cells(names[:number])), tuple(names[:number]))
     return options
 
 
@@ -129,12 +202,13 @@ def _require_tables(cells: int, family: tuple[str, ...], limits: Limits) -> None
 def _require_samples(
     spec: BayesNetStructureSpec, cells: int, family: tuple[str, ...], limits: Limits
 ) -> None:
-    if cells * spec.draws > limits.job_cells:
+    if cells * spec.draws > limits.bootstrap_cells:
         raise LimitExceeded(
             f"{spec.draws} bootstrap samples of a table over {list(family)} have"
-            f" {cells * spec.draws} cells; {limits.job_cells} are allowed.",
+            f" {cells * spec.draws} cells; {limits.bootstrap_cells} are allowed.",
             where="draws",
-            remedy=f"Ask for at most {limits.job_cells // cells} draws, or allow fewer parents.",
+            remedy=f"Ask for at most {limits.bootstrap_cells // cells} draws, or allow fewer"
+            " parents.",
         )
 
 
@@ -159,26 +233,17 @@ def _most_parameters(domain: Domain, most: int) -> int:
     return total
 
 
-def _fits(plan: Plan, names: set[str], order: int) -> bool:
+def _fits(layout: Layout, names: set[str], order: int) -> bool:
     """Whether a log-linear model over some variables can be fitted."""
-    sizes = [plan.domain[name].size for name in names]
-    reports = math.prod(reported for _, reported in _shapes(plan, names))
+    sizes = [layout.domain[name].size for name in names]
+    reports = math.prod(reported for _, reported in layout.shapes(names))
     return affordable(sizes, min(order, len(sizes)), reports)
 
 
-def _cells(plan: Plan, names: set[str]) -> int:
-    return math.prod(max(shape) for shape in _shapes(plan, names))
+def _asked(block: Block, names: Collection[str]) -> list[str]:
+    return [name for name in block.names if name in names]
 
 
-def _shapes(plan: Plan, names: set[str]) -> list[tuple[int, int]]:
-    """Return the shape of the channel that each block's part in a table is estimated by."""
-    return [_shape(block, names) for block in plan.blocks if names & set(block.names)]
-
-
-def _part_cells(block: Block, names: set[str]) -> int:
-    return max(_shape(block, names))
-
-
-def _shape(block: Block, names: set[str]) -> tuple[int, int]:
-    asked = [name for name in block.names if name in names]
-    return (block.restrict(asked) or block.channel).shape
+def _reported(block: Block, names: Collection[str]) -> int:
+    asked = _asked(block, names)
+    return (block.restrict(asked) or block.channel).shape[1] if asked else 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -56,6 +56,7 @@ class Aligner:
 
     load_keys: LoadKeys
     _known: dict[tuple[str, ...], Overlap] = field(default_factory=dict)
+    _groups: dict[tuple[str, ...], dict[frozenset[str], int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def align(self, study: str, sources: Sequence[Source], missing: Sequence[str]) -> Alignment:
@@ -92,6 +93,24 @@ class Aligner:
                     self._known.pop(next(iter(self._known)))
                 self._known[wanted] = overlap_of([self.load_keys(name) for name in wanted])
             return self._known[wanted]
+
+    def together(self, sources: Sequence[Source]) -> Mapping[frozenset[str], int]:
+        """Return how many records are at exactly which releases, where there are any."""
+        names = [source.release for source in sources]
+        if len({source.keys_digest for source in sources}) == 1:
+            return {frozenset(names): sources[0].records}
+        wanted = tuple(names)
+        with self._lock:
+            if wanted not in self._groups:
+                if len(self._groups) >= _CACHED:
+                    self._groups.pop(next(iter(self._groups)))
+                self._groups[wanted] = {
+                    frozenset(
+                        n for n, mask in zip(names, masks, strict=True) if mask is not None
+                    ): next(int(mask.sum()) for mask in masks if mask is not None)
+                    for masks in presence([self.load_keys(name) for name in names])
+                }
+            return self._groups[wanted]
 
     def patterns(self, sources: Sequence[Source]) -> list[list[Mask | None]]:
         """Return the sets of records that are at the same sources; see `presence`."""

@@ -21,7 +21,7 @@ from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
 from miner_service.store.releases import find_release
 from miner_service.store.schema import JobRow
-from shared.errors import Conflict, JobCancelled
+from shared.errors import Conflict, JobCancelled, LimitExceeded
 from shared.learn.bif import write_bif
 from shared.learn.network_json import finite
 from shared.wire import (
@@ -206,19 +206,26 @@ class JobRunner:
 
 
 class _Progress:
-    """Notes how far a job is, and stops it when it is no longer wanted."""
+    """Notes how far a job is, and stops it when it is no longer wanted or has run too long."""
 
     def __init__(self, services: Services, attempt: Attempt, stopping: threading.Event) -> None:
         self._services = services
         self._attempt = attempt
         self._stopping = stopping
-        self._noted = services.now()
+        self._started = self._noted = services.now()
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note of a step done. Raises JobCancelled."""
+        """Take note of a step done. Raises JobCancelled, LimitExceeded."""
         if self._stopping.is_set() or not self._wanted():
             raise JobCancelled("The job is no longer wanted.", where=self._attempt.job)
         now = self._services.now()
+        allowed = self._services.settings.limits.job_seconds
+        if (now - self._started).total_seconds() > allowed:
+            raise LimitExceeded(
+                f"The job ran for more than {allowed} seconds and was stopped.",
+                where="job_seconds",
+                remedy="Ask for fewer variables, parents or draws.",
+            )
         if (now - self._noted).total_seconds() >= _PROGRESS_SECONDS:
             self._noted = now
             self._note(done / total)
@@ -265,7 +272,9 @@ def _prepare_again(services: Services, attempt: Attempt) -> mining.Prepared:
     services.verify(rows)
     releases = [pair(row) for row in rows]
     alignment = services.aligner.align(attempt.study, [r.source for r in releases], missing=[])
-    return mining.prepare(attempt.spec, releases, alignment, services.settings.limits)
+    return mining.prepare(
+        attempt.spec, releases, alignment, services.settings.limits, services.aligner
+    )
 
 
 def _model_message(

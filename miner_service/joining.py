@@ -10,7 +10,6 @@ import numpy as np
 from miner_service.align import Aligner, Mask, Source
 from shared.combine import CombinedMarginals
 from shared.counts import Codes, Marginals, ReportedCounts
-from shared.errors import Conflict
 from shared.estimate import EstimatedMarginals
 from shared.plan import Block, Plan
 from shared.wire import JobSpec
@@ -41,8 +40,7 @@ def marginals_of(
     """Return the marginals over the records that a job uses.
 
     Raises:
-        Conflict: with records `any`, two owners report a variable of the same records.
-        DomainError: they give it different categories.
+        DomainError: with records `any`, two owners give a variable different categories.
     """
     columns = [
         load(release.source.release, [name for block in blocks for name in block.names])
@@ -77,17 +75,9 @@ def _stratum(
     """Return the reports of a set of records and the plan they were made under."""
     joined: dict[str, Codes] = {}
     plan: list[Block] = []
-    for (release, blocks), own, mask in zip(needed, columns, chosen, strict=True):
+    for (_, blocks), own, mask in zip(needed, columns, chosen, strict=True):
         if mask is None:
             continue
-        twice = sorted(set(joined) & set(own))
-        if twice:
-            raise Conflict(
-                f"{int(mask.sum())} records have {twice} from more than one owner, among them"
-                f" {release.source.owner}.",
-                where=", ".join(twice),
-                remedy="Of one record each variable must come from one owner; rename one of them.",
-            )
         joined |= {name: own[name] if mask.all() else own[name][mask] for name in own}
         plan += blocks
     whole = Plan(tuple(plan))

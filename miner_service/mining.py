@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from miner_service.affordability import require_affordable_search, require_small
+from miner_service.affordability import Layout, require_affordable_search, require_small
 from miner_service.align import Aligner, require_aligned
 from miner_service.joining import LoadColumns, Release, marginals_of
 from miner_service.settings import Limits
@@ -43,14 +43,33 @@ class Prepared:
     blocks: tuple[tuple[Release, tuple[Block, ...]], ...]
     alignment: Alignment
 
+
+@dataclass(frozen=True)
+class Group:
+    """Records that the same releases have: how many, and the blocks they are reported by."""
+
+    records: int
+    blocks: tuple[tuple[Release, tuple[Block, ...]], ...]
+
+    def owners(self, name: str) -> list[str]:
+        """Return the owners whose releases have a variable."""
+        return [r.source.owner for r, blocks in self.blocks if any(name in b.names for b in blocks)]
+
+    @property
+    def names(self) -> list[str]:
+        """The variables of the blocks, each as often as an owner has it."""
+        return [name for _, blocks in self.blocks for block in blocks for name in block.names]
+
     @property
     def plan(self) -> Plan:
-        """The joined plan of the blocks needed; of a variable that two owners report the first."""
-        chosen: list[Block] = []
-        for block in (block for _, blocks in self.blocks for block in blocks):
-            if not any(set(block.names) & set(other.names) for other in chosen):
-                chosen.append(block)
-        return Plan(tuple(chosen))
+        """The plan of the records' reports. Raises PlanError if a variable is there twice."""
+        return Plan(tuple(block for _, blocks in self.blocks for block in blocks))
+
+    @property
+    def silent(self) -> set[str]:
+        """The variables that are withheld from every report."""
+        held = [block for _, blocks in self.blocks for block in blocks]
+        return {n for b in held if isinstance(b.channel, Withheld) for n in b.names}
 
 
 @dataclass(frozen=True)
@@ -96,16 +115,21 @@ def default_key(spec: JobSpec, alignment: Alignment) -> str:
 
 
 def prepare(
-    spec: JobSpec, releases: Sequence[Release], alignment: Alignment, limits: Limits
+    spec: JobSpec,
+    releases: Sequence[Release],
+    alignment: Alignment,
+    limits: Limits,
+    aligner: Aligner,
 ) -> Prepared:
     """Check that a job can run on these releases.
 
     Raises:
         StructureError: the structure is not an acyclic network.
-        OptionError: variables named twice, or an order that is not one of the variables.
+        OptionError: variables named twice, an order that is not one of the variables, or an
+            estimator that cannot serve records reported differently.
         RecordsDoNotAlign: the owners' records may not be joined as the job asks.
         VariablesMissing: a node is not reported.
-        Conflict: two owners report the same node.
+        Conflict: two owners report the same node (with records `any`: of the same record).
         LimitExceeded: a node and its parents have too many cells.
     """
     if isinstance(spec, BayesNetParametersSpec):
@@ -119,15 +143,17 @@ def prepare(
     )
     _require_reported(set(nodes), releases, blocks)
     if spec.records == "any":
-        _require_combinable(spec)
+        groups = _groups(blocks, aligner)
+        _require_combinable(spec, nodes, groups)
+        layout = Layout(tuple(group.plan for group in groups))
     else:
         _require_one_source(blocks)
-    prepared = Prepared(nodes, tuple(releases), blocks, alignment)
+        layout = Layout((Plan(tuple(block for _, needed in blocks for block in needed)),))
     if isinstance(spec, BayesNetStructureSpec):
-        require_affordable_search(spec, nodes, prepared.plan, limits)
+        require_affordable_search(spec, nodes, layout, limits)
     else:
-        require_small(spec, prepared.plan, limits)
-    return prepared
+        require_small(spec, layout, limits)
+    return Prepared(nodes, tuple(releases), blocks, alignment)
 
 
 def learn(
@@ -227,13 +253,51 @@ def _require_reported(
         )
 
 
-def _require_combinable(spec: JobSpec) -> None:
+def _groups(blocks: Sequence[tuple[Release, tuple[Block, ...]]], aligner: Aligner) -> list[Group]:
+    """Return the sets of records that the same ones of the needed releases have."""
+    together = aligner.together([release.source for release, _ in blocks])
+    return [
+        Group(records, tuple(pair for pair in blocks if pair[0].source.release in present))
+        for present, records in together.items()
+    ]
+
+
+def _require_combinable(spec: JobSpec, nodes: Sequence[str], groups: Sequence[Group]) -> None:
+    """Check that records reported differently can be explained together."""
     if spec.estimator == "log-linear":
         raise OptionError(
             "A log-linear model takes records that are reported alike.",
             where="estimator",
             remedy='Use the estimator "ml" with records "any".',
         )
+    for group in groups:
+        _require_each_once(group)
+    if spec.estimator == "moment":
+        _require_all_reported(nodes, groups)
+
+
+def _require_each_once(group: Group) -> None:
+    twice = {name: owners for name in group.names if len(owners := group.owners(name)) > 1}
+    if twice:
+        raise Conflict(
+            f"{group.records} records have a variable from more than one owner: "
+            + "; ".join(f"{name} ({', '.join(found)})" for name, found in sorted(twice.items()))
+            + ".",
+            where=", ".join(sorted(twice)),
+            remedy="Of one record each variable must come from one owner; rename one of them.",
+        )
+
+
+def _require_all_reported(nodes: Sequence[str], groups: Sequence[Group]) -> None:
+    for group in groups:
+        absent = sorted(set(nodes) - (set(group.names) - group.silent))
+        if absent:
+            raise OptionError(
+                f"{group.records} records are reported without {absent}; their moments say nothing"
+                " of what is missing.",
+                where="estimator",
+                remedy='Use the estimator "ml" with records "any".',
+            )
 
 
 def _require_one_source(blocks: Sequence[tuple[Release, tuple[Block, ...]]]) -> None:

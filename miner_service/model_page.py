@@ -32,5 +32,6 @@ def model_page(model: BayesNetMessage, document: NetworkDocument) -> str:
         score=model.spec.score.name if isinstance(model.spec, BayesNetStructureSpec) else None,
         draws=model.spec.draws if isinstance(model.spec, BayesNetStructureSpec) else 0,
         parameters=model.parameters[:PARAMETERS_SHOWN],
+        free=sum(t.size - t.size // t.shape[-1] for t in document.network.tables.values()),
         infinite=math.isinf,
     )

@@ -67,6 +67,7 @@ class Services:
             [pair(row) for row in rows.values()],
             self.alignment(session, study),
             self.settings.limits,
+            self.aligner,
         )
 
 

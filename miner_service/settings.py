@@ -34,9 +34,10 @@ class Limits:
     `variables` and `categories`: of one plan, categories summed over its variables.
     `channel_size`: categories of a channel that has no closed form (dense or grouped), whose
     matrix must be held whole. `job_cells`: cells of the largest table a job may ask for.
-    `search_variables`: among which a structure may be searched for. `model_parameters`: of one
-    learned model. `answer_cells`: combinations in the answer to one question. `sample_cells`:
-    synthetic records times their variables, in one answer.
+    `bootstrap_cells`: of that table in all bootstrap samples together. `job_seconds`: that a job
+    may run. `search_variables`: among which a structure may be searched for. `model_parameters`:
+    of one learned model. `answer_cells`: combinations in the answer to one question.
+    `sample_cells`: synthetic records times their variables, in one answer.
 
     Raises:
         OptionError: a limit below 1.
@@ -50,6 +51,8 @@ class Limits:
     categories: int = 65_536
     channel_size: int = 4096
     job_cells: int = 1 << 24
+    bootstrap_cells: int = 1 << 22
+    job_seconds: int = 3600
     search_variables: int = 256
     model_parameters: int = 1 << 18
     answer_cells: int = 1 << 16

@@ -22,9 +22,6 @@ STRUCTURE = Structure.of(
     {"A": [], "B": ["A"], "C": ["A"], "D": ["B", "C"], "E": ["D"], "F": ["C", "D"]}
 )
 
-SITES = {"site 1": "ABC", "site 2": "DEF"}
-"""The partition of 5.6.2."""
-
 CHOICE = (
     "The networks of figures 5.3 and 5.6 are lost. Chosen for both: links A-B, A-C, B-D, C-D, D-E,"
     " C-F, D-F, all binary, with Pr(1 | parents), first parent slowest, A .4; B .2 .75; C .7 .25;"

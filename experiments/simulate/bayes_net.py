@@ -22,6 +22,7 @@ from shared.learn.search import Search
 from shared.learn.structure import Structure
 from shared.learn.structure_learning import LearnedStructure, learn_structure
 from shared.plan import Plan
+from shared.wire import MAX_DRAWS
 
 OnStep = Callable[[float], None]
 """Called with the share of all work that is done."""
@@ -39,20 +40,22 @@ class Options:
         estimator: of the counts, by which parameters are learned and plain scores computed.
 
     Raises:
-        OptionError: a number of draws below 0; what `Search` raises.
+        OptionError: a number of draws below 0 or above `MAX_DRAWS`; what `Search` raises.
     """
 
     scoring: Scoring = field(default_factory=Scoring)
     ordered: bool = False
     max_parents: int = 3
-    tabu: int = 10
+    tabu: int = 50
     draws: int = 0
     refine: bool = True
     estimator: Literal["moment", "ml"] = "moment"
 
     def __post_init__(self) -> None:
-        if self.draws < 0:
-            raise OptionError(f"{self.draws} draws are too few.", where="--draws")
+        if not 0 <= self.draws <= MAX_DRAWS:
+            raise OptionError(
+                f"{self.draws} draws are not a number from 0 to {MAX_DRAWS}.", where="--draws"
+            )
         Search(() if self.ordered else None, self.max_parents, self.tabu, self.refine)
 
     def search(self, order: tuple[str, ...]) -> Search:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -24,7 +27,11 @@ app = typer.Typer(
 Bif = Annotated[Path | None, typer.Option(help="Draw the records from this network (BIF).")]
 Table = Annotated[Path | None, typer.Option(help="Take the records of this CSV or Parquet table.")]
 Variables = Annotated[
-    str | None, typer.Option(help="The table's columns to use, with commas between.")
+    list[str] | None,
+    typer.Option(
+        help="The table's columns to use, with commas between; may be given again, for names that"
+        " have a comma themselves."
+    ),
 ]
 Records = Annotated[
     int | None,
@@ -70,7 +77,7 @@ def bayes_net(
         typer.Option(help="given: K2 along the file's order; none: hill climbing with tabu."),
     ] = "none",
     max_parents: Annotated[int, typer.Option(help="Most parents of a node.")] = 3,
-    tabu: Annotated[int, typer.Option(help="Moves that hill climbing tries from a peak.")] = 10,
+    tabu: Annotated[int, typer.Option(help="Moves that hill climbing tries from a peak.")] = 50,
     eta: Annotated[
         float, typer.Option(help="Ma's threshold: a relative gain of 1 - eta is demanded.")
     ] = 1.0,
@@ -106,9 +113,10 @@ def bayes_net(
     from shared.learn.scores import Scoring
 
     require_place(json)
-    scoring = Scoring(score, eta, c_star, alpha, equivalent_sample_size)
-    options = Options(scoring, order == "given", max_parents, tabu, draws, refine, estimator)
-    source, plan = _source_and_plan(bif, table, variables, p, channels)
+    with _options_as_typed():
+        scoring = Scoring(score, eta, c_star, alpha, equivalent_sample_size)
+        options = Options(scoring, order == "given", max_parents, tabu, draws, refine, estimator)
+    source, plan = _source_and_plan(bif, table, variables, p, channels, estimator)
     trials = Trials(source, plan, require_records(records, source), runs, seed)
     with Progress(
         TextColumn("{task.description}"),
@@ -128,9 +136,10 @@ def bayes_net(
 def _source_and_plan(
     bif: Path | None,
     table: Path | None,
-    variables: str | None,
+    variables: list[str] | None,
     p: float | None,
     channels: Path | None,
+    estimator: str,
 ) -> tuple[Source, Plan]:
     """Read what is simulated and what is done to it. Raises OptionError for a wrong choice."""
     from experiments.simulate.randomization import fitting, read_plan, symmetric
@@ -140,27 +149,45 @@ def _source_and_plan(
     plan = None if channels is None else read_plan(channels)
     source = _source(bif, table, variables, None if plan is None else plan.domain)
     if plan is not None:
-        return source, fitting(plan, source.domain)
+        return source, fitting(plan, source.domain, estimator)
     return source, symmetric(source.domain, p or 0.0)
 
 
 def _source(
-    bif: Path | None, table: Path | None, variables: str | None, known: Domain | None
+    bif: Path | None, table: Path | None, variables: list[str] | None, known: Domain | None
 ) -> Source:
     from experiments.simulate.sources import NetworkSource
     from experiments.simulate.tables import read_source
 
     if bif is not None and table is None:
-        if variables is not None:
+        if variables:
             raise OptionError(
                 "--variables chooses columns of a table; a network is simulated whole.",
                 where="--variables",
             )
         return NetworkSource.read(bif)
     if table is not None and bif is None:
-        names = None if variables is None else [v.strip() for v in variables.split(",")]
-        return read_source(table, names, known)
+        return read_source(table, variables or None, known)
     raise _not_one("--bif", "--table", both=bif is not None)
+
+
+@contextmanager
+def _options_as_typed() -> Iterator[None]:
+    """Let errors of what is made from options name the options as they are typed."""
+    try:
+        yield
+    except OptionError as error:
+        name = error.where or ""
+        option = _TYPED.get(name) or (
+            name if name.startswith("--") else "--" + name.replace("_", "-")
+        )
+        message = re.sub(rf"(?<![\w-]){re.escape(name)}(?!\w)", option, error.message)
+        if option not in message:
+            message = f"{option}: {message}"
+        raise OptionError(message, where=option, remedy=error.remedy) from None
+
+
+_TYPED = {"refine": "--no-refine"}
 
 
 def _not_one(one: str, other: str, *, both: bool) -> OptionError:

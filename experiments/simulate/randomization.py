@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from pydantic import ValidationError
 
 from shared.domain import Domain
 from shared.errors import OptionError, PlanError, SingularChannel
 from shared.plan import Block, Plan
-from shared.transition import CONDITION_LIMIT, Symmetric
+from shared.transition import CONDITION_LIMIT, Symmetric, Transition
 from shared.wire import PlanMessage
 
 
@@ -66,15 +67,21 @@ def read_plan(path: Path) -> Plan:
         ) from None
 
 
-def fitting(plan: Plan, domain: Domain) -> Plan:
+def fitting(plan: Plan, domain: Domain, estimator: str = "moment") -> Plan:
     """Return the blocks of a plan that randomize the variables of a domain.
 
     Blocks of other variables are left out.
 
+    Args:
+        plan: what owners would do.
+        domain: the variables simulated.
+        estimator: moments need the inverse of every channel; likelihood (`ml`) only reports that
+            depend on each variable.
+
     Raises:
         PlanError: the plan lacks a variable, has other categories for one, or randomizes one
             together with a variable that is not simulated.
-        SingularChannel: a channel from which nothing can be estimated.
+        SingularChannel: a channel from which the estimator can learn nothing.
     """
     missing = [name for name in domain.names if name not in plan.domain]
     if missing:
@@ -87,6 +94,9 @@ def fitting(plan: Plan, domain: Domain) -> Plan:
     blocks = tuple(b for b in plan.blocks if any(name in domain for name in b.names))
     for block in blocks:
         _require_fit(block, domain)
+        _require_reported(block)
+        if estimator == "moment":
+            _require_inverse(block)
     return Plan(blocks)
 
 
@@ -107,8 +117,33 @@ def _require_fit(block: Block, domain: Domain) -> None:
                 where="--channels",
                 remedy="Both must list the same categories in the same order.",
             )
+
+
+def _require_inverse(block: Block) -> None:
     if not block.channel.condition_number <= CONDITION_LIMIT:
         raise SingularChannel(
-            f"The channel of {block.name} has no inverse: counts cannot be estimated from it.",
+            f"The channel of {block.name} has no inverse: no moments can be estimated from it.",
             where="--channels",
+            remedy="Try --estimator ml, which needs none: it serves blocks of which each record"
+            " reports a part.",
         )
+
+
+def _require_reported(block: Block) -> None:
+    silent = [name for name in block.names if _silent(block.restrict([name]))]
+    if silent:
+        raise SingularChannel(
+            f"The plan never reports {', '.join(silent)}: whatever the truth, the reports are"
+            " alike.",
+            where="--channels",
+            remedy="Leave these variables out of the simulation, or give them a channel that"
+            " reports them.",
+        )
+
+
+def _silent(channel: Transition | None) -> bool:
+    """Whether a channel's reports do not depend on the truth."""
+    if channel is None or channel.condition_number <= CONDITION_LIMIT:
+        return False
+    matrix = channel.matrix()
+    return bool(np.ptp(matrix, axis=0).max() < 1 / CONDITION_LIMIT)

@@ -11,7 +11,7 @@ import numpy as np
 
 from shared.counts import Codes
 from shared.domain import Domain
-from shared.errors import OptionError
+from shared.errors import LimitExceeded, OptionError
 from shared.learn.bif import read_bif
 from shared.learn.network import BayesNet
 from shared.learn.structure import Structure
@@ -21,6 +21,8 @@ DEFAULT_RECORDS = 10_000
 """What is drawn from a network in each run unless told otherwise."""
 
 FEWEST_RECORDS = 2
+MOST_RECORDS = 20_000_000
+"""More would not fit the memory of a usual machine with a few dozen variables."""
 
 
 class Source(Protocol):
@@ -142,6 +144,7 @@ def require_records(records: int | None, source: Source) -> int:
 
     Raises:
         OptionError: too few to learn from.
+        LimitExceeded: more than `MOST_RECORDS`.
     """
     wanted = source.records if records is None else records
     if wanted < FEWEST_RECORDS:
@@ -149,6 +152,12 @@ def require_records(records: int | None, source: Source) -> int:
             f"{wanted} records are too few to learn anything from.",
             where="--records",
             remedy=f"Take {FEWEST_RECORDS} or more; a useful study has thousands.",
+        )
+    if wanted > MOST_RECORDS:
+        raise LimitExceeded(
+            f"{wanted:,} records are more than the {MOST_RECORDS:,} that one run may take.",
+            where="--records",
+            remedy="Take fewer; more --runs of fewer records also tell how results vary.",
         )
     return wanted
 

@@ -10,11 +10,15 @@ import pandas as pd
 
 from experiments.simulate.sources import TableSource
 from shared.domain import Domain, Variable
-from shared.errors import EmptyTable, MissingColumn, TableError, TableUnreadable
+from shared.errors import EmptyTable, MissingColumn, OptionError, TableError, TableUnreadable
 from shared.parts import code_dtype
 
 MOST_CATEGORIES = 64
 """A column with more different values is taken for a number or a name and not for a category."""
+
+_FEWEST = 2
+_REMEDY = "Group numbers into intervals first, and name the columns to use with --variables."
+_COMMAS = "The table has one column: is it separated by commas?"
 
 
 def read_source(
@@ -24,7 +28,8 @@ def read_source(
 
     Args:
         path: the file; a CSV has a header.
-        variables: the columns wanted, in this order; all that can be used if None.
+        variables: the columns wanted, in this order, each the name of one or several with commas
+            between; all that can be used if None.
         known: variables whose categories are given (those of a plan); the categories of other
             columns are their values, sorted as text.
 
@@ -32,20 +37,28 @@ def read_source(
         TableUnreadable: absent, or not the format its name says.
         EmptyTable: no rows.
         MissingColumn: a column wanted is not there.
+        OptionError: an empty name among those wanted.
         TableError: a column wanted has an empty cell, a value that is none of its categories, one
-            value only, or more than `MOST_CATEGORIES`; or no column can be used.
+            value only, or more than `MOST_CATEGORIES`; or fewer than two columns can be used.
     """
     frame = _read(path)
     names = _wanted(path, frame, variables)
     reasons = {name: _unusable(frame[name], name, known) for name in names}
     bad = {name: reason for name, reason in reasons.items() if reason}
     usable = [name for name in names if name not in bad]
-    if (bad and variables is not None) or not usable:
+    remedy = _REMEDY if frame.shape[1] > 1 or path.suffix == ".parquet" else _COMMAS
+    if bad and (variables is not None or not usable):
         raise TableError(
             f"Columns of {path.name} cannot be simulated: {_listed(bad)}.",
             where=", ".join(bad),
-            remedy="Group numbers into intervals first, and name the columns to use with"
-            " --variables.",
+            remedy=remedy,
+        )
+    if len(usable) < _FEWEST:
+        rest = f" {_listed(bad)}." if bad else ""
+        raise TableError(
+            f"Only one column of {path.name} can be used, and links are between two.{rest}",
+            where="--variables" if variables else "--table",
+            remedy=remedy,
         )
     made = [_variable(frame[name], name, known) for name in usable]
     codes = {v.name: _codes(frame[v.name], v) for v in made}
@@ -62,7 +75,11 @@ def _read(path: Path) -> pd.DataFrame:
         if path.name.endswith(".parquet"):
             frame = pd.read_parquet(path).astype("string").fillna("")
         else:
-            frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+            frame = _headed(
+                pd.read_csv(
+                    path, header=None, dtype=str, keep_default_na=False, encoding="utf-8-sig"
+                ).fillna("")
+            )
     except (ValueError, OSError) as error:
         # What the reader says may quote a row; only the kind of the failure is passed on.
         raise TableUnreadable(
@@ -77,23 +94,51 @@ def _read(path: Path) -> pd.DataFrame:
     return cleaned
 
 
+def _headed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Take the first row as the names: the reader would rename one that is there twice."""
+    frame = rows.iloc[1:].reset_index(drop=True)
+    frame.columns = pd.Index(rows.iloc[0])
+    return frame
+
+
 def _wanted(path: Path, frame: pd.DataFrame, variables: Sequence[str] | None) -> list[str]:
     present = list(frame.columns)
     twice = sorted({name for name in present if present.count(name) > 1})
     if twice:
-        raise TableUnreadable(f"{path.name} has two columns called {twice}.", where="--table")
-    missing = [name for name in variables or () if name not in present]
+        raise TableUnreadable(
+            f"{path.name} has two columns called {', '.join(map(repr, twice))}.",
+            where="--table",
+            remedy="Give each column a name of its own.",
+        )
+    asked = [name for text in variables or () for name in _split(text, present)]
+    missing = [name for name in asked if name not in present]
     if missing:
         raise MissingColumn(
             f"{path.name} has no column {', '.join(map(repr, missing))}.",
             where=", ".join(missing),
             remedy=f"It has {present}.",
         )
-    return present if variables is None else list(dict.fromkeys(variables))
+    return present if variables is None else list(dict.fromkeys(asked))
+
+
+def _split(text: str, present: Sequence[str]) -> list[str]:
+    """Return the names between commas; a column's whole name stays whole."""
+    if text.strip() in present:
+        return [text.strip()]
+    names = [name.strip() for name in text.split(",")]
+    if "" in names:
+        raise OptionError(
+            f"--variables {text!r} names a column without a name.",
+            where="--variables",
+            remedy=f"Name columns of the table: {', '.join(present)}.",
+        )
+    return names
 
 
 def _unusable(column: pd.Series[str], name: str, known: Domain | None) -> str:
     """Return why a column cannot be simulated, or nothing."""
+    if not name:
+        return "no name"
     empty = int((column == "").sum())
     if empty:
         return f"{empty} empty cells"

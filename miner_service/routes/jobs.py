@@ -61,16 +61,21 @@ def create_job(
 def list_jobs(
     study: StudyPath, services: ServicesDep, caller: CallerDep, paging: PagingDep
 ) -> Page[Job]:
-    """List a study's jobs. Roles: any of the study."""
+    """List a study's jobs; an owner sees of a failure only its kind. Roles: any of the study."""
     with services.database.read() as session:
         enter_study(session, caller, study, *ANYONE)
         query = select(JobRow).where(JobRow.study == study)
-        return page_of(session, query, JobRow.seq, paging, job_message)
+        return page_of(
+            session, query, JobRow.seq, paging, lambda row: caller.view_job(job_message(row))
+        )
 
 
 @router.get("/jobs/{job}")
 def read_job(job: JobPath, services: ServicesDep, caller: CallerDep, response: Response) -> Job:
-    """Read a job; `Retry-After` says when to look again. Roles: any of the study."""
+    """Read a job; `Retry-After` says when to look again.
+
+    An owner sees of a failure only its kind. Roles: any of the study.
+    """
     message = _visible(services, caller, job)
     _advise(response, message)
     return message
@@ -132,7 +137,7 @@ def _visible(services: Services, caller: Caller, job: str) -> Job:
         row = find_job(session, job)
     if not caller.sees_study(row.study):
         raise no_such("job")
-    return job_message(row)
+    return caller.view_job(job_message(row))
 
 
 def _advise(response: Response, job: Job) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from shared.counts import Tensor
 from shared.domain import Domain, Variable
-from shared.errors import InputError
+from shared.errors import InputError, NotStochastic
 from shared.learn.network import BayesNet
 from shared.learn.structure import Structure
 
@@ -21,6 +21,9 @@ _PRINTED_ROUNDING = 1e-5
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]|_(?=x)")
 _ESCAPED = re.compile(r"_x([0-9A-F]+)_")
 _TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
+_Row = str | tuple[str, ...]
+"""The parents' categories that a row is given, or `table` or `default`."""
+
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -73,16 +76,21 @@ def read_bif(text: str) -> BayesNet:
     """Read a network from BIF text.
 
     Raises:
-        InputError: the text is not BIF, or a table lacks a row.
-        StructureError, DomainError, NotStochastic: it is, but describes no network.
+        InputError: the text is not BIF; a node is declared twice or has no or two `probability`
+            blocks; a table lacks a row, or has one too many.
+        NotStochastic: a row is not a distribution.
+        StructureError, DomainError: the text describes no network.
     """
     try:
         return _Reader(text).network()
     except (StopIteration, ValueError, KeyError, IndexError) as error:
         raise InputError(
             f"The text is not a Bayesian network in BIF ({type(error).__name__}).",
-            remedy="Give a file with `variable` and `probability` blocks as bnlearn writes them.",
+            remedy=_REMEDY,
         ) from error
+
+
+_REMEDY = "Give a file with `variable` and `probability` blocks as bnlearn writes them."
 
 
 class _Reader:
@@ -92,8 +100,7 @@ class _Reader:
         self._tokens = iter(_TOKEN.findall(_COMMENT.sub(" ", text)))
         self._variables: dict[str, Variable] = {}
         self._parents: dict[str, list[str]] = {}
-        self._rows: dict[str, dict[tuple[str, ...], list[float]]] = {}
-        self._defaults: dict[str, list[float]] = {}
+        self._rows: dict[str, dict[_Row, list[float]]] = {}
 
     def network(self) -> BayesNet:
         for word in self._tokens:
@@ -105,10 +112,32 @@ class _Reader:
                 self._probability()
             else:
                 raise ValueError(word)
+        self._require_blocks()
         domain = Domain(tuple(self._variables.values()))
         structure = Structure.of({name: self._parents[name] for name in domain.names})
-        tables = {name: self._table(domain, name) for name in domain.names}
+        tables = {
+            name: _table(domain, name, self._parents[name], self._rows[name])
+            for name in domain.names
+        }
         return BayesNet(domain, structure, tables)
+
+    def _require_blocks(self) -> None:
+        if not self._variables:
+            raise InputError("The text declares no variable.", remedy=_REMEDY)
+        for name in self._variables:
+            if name not in self._parents:
+                raise InputError(
+                    f"Node {name!r} has no `probability` block.",
+                    where=name,
+                    remedy=f"Add `probability ( {_word(name)} ) {{ table ...; }}`.",
+                )
+        for name in self._parents:
+            if name not in self._variables:
+                raise InputError(
+                    f"There is a `probability` block of {name!r}, which is no variable.",
+                    where=name,
+                    remedy="Declare it in a `variable` block, or take the block out.",
+                )
 
     def _until(self, end: str) -> Iterator[str]:
         for word in self._tokens:
@@ -133,6 +162,8 @@ class _Reader:
                 categories = tuple(_label(t) for t in self._until("}"))
             elif word == "property":
                 list(self._until(";"))
+        if name in self._variables:
+            raise _twice(f"Node {name!r} is declared", name)
         self._variables[name] = Variable(name, categories)
 
     def _until_opened(self) -> Iterator[str]:
@@ -142,41 +173,107 @@ class _Reader:
     def _probability(self) -> None:
         if next(self._tokens) != "(":
             raise ValueError("(")
-        names = [_label(t) for t in self._until(")") if t != "|"]
-        node, self._parents[names[0]] = names[0], names[1:]
-        rows = self._rows.setdefault(node, {})
+        node, *parents = (_label(t) for t in self._until(")") if t != "|")
+        if node in self._parents:
+            raise _twice(f"Node {node!r} has a `probability` block", node)
+        self._parents[node] = parents
+        rows = self._rows[node] = {}
         for word in self._until_opened():
-            if word == "table":
-                rows[()] = [float(t) for t in self._until(";")]
+            if word in ("table", "default"):
+                self._row(node, word, rows)
             elif word == "(":
-                key = tuple(_label(t) for t in self._until(")"))
-                rows[key] = [float(t) for t in self._until(";")]
-            elif word == "default":
-                self._defaults[node] = [float(t) for t in self._until(";")]
+                self._row(node, tuple(_label(t) for t in self._until(")")), rows)
             elif word == "property":
                 list(self._until(";"))
 
-    def _table(self, domain: Domain, node: str) -> Tensor:
-        parents = domain.project(self._parents[node])
-        rows = self._rows[node]
-        shape = (*parents.shape, domain[node].size)
-        if parents.shape and () in rows:
-            # `table` lists the node's value slowest, then the parents in order.
-            flat = np.array(rows[()]).reshape(domain[node].size, *parents.shape)
-            return _normalized(np.moveaxis(flat, 0, -1))
-        table = np.empty(shape)
-        for index in np.ndindex(*parents.shape):
-            key = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
-            row = rows[key] if key in rows else self._defaults[node]
-            if len(row) != domain[node].size:
-                raise ValueError(node)
-            table[index] = row
-        return _normalized(table)
+    def _row(self, node: str, row: _Row, rows: dict[_Row, list[float]]) -> None:
+        if row in rows:
+            raise _twice(f"{_named(row)} of node {node!r} is there", node)
+        rows[row] = [_number(node, row, word) for word in self._until(";")]
+
+
+def _table(domain: Domain, node: str, names: list[str], rows: dict[_Row, list[float]]) -> Tensor:
+    """Return a node's table of its listed rows, the default row standing for the others."""
+    parents = domain.project(names)
+    size = domain[node].size
+    if "table" in rows and len(rows) > 1:
+        raise _malformed(node, f"The `table` of node {node!r} stands beside other rows.")
+    if "table" in rows:
+        # `table` lists the node's value slowest, then the parents in order.
+        flat = np.array(_sized(node, "table", rows["table"], size * parents.size))
+        table = np.moveaxis(flat.reshape(size, *parents.shape), 0, -1)
+    else:
+        table = np.empty((*parents.shape, size))
+    known: set[_Row] = {"table", "default"}
+    for index in np.ndindex(*parents.shape):
+        row = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
+        known.add(row)
+        if "table" not in rows:
+            table[index] = _sized(node, row, _listed(node, row, rows), size)
+        _require_distribution(node, row, table[index])
+    for strange in [row for row in rows if row not in known]:
+        raise _malformed(
+            node,
+            f"{_named(strange)} of node {node!r} does not name categories of its parents {names}.",
+        )
+    return _normalized(table)
+
+
+def _listed(node: str, row: _Row, rows: dict[_Row, list[float]]) -> list[float]:
+    if row not in rows and "default" not in rows:
+        raise _malformed(node, f"{_named(row)} of node {node!r} is missing.")
+    return rows[row] if row in rows else rows["default"]
+
+
+def _sized(node: str, row: _Row, values: list[float], size: int) -> list[float]:
+    if len(values) != size:
+        raise _malformed(
+            node, f"{_named(row)} of node {node!r} has {len(values)} numbers for {size}."
+        )
+    return values
+
+
+def _require_distribution(node: str, row: _Row, values: Tensor) -> None:
+    total = float(values.sum())
+    if values.min() < 0 or not abs(total - 1) < _PRINTED_ROUNDING:
+        raise NotStochastic(
+            f"{_named(row)} of node {node!r} is no distribution: its numbers sum to {total:.6g},"
+            f" the smallest is {values.min():.6g}.",
+            where=node,
+            remedy="Probabilities are at least 0 and sum to 1.",
+        )
+
+
+def _number(node: str, row: _Row, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise _malformed(
+            node, f"{_named(row)} of node {node!r} has {word!r} where a number is expected."
+        ) from None
+
+
+def _named(row: _Row) -> str:
+    if isinstance(row, str) or not row:
+        return f"The row `{row or 'table'}`"
+    return f"The row ({', '.join(row)})"
+
+
+def _malformed(node: str, message: str) -> InputError:
+    return InputError(
+        message,
+        where=node,
+        remedy="Give one row for each combination of the parents' categories, or a `default`, with"
+        " a number for each category of the node.",
+    )
+
+
+def _twice(what: str, node: str) -> InputError:
+    return InputError(f"{what} twice.", where=node, remedy="Keep one of them.")
 
 
 def _normalized(table: Tensor) -> Tensor:
-    """Take out the rounding of printed probabilities; anything larger is left to be refused."""
+    """Take out the rounding of printed probabilities; anything larger was refused."""
     total = table.sum(axis=-1, keepdims=True)
-    off = np.abs(total - 1)
-    rounded: Tensor = np.where((off > 1e-12) & (off < _PRINTED_ROUNDING), table / total, table)
+    rounded: Tensor = np.where(np.abs(total - 1) > 1e-12, table / total, table)
     return rounded

@@ -1,12 +1,15 @@
 """Pictures of network structures as self-contained SVG, drawn in layers from parents to children.
 
 The layout is Sugiyama's: layers by longest path, crossings reduced by barycentres, links that skip
-layers led through invisible stations.
+layers led through invisible stations. Parts that no link joins stand side by side, and nodes
+without any link in columns after them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
@@ -30,6 +33,30 @@ _ARROW = (
 _Station = tuple[str, int]
 """A node (its name, 0) or the k-th invisible station of a link (its name, k)."""
 
+_Places = dict[_Station, tuple[float, float]]
+"""The centres of stations."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the stations of a structure or a part of it are, from (0, 0) to (width, height)."""
+
+    places: _Places
+    chains: list[list[_Station]]
+    width: float
+    height: float
+
+    def beside(self, right: _Layout) -> _Layout:
+        """Return both, one to the right of the other."""
+        start = self.width + (_GAP_X if self.places and right.places else 0.0)
+        moved = {station: (x + start, y) for station, (x, y) in right.places.items()}
+        return _Layout(
+            self.places | moved,
+            self.chains + right.chains,
+            start + right.width,
+            max(self.height, right.height),
+        )
+
 
 def draw_structure(
     structure: Structure,
@@ -47,10 +74,10 @@ def draw_structure(
             without one is drawn plainly.
     """
     known = confidence or {}
-    layers, chains = _layers(structure)
-    _reduce_crossings(layers, chains)
-    places, width = _coordinates(layers, chains)
-    height = _MARGIN * 2 + len(layers) * _HEIGHT + (len(layers) - 1) * _GAP_Y
+    layout = _laid_out(structure)
+    chains = layout.chains
+    places = {s: (x + _MARGIN, y + _MARGIN) for s, (x, y) in layout.places.items()}
+    width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
     groups = groups or {}
     colours = _colours(structure, groups)
     legend = _legend(colours, groups, height)
@@ -72,6 +99,52 @@ def draw_structure(
         "</svg>",
     ]
     return "\n".join(filter(None, parts))
+
+
+def _laid_out(structure: Structure) -> _Layout:
+    parts = _parts(structure)
+    layout = _Layout({}, [], 0.0, 0.0)
+    for part in (part for part in parts if len(part) > 1):
+        layout = layout.beside(
+            _layered(Structure.of({node: structure.parents[node] for node in part}))
+        )
+    return layout.beside(_columns([part[0] for part in parts if len(part) == 1], layout.height))
+
+
+def _parts(structure: Structure) -> list[list[str]]:
+    """Return the nodes, apart where no links join them, in the order of the structure."""
+    part = {node: {node} for node in structure.nodes}
+    for parent, child in structure.links:
+        if part[parent] is not part[child]:
+            part[parent] |= part[child]
+            for node in part[child]:
+                part[node] = part[parent]
+    firsts = {id(nodes): nodes for nodes in part.values()}
+    return [[node for node in structure.nodes if node in nodes] for nodes in firsts.values()]
+
+
+def _columns(nodes: list[str], height: float) -> _Layout:
+    """Place nodes below each other, as many as fit the height, then in a further column."""
+    fitting = round((height + _GAP_Y) / (_HEIGHT + _GAP_Y))
+    rows = max(fitting, math.ceil(math.sqrt(len(nodes))))
+    layout = _Layout({}, [], 0.0, 0.0)
+    for column in (nodes[start : start + rows] for start in range(0, len(nodes), rows or 1)):
+        width = max(_width((node, 0)) for node in column)
+        places = {(node, 0): (width / 2, _level(k)) for k, node in enumerate(column)}
+        layout = layout.beside(_Layout(places, [], width, _level(len(column) - 1) + _HEIGHT / 2))
+    return layout
+
+
+def _layered(structure: Structure) -> _Layout:
+    layers, chains = _layers(structure)
+    _reduce_crossings(layers, chains)
+    places, width = _coordinates(layers, chains)
+    return _Layout(places, chains, width, _level(len(layers) - 1) + _HEIGHT / 2)
+
+
+def _level(number: int) -> float:
+    """Return the height of a layer's middle."""
+    return number * (_HEIGHT + _GAP_Y) + _HEIGHT / 2
 
 
 def _layers(structure: Structure) -> tuple[list[list[_Station]], list[list[_Station]]]:
@@ -127,7 +200,7 @@ def _reduce_crossings(layers: list[list[_Station]], chains: list[list[_Station]]
 
 def _coordinates(
     layers: list[list[_Station]], chains: list[list[_Station]]
-) -> tuple[dict[_Station, tuple[float, float]], float]:
+) -> tuple[_Places, float]:
     """Place stations near the mean of their neighbours, keeping their order and distances."""
     neighbours = _neighbours(chains, up=True)
     for station, others in _neighbours(chains, up=False).items():
@@ -148,10 +221,10 @@ def _coordinates(
             rightward, leftward = _spread(layer, wanted, 1), _spread(layer[::-1], wanted, -1)
             wanted = {s: (rightward[s] + leftward[s]) / 2 for s in layer}
             x.update(wanted)
-    left = min(x[s] - _width(s) / 2 for layer in layers for s in layer) - _MARGIN
-    right = max(x[s] + _width(s) / 2 for layer in layers for s in layer) + _MARGIN
+    left = min(x[s] - _width(s) / 2 for layer in layers for s in layer)
+    right = max(x[s] + _width(s) / 2 for layer in layers for s in layer)
     places = {
-        station: (x[station] - left, _MARGIN + level * (_HEIGHT + _GAP_Y) + _HEIGHT / 2)
+        station: (x[station] - left, _level(level))
         for level, layer in enumerate(layers)
         for station in layer
     }
@@ -189,7 +262,7 @@ def _ends(chain: list[_Station]) -> tuple[str, str]:
 
 def _link(
     chain: list[_Station],
-    places: dict[_Station, tuple[float, float]],
+    places: _Places,
     confidence: float | None,
 ) -> str:
     parent, child = _ends(chain)
@@ -207,7 +280,7 @@ def _link(
 
 def _percent(
     chain: list[_Station],
-    places: dict[_Station, tuple[float, float]],
+    places: _Places,
     confidence: float | None,
 ) -> str:
     """Write a link's confidence in the middle of its last stretch, where it is alone."""
@@ -229,9 +302,7 @@ def _between(ends: tuple[float, float], share: float) -> float:
     return ends[0] + (ends[1] - ends[0]) * share
 
 
-def _points(
-    chain: list[_Station], places: dict[_Station, tuple[float, float]]
-) -> list[tuple[float, float]]:
+def _points(chain: list[_Station], places: _Places) -> list[tuple[float, float]]:
     points = [places[s] for s in chain]
     points[0] = (points[0][0], points[0][1] + _HEIGHT / 2)
     # The line ends inside the tip, which reaches the node: a wide line must not blunt it.

@@ -68,7 +68,7 @@ class Scoring:
         for option in ("c_star", "alpha", "equivalent_sample_size"):
             value = getattr(self, option)
             if not (value > 0 and math.isfinite(value)):
-                raise OptionError(f"{option} = {value} is not positive.", where=option)
+                raise OptionError(f"{option} = {value} is not a positive number.", where=option)
         self._require_belonging()
 
     def _require_belonging(self) -> None:

@@ -177,6 +177,23 @@ def test_every_format_keeps_what_it_can(learned: Path, command: Command, tmp_pat
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
+def test_standard_output_is_a_place_to_write_to(
+    learned: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    ended = command("convert", learned, "--to", "json", "--out", "-")
+    assert (ended.exit_code, ended.out) == (0, learned.read_text())
+    drawn = command("sample", learned, "--records", "30", "--out", "-")
+    command("sample", learned, "--records", "30", "--out", "records.csv")
+    assert drawn.out == (tmp_path / "records.csv").read_bytes().decode()
+    (tmp_path / "records.csv").unlink()
+    both = command("convert", learned, "--to", "json", "--out", "-", "--json")
+    assert (both.exit_code, both.out) == (2, "")
+    assert "--json" in both.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_show_tells_nodes_and_links(learned: Path, bif: Path, command: Command):
     ended = command("show", learned)
     assert ended.exit_code == 0

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy import integrate, stats
 
 from experiments import ma2006
@@ -21,6 +23,7 @@ from experiments.production import Owner
 from experiments.reproduce import (
     ckl,
     figure,
+    ma_3_4,
     ma_5_1,
     ma_5_4,
     ma_5_5,
@@ -61,7 +64,6 @@ def test_the_networks_tables_are_those_the_choice_states():
     assert tables["D"][..., 0].ravel().tolist() == [0.9, 0.35, 0.45, 0.1]
     assert tables["F"][..., 0].ravel().tolist() == [0.85, 0.3, 0.4, 0.15]
     assert six_nodes.STRUCTURE.parents["F"] == ("C", "D")
-    assert "".join(six_nodes.SITES.values()) == "ABCDEF"
     for row in ("B .2 .75", "C .7 .25", "D .9 .35 .45 .1", "E .2 .8", "F .85 .3 .4 .15"):
         assert row in six_nodes.CHOICE
 
@@ -397,3 +399,36 @@ def test_sub_structures_keep_all_nodes():
     for view in (*ma_table_5_2.MINER, *ma_table_5_2.PEERS):
         assert isinstance(view.structure, Structure)
         assert set(view.structure.nodes) == set(view.needed)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "pairs"),
+    [
+        (ma_3_4.EXPERIMENT, [(20, 3), (5, 1)]),
+        (ma_5_7.EXPERIMENT, [(50, 10)]),
+        (ma_5_9.EXPERIMENT, [(20, 5)]),
+        (ma_5_10.EXPERIMENT, [(20, 5)]),
+        (ma_table_5_2.EXPERIMENT, [(60, 10)]),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_choices_tell_how_often_a_quick_run_repeats(experiment, pairs):
+    said = " ".join(experiment.choices)
+    for runs, quick in pairs:
+        assert re.search(rf"\b{runs}\b (runs |times )?\({quick} with --quick\)", said), said
+
+
+def test_the_legend_covers_no_curve_of_links_in_error():
+    scores = [*ma_5_9.CURVES, structure_curves.OURS]
+    table = pd.DataFrame(
+        [
+            {"score": s, "p": p, "errors": 20 * p, "kl": p, "errors_se": 0.1, "kl_se": 0.01}
+            for s in scores
+            for p in structure_curves.LEVELS
+        ]
+    )
+    figure = Figure()
+    structure_curves.draw(figure, table)
+    legends = [axis.get_legend() for axis in figure.axes]
+    assert legends[0] is None
+    assert [text.get_text() for text in legends[1].get_texts()] == scores

@@ -26,6 +26,7 @@ from experiments.simulate.links import compare, directed
 from experiments.simulate.parameters import fitted
 from experiments.simulate.randomization import fitting, read_plan, symmetric
 from experiments.simulate.sources import (
+    MOST_RECORDS,
     NetworkSource,
     TableSource,
     require_records,
@@ -38,7 +39,9 @@ from shared.counts import ReportedCounts
 from shared.domain import Domain, Variable
 from shared.errors import (
     EmptyTable,
+    EstimationError,
     InputError,
+    LimitExceeded,
     MissingColumn,
     OptionError,
     PlanError,
@@ -53,7 +56,7 @@ from shared.learn.bif import write_bif
 from shared.learn.network import BayesNet
 from shared.learn.structure import Structure
 from shared.plan import Block, Plan
-from shared.transition import Dense, Identity, Symmetric
+from shared.transition import Choice, Dense, Identity, Sampled, Symmetric, Withheld
 from shared.wire import PlanMessage
 
 FALSE_ALARM = 1e-6
@@ -192,6 +195,12 @@ def test_a_network_is_sampled_by_its_tables(assert_distribution):
         assert_distribution(seen, 20_000 * joint.transpose(1, 0, 2), false_alarm=FALSE_ALARM)
 
 
+def test_too_many_records_are_refused_before_any_is_drawn():
+    assert require_records(MOST_RECORDS, small_table()) == MOST_RECORDS
+    with pytest.raises(LimitExceeded, match="20,000,001 records"):
+        require_records(MOST_RECORDS + 1, small_table())
+
+
 @pytest.mark.parametrize("records", [0, 1, -5])
 def test_too_few_records_are_refused(records: int):
     with pytest.raises(OptionError, match="too few"):
@@ -214,8 +223,8 @@ def test_a_table_is_read_as_categories(tmp_path: Path):
         labels = [source.domain[name].categories[code] for code in source.codes[name]]
         assert labels == [row[place].strip() for row in rows]
     pd.read_csv(path, dtype=str).to_parquet(tmp_path / "t.parquet")
-    again = read_source(tmp_path / "t.parquet", ["grade"])
-    assert again.domain.names == ("grade",)
+    again = read_source(tmp_path / "t.parquet", ["grade", "smoker"])
+    assert again.domain.names == ("grade", "smoker")
     assert (again.codes["grade"] == source.codes["grade"]).all()
 
 
@@ -224,6 +233,7 @@ def test_columns_that_are_no_categories_are_left_out_and_named(tmp_path: Path):
     frame = pd.DataFrame(
         {
             "a": ["x", "y"] * 32 + ["x"],
+            "b": ["x", "x", "y", "y"] * 16 + ["x"],
             "id": [f"P{k}" for k in rows],
             "same": "s3cret",
             "holes": ["", "h1"] * 32 + [""],
@@ -232,7 +242,7 @@ def test_columns_that_are_no_categories_are_left_out_and_named(tmp_path: Path):
     path = tmp_path / "t.csv"
     frame.to_csv(path, index=False)
     source = read_source(path)
-    assert source.domain.names == ("a",)
+    assert source.domain.names == ("a", "b")
     for said in ("'id' has 65 different values", "'same' has one value", "'holes' has 33 empty"):
         assert said in source.note
     with pytest.raises(TableError, match="'id' has 65 different values") as refused:
@@ -245,12 +255,12 @@ def test_columns_that_are_no_categories_are_left_out_and_named(tmp_path: Path):
 
 def test_the_plans_categories_are_the_tables(tmp_path: Path):
     path = tmp_path / "t.csv"
-    path.write_text("a\nhigh\nlow\nhigh\n")
+    path.write_text("a,b\nhigh,1\nlow,2\nhigh,1\n")
     known = Domain.of(a=["low", "middle", "high"])
     source = read_source(path, None, known)
     assert source.codes["a"].tolist() == [2, 0, 2]
     with pytest.raises(TableError, match="2 values that are none of the plan's") as refused:
-        read_source(path, None, Domain.of(a=["low", "middle"]))
+        read_source(path, ["a", "b"], Domain.of(a=["low", "middle"]))
     assert "high" not in str(refused.value)
 
 
@@ -260,7 +270,16 @@ def test_the_plans_categories_are_the_tables(tmp_path: Path):
         (None, None, TableUnreadable, "no table"),
         ("a,b\n1,2,3\n4,5,6\n1,2,3,4\n", None, TableUnreadable, "cannot be read"),
         ("a,b\n", None, EmptyTable, "no rows"),
-        ("a,a \n1,2\n", None, TableUnreadable, "two columns"),
+        ("a,a \n1,2\n", None, TableUnreadable, "two columns called 'a'"),
+        ("a,b,a\n1,2,1\n2,1,2\n", None, TableUnreadable, "two columns called 'a'"),
+        ("a;b\n1;2\n2;1\n", None, TableError, "separated by commas"),
+        ("a;b\n1;2\n1;2\n", None, TableError, "separated by commas"),
+        ("a,b\n1,2\n2,2\n", None, TableError, "Only one column .* 'b' has one value"),
+        ("a,b\n1,2\n2,1\n", ["a"], TableError, "Only one column"),
+        ("a,b\n1,2\n2,1\n", [""], OptionError, "without a name.* a, b"),
+        ("a,b\n1,2\n2,1\n", ["a,,b"], OptionError, "without a name"),
+        (",b\n1,2\n2,1\n", None, TableError, "'' has no name"),
+        ("a,b\n1\n2,1\n", ["a", "b"], TableError, "'b' has 1 empty cells"),
         ("a,b\n1,2\n2,1\n", ["a", "c"], MissingColumn, "no column 'c'"),
         ("a\n1\n1\n", None, TableError, "one value only"),
     ],
@@ -271,6 +290,16 @@ def test_bad_tables_are_refused(tmp_path: Path, content, variables, error, says:
         path.write_text(content)
     with pytest.raises(error, match=says):
         read_source(path, variables)
+
+
+def test_names_with_commas_can_be_asked_for(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text('"age, years",b,c\n1,2,1\n2,1,1\n1,1,2\n')
+    for asked in (["age, years", "c"], ["c,b", "age, years"], ["b, c"], [" c ", "b"]):
+        wanted = [n for text in asked for n in ([text] if "age" in text else text.split(","))]
+        assert read_source(path, asked).domain.names == tuple(n.strip() for n in wanted)
+    with pytest.raises(MissingColumn, match="'age', 'years'"):
+        read_source(path, ["age,years"])
 
 
 # --- randomization -------------------------------------------------------------------------------
@@ -332,13 +361,39 @@ A, B, C = (Variable(name, ("1", "2")) for name in "ABC")
         (
             Plan((Block((A,), Dense.binary(0.5, 0.5)), Block((B,), Identity(2)))),
             SingularChannel,
-            "no inverse",
+            "never reports A",
+        ),
+        (
+            Plan((Block((A,), Withheld(2)), Block((B,), Identity(2)))),
+            SingularChannel,
+            "never reports A",
         ),
     ],
 )
-def test_plans_of_other_variables_are_refused(plan: Plan, error, says: str):
+@pytest.mark.parametrize("estimator", ["moment", "ml"])
+def test_plans_of_other_variables_are_refused(plan: Plan, error, says: str, estimator: str):
     with pytest.raises(error, match=says):
-        fitting(plan, Domain((A, B)))
+        fitting(plan, Domain((A, B)), estimator)
+
+
+def sampled_pairs(nodes: str) -> Plan:
+    """Each record reports two of some binary variables, chosen evenly, together at gamma 19."""
+    variables = tuple(Variable(node, ("1", "2")) for node in nodes)
+    pairs = list(itertools.combinations(range(len(nodes)), 2))
+    weights = [2**32 // len(pairs)] * len(pairs)
+    weights[0] += 2**32 - sum(weights)
+    choices = tuple(
+        Choice(pair, weight, Symmetric.from_gamma(4, 19))
+        for pair, weight in zip(pairs, weights, strict=True)
+    )
+    return Plan((Block(variables, Sampled((2,) * len(nodes), choices)),))
+
+
+def test_plans_without_an_inverse_are_for_likelihood_alone():
+    plan = sampled_pairs("ABC")
+    assert fitting(plan, plan.domain, "ml").digest == plan.digest
+    with pytest.raises(SingularChannel, match=r"no inverse.*--estimator ml"):
+        fitting(plan, plan.domain, "moment")
 
 
 # --- trials --------------------------------------------------------------------------------------
@@ -446,7 +501,7 @@ def test_a_divergence_too_large_to_compute_is_none(monkeypatch: pytest.MonkeyPat
 
 
 def test_options_out_of_range_are_refused():
-    for bad in ({"draws": -1}, {"max_parents": 0}, {"tabu": -1}):
+    for bad in ({"draws": -1}, {"draws": 2_001}, {"max_parents": 0}, {"tabu": -1}):
         with pytest.raises(OptionError):
             Options(**bad)
 
@@ -514,6 +569,21 @@ def test_a_plan_says_the_same_as_p(bif: Path, tmp_path: Path):
     assert without_seconds(by_plan) == without_seconds(by_p)
 
 
+def test_a_sampled_plan_is_simulated_by_likelihood(bif: Path, tmp_path: Path):
+    """Pairs are reported: enough for a tree, in which no node has two parents."""
+    plan = tmp_path / "plan.json"
+    plan.write_text(PlanMessage.from_plan(sampled_pairs("ABCDEF")).model_dump_json())
+    options = ("--bif", str(bif), "--channels", str(plan), "--estimator", "ml", *RUN)
+    result = simulated(tmp_path / "o", *options, "--max-parents", "1", "--records", "20000")
+    # Five links make the largest tree; two nodes have two parents.
+    assert result["mean"]["missing"] >= 2
+    assert result["mean"]["missing"] + result["mean"]["extra"] <= 3
+    assert result["mean"]["kl"] < 0.3
+    refused = CliRunner().invoke(app, ["simulate", "bayes-net", *options])
+    assert isinstance(refused.exception, EstimationError)
+    assert refused.exception.exit_code == 6
+
+
 def test_thresholds_reach_the_learner(bif: Path, tmp_path: Path):
     options = ("--bif", str(bif), "--p", "0.2", *RUN)
     plain = simulated(tmp_path / "o", *options, "--score", "bic")
@@ -562,8 +632,16 @@ def test_standard_output_holds_the_json_alone(bif: Path):
         (["--bif", "BIF", "--p", "0.1", "--records", "1"], OptionError, "too few"),
         (["--bif", "BIF", "--p", "0.1", "--runs", "0"], OptionError, "none"),
         (["--bif", "BIF", "--p", "0.1", "--seed", "-1"], OptionError, "negative"),
-        (["--bif", "BIF", "--p", "0.1", "--eta", "0.9"], OptionError, "eta"),
-        (["--bif", "BIF", "--p", "0.1", "--max-parents", "0"], OptionError, "no links"),
+        (["--bif", "BIF", "--p", "0.1", "--eta", "0.9"], OptionError, "--eta does not belong"),
+        (["--bif", "BIF", "--p", "0.1", "--c-star", "2"], OptionError, "--c-star does not"),
+        (
+            ["--bif", "BIF", "--p", "0.1", "--score", "bdeu", "--equivalent-sample-size", "inf"],
+            OptionError,
+            "--equivalent-sample-size = inf",
+        ),
+        (["--bif", "BIF", "--p", "0.1", "--max-parents", "0"], OptionError, "--max-parents: "),
+        (["--bif", "BIF", "--p", "0.1", "--no-refine"], OptionError, "--no-refine: "),
+        (["--bif", "BIF", "--p", "0.1", "--draws", "2001"], OptionError, "from 0 to 2000"),
         (["--table", "none.csv", "--p", "0.1"], TableUnreadable, "no table"),
         (["--bif", "BIF", "--p", "0.1", "--json", "no/folder/x"], OptionError, "no folder"),
     ],

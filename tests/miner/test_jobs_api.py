@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -414,3 +415,55 @@ def test_a_singular_matrix_fails_the_moment_job_and_says_so(miner, build):
     job = analyst.wait(created.headers["location"])
     assert job["state"] == "failed"
     assert job["problem"]["code"] == "channel-singular"
+
+
+def test_owners_learn_only_of_what_kind_a_failure_was(start, build, plan_c):
+    """North and south share two people; that they share any must not be read from a job."""
+
+    def fails(spec, prepared, services, on_step):
+        raise NotConverged("2 records of south differ.", where="south", remedy="Ask north.")
+
+    miner = start(learn=fails)
+    analyst = miner.study("asia")
+    owners = {name: miner.owner("asia", name) for name in ("north", "south")}
+    owners["north"].publish("asia", build(plan_c, range(50), {"C": [0] * 50}))
+    plan = Plan.unrandomized(Domain.of(D=("no", "yes")))
+    owners["south"].publish("asia", build(plan, range(48, 100), {"D": [0] * 52}))
+    spec = {"structure": {"C": []}, "records": "common"}
+    path = analyst("POST", JOBS, json={"spec": spec}).headers["location"]
+    told = analyst.wait(path)["problem"]
+    assert told["detail"] == "2 records of south differ."
+    seen = {
+        "job": owners["north"].get(path),
+        "list": owners["north"].get(JOBS)["items"][0],
+        "dashboard": owners["north"].get("/v1/dashboard")["studies"][0]["jobs"][0],
+        "events": json.loads(
+            owners["north"]("GET", f"{path}/events").text.split("data: ")[-1].strip()
+        ),
+    }
+    for place, job in seen.items():
+        assert job["problem"]["code"] == "not-converged", place
+        said = json.dumps(job["problem"])
+        assert not any(word in said for word in ("south", "2 records", "north", "differ")), place
+    for person in (analyst, miner.admin):
+        assert person.get("/v1/dashboard")["studies"][0]["jobs"][0]["problem"] == told
+        assert person.get(JOBS)["items"][0]["problem"] == told
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(59, "succeeded"), (61, "failed")])
+def test_a_job_may_not_run_for_ever(start, release_a, seconds, state):
+    def slow(spec, prepared, services, on_step):
+        on_step(0, 2)
+        miner.clock.ahead += timedelta(seconds=seconds)
+        on_step(1, 2)
+        return learn_network(spec, prepared, services, lambda done, total: None)
+
+    miner = start(Limits(job_seconds=60), learn=slow)
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", release_a)
+    spec = {"structure": {"A": [], "B": ["A"]}}
+    job = analyst.wait(analyst("POST", JOBS, json={"spec": spec}).headers["location"])
+    assert job["state"] == state
+    if state == "failed":
+        assert job["problem"]["code"] == "limit-exceeded"
+        assert "60 seconds" in job["problem"]["detail"]

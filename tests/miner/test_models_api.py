@@ -226,7 +226,9 @@ def test_the_page_of_a_given_structure_has_no_table_of_links(learned, monkeypatc
     page = Page(miner.analyst("GET", f"{miner.model}/page").text)
     assert "confidence" not in page.cells
     assert "parameters of a given structure" in " ".join(page.seen)
-    assert "3 of 6 parameters" in " ".join(" ".join(page.seen).split())
+    seen = " ".join(" ".join(page.seen).split())
+    assert "3 of 6 probabilities" in seen
+    assert "3 free parameters" in seen, "one of A, one of the other for each category of A"
 
 
 def test_a_search_that_finds_nothing_says_so(learned):

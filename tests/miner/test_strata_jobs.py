@@ -11,6 +11,7 @@ from shared.transition import Identity, Symmetric
 
 JOBS = "/v1/studies/asia/jobs"
 SPEC = {"structure": {"A": [], "C": ["A"]}, "records": "any"}
+SEARCH = {"kind": "bayes-net-structure", "draws": 0}
 A, C = Variable("A", ("no", "yes")), Variable("C", ("no", "yes"))
 
 
@@ -77,11 +78,19 @@ def test_a_structure_is_searched_for_on_all_records(partial):
     assert model["records"] == 140
 
 
-def test_moments_say_nothing_of_what_is_missing(partial):
-    location = partial.analyst("POST", JOBS, json={"spec": SPEC}).headers["location"]
-    job = partial.analyst.wait(location)
-    assert (job["state"], job["problem"]["code"]) == ("failed", "estimation-failed")
-    assert "'ml'" in job["problem"]["remedy"]
+@pytest.mark.parametrize("spec", [SPEC, {"kind": "bayes-net-structure", "records": "any"}])
+def test_moments_say_nothing_of_what_is_missing(partial, assert_problem, spec):
+    before = partial.snapshot()
+    answer = partial.analyst("POST", JOBS, json={"spec": spec})
+    assert_problem(answer, 422, "option-invalid", "40 records", "estimator", '"ml"')
+    assert partial.snapshot() == before
+
+
+def test_moments_serve_what_every_record_has(partial):
+    spec = {**SPEC, "structure": {"A": []}}
+    model, found = estimates(partial.analyst, spec)
+    assert model["records"] == 100
+    assert found["A", "yes", None] == pytest.approx(partial.codes[0][:100].mean(), abs=1e-9)
 
 
 def test_owners_may_not_read_such_a_model(partial, assert_problem):
@@ -128,12 +137,31 @@ def test_owners_of_different_people_combine(miner, build, estimator):
         assert found["C", "yes", "yes"] != pytest.approx(total[1, 1] / total[1].sum(), abs=1e-6)
 
 
-def test_one_record_of_two_owners_has_each_variable_once(miner, build):
+def test_one_record_of_two_owners_has_each_variable_once(miner, build, assert_problem):
     analyst = miner.study("asia")
     for owner, people in (("north", range(50)), ("south", range(45, 100))):
         codes = {"A": [i % 2 for i in people]}
         miner.owner("asia", owner).publish("asia", build(plan_of(A), people, codes))
-    spec = {"structure": {"A": []}, "records": "any"}
-    job = analyst.wait(analyst("POST", JOBS, json={"spec": spec}).headers["location"])
-    assert (job["state"], job["problem"]["code"]) == ("failed", "conflict")
-    assert "5 records" in job["problem"]["detail"]
+    before = miner.snapshot()
+    answer = analyst("POST", JOBS, json={"spec": {"structure": {"A": []}, "records": "any"}})
+    assert_problem(answer, 409, "conflict", "5 records", "A (north, south)")
+    assert miner.snapshot() == before
+
+
+@pytest.mark.parametrize("first", ["north", "south"])
+@pytest.mark.parametrize("kind", [{"structure": {"A": [], "C": ["A"]}}, SEARCH])
+def test_a_joint_block_and_one_of_its_variables_combine_in_any_order(miner, build, first, kind):
+    """North has A of its people, south A and C of its own, randomized together."""
+    analyst = miner.study("asia")
+    rng = np.random.default_rng(6)
+    joint = Plan((Block((A, C), Symmetric.from_probability(4, 0.1)),))
+    codes = {name: rng.integers(0, 2, 300) for name in "AC"}
+    releases = {
+        "north": build(plan_of(A), range(300), {"A": codes["A"]}),
+        "south": build(joint, range(300, 600), codes),
+    }
+    for owner in sorted(releases, reverse=first == "south"):
+        miner.owner("asia", owner).publish("asia", releases[owner])
+    model, _ = estimates(analyst, {**kind, "records": "any", "estimator": "ml"})
+    assert {node["name"] for node in model["nodes"]} == {"A", "C"}
+    assert model["records"] == 600

@@ -9,9 +9,10 @@ import threading
 import numpy as np
 import pytest
 
-from miner_service.affordability import largest_family
+from miner_service.affordability import Layout, largest_family
 from miner_service.jobs import learn_network
 from miner_service.settings import Limits
+from shared.axes import views_of
 from shared.counts import ReportedCounts
 from shared.domain import Domain, Variable
 from shared.errors import JobCancelled
@@ -228,7 +229,7 @@ def test_a_search_that_cannot_run_is_refused_at_once(noisy, assert_problem):
         (Limits(search_variables=4), {}, ["5 variables", "variables"]),
         (Limits(model_parameters=60), {}, ["max_parents", "60 are allowed"]),
         (Limits(job_cells=20), {"draws": 0}, ["max_parents", "'C'", "48 cells", "20 are allowed"]),
-        (Limits(job_cells=1000), {"draws": 200}, ["draws", "4800 cells", "at most 41 draws"]),
+        (Limits(bootstrap_cells=1000), {"draws": 200}, ["draws", "4800 cells", "at most 41 draws"]),
     ],
 )
 def test_what_a_search_may_cost_is_asked_before_it_runs(
@@ -271,10 +272,48 @@ def test_the_largest_family_bounds_every_family(most):
         return total
 
     sets = [c for k in range(1, most + 1) for c in itertools.combinations(nodes, k)]
-    bound, names = largest_family(plan, nodes, most)
+    bound, names = largest_family(Layout((plan,)), nodes, most)
     assert bound == max(map(cells, sets)) == cells(names)
     assert len(names) <= most
-    assert largest_family(plan, ["x", "z"], most)[0] == (3 if most == 1 else 6)
+    assert largest_family(Layout((plan,)), ["x", "z"], most)[0] == (3 if most == 1 else 6)
+
+
+DENSE = Dense(
+    tuple(
+        tuple((1 << 32) - 3 * e if j == i else e for j in range(4))
+        for i, e in enumerate((1 << 20, 1 << 21, 1 << 22, 1 << 23))
+    )
+)
+X, Y, Z, W = (Variable(n, tuple("abcdef"[:k])) for n, k in (("x", 2), ("y", 2), ("z", 6), ("w", 5)))
+
+
+@pytest.mark.parametrize("joint", [DENSE, Symmetric.from_gamma(4, 19.0)])
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+def test_the_bound_holds_where_owners_randomize_the_same_variables_otherwise(joint, most):
+    """The tables that the likelihood really makes, of every set of variables, are within it."""
+    plans = (
+        Plan((Block((X, Y), joint), Block((W,), Symmetric.from_probability(5, 0.1)))),
+        Plan((Block((Y, Z), Symmetric.from_gamma(12, 19.0)),)),
+        Plan((Block((Z,), Symmetric.from_probability(6, 0.2)),)),
+    )
+    sources = [
+        (ReportedCounts({n: np.zeros(3, np.uint8) for n in p.domain.names}, p.reported_sizes), p)
+        for p in plans
+    ]
+    layout = Layout(plans)
+    nodes = layout.domain.names
+    assert sorted(nodes) == ["w", "x", "y", "z"]
+    largest = 0
+    for number in range(1, most + 1):
+        for names in itertools.combinations(nodes, number):
+            views = views_of(sources, names, 1 << 20)
+            cells = max(math.prod(views[0].shape), *(view.reports.size for view in views))
+            assert cells <= layout.cells(set(names)), names
+            largest = max(largest, layout.cells(set(names)))
+    bound, names = largest_family(layout, nodes, most)
+    assert bound >= largest
+    assert len(names) <= most
+    assert bound <= 2 * 2 * 6 * 5, "never more than all cells there are"
 
 
 def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy):

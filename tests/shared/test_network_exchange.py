@@ -224,6 +224,62 @@ def test_a_default_row_stands_for_those_that_are_not_listed():
         read_bif(text.replace("default 0.5, 0.5;", ""))
 
 
+BIF = """network n { }
+variable a { type discrete [ 2 ] { x, y }; }
+variable b { type discrete [ 2 ] { u, v }; }
+probability ( a ) { table 0.25, 0.75; }
+probability ( b | a ) { (x) 0.5, 0.5; (y) 0.2, 0.8; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error", "said"),
+    [
+        ("(y) 0.2, 0.8;", "", InputError, r"row \(y\) of node 'b' is missing"),
+        ("(y) 0.2, 0.8;", "(y) 0.2;", InputError, r"row \(y\) of node 'b' has 1 numbers for 2"),
+        ("(y) 0.2, 0.8;", "(y) 0.2, z;", InputError, r"\(y\) of node 'b' has 'z' where a number"),
+        ("(y) 0.2, 0.8;", "(y) 0.2, 0.9;", NotStochastic, r"\(y\) of node 'b' .* sum to 1.1,"),
+        (
+            "(y) 0.2, 0.8;",
+            "(y) 1.2, -0.2;",
+            NotStochastic,
+            r"\(y\) of node 'b' .* smallest is -0.2",
+        ),
+        ("(y) 0.2, 0.8;", "(y) nan, 0.8;", NotStochastic, r"row \(y\) of node 'b'"),
+        ("(y)", "(z) 0.5, 0.5; (y)", InputError, r"\(z\) of node 'b' does not name .*\['a'\]"),
+        ("(y)", "(x) 0.5, 0.5; (y)", InputError, r"row \(x\) of node 'b' is there twice"),
+        ("(y)", "table 0.5, 0.5, 0.5, 0.5; (y)", InputError, "'b' stands beside other rows"),
+        ("table 0.25, 0.75;", "table 0.25;", InputError, "`table` of node 'a' has 1 numbers for 2"),
+        ("table 0.25, 0.75;", "", InputError, "row `table` of node 'a' is missing"),
+        ("table 0.25, 0.75;", "table 0.25, 0.7;", NotStochastic, "`table` of node 'a' is no dist"),
+        ("probability ( a ) {", "property { ", InputError, "not a Bayesian network in BIF"),
+        ("probability ( a ) { table 0.25, 0.75; }", "", InputError, "'a' has no `probability`"),
+        (
+            "probability ( a )",
+            "probability ( a ) { table 1, 0; } probability ( a )",
+            InputError,
+            "'a' has a `probability` block twice",
+        ),
+        ("probability ( a )", "probability ( q ) { } probability ( a )", InputError, "'q', which"),
+        ("variable b", "variable a { } variable b", InputError, "'a' is declared twice"),
+        ("(", "( ", None, ""),
+    ],
+)
+def test_a_fault_in_bif_is_told_with_its_node_and_row(old, new, error, said):
+    assert BIF.count(old) >= 1
+    if error is None:
+        assert same(read_bif(BIF.replace(old, new)), read_bif(BIF))
+        return
+    with pytest.raises(error, match=said) as caught:
+        read_bif(BIF.replace(old, new))
+    assert caught.value.remedy
+
+
+def test_an_empty_text_is_no_network():
+    with pytest.raises(InputError, match="declares no variable"):
+        read_bif("network n { }")
+
+
 # Synthetic records --------------------------------------------------------------------------------
 
 
@@ -328,3 +384,40 @@ def test_every_node_and_link_is_drawn_inside_the_picture(seed: int):
         assert x + w <= width
         for x2, y2, w2, h2 in boxes[:i]:
             assert x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y, "boxes overlap"
+
+
+def boxes_of(structure: Structure) -> dict[str, tuple[float, float, float, float]]:
+    """Left, top, right and bottom of each node's box."""
+    found = {}
+    for group in picture(structure).iter(f"{SVG}g"):
+        box, text = group.find(f"{SVG}rect"), group.findtext(f"{SVG}text")
+        if box is not None:
+            x, y, width, height = (float(box.get(k, 0)) for k in ("x", "y", "width", "height"))
+            found[str(text)] = (x, y, x + width, y + height)
+    return found
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+@pytest.mark.parametrize("alone", [1, 3, 6])
+def test_nodes_without_links_stand_close_to_the_others(place: str, alone: int):
+    """A wide bottom layer must not push them away from the one node on top."""
+    tree: dict[str, list[str]] = {"top": []} | {f"leaf {i}": ["top"] for i in range(7)}
+    single: dict[str, list[str]] = {f"single {i}": [] for i in range(alone)}
+    boxes = boxes_of(Structure.of(single | tree if place == "first" else tree | single))
+    right = max(boxes[name][2] for name in tree)
+    columns = sorted({boxes[name][0] for name in single})
+    assert len(columns) == {1: 1, 3: 2, 6: 2}[alone]
+    edges = [right, *(max(b[2] for b in boxes.values() if b[0] == left) for left in columns)]
+    for edge, left in zip(edges, columns, strict=False):
+        assert 0 < left - edge < 50, "no box overlaps, and no gap is wide"
+    assert max(boxes[name][3] for name in single) <= max(
+        max(boxes[name][3] for name in tree), 3 * 100
+    )
+
+
+def test_parts_that_no_link_joins_stand_side_by_side():
+    boxes = boxes_of(Structure.of({"a": [], "b": ["a"], "x": [], "c": ["a"], "y": ["x"]}))
+    left, right = ({n: boxes[n] for n in names} for names in ("abc", "xy"))
+    assert max(b[2] for b in left.values()) < min(b[0] for b in right.values())
+    assert boxes["a"][1] == boxes["x"][1], "both begin at the top"
+    assert picture(Structure.of({f"v{i}": [] for i in range(9)})).get("height") == "262"
