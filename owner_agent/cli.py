@@ -202,14 +202,16 @@ def _add_reading(app: typer.Typer) -> None:
     @app.command()
     def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         """List everything that ever left this site, and the privacy spent."""
-        from owner_agent.peer.display import show_peer_lines
+        from owner_agent.peer.display import shared_json, show_peer_lines
+        from owner_agent.peer.journal import all_kept
 
-        entries = Ledger(load_site(site).state).entries()
+        state = load_site(site).state
+        entries, kept = Ledger(state).entries(), all_kept(state)
         if json:
-            print_json(ledger_json(entries))
+            print_json({**ledger_json(entries), "parameters_shared": shared_json(kept)})
             return
         show_ledger(console(), entries)
-        show_peer_lines(console(), entries)
+        show_peer_lines(console(), entries, kept)
 
 
 def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:

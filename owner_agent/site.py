@@ -142,7 +142,8 @@ class PeerSection(_Section):
     """Learning without a miner: who may take part, in which study, and what may leave.
 
     `send` is what horizontal sessions get: counts of randomized reports, or randomized records.
-    `smallest_count` is the fewest records that exact parameters may rest on.
+    `smallest_count` is the fewest records that a cell of a shared family's table may have.
+    `longest_seconds` is how long a session may last at most, whoever begins it.
     """
 
     study: Name
@@ -152,6 +153,7 @@ class PeerSection(_Section):
     results: Annotated[str, StringConstraints(min_length=1)] = "models"
     send: Literal["counts", "records"] = "counts"
     smallest_count: Annotated[int, Field(ge=1)] = 5
+    longest_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
     known: Annotated[tuple[KnownPeer, ...], Field(min_length=1)]
 
     @property

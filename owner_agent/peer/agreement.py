@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from owner_agent.peer.holding import require_aligned
-from owner_agent.peer.identity import Pinned
+from owner_agent.peer.identity import Pinned, pinned
 from owner_agent.peer.incoming import check_package
-from owner_agent.peer.messages import Offer, Proposal, Read, Statements
+from owner_agent.peer.messages import Agreed, Offer, Proposal, Read, Statements
 from owner_agent.peer.needs import owner_of, require_held
 from owner_agent.peer.session import Session
 from owner_agent.peer.session_file import SessionFile
 from owner_agent.peer.signatures import statement_of
 from owner_agent.peer.tasks import entitled, task_of, variables_of
-from owner_agent.site import Site
+from owner_agent.site import Site, load_site
 from shared.domain import Variable
-from shared.errors import DomainError, Forbidden, PeerDeviated
+from shared.errors import ConfigError, DomainError, Forbidden, PeerDeviated
 
 
 def consent(
@@ -29,7 +30,8 @@ def consent(
 
     Raises:
         Forbidden: the caller is not the initiator, somebody is not known to this owner, this owner
-            is not asked, the study is another one, or the session is not the `only` one.
+            is not asked, the study is another one, the session may last too long, or it is not the
+            `only` one.
         InputError: the task contradicts itself.
     """
     strangers = [n for n in proposal.participants if n not in known and n != site.owner]
@@ -50,7 +52,15 @@ def consent(
             where=site.owner,
             remedy="Agree on one study, and write its name into every [peer] section.",
         )
-    if only is not None and not only.allows(proposal, site.owner):
+    if proposal.seconds > site.peer.longest_seconds:
+        raise Forbidden(
+            f"{site.owner} takes part in sessions of at most {site.peer.longest_seconds:.0f}"
+            f" seconds, and not of {proposal.seconds:.0f}.",
+            where=site.owner,
+            remedy=f"Ask for less, or let {site.owner} raise longest_seconds in its [peer]"
+            " section.",
+        )
+    if only is not None and not only.allows(proposal, site.owner, known):
         raise Forbidden(
             f"{site.owner} agreed to another session than this one.",
             where=site.owner,
@@ -92,7 +102,7 @@ def agree_on_offers(mine: Session) -> None:
     """Check that the owners were asked the same, fit together, and have all that is needed.
 
     Raises:
-        PeerDeviated: an owner was asked something else.
+        PeerDeviated: an owner was asked something else, or offers what nobody asked for.
         RecordsDoNotAlign: vertical owners have other records.
         StructureError: two vertical owners have one variable.
         DomainError: horizontal owners describe a variable differently.
@@ -102,6 +112,7 @@ def agree_on_offers(mine: Session) -> None:
     for owner, offer in mine.offers.items():
         if offer.proposal != proposal.digest:
             raise PeerDeviated(f"{owner} answers to another proposal.", where=owner)
+        _require_asked(owner, offer, variables_of(proposal))
     require_held(variables_of(proposal), mine.holdings)
     if proposal.partition == "vertical":
         owner_of(mine.holdings)
@@ -115,6 +126,36 @@ def agree_on_offers(mine: Session) -> None:
                 where=owner,
                 remedy="Horizontal owners describe every variable of the session alike.",
             )
+
+
+def _require_asked(owner: str, offer: Offer, asked: Sequence[str]) -> None:
+    names = [offered.variable.name for offered in offer.variables]
+    wrong = sorted({n for n in names if n not in asked or names.count(n) > 1})
+    if wrong:
+        raise PeerDeviated(
+            f"{owner} offers {wrong}, which the session does not ask for, or twice.", where=owner
+        )
+
+
+def agree_on_result(mine: Session, everybody: Mapping[str, Pinned], statements: Statements) -> None:
+    """Check that everybody who makes the result ready signed it, and that it is this owner's.
+
+    So whoever begins a session cannot let two owners write different results.
+
+    Raises:
+        PeerDeviated: an agreement is missing or altered, or is to another result.
+    """
+    proposal = mine.proposal
+    signers = proposal.participants if task_of(proposal).shared else [proposal.initiator]
+    told = stated(mine, everybody, "agreement", Agreed, statements, signers)
+    first = mine.digest or told[signers[0]].digest
+    others = [owner for owner in signers if told[owner].digest != first]
+    if others:
+        raise PeerDeviated(
+            f"The owners did not arrive at the same network: {mine.holding.site.owner} and"
+            f" {', '.join(others)} were told different parts.",
+            where=proposal.initiator,
+        )
 
 
 def _variables(offer: Offer) -> set[Variable]:
@@ -138,3 +179,24 @@ def agree_on_announcements(mine: Session, own: str) -> None:
             raise PeerDeviated(f"{owner} announces no columns for {own}.", where=owner)
         if names and package is not None:
             check_package(owner, package, mine.offers[owner], names)
+
+
+def require_unchanged(path: Path, site: Site, known: Mapping[str, Pinned]) -> None:
+    """Check that what the custodian decided is what this owner was started with.
+
+    Args:
+        path: the site file.
+        site: what it said at the start.
+        known: the known peers' certificates at the start.
+
+    Raises:
+        ConfigError: the site file or a certificate is another one now, or is wrong.
+    """
+    now = load_site(path)
+    if now != site or pinned(now) != known:
+        raise ConfigError(
+            f"{path} or a certificate that it names was changed since the agent was started; no"
+            " session begins before it is started again.",
+            where=str(path),
+            remedy="Stop `owner-agent peer`, and start it again.",
+        )

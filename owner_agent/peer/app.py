@@ -9,7 +9,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 
 from owner_agent.peer.messages import (
-    Agreed,
     Ending,
     Proposal,
     Signed,
@@ -111,16 +110,16 @@ def status(called: CalledDependency, session: str) -> Status:
 
 
 @_routes.put("/{session}/network")
-def network(called: CalledDependency, session: str) -> Agreed:
-    """Join what all have learned; the answer is the digest of the result."""
+def network(called: CalledDependency, session: str) -> Signed:
+    """Join what all have learned; the answer is the signed digest of the result."""
     told = read(Statements, called.body, called.caller)
     return called.participant.parts(called.caller, session, told)
 
 
 @_routes.put("/{session}/result")
 def result(called: CalledDependency, session: str) -> Status:
-    """Write the result that all have made ready."""
-    agreed = read(Agreed, called.body, called.caller)
+    """Write the result that all have agreed to."""
+    agreed = read(Statements, called.body, called.caller)
     return called.participant.commit(called.caller, session, agreed)
 
 

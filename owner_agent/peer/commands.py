@@ -9,7 +9,7 @@ import typer
 
 from owner_agent.peer.identity import make_identity
 from owner_agent.private_files import write_new
-from owner_agent.site import Site, load_site
+from owner_agent.site import load_site
 from owner_agent.surroundings import Surroundings
 from shared.errors import KeyFileError, PramanaError
 from shared.terminal import console, print_json
@@ -42,7 +42,7 @@ def add_peer_commands(app: typer.Typer, surroundings: Surroundings) -> None:
         accept_added_loss: AcceptOption = False,
     ) -> None:
         """Take part in sessions that the known peers begin, until stopped."""
-        serve_peer(load_site(site), surroundings, ready_file, only, accept=accept_added_loss)
+        serve_peer(site, surroundings, ready_file, only, accept=accept_added_loss)
 
     @app.command()
     def learn(
@@ -52,7 +52,7 @@ def add_peer_commands(app: typer.Typer, surroundings: Surroundings) -> None:
         json: JsonOption = False,
     ) -> None:
         """Begin a session with the known peers, and learn together."""
-        begin_session(load_site(site), surroundings, peers, accept=accept_added_loss, json=json)
+        begin_session(site, surroundings, peers, accept=accept_added_loss, json=json)
 
 
 def add_identity_command(app: typer.Typer, surroundings: Surroundings) -> None:
@@ -79,7 +79,7 @@ def add_identity_command(app: typer.Typer, surroundings: Surroundings) -> None:
 
 
 def serve_peer(
-    site: Site,
+    site: Path,
     surroundings: Surroundings,
     ready_file: Path | None,
     only: Path | None,
@@ -96,27 +96,39 @@ def serve_peer(
     with opened(site, surroundings, _tell, SECONDS, accept_added_loss=accept) as participant:
         participant.only = agreed
         fingerprint = participant.identity.public.fingerprint
-        _tell(f"{site.owner} listens on {site.peer.listen} as {fingerprint}.")
+        listen = participant.site.peer.listen
+        _tell(f"{participant.name} listens on {listen} as {fingerprint}.")
         PeerServer(participant, ready_file).serve_until_stopped()
 
 
 def begin_session(
-    site: Site, surroundings: Surroundings, peers: Path, *, accept: bool, json: bool
+    path: Path, surroundings: Surroundings, peers: Path, *, accept: bool, json: bool
 ) -> None:
-    """Run one session and print what came of it. Raises PramanaError."""
+    """Run one session, and print what came of it; SIGTERM ends it as Ctrl-C does.
+
+    Raises PramanaError.
+    """
     from owner_agent.peer.display import outcome_json, session_progress, show_outcome
     from owner_agent.peer.joint import run_session
     from owner_agent.peer.local import LocalPartner
     from owner_agent.peer.opening import opened
     from owner_agent.peer.serving import PeerServer
     from owner_agent.peer.session_file import load_session_file, proposal_of
+    from owner_agent.peer.waiting import stopped_like_interrupted
 
-    file = load_session_file(peers)
+    site, file = load_site(path), load_session_file(peers)
     proposal = proposal_of(file, site, surroundings.random_bytes)
-    with opened(site, surroundings, _silent, file.seconds, accept_added_loss=accept) as participant:
+    with (
+        stopped_like_interrupted(),
+        opened(path, surroundings, _silent, file.seconds, accept_added_loss=accept) as participant,
+    ):
         others = [n for n in proposal.participants if n != site.owner]
         partners = [LocalPartner(participant), *(participant.partners(name) for name in others)]
-        with PeerServer(participant).beside(), session_progress(console(stderr=True)) as watch:
+        with (
+            participant.leading(proposal),
+            PeerServer(participant).beside(),
+            session_progress(console(stderr=True)) as watch,
+        ):
             try:
                 outcome = run_session(partners, participant, proposal, watch)
             except PramanaError as error:

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from owner_agent.ledger import Entry
 from owner_agent.peer.joint import JointOutcome, Watch
+from owner_agent.peer.journal import Kept
 from owner_agent.peer.outgoing import PEER
 
 _STEPS = {
@@ -82,8 +83,21 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
         )
 
 
-def show_peer_lines(console: Console, entries: Sequence[Entry]) -> None:
-    """Print what of the ledger went to peers, and to whom."""
+def shared_json(kept: Sequence[Kept]) -> list[dict[str, Any]]:
+    """Return the families whose parameters were shared, by session, for scripts."""
+    return [
+        {
+            "session": one.proposal.session,
+            "participants": one.proposal.participants,
+            "families": [family.model_dump() for family in one.families],
+        }
+        for one in kept
+        if one.families
+    ]
+
+
+def show_peer_lines(console: Console, entries: Sequence[Entry], kept: Sequence[Kept] = ()) -> None:
+    """Print what of the ledger went to peers, and to whom; `kept` tells of shared parameters."""
     sent = [entry for entry in entries if entry.miner.startswith(PEER)]
     if not sent:
         return
@@ -91,11 +105,19 @@ def show_peer_lines(console: Console, entries: Sequence[Entry]) -> None:
     table.add_column("release", overflow="fold")
     table.add_column("to", overflow="fold")
     table.add_column("columns", overflow="fold")
+    families = {one.proposal.session: "; ".join(map(str, one.families)) for one in kept}
     for entry in sent:
         columns = ", ".join(draw.column for draw in entry.draws)
-        about = "its offer" + (", and its parameters if it learned any" if entry.left else "")
+        learned = families.get(entry.release_id or "")
+        about = f"its offer, and the parameters of {learned}" if learned else "its offer"
         table.add_row(entry.name, escape(entry.miner.removeprefix(PEER)), escape(columns or about))
     console.print(table)
+    if any(families.values()):
+        console.print(
+            "Epsilon covers the randomized columns. It does not cover the parameters: they are made"
+            " from this owner's true records.",
+            markup=False,
+        )
 
 
 def _show_network(console: Console, network: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,9 +19,8 @@ from owner_agent.protection import require_protected
 from owner_agent.site import Site
 from shared.counts import Codes
 from shared.domain import Domain, Variable
-from shared.errors import DuplicateRecordId, RecordsDoNotAlign, SmallCounts, VariablesMissing
+from shared.errors import DuplicateRecordId, RecordsDoNotAlign, VariablesMissing
 from shared.parts import Keys, key_words, strictly_ascending
-from shared.plan import Plan
 from shared.wire import VariableMessage
 
 Told = Callable[[int, int], None]
@@ -106,51 +105,6 @@ def require_aligned(offers: dict[str, Offer], study: str) -> None:
             remedy="Check that the owners share one linkage secret and one form of record ids, and"
             " have the same records.",
         )
-
-
-def require_enough(
-    holding: Holding, names: Sequence[str], node: str, columns: dict[str, Codes], shape: list[int]
-) -> None:
-    """Check that no combination of exactly known parents is that of a few records only.
-
-    What is learned under such a combination would tell of those records.
-
-    Args:
-        holding: this owner's records.
-        names: the parents of the node that are known exactly.
-        node: the node whose family is looked at.
-        columns: codes of (at least) those parents.
-        shape: their numbers of categories.
-
-    Raises:
-        SmallCounts: some combination has records, but fewer than the site file demands.
-    """
-    floor = holding.site.peer.smallest_count
-    cells = np.zeros(len(holding.keys), dtype=np.uint64)
-    for name, size in zip(names, shape, strict=True):
-        cells = cells * np.uint64(size) + columns[name]
-    counts = np.unique(cells, return_counts=True)[1]
-    if int(counts.min()) < floor:
-        owner = holding.site.owner
-        raise SmallCounts(
-            f"{owner} does not share the parameters of {node!r}: a combination of its parents"
-            f" {list(names)} that {owner} knows exactly has fewer than {floor} records.",
-            where=node,
-            remedy=f"Leave a parent out, merge categories, or let {owner} lower smallest_count in"
-            " its [peer] section.",
-        )
-
-
-def exact_names(plans: Sequence[Plan], own: Sequence[str]) -> frozenset[str]:
-    """Return the variables that are known as they are: own ones, and peers' unrandomized ones."""
-    told = {
-        name
-        for plan in plans
-        for block in plan.blocks
-        if block.channel.is_identity
-        for name in block.names
-    }
-    return frozenset(own) | told
 
 
 def _told(variable: Variable) -> VariableMessage:

@@ -1,28 +1,37 @@
 """A session from its initiator's side: every owner does each step before any does the next.
 
-Whatever fails, at whichever owner, ends the session at all of them with the same message.
+Whatever fails, at whichever owner, ends the session at all of them with the same message, until
+all have agreed to one result. From then on it is written, and nobody is told of an end any more.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from owner_agent.peer.messages import Agreed, Ending, Proposal, Signed, Statements, Status
+from owner_agent.peer.messages import Ending, Proposal, Signed, Statements, Status
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.partner import Partner
 from owner_agent.peer.session import error_of, problem_for
 from owner_agent.peer.tasks import learners, task_of
+from owner_agent.peer.waiting import started, uninterrupted
 from shared.errors import PeerDeviated, PramanaError, SessionEnded
 
 Watch = Callable[[str, int, int], None]
 """Called with a step, how much of it is done, and of how much."""
 
 POLL_SECONDS = 0.2
+LAST_SECONDS = 20.0
+"""For how long owners are told of a session's end, good or bad, whatever its time."""
+
+SIGN_OF_LIFE_SECONDS = 20.0
+"""How often owners that wait for others hear that the session goes on."""
 
 Answer = TypeVar("Answer")
 
@@ -54,33 +63,47 @@ def run_session(
     Raises:
         PramanaError: what ended the session, at whichever owner; no result is anywhere.
     """
-    surroundings = participant.surroundings
-    surroundings = participant.surroundings
+    with participant.leading(proposal):
+        return _run(partners, participant, proposal, watch)
+
+
+def _run(
+    partners: Sequence[Partner],
+    participant: Participant,
+    proposal: Proposal,
+    watch: Watch,
+) -> JointOutcome:
+    surroundings, name = participant.surroundings, participant.name
 
     def clock() -> float:
         return surroundings.now().timestamp()
 
     ends = clock() + proposal.seconds
-    steps = _Steps(partners, proposal, surroundings.sleep, watch, clock, ends)
+    timed = [partner.within(ends) for partner in partners]
+    steps = _Steps(timed, proposal, surroundings.sleep, watch, clock, ends)
     try:
         agreed = _made_ready(steps, participant)
-        unconfirmed = steps.commit(agreed, participant.name)
+        steps.require_ready(name)
+        with uninterrupted():
+            # This owner first: while nobody else may have written, a failure still ends it for all.
+            steps.named(name).commit(proposal.session, agreed)
+            unconfirmed = steps.commit(agreed, name)
     except PramanaError as error:
-        steps.end(error, participant.name)
+        steps.end(error, name)
         raise
-    except BaseException:
-        # An interrupt, or what nobody foresaw: the others must not wait for their deadlines.
-        reason = SessionEnded(
-            f"{participant.name} interrupted the session.", where=participant.name
-        )
-        steps.end(reason, participant.name)
+    except BaseException as error:
+        # The others must not wait for their deadlines.
+        unforeseen = isinstance(error, Exception)
+        what = "met an unforeseen error" if unforeseen else "interrupted the session"
+        steps.end(SessionEnded(f"{name} {what}.", where=name), name)
         raise
-    results = participant.site.folder / participant.site.peer.results
-    folder = results / proposal.session
-    return JointOutcome(proposal.session, folder, agreed.digest, unconfirmed)
+    folder = participant.site.folder / participant.site.peer.results / proposal.session
+    digest = participant.status(name, proposal.session).digest or ""
+    return JointOutcome(proposal.session, folder, digest, unconfirmed)
 
 
-def _made_ready(steps: _Steps, participant: Participant) -> Agreed:
+def _made_ready(steps: _Steps, participant: Participant) -> Statements:
+    """Take all owners to where they agree to one result; return what they signed."""
     session = steps.proposal.session
     offers = steps.each("offers", lambda p: p.propose(steps.proposal))
     told = Statements(all=offers)
@@ -90,12 +113,11 @@ def _made_ready(steps: _Steps, participant: Participant) -> Agreed:
     steps.each("start", lambda p: p.begin(session))
     parts = steps.learned()
     if not task_of(steps.proposal).shared:
-        return participant.make_own_ready(session)
+        return Statements(all=[participant.make_own_ready(session)])
     learned = Statements(all=parts)
-    digests = steps.each("networks", lambda p: p.parts(session, learned))
-    if len({agreed.digest for agreed in digests}) > 1:
-        raise PeerDeviated("The owners did not arrive at the same network.")
-    return digests[0]
+    agreed = Statements(all=steps.each("networks", lambda p: p.parts(session, learned)))
+    participant.check_agreed(session, agreed)
+    return agreed
 
 
 @dataclass(frozen=True)
@@ -107,24 +129,47 @@ class _Steps:
     clock: Callable[[], float]
     ends: float
 
+    def named(self, name: str) -> Partner:
+        """Return the owner of a name."""
+        return next(partner for partner in self.partners if partner.name == name)
+
     def each(self, step: str, ask: Callable[[Partner], Answer]) -> list[Answer]:
-        """Ask all owners at once and wait for all; raise the first error in their order."""
-        answers: list[Answer] = []
-        self.watch(step, 0, len(self.partners))
-        pool = ThreadPoolExecutor(len(self.partners))
-        try:
-            asked = [pool.submit(ask, partner) for partner in self.partners]
-            for done, answer in enumerate(asked, start=1):
-                answers.append(answer.result())
-                self.watch(step, done, len(self.partners))
-        except PramanaError:
-            # The others answer first: an owner still at this step could not be told of the end.
-            pool.shutdown(wait=True)
-            raise
-        finally:
-            # Who interrupts does not wait.
-            pool.shutdown(wait=False, cancel_futures=True)
-        return answers
+        """Ask all owners at once and wait for all; raise the first error in their order.
+
+        Raises:
+            PramanaError: an owner's error, once all have answered: an owner still at this step
+                could not be told of the end.
+            SessionEnded: an owner did not answer while the session lasts.
+        """
+        asked = [started(partial(ask, partner)) for partner in self.partners]
+        limit = time.monotonic() + max(0.0, self.ends - self.clock()) + LAST_SECONDS
+        pending = set(asked)
+        while pending:
+            self.watch(step, len(asked) - len(pending), len(asked))
+            left = limit - time.monotonic()
+            if left <= 0:
+                told = zip(self.partners, asked, strict=True)
+                raise self._late(partner for partner, answer in told if answer in pending)
+            done, pending = wait(
+                pending, min(left, SIGN_OF_LIFE_SECONDS), return_when=FIRST_COMPLETED
+            )
+            if not done:
+                self._say_it_goes_on()
+        self.watch(step, len(asked), len(asked))
+        return [answer.result() for answer in asked]
+
+    def _say_it_goes_on(self) -> None:
+        for partner in self.partners:
+            with suppress(PramanaError):
+                partner.status(self.proposal.session)
+
+    def _late(self, slow: Iterator[Partner]) -> SessionEnded:
+        names = ", ".join(partner.name for partner in slow)
+        return SessionEnded(
+            f"{names} did not answer within {self.proposal.seconds:.0f} seconds.",
+            where=names,
+            remedy="Give the session more seconds, or ask the owner's custodian.",
+        )
 
     def learned(self) -> list[Signed]:
         """Wait until every owner has learned its part; return the parts.
@@ -152,39 +197,48 @@ class _Steps:
                 )
             self.sleep(POLL_SECONDS)
 
-    def commit(self, agreed: Agreed, own: str) -> tuple[str, ...]:
-        """Let all write, this owner last; return who did not confirm.
+    def require_ready(self, own: str) -> None:
+        """Check that all are there to write; an owner that has gone still ends it everywhere.
 
-        Once one owner may have written, the session cannot be undone: an owner that did not hear
-        of it asks the others when its time is over.
+        Raises:
+            PramanaError: an owner is not ready, or the session's time is over.
         """
-        session = self.proposal.session
-        others = [partner for partner in self.partners if partner.name != own]
         if task_of(self.proposal).shared:
-            # Nobody has written yet: an owner that has gone meanwhile still ends it everywhere.
-            for partner in others:
-                _require_ready(partner.status(session))
-        unconfirmed = []
-        for partner in others:
-            try:
-                partner.commit(session, agreed)
-            except PramanaError:
-                unconfirmed.append(partner.name)
-        next(p for p in self.partners if p.name == own).commit(session, agreed)
+            for partner in self.partners:
+                if partner.name != own:
+                    _require_ready(partner.status(self.proposal.session))
+        if self.clock() > self.ends:
+            raise self._late(iter(self.partners))
+
+    def commit(self, agreed: Statements, own: str) -> tuple[str, ...]:
+        """Let the others write; return who did not confirm.
+
+        The session cannot be undone any more: an owner that did not hear of it asks the others
+        when its time is over.
+        """
+        session, ends = self.proposal.session, self.clock() + LAST_SECONDS
+        others = [partner.within(ends) for partner in self.partners if partner.name != own]
+        asked = [started(partial(partner.commit, session, agreed)) for partner in others]
+        wait(asked, LAST_SECONDS)
+        unconfirmed = tuple(
+            partner.name
+            for partner, answer in zip(others, asked, strict=True)
+            if not answer.done() or answer.exception() is not None
+        )
         self.watch("writing", len(self.partners) - len(unconfirmed), len(self.partners))
-        return tuple(unconfirmed)
+        return unconfirmed
 
     def end(self, error: PramanaError, own: str) -> None:
         """Tell all owners that the session is over, as far as they can be told."""
         ending = Ending(owner=own, problem=problem_for(error))
+        ends = self.clock() + LAST_SECONDS
 
         def tell(partner: Partner) -> None:
             # It may never have begun, or be the one that is gone: its own deadline ends it.
             with suppress(PramanaError):
-                partner.end(self.proposal.session, ending)
+                partner.within(ends).end(self.proposal.session, ending)
 
-        with ThreadPoolExecutor(len(self.partners)) as pool:
-            list(pool.map(tell, self.partners))
+        wait([started(partial(tell, partner)) for partner in self.partners], LAST_SECONDS)
 
 
 def _progress(statuses: Sequence[Status]) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from owner_agent.peer.holding import exact_names, require_enough
+from owner_agent.peer.floor import require_enough, shared_nodes
 from owner_agent.peer.incoming import (
     Received,
     horizontal_marginals,
@@ -14,7 +14,7 @@ from owner_agent.peer.incoming import (
 from owner_agent.peer.messages import Package
 from owner_agent.peer.partner import Partner
 from owner_agent.peer.session import Session
-from owner_agent.peer.tasks import Findings, Watch, entitled, task_of, variables_of
+from owner_agent.peer.tasks import Findings, Watch, entitled, task_of
 
 
 def learn(mine: Session, partners: Callable[[str], Partner], watch: Watch) -> Findings:
@@ -22,7 +22,7 @@ def learn(mine: Session, partners: Callable[[str], Partner], watch: Watch) -> Fi
 
     Raises:
         PeerUnreachable, PeerDeviated: a peer did not send what it announced.
-        SmallCounts: exact parameters would rest on too few records.
+        SmallCounts: parameters would rest on too few records.
         PramanaError: what the learner raises.
     """
     proposal, holding = mine.proposal, mine.holding
@@ -32,16 +32,15 @@ def learn(mine: Session, partners: Callable[[str], Partner], watch: Watch) -> Fi
     for sender in proposal.participants:
         if entitled(proposal, mine.holdings, sender, own):
             package = mine.announcements[sender].packages[own]
-            received.append(_fetched(mine, partners(sender), sender, package))
+            received.append(_fetched(mine, partners(sender).within(mine.ends), sender, package))
             watch(0, 0)
     vertical = proposal.partition == "vertical"
     made = vertical_marginals if vertical else horizontal_marginals
     marginals = made(holding.domain, holding.columns, received)
-    nodes = holding.names if vertical else variables_of(proposal)
     task = task_of(proposal)
-    findings = task.learn(proposal.task, marginals, nodes, watch)
+    findings = task.learn(proposal.task, marginals, shared_nodes(holding, proposal), watch)
     if task.shared:
-        _require_enough(mine, findings, received if vertical else [])
+        require_enough(holding, proposal, findings.families, received if vertical else [])
     return findings
 
 
@@ -52,16 +51,3 @@ def _fetched(mine: Session, partner: Partner, sender: str, package: Package) -> 
         return partner.package_part(session, number, package.parts[number].bytes)
 
     return receive(sender, package, fetch, mine.holding, mine.proposal)
-
-
-def _require_enough(mine: Session, findings: Findings, received: list[Received]) -> None:
-    """Check every family that this owner is about to share."""
-    holding = mine.holding
-    exact = exact_names([one.plan for one in received], holding.names)
-    columns = dict(holding.columns)
-    for one in received:
-        columns |= {name: codes for name, codes in one.columns.items() if name in exact}
-    for family in findings.families:
-        known = [name for name in family.parents if name in exact]
-        sizes = [mine.domain[name].size for name in known]
-        require_enough(holding, known, family.node, columns, sizes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from owner_agent.peer.messages import Agreed, Ending, Proposal, Signed, Statements, Status
+from owner_agent.peer.messages import Ending, Proposal, Signed, Statements, Status
 from owner_agent.peer.participant import Participant
 
 
@@ -18,6 +18,10 @@ class LocalPartner:
     def name(self) -> str:
         """The owner's name."""
         return self.participant.name
+
+    def within(self, ends: float) -> LocalPartner:  # noqa: ARG002
+        """Return itself; nobody waits for itself longer than for its work."""
+        return self
 
     def propose(self, proposal: Proposal) -> Signed:
         """Take part."""
@@ -43,11 +47,11 @@ class LocalPartner:
         """Return how far this owner is."""
         return self.participant.status(self.name, session)
 
-    def parts(self, session: str, parts: Statements) -> Agreed:
+    def parts(self, session: str, parts: Statements) -> Signed:
         """Join what all have learned."""
         return self.participant.parts(self.name, session, parts)
 
-    def commit(self, session: str, agreed: Agreed) -> Status:
+    def commit(self, session: str, agreed: Statements) -> Status:
         """Write the result."""
         return self.participant.commit(self.name, session, agreed)
 

@@ -7,7 +7,7 @@ A session runs through these in order: `Proposal` (the initiator's), an `Offer` 
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
@@ -200,7 +200,7 @@ class Statements(Message):
 
 
 class Agreed(Message):
-    """The digest of the result an owner has made ready, and is ready to write."""
+    """The digest of the result an owner has made ready: signed, it is its word to write it."""
 
     digest: Sha256
 
@@ -219,13 +219,17 @@ Phase = Literal[
 
 
 class Status(Message):
-    """How far an owner is with a session; `part` once learned, `problem` once ended."""
+    """How far an owner is with a session.
+
+    `part` is told once learned, `agreed` (what all signed) once written, `problem` once ended.
+    """
 
     phase: Phase
     done: int = 0
     total: int = 0
     part: Signed | None = None
     digest: Sha256 | None = None
+    agreed: Statements | None = None
     problem: ProblemDetail | None = None
 
 
@@ -258,9 +262,3 @@ def digest_of(statements: list[Signed]) -> str:
         f"{s.owner}:{hashlib.sha256(s.content.encode()).hexdigest()}" for s in statements
     )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def as_json(message: Message) -> dict[str, Any]:
-    """Return a message as JSON values."""
-    made: dict[str, Any] = message.model_dump(mode="json")
-    return made

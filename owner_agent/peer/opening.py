@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from owner_agent.peer.identity import load_identity, pinned
+from owner_agent.peer.journal import all_kept
 from owner_agent.peer.participant import Participant, Tell
 from owner_agent.peer.partner import Partner
 from owner_agent.peer.remote import RemotePartner
+from owner_agent.peer.staging import staged_in
 from owner_agent.planning import planned
-from owner_agent.site import Site
+from owner_agent.site import Site, load_site
 from owner_agent.surroundings import Surroundings
 
 
 @contextmanager
 def opened(
-    site: Site,
+    path: Path,
     surroundings: Surroundings,
     tell: Tell,
     patience: float,
@@ -26,7 +29,7 @@ def opened(
     """Open this owner for sessions; its connections are closed in the end.
 
     Args:
-        site: the site, checked whole before anybody is answered.
+        path: the site file, checked whole before anybody is answered.
         surroundings: transport, clock and randomness.
         tell: told what a person at this owner may want to know.
         patience: seconds to wait for another owner's work.
@@ -36,7 +39,9 @@ def opened(
         ConfigError: the site file or a certificate is wrong.
         KeyFileError: there is no identity, or it is unsafe.
     """
+    site = load_site(path)
     planned(site)
+    _finish_written(site)
     identity, known = load_identity(site), pinned(site)
     with ExitStack() as stack:
         partners: dict[str, Partner] = {
@@ -47,6 +52,7 @@ def opened(
         }
         yield Participant(
             site,
+            path,
             identity,
             known,
             surroundings,
@@ -54,3 +60,10 @@ def opened(
             tell,
             accept_added_loss=accept_added_loss,
         )
+
+
+def _finish_written(site: Site) -> None:
+    """Give results their name that all had agreed to when the process was stopped."""
+    for kept in all_kept(site.state):
+        if kept.agreed is not None:
+            staged_in(site.folder / site.peer.results, kept.proposal.session).publish()

@@ -171,8 +171,10 @@ def enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
     found = ledger.find(entry.miner, entry.study, entry.name)
     if found is None:
         ledger.add(replace(entry, prepared=now, changed=now))
-    else:
-        ledger.mark(found, "sending", now, entry.release_id)
+        return
+    if not found.left:
+        found = ledger.renew(found, entry.draws, now)
+    ledger.mark(found, "sending", now, entry.release_id)
 
 
 def forget(holding: Holding, made: Outgoing) -> None:

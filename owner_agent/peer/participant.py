@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from owner_agent.lock import publishing_alone
-from owner_agent.peer.agreement import agree_on_announcements, agree_on_offers, consent, stated
+from owner_agent.peer.agreement import (
+    agree_on_announcements,
+    agree_on_offers,
+    agree_on_result,
+    consent,
+    require_unchanged,
+    stated,
+)
+from owner_agent.peer.floor import require_enough_before
 from owner_agent.peer.holding import hold, offer
 from owner_agent.peer.identity import Identity, Pinned
+from owner_agent.peer.journal import Kept, earlier_status, families_of, keep
 from owner_agent.peer.learning import learn
 from owner_agent.peer.messages import (
     Agreed,
@@ -33,7 +43,13 @@ from owner_agent.peer.messages import (
 from owner_agent.peer.network import digest_of_files, files_of, merge, part_of
 from owner_agent.peer.outgoing import Outgoing, forget, outgoing, share_of
 from owner_agent.peer.partner import Partner
-from owner_agent.peer.records import close_lines, enter_package, enter_session, mark_session
+from owner_agent.peer.records import (
+    close_lines,
+    enter_package,
+    enter_session,
+    mark_session,
+    write_agreed,
+)
 from owner_agent.peer.session import Session, error_of, no_session, problem_for
 from owner_agent.peer.session_file import SessionFile
 from owner_agent.peer.signatures import state
@@ -46,9 +62,9 @@ from shared.errors import (
     Forbidden,
     LimitExceeded,
     NotFound,
-    PeerDeviated,
     PramanaError,
     SessionEnded,
+    StateError,
     VariablesMissing,
 )
 
@@ -62,6 +78,14 @@ Tell = Callable[[str], None]
 GRACE = 15.0
 """Seconds for which an owner waits longer than the session may last, to be told why it ended."""
 
+IDLE_SECONDS = 120.0
+"""An owner that is not called so long by who began the session gives it up, before it learns."""
+
+_ASKING_SECONDS = 20.0
+
+
+_BEFORE_LEARNING = frozenset({"offered", "announced", "agreed"})
+
 
 def untold(line: str) -> None:
     """Tell nobody."""
@@ -69,9 +93,14 @@ def untold(line: str) -> None:
 
 @dataclass(eq=False)
 class Participant:
-    """This owner, as the others meet it; every request names its caller, who was authenticated."""
+    """This owner, as the others meet it; every request names its caller, who was authenticated.
+
+    `site` is what the site file at `path` said at the start. Where `leads` is set, this owner began
+    that session and takes part in no other meanwhile.
+    """
 
     site: Site
+    path: Path
     identity: Identity
     known: Mapping[str, Pinned]
     surroundings: Surroundings
@@ -79,6 +108,7 @@ class Participant:
     tell: Tell = untold
     accept_added_loss: bool = False
     only: SessionFile | None = None
+    leads: Proposal | None = None
     session: Session | None = None
     own_error: PramanaError | None = None
     _taken: threading.Lock = field(default_factory=threading.Lock)
@@ -88,15 +118,29 @@ class Participant:
         """This owner's name."""
         return self.site.owner
 
+    @contextmanager
+    def leading(self, proposal: Proposal) -> Iterator[None]:
+        """Take part in one session only, which this owner begins, for as long as that takes."""
+        before, self.leads = self.leads, proposal
+        try:
+            yield
+        finally:
+            self.leads = before
+
     def propose(self, caller: str, proposal: Proposal) -> Signed:
         """Take part in a session, or say why not.
 
         Raises:
             Forbidden: the caller, the participants or the study are not those of the site file.
             Conflict: another session is running.
+            ConfigError: the site file or a certificate was changed since this owner was started.
             InputError, KeyFileError, VariablesMissing: this owner's own files.
         """
+        with self._own_affairs():
+            require_unchanged(self.path, self.site, self.known)
         consent(self.site, self.known, caller, proposal, self.only)
+        if self.leads is not None and self.leads != proposal:
+            raise self._busy()
         if not self._taken.acquire(blocking=False):
             raise self._busy()
         try:
@@ -104,14 +148,16 @@ class Participant:
             if self.session is not None and not self.session.over:
                 raise self._busy()
             self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
-            ends = self._clock() + proposal.seconds + GRACE
+            now = self._clock()
             with self._own_affairs():
                 holding = hold(self.site, proposal, lambda _done, _total: None)
                 enter_session(holding, proposal, self.surroundings.now())
-            session = Session(proposal, holding, ends)
-            session.own["offer"] = state(self.identity, proposal.session, offer(holding, proposal))
+            session = Session(
+                proposal, holding, now + proposal.seconds + GRACE, heard=self._clock()
+            )
             self.session = session
-            return session.own["offer"]
+            made = offer(holding, proposal)
+            return session.sign_once("offer", state(self.identity, proposal.session, made))
         finally:
             self._taken.release()
 
@@ -122,15 +168,15 @@ class Participant:
             mine.offers = self._stated(mine, "offer", Offer, offers, mine.proposal.participants)
             mine.offers_digest = digest_of(offers.all)
             agree_on_offers(mine)
+            require_enough_before(mine.holding, mine.proposal)
             with self._own_affairs(), publishing_alone(self.site.state):
                 mine.outgoing = dict(self._outgoing(mine))
             packages: dict[str, Package] = {p: out.package for p, out in mine.outgoing.items()}
             made = Announcement(
                 proposal=mine.proposal.digest, offers=mine.offers_digest, packages=packages
             )
-            mine.own["announcement"] = state(self.identity, session, made)
             mine.phase = "announced"
-            return mine.own["announcement"]
+            return mine.sign_once("announcement", state(self.identity, session, made))
 
     def announcements(self, caller: str, session: str, announcements: Statements) -> Status:
         """Check what all would send."""
@@ -161,6 +207,7 @@ class Participant:
             Forbidden: there is nothing for the caller in this session, or not yet.
             NotFound: no such session or part.
         """
+        self.sweep()
         mine = self._mine(session, caller)
         with mine.lock:
             if mine.problem is not None:
@@ -173,15 +220,29 @@ class Participant:
                 )
             if not 0 <= number < len(made.package.parts):
                 raise NotFound("There is no such part.", where=str(number))
-            enter_package(mine, caller, self.surroundings.now())
+            try:
+                with self._own_affairs():
+                    now, sleep = self.surroundings.now(), self.surroundings.sleep
+                    enter_package(mine, caller, now, sleep, accept=self.accept_added_loss)
+            except PramanaError as error:
+                self._end(mine, error)
+                raise
             return made.part(number)
 
     def status(self, caller: str, session: str) -> Status:
-        """Return how far this owner is; what it learned only to participants."""
-        return self._mine(session, caller).status()
+        """Return how far this owner is, or that it wrote the result of an earlier session.
 
-    def parts(self, caller: str, session: str, parts: Statements) -> Agreed:
-        """Join all parts to one network, make its files ready, and return their digest."""
+        What it learned is told to participants only.
+        """
+        if self.session is None or self.session.proposal.session != session:
+            return earlier_status(self.site.state, caller, session)
+        mine = self._mine(session, caller)
+        if caller == mine.proposal.initiator:
+            mine.heard = self._clock()
+        return mine.status()
+
+    def parts(self, caller: str, session: str, parts: Statements) -> Signed:
+        """Join all parts to one network, make its files ready, and sign their digest."""
         with self._step(caller, session) as mine:
             mine.require_phase("learned")
             told = self._stated(mine, "part", Part, parts, learners(mine.proposal))
@@ -190,9 +251,27 @@ class Participant:
             files = files_of(mine.proposal, merged, mine.holdings, records)
             return self._make_ready(mine, files)
 
-    def commit(self, caller: str, session: str, agreed: Agreed) -> Status:
-        """Write the result that all have made ready. Harmless if repeated."""
+    def check_agreed(self, session: str, agreed: Statements) -> None:
+        """Check, where this owner began the session, that all agree to what it made ready.
+
+        Raises:
+            PeerDeviated: somebody does not.
+        """
+        mine = self._mine(session, self.name, initiator=True)
+        agree_on_result(mine, self._everybody(), agreed)
+
+    def commit(self, caller: str, session: str, agreed: Statements) -> Status:
+        """Write the result that all have made ready and signed. Harmless if repeated.
+
+        Raises:
+            PeerDeviated: they did not all sign it; the session ends here.
+            StateError: it cannot be written now. The session does not end: that is tried again
+                when its time is over.
+        """
+        if self.session is None or self.session.proposal.session != session:
+            return earlier_status(self.site.state, caller, session)
         mine = self._mine(session, caller, initiator=True)
+        self.sweep()
         with mine.lock:
             if mine.phase in {"written", "finished"}:
                 return mine.status()
@@ -204,55 +283,77 @@ class Participant:
                 self.tell(f"Session {session[:12]} is finished; {caller} has its result.")
                 return mine.status()
             mine.require_phase("ready")
-            if agreed.digest != mine.digest:
-                raise PeerDeviated(f"{caller} asks to write another result.", where=caller)
-            self._write(mine)
-            return mine.status()
+            agree_on_result(mine, self._everybody(), agreed)
+            mine.agreed = agreed
+        self._write(mine)
+        return mine.status()
 
     def end(self, caller: str, session: str, ending: Ending) -> Status:
-        """End a session without a result; a result that was written stays."""
+        """End a session without a result; what all agreed to and was to be written stays."""
         mine = self._mine(session, caller, initiator=True)
-        self._end(mine, error_of(ending.problem))
+        if mine.agreed is None or caller == self.name:
+            self._end(mine, error_of(ending.problem))
         return mine.status()
 
     def sweep(self) -> None:
         """End a session whose time is over, whether anybody calls or not."""
-        mine = self.session
-        if mine is None or mine.over or self._clock() <= mine.ends:
+        mine, now = self.session, self._clock()
+        if mine is None or mine.over:
             return
-        if mine.phase == "ready" and self._written_elsewhere(mine):
-            with mine.lock:
-                self._write(mine)
-            return
-        self._end(
-            mine,
-            SessionEnded(
-                f"{self.name} ended the session: no result within"
-                f" {mine.proposal.seconds:.0f} seconds.",
-                where=self.name,
-                remedy="Give the session more seconds, or see which owner is slow.",
-            ),
-        )
+        if now > mine.ends:
+            if mine.phase == "ready" and (mine.agreed is not None or self._written_elsewhere(mine)):
+                with suppress(StateError):
+                    self._write(mine)
+                return
+            why = f"no result within {mine.proposal.seconds:.0f} seconds"
+            remedy = "Give the session more seconds, or see which owner is slow."
+            self._end(mine, self._over(why, remedy))
+        elif mine.phase in _BEFORE_LEARNING and now > mine.heard + IDLE_SECONDS:
+            why = f"{mine.proposal.initiator} did not go on with it for {IDLE_SECONDS:.0f} seconds"
+            self._end(mine, self._over(why, "Begin another session."))
 
-    def make_own_ready(self, session: str) -> Agreed:
+    def _over(self, why: str, remedy: str) -> SessionEnded:
+        line = f"{self.name} ended the session: {why}."
+        return SessionEnded(line, where=self.name, remedy=remedy)
+
+    def make_own_ready(self, session: str) -> Signed:
         """Make a result ready that is the initiator's alone."""
         with self._step(self.name, session) as mine:
             mine.require_phase("learned")
             return self._make_ready(mine, mine.own_files or {})
 
-    def _make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Agreed:
+    def _make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Signed:
         results = self.site.folder / self.site.peer.results
-        mine.staged = stage(results, mine.proposal.session, files)
+        with self._writing(results):
+            mine.staged = stage(results, mine.proposal.session, files)
         mine.digest = digest_of_files(files)
         mine.phase = "ready"
-        return Agreed(digest=mine.digest)
+        made = Agreed(digest=mine.digest)
+        return mine.sign_once("agreement", state(self.identity, mine.proposal.session, made))
 
     def _write(self, mine: Session) -> None:
-        if mine.staged is not None:
-            folder = mine.staged.publish()
+        with mine.lock:
+            if mine.over or mine.staged is None:
+                return
+            results = mine.staged.final.parent
+            with self._writing(results):
+                folder = write_agreed(mine, mine.staged)
             self.tell(f"Session {mine.proposal.session[:12]}: the result is in {folder}.")
-        mine.phase = "written"
-        close_lines(mine, self.surroundings.now())
+            mine.phase = "written"
+            close_lines(mine, self.surroundings.now())
+
+    @contextmanager
+    def _writing(self, results: Path) -> Iterator[None]:
+        """Say in full only here that the folder of results cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            self.tell(f"The folder {results} cannot be written: {error.strerror}.")
+            raise StateError(
+                f"{self.name} cannot write its result ({error.strerror}).",
+                where=self.name,
+                remedy=f"See whether the folder of results at {self.name} can be written.",
+            ) from error
 
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
         for peer in mine.proposal.participants:
@@ -280,14 +381,16 @@ class Participant:
                 if task_of(mine.proposal).shared:
                     part = part_of(mine.proposal, findings, records)
                     mark_session(mine, "sending", self.surroundings.now())
-                    mine.own["part"] = state(self.identity, mine.proposal.session, part)
+                    families = families_of(part.families)
+                    keep(self.site.state, Kept(proposal=mine.proposal, families=families))
+                    mine.sign_once("part", state(self.identity, mine.proposal.session, part))
                 mine.own_files = dict(findings.files or {})
                 mine.phase = "learned"
         except PramanaError as error:
             self._end(mine, error)
-        except Exception:
+        except Exception as error:
             # What an unforeseen error says may quote a record.
-            self._end(mine, SessionEnded(f"{self.name} met an unforeseen error.", where=self.name))
+            self._end(mine, self._unforeseen(error))
             raise
 
     def _end(self, mine: Session, error: PramanaError) -> None:
@@ -304,16 +407,20 @@ class Participant:
         self.tell(f"Session {mine.proposal.session[:12]} ended without a result: {error}")
 
     def _written_elsewhere(self, mine: Session) -> bool:
-        """Whether another owner wrote the result: then all were told to, and this one missed it."""
+        """Whether another owner wrote the result, and proves that all had agreed to it."""
+        ends = self._clock() + _ASKING_SECONDS
         for name in mine.proposal.participants:
             if name != self.name:
-                try:
-                    told = self.partners(name).status(mine.proposal.session)
-                except PramanaError:
-                    continue
-                if told.phase == "written" and told.digest == mine.digest:
-                    return True
+                with suppress(PramanaError):
+                    told = self.partners(name).within(ends).status(mine.proposal.session)
+                    if told.phase == "written" and told.agreed is not None:
+                        agree_on_result(mine, self._everybody(), told.agreed)
+                        mine.agreed = told.agreed
+                        return True
         return False
+
+    def _everybody(self) -> dict[str, Pinned]:
+        return {**self.known, self.name: self.identity.public}
 
     def _stated(
         self,
@@ -323,8 +430,7 @@ class Participant:
         statements: Statements,
         owners: Sequence[str],
     ) -> dict[str, Read]:
-        everybody = {**self.known, self.name: self.identity.public}
-        return stated(mine, everybody, kind, message, statements, owners)
+        return stated(mine, self._everybody(), kind, message, statements, owners)
 
     @contextmanager
     def _own_affairs(self) -> Iterator[None]:
@@ -353,9 +459,21 @@ class Participant:
         with mine.lock:
             try:
                 yield mine
+                # Its own work is no silence of the initiator's.
+                mine.heard = self._clock()
             except PramanaError as error:
                 self._end(mine, error)
                 raise
+            except Exception as error:
+                # What an unforeseen error says may quote a record.
+                ended = self._unforeseen(error)
+                self._end(mine, ended)
+                raise ended from error
+
+    def _unforeseen(self, error: Exception) -> SessionEnded:
+        return SessionEnded(
+            f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
+        )
 
     def _mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
         mine = self.session
@@ -370,6 +488,8 @@ class Participant:
                 f"Only {mine.proposal.initiator}, who began the session, may ask that.",
                 where=caller,
             )
+        if initiator:
+            mine.heard = self._clock()
         return mine
 
     def _busy(self) -> Conflict:

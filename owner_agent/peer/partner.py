@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from owner_agent.peer.messages import Agreed, Ending, Proposal, Signed, Statements, Status
+from owner_agent.peer.messages import Ending, Proposal, Signed, Statements, Status
 
 
 class Partner(Protocol):
@@ -13,6 +13,9 @@ class Partner(Protocol):
     @property
     def name(self) -> str:
         """The owner's name."""
+
+    def within(self, ends: float) -> Partner:
+        """Return the same owner, to be waited for until a moment (of this owner's clock) only."""
 
     def propose(self, proposal: Proposal) -> Signed:
         """Ask the owner to take part; return its offer."""
@@ -32,11 +35,11 @@ class Partner(Protocol):
     def status(self, session: str) -> Status:
         """Return how far the owner is."""
 
-    def parts(self, session: str, parts: Statements) -> Agreed:
-        """Tell the owner what all have learned; return the digest of what it would write."""
+    def parts(self, session: str, parts: Statements) -> Signed:
+        """Tell the owner what all have learned; return what it agrees to write."""
 
-    def commit(self, session: str, agreed: Agreed) -> Status:
-        """Let the owner write its result."""
+    def commit(self, session: str, agreed: Statements) -> Status:
+        """Let the owner write its result, which all have agreed to."""
 
     def end(self, session: str, ending: Ending) -> Status:
         """Tell the owner that the session ends without a result."""

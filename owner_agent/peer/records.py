@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
-from owner_agent.ledger import Entry, EntryState, Ledger
+from owner_agent.composition import refuse_conflicts
+from owner_agent.ledger import Draw, Entry, EntryState, Ledger
+from owner_agent.lock import publishing_alone
 from owner_agent.peer.holding import Holding
+from owner_agent.peer.journal import Kept, keep, kept_of
 from owner_agent.peer.messages import Proposal
 from owner_agent.peer.outgoing import PEER, enter
 from owner_agent.peer.session import Session
+from owner_agent.peer.staging import Staged
+from owner_agent.populations import population_of
 from shared.errors import Conflict
+
+_TRIES = 20
+_PAUSE = 0.25
 
 
 def session_name(session: str) -> str:
     """Return the name under which the ledger has a session."""
-    return f"session-{session[:12]}"
+    return f"session-{session}"
 
 
 def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
@@ -54,12 +66,56 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
             ledger.mark(entry, state, now)
 
 
-def enter_package(session: Session, peer: str, now: datetime) -> None:
-    """Write down that a peer gets its columns, unless this session did so already."""
+def enter_package(
+    session: Session, peer: str, now: datetime, sleep: Callable[[float], None], *, accept: bool
+) -> None:
+    """Write down that a peer gets its columns, unless this session did so already.
+
+    Something else may have left since they were announced, so the ledger is looked at again, with
+    nobody else publishing meanwhile.
+
+    Args:
+        session: the session.
+        peer: who gets them.
+        now: the time.
+        sleep: waits a number of seconds.
+        accept: whether a further loss of privacy is accepted.
+
+    Raises:
+        PlanConflict: a column left meanwhile under other draws, and `accept` is false.
+        Conflict: another publication did not end.
+    """
     entry = session.outgoing[peer].entry
     ledger = Ledger(session.holding.site.state)
-    if not any((e.miner, e.name) == (entry.miner, entry.name) for e in _lines(session, ledger)):
-        enter(ledger, entry, now)
+    if any((e.miner, e.name) == (entry.miner, entry.name) for e in _lines(session, ledger)):
+        return
+    with _publishing(session.holding.site.state, sleep):
+        entries = ledger.entries()
+        draws = tuple(_drawn_now(draw, session.holding, entries) for draw in entry.draws)
+        if not accept:
+            refuse_conflicts(draws, entries)
+        enter(ledger, replace(entry, draws=draws), now)
+
+
+def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw:
+    if not draw.randomized:
+        return draw
+    return replace(draw, population=population_of(holding.keys, draw.draw_id, entries))
+
+
+@contextmanager
+def _publishing(state: Path, sleep: Callable[[float], None]) -> Iterator[None]:
+    """Hold the state directory's lock, after a short wait if somebody else does."""
+    with ExitStack() as stack:
+        for attempt in range(_TRIES):
+            try:
+                stack.enter_context(publishing_alone(state))
+                break
+            except Conflict:
+                if attempt == _TRIES - 1:
+                    raise
+                sleep(_PAUSE)
+        yield
 
 
 def close_lines(session: Session, now: datetime) -> None:
@@ -71,3 +127,20 @@ def close_lines(session: Session, now: datetime) -> None:
 
 def _lines(session: Session, ledger: Ledger) -> list[Entry]:
     return [e for e in ledger.entries() if e.release_id == session.proposal.session]
+
+
+def write_agreed(session: Session, staged: Staged) -> Path:
+    """Write a result that all agreed to, and first, durably, the proof of that; return its folder.
+
+    Raises:
+        OSError: it cannot be written; nothing is claimed then.
+    """
+    state, proposal = session.holding.site.state, session.proposal
+    kept = kept_of(state, proposal.session) or Kept(proposal=proposal)
+    done = {"digest": session.digest, "agreed": session.agreed}
+    keep(state, kept.model_copy(update=done))
+    try:
+        return staged.publish()
+    except OSError:
+        keep(state, kept)
+        raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import threading
 from types import TracebackType
 from typing import Any, Self
 
@@ -9,7 +11,6 @@ import httpx
 
 from owner_agent.peer.identity import Identity, Pinned, client_context
 from owner_agent.peer.messages import (
-    Agreed,
     Ending,
     Proposal,
     Read,
@@ -20,6 +21,7 @@ from owner_agent.peer.messages import (
 )
 from owner_agent.peer.session import error_of
 from owner_agent.peer.signatures import Call, signed_headers
+from owner_agent.peer.waiting import started
 from owner_agent.site import KnownPeer
 from owner_agent.surroundings import Surroundings
 from shared.errors import PeerDeviated, PeerUnreachable
@@ -31,6 +33,9 @@ MESSAGE_BYTES = 1 << 28
 CONNECT_SECONDS = 10.0
 SHORT_SECONDS = 20.0
 """Within this an owner answers whatever needs no work."""
+
+LEAST_SECONDS = 5.0
+"""A call gets so long even at the very end of a session."""
 
 _PAUSE = 0.3
 _NONCE_BYTES = 16
@@ -59,6 +64,7 @@ class RemotePartner:
         self._identity = identity
         self._surroundings = surroundings
         self._patience = patience
+        self.ends: float | None = None
         self._client = httpx.Client(
             base_url=peer.url,
             verify=client_context(identity, certificate),
@@ -83,6 +89,12 @@ class RemotePartner:
     def close(self) -> None:
         """Let go of the connections."""
         self._client.close()
+
+    def within(self, ends: float) -> RemotePartner:
+        """Return the same owner over the same connections, each call over at a moment at most."""
+        made = copy.copy(self)
+        made.ends = ends
+        return made
 
     @property
     def name(self) -> str:
@@ -114,11 +126,11 @@ class RemotePartner:
         """Return how far the owner is."""
         return self._call(Status, "GET", f"/v1/sessions/{session}", repeatable=True)
 
-    def parts(self, session: str, parts: Statements) -> Agreed:
+    def parts(self, session: str, parts: Statements) -> Signed:
         """Tell the owner what all have learned."""
-        return self._call(Agreed, "PUT", f"/v1/sessions/{session}/network", parts)
+        return self._call(Signed, "PUT", f"/v1/sessions/{session}/network", parts)
 
-    def commit(self, session: str, agreed: Agreed) -> Status:
+    def commit(self, session: str, agreed: Statements) -> Status:
         """Let the owner write its result."""
         path = f"/v1/sessions/{session}/result"
         return self._call(Status, "PUT", path, agreed, repeatable=True)
@@ -155,14 +167,32 @@ class RemotePartner:
         raise AssertionError("the loop above returns or raises")
 
     def _once(self, method: str, path: str, body: bytes, limit: int, *, quick: bool) -> bytes:
+        """Send once; whatever trickles in, the call is over when its time is."""
         now, nonce = self._surroundings.now(), self._surroundings.random_bytes(_NONCE_BYTES)
         call = Call(self.name, method, path, body)
         headers = signed_headers(self._identity, call, now, nonce)
-        patience = min(SHORT_SECONDS, self._patience) if quick else self._patience
-        timeout = httpx.Timeout(patience, connect=min(CONNECT_SECONDS, self._patience))
-        with self._client.stream(
+        seconds = self._patience
+        if self.ends is not None:
+            seconds = max(LEAST_SECONDS, min(seconds, self.ends - now.timestamp()))
+        given_up = threading.Event()
+        timeout = httpx.Timeout(
+            min(SHORT_SECONDS, seconds) if quick else seconds,
+            connect=min(CONNECT_SECONDS, seconds),
+        )
+        request = self._client.build_request(
             method, path, content=body, headers=headers, timeout=timeout
-        ) as response:
+        )
+        answer = started(lambda: self._exchange(request, limit, given_up))
+        try:
+            return answer.result(seconds)
+        except TimeoutError:
+            raise httpx.ReadTimeout("The time for the answer is over.") from None
+        finally:
+            given_up.set()
+
+    def _exchange(self, request: httpx.Request, limit: int, given_up: threading.Event) -> bytes:
+        response = self._client.send(request, stream=True)
+        try:
             content = bytearray()
             most = limit if response.is_success else MESSAGE_BYTES
             for chunk in response.iter_bytes():
@@ -172,6 +202,10 @@ class RemotePartner:
                         f"{self.name} sent more than the {most} bytes it announced.",
                         where=self.name,
                     )
+                if given_up.is_set():
+                    break
+        finally:
+            response.close()
         if response.is_success:
             return bytes(content)
         raise self._refusal(response, bytes(content))

@@ -9,10 +9,10 @@ from owner_agent.peer.holding import Holding
 from owner_agent.peer.messages import (
     Announcement,
     Offer,
-    Part,
     Phase,
     Proposal,
     Signed,
+    Statements,
     Status,
 )
 from owner_agent.peer.needs import Holdings
@@ -38,12 +38,15 @@ OVER: frozenset[Phase] = frozenset({"written", "finished", "ended"})
 class Session:
     """A session's state; whoever changes it holds `lock`.
 
-    `ends` is the moment (of the owner's own clock, in seconds) after which it is given up.
+    `ends` is the moment (of the owner's own clock, in seconds) after which it is given up; `heard`
+    is when its initiator last called. `agreed` is there once all are known to have agreed to
+    `digest`: from then on the session can only end well here.
     """
 
     proposal: Proposal
     holding: Holding
     ends: float
+    heard: float
     phase: Phase = "offered"
     offers: dict[str, Offer] = field(default_factory=dict)
     offers_digest: str = ""
@@ -52,9 +55,9 @@ class Session:
     own: dict[str, Signed] = field(default_factory=dict)
     progress: tuple[int, int] = (0, 0)
     own_files: dict[str, bytes] | None = None
-    part: Part | None = None
     staged: Staged | None = None
     digest: str | None = None
+    agreed: Statements | None = None
     problem: ProblemDetail | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -90,8 +93,20 @@ class Session:
                 total=self.progress[1],
                 part=self.own.get("part") if self.phase == "learned" else None,
                 digest=self.digest,
+                agreed=self.agreed if self.phase == "written" else None,
                 problem=self.problem,
             )
+
+    def sign_once(self, kind: str, signed: Signed) -> Signed:
+        """Keep a statement of this owner, and return it.
+
+        Raises:
+            StateError: it stated one of this kind before; nobody may get two to choose from.
+        """
+        if kind in self.own:
+            raise StateError(f"This owner has stated its {kind}.", where=self.proposal.session)
+        self.own[kind] = signed
+        return signed
 
     def require_phase(self, *wanted: Phase) -> None:
         """Check that the session is where a request expects it.

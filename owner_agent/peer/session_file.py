@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -27,13 +27,13 @@ class SessionFile(BaseModel):
     seconds: Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)] = SECONDS
     task: TaskMessage
 
-    def allows(self, proposal: Proposal, own: str) -> bool:
-        """Whether a proposal is for what this file says.
+    def allows(self, proposal: Proposal, own: str, known: Collection[str]) -> bool:
+        """Whether a proposal is for what this file says, with all `known` peers if it names none.
 
         The initiator and the owner itself need not be named among the participants. How long it
         may last is the initiator's affair.
         """
-        named = {*(self.participants or proposal.participants), proposal.initiator, own}
+        named = {*(self.participants or known), proposal.initiator, own}
         return (
             proposal.task == self.task
             and proposal.partition == self.partition

@@ -36,13 +36,19 @@ class Staged:
         shutil.rmtree(self.hidden, ignore_errors=True)
 
 
+def staged_in(results: Path, session: str) -> Staged:
+    """Return where a session's files are before and after they have their name."""
+    return Staged(results / f"{_UNFINISHED}{session}", results / session)
+
+
 def stage(results: Path, session: str, files: Mapping[str, bytes]) -> Staged:
     """Write the result of a session where nobody looks for it yet."""
     results.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     for stale in results.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(stale)
-    hidden = private_directory(results / f"{_UNFINISHED}{session}")
+    made = staged_in(results, session)
+    private_directory(made.hidden)
     for name, content in files.items():
-        write_durably(hidden / name, content)
-    sync_directory(hidden)
-    return Staged(hidden, results / session)
+        write_durably(made.hidden / name, content)
+    sync_directory(made.hidden)
+    return made

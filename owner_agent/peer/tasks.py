@@ -45,6 +45,8 @@ class Task:
         asks: the sender's variables that the receiver may ask for, in vertical sessions.
         scopes: the sets of variables whose tables are needed, in horizontal sessions.
         learn: runs the learner for some nodes on an owner's marginals.
+        agreed_parents: the parents of a node that are known before anything is learned.
+        fewer: in the words of a remedy, how the session can ask for smaller families.
         shared: whether all owners learn their part and end with the same network; else the
             initiator alone learns, and keeps the result.
     """
@@ -54,6 +56,8 @@ class Task:
     asks: Callable[[Any, Holdings, str, str], tuple[str, ...]]
     scopes: Callable[[Any], list[tuple[str, ...]]]
     learn: Callable[[Any, Marginals, Sequence[str], Watch], Findings]
+    agreed_parents: Callable[[Any, str], tuple[str, ...]]
+    fewer: str
     shared: bool
 
 
@@ -191,6 +195,8 @@ TASKS: dict[str, Task] = {
         asks=_parameters_asks,
         scopes=_parameters_scopes,
         learn=_learn_parameters,
+        agreed_parents=lambda task, node: tuple(task.structure[node]),
+        fewer="give it fewer parents",
         shared=True,
     ),
     "structure": Task(
@@ -201,6 +207,8 @@ TASKS: dict[str, Task] = {
         ),
         scopes=lambda task: [tuple(task.order)],
         learn=_learn_structure,
+        agreed_parents=lambda _task, _node: (),
+        fewer="lower max_parents, leave a variable out of the order",
         shared=True,
     ),
     "contingency-table": Task(
@@ -209,6 +217,8 @@ TASKS: dict[str, Task] = {
         asks=_table_asks,
         scopes=lambda task: [tuple(task.variables)],
         learn=_learn_table,
+        agreed_parents=lambda _task, _node: (),
+        fewer="ask for fewer variables",
         shared=False,
     ),
 }

@@ -294,7 +294,8 @@ def test_an_owner_killed_in_the_middle_ends_it_at_the_others(owners):
     assert not any(owners.results(owner) for owner in OWNERS)
 
 
-def test_whoever_interrupts_ends_it_for_all(owners):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_interrupts_ends_it_for_all(owners, number):
     """Ctrl-C at the clinic while it waits for the registry: the laboratory hears who stopped."""
     registry = owners.running["registry"].pid
     os.kill(registry, signal.SIGSTOP)
@@ -307,7 +308,7 @@ def test_whoever_interrupts_ends_it_for_all(owners):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         time.sleep(1)
-        learning.send_signal(signal.SIGINT)
+        learning.send_signal(number)
         learning.wait(60)
     os.kill(registry, signal.SIGCONT)
     assert learning.returncode != 0

@@ -180,10 +180,9 @@ class World:
     def open(self, *, accept: tuple[str, ...] = ()) -> None:
         """Start every owner."""
         for owner, lines in self.told.items():
-            site = load_site(self.folder(owner) / "site.toml")
             participant = self.stack.enter_context(
                 opened(
-                    site, self.surroundings(), lines.append, 5.0,
+                    self.folder(owner) / "site.toml", self.surroundings(), lines.append, 5.0,
                     accept_added_loss=owner in accept,
                 )
             )  # fmt: skip

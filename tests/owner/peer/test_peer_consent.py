@@ -1,14 +1,15 @@
 """Who is let in, and what an owner agrees to: known keys, fresh requests, its own site file."""
 
 import json
+import time
 
+import httpx
 import pytest
 
 from owner_agent.ledger import Ledger
 from owner_agent.peer.identity import make_identity
 from owner_agent.peer.local import LocalPartner
 from owner_agent.peer.messages import (
-    Agreed,
     Statements,
 )
 from owner_agent.peer.participant import GRACE
@@ -16,10 +17,12 @@ from owner_agent.peer.session_file import SessionFile
 from owner_agent.peer.signatures import CLOCKS_APART, Call, signed_headers
 from owner_agent.site import load_site
 from shared.errors import (
+    ConfigError,
     Conflict,
     Forbidden,
     InputError,
     NotFound,
+    PeerUnreachable,
     StateError,
     StructureError,
     VariablesMissing,
@@ -123,6 +126,7 @@ def test_a_body_of_any_size_is_not_read(world, monkeypatch):
         ({"participants": ["north", "south", "west"]}, Forbidden, "does not know west"),
         ({"participants": ["north", "east"]}, Forbidden, "without south"),
         ({"initiator": "east"}, Forbidden, "not its own"),
+        ({"seconds": 3601.0}, Forbidden, "at most 3600 seconds, and not of 3601"),
         ({"task": {"kind": "parameters", "structure": {"A": ["B"], "B": ["A"]}}},
          StructureError, "cycle"),
         ({"task": {"kind": "structure", "order": ["C", "C"]}}, InputError, "twice"),
@@ -229,4 +233,65 @@ def test_columns_are_not_given_early_nor_to_who_is_not_entitled(world, parameter
     with pytest.raises(NotFound, match="no such part"):
         north.package_part("south", SESSION, 1)
     with pytest.raises(StateError, match="is agreed"):
-        north.commit("north", SESSION, Agreed(digest="0" * 64))
+        north.commit("north", SESSION, announcements)
+
+
+def test_a_session_file_that_names_nobody_means_all_known_peers(world, parameters_task):
+    south = world.participants["south"]
+    south.only = SessionFile.model_validate({"task": parameters_task})
+    caller = world.participants["north"].partners("south")
+    with pytest.raises(Forbidden, match="south agreed to another session"):
+        caller.propose(world.proposal(parameters_task, participants=["north", "south"]))
+    assert caller.propose(world.proposal(parameters_task)).owner == "south"
+
+
+@pytest.mark.parametrize("change", ["channel", "known", "certificate", "broken"])
+def test_a_site_file_that_was_changed_is_not_decided_by(world, parameters_task, change):
+    """What the custodian wrote since south was started would not be heeded: so nothing begins."""
+    path = world.folder("south") / "site.toml"
+    text = path.read_text()
+    if change == "channel":
+        path.write_text(text.replace("p1 = 0.2, p2 = 0.2", "p1 = 0.45, p2 = 0.45"))
+    elif change == "known":
+        start = text.index('[[peer.known]]\nname = "east"')
+        path.write_text(text[:start] + text[text.index("[[variables]]") :])
+    elif change == "certificate":
+        pem = (world.folder("south") / "north.pem").read_bytes()
+        (world.folder("south") / "east.pem").write_bytes(pem + b"\n")
+    else:
+        path.write_text(text + "\nnonsense = 1\n")
+    with pytest.raises(ConfigError, match=r"^south cannot take part \(config-invalid\)"):
+        world.run(world.proposal(parameters_task))
+    if change == "channel":
+        assert "start it again" in str(world.participants["south"].own_error)
+    assert Ledger(world.folder("south") / ".pramana").entries() == ()
+    path.write_text(text)
+    if change != "certificate":
+        world.run(world.proposal(parameters_task, session="cd" * 16))
+
+
+def test_who_leads_a_session_takes_part_in_no_other(world, parameters_task):
+    """South answers north's session with one of its own while north tells it of the end."""
+    refused = []
+
+    def bend(receiver, request):
+        if receiver == "south" and request.url.path.endswith("/end"):
+            session = world.participants["north"].session
+            while not session.over:
+                time.sleep(0.001)
+            other = world.proposal(parameters_task, session="ee" * 16, initiator="south")
+            with pytest.raises(Conflict, match="north is in another session") as raised:
+                world.participants["south"].partners("north").propose(other)
+            refused.append(raised.value)
+        if receiver == "south" and request.url.path.endswith("/offers"):
+            return httpx.ConnectError("refused")
+        return None
+
+    world.wire.bend = bend
+    with pytest.raises(PeerUnreachable):
+        world.run(world.proposal(parameters_task))
+    assert len(refused) == 1
+    # The control: afterwards it takes part again.
+    world.wire.bend = None
+    other = world.proposal(parameters_task, session="ee" * 16, initiator="south")
+    world.participants["south"].partners("north").propose(other)

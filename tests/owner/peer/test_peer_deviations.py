@@ -20,9 +20,7 @@ from owner_agent.peer.messages import (
     Statements,
 )
 from owner_agent.peer.signatures import state
-from shared.errors import (
-    PeerDeviated,
-)
+from shared.errors import PeerDeviated, StateError
 from shared.wire import PlanMessage, release_digest
 
 SESSION = "ab" * 16
@@ -278,18 +276,71 @@ def test_parts_that_were_not_agreed(world, learned, change):
 def test_another_result_than_agreed_is_not_written(world, learned):
     partners, parts = learned()
     agreed = [p.parts(SESSION, Statements(all=parts)) for p in partners]
-    assert len({a.digest for a in agreed}) == 1
+    assert len({json.loads(told.content)["digest"] for told in agreed}) == 1
     # Ready, but under a name that nobody takes for a result.
     assert all(".unfinished-" in path for path in world.results("south"))
-    with pytest.raises(PeerDeviated, match="another result"):
-        partners[1].commit(SESSION, Agreed(digest="0" * 64))
+    agreed[0] = stated_again(world, "north", Agreed, agreed[0].content, digest="0" * 64)
+    with pytest.raises(PeerDeviated, match="south and north were told different parts"):
+        partners[1].commit(SESSION, Statements(all=agreed))
     assert world.results("south") == {}
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_nothing_is_written_before_all_have_signed_that_they_will(world, learned, missing):
+    partners, parts = learned()
+    agreed = [p.parts(SESSION, Statements(all=parts)) for p in partners]
+    del agreed[missing]
+    with pytest.raises(PeerDeviated, match="passed on the agreements of"):
+        partners[1].commit(SESSION, Statements(all=agreed))
+    assert world.results("south") == {}
+
+
+def test_an_initiator_cannot_let_two_owners_write_different_networks(world, learned):
+    """North signs two parts of its own, and shows south one and east the other."""
+    partners, parts = learned()
+    content = json.loads(parts[0].content)
+    (family,) = [f for f in content["families"] if f["node"] == "A"]
+    family["probability"] = [0.99, 0.01]
+    forged = state(world.participants["north"].identity, SESSION, Part.model_validate(content))
+    north = partners[0].parts(SESSION, Statements(all=parts))
+    south = partners[1].parts(SESSION, Statements(all=parts))
+    east = partners[2].parts(SESSION, Statements(all=[forged, *parts[1:]]))
+    assert json.loads(south.content) != json.loads(east.content)
+    for partner in partners[1:]:
+        with pytest.raises(PeerDeviated, match="did not arrive at the same network"):
+            partner.commit(SESSION, Statements(all=[north, south, east]))
+    assert world.results("south") == world.results("east") == {}
+
+
+def test_an_owner_signs_one_statement_of_a_kind(world, learned):
+    partners, parts = learned()
+    session = world.participants["south"].session
+    with pytest.raises(StateError, match="has stated its part"):
+        session.sign_once("part", parts[1])
+    with pytest.raises(StateError, match="is learned"):
+        partners[1].begin(SESSION)
+
+
+def test_what_nobody_asked_for_is_not_offered(world, ended):
+    def alter(receiver, told):
+        if receiver != "east":
+            return told
+        (offered,) = json.loads(told.content)["variables"]
+        ghost = {**offered, "variable": {**offered["variable"], "name": "ghost"}}
+        made = stated_again(world, "east", Offer, told.content, variables=[offered, ghost])
+        world.participants["east"].session.own["offer"] = made
+        return made
+
+    bent_answers(world, "/sessions", alter)
+    ended(PeerDeviated, r"east offers \['ghost'\]")
 
 
 def test_owners_that_do_not_arrive_at_the_same_network(world, ended):
     def bend(receiver, request, response):
         if request.url.path.endswith("/network") and receiver == "east":
-            return httpx.Response(200, json={"digest": "0" * 64})
+            told = Signed.model_validate_json(response.content)
+            told = stated_again(world, "east", Agreed, told.content, digest="0" * 64)
+            return httpx.Response(200, content=told.model_dump_json().encode())
         return response
 
     world.wire.bend_answer = bend

@@ -13,7 +13,7 @@ import pytest
 
 from owner_agent.ledger import Ledger
 from owner_agent.peer.display import outcome_json
-from shared.errors import PlanConflict, SmallCounts, VariablesMissing
+from shared.errors import PlanConflict, VariablesMissing
 from shared.learn.network_json import read_network_json
 
 LINKAGE = bytes(range(60, 92))
@@ -252,45 +252,6 @@ def test_a_margin_of_a_joint_draw_is_sent(empty_world, make_site, codes):
     found = found_parameters(empty_world)
     for b, label in enumerate(LABELS["B"]):
         assert found["E", "yes", label]["estimate"] == pytest.approx(theta[b, 1], abs=1e-9)
-
-
-def test_few_records_are_not_told_of(closed_world, codes):
-    """One record only has C = yes and D = yes, say: its owner does not share D given C."""
-    path = closed_world.folder("south") / "site.toml"
-    few = int(codes["C"].sum())
-    path.write_text(path.read_text().replace(
-        'study = "asia"', f'study = "asia"\nsmallest_count = {few + 1}'
-    ))  # fmt: skip
-    closed_world.open()
-    structure = {"A": [], "B": [], "C": [], "D": ["C"], "E": []}
-    with pytest.raises(SmallCounts, match=f"south does not share .*'D'.* fewer than {few + 1}"):
-        closed_world.run(closed_world.proposal({"kind": "parameters", "structure": structure}))
-    assert closed_world.nothing_anywhere()
-
-
-def test_exactly_as_many_records_as_demanded_are_enough(closed_world, codes):
-    path = closed_world.folder("south") / "site.toml"
-    few = min(int(codes["C"].sum()), len(codes["C"]) - int(codes["C"].sum()))
-    path.write_text(path.read_text().replace(
-        'study = "asia"', f'study = "asia"\nsmallest_count = {few}'
-    ))  # fmt: skip
-    closed_world.open()
-    structure = {"A": [], "B": [], "C": [], "D": ["C"], "E": []}
-    closed_world.run(closed_world.proposal({"kind": "parameters", "structure": structure}))
-    assert not closed_world.nothing_anywhere()
-
-
-def test_a_cross_family_counts_the_parents_that_are_known_exactly(closed_world, codes):
-    """E has a randomized parent D and an exact one C: few records with C = yes are too few."""
-    path = closed_world.folder("east") / "site.toml"
-    few = int(codes["C"].sum())
-    path.write_text(path.read_text().replace(
-        'study = "asia"', f'study = "asia"\nsmallest_count = {few + 1}'
-    ))  # fmt: skip
-    closed_world.open()
-    structure = {"A": [], "B": [], "C": [], "D": [], "E": ["D", "C"]}
-    with pytest.raises(SmallCounts, match="east does not share"):
-        closed_world.run(closed_world.proposal({"kind": "parameters", "structure": structure}))
 
 
 def test_progress_is_told(world, parameters_task):
