@@ -6,13 +6,15 @@ What belongs to another study, or to another owner, is answered exactly as what 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from sqlalchemy import Select, func
 from sqlalchemy.orm import Session
 
 from miner_service.align import shown_to_owner
 from miner_service.problems import problem
 from miner_service.store.people import ADMIN, find_study, find_token, no_such
-from miner_service.store.schema import ReleaseRow
+from miner_service.store.schema import JobRow, ReleaseRow
 from shared.errors import Forbidden, Unauthenticated
 from shared.wire import Alignment, Job
 
@@ -43,8 +45,18 @@ class Caller:
         """Return what this caller may see of the alignment of its study."""
         return shown_to_owner(alignment, self.name) if self.role == OWNER else alignment
 
+    def visible_jobs(self, query: Select[Any]) -> Select[Any]:
+        """Return those jobs of a query that this caller may know of.
+
+        That a job on other than identical records could run tells an owner who published one
+        person's record whether others know that person.
+        """
+        if self.role != OWNER:
+            return query
+        return query.where(func.json_extract(JobRow.spec, "$.records") == "identical")
+
     def view_job(self, job: Job) -> Job:
-        """Return what this caller may see of a job of its study.
+        """Return what this caller may see of a job that it may know of.
 
         Why a job failed may tell how many records owners share, or whether they share one: an
         owner learns only the kind of the failure.

@@ -36,7 +36,7 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
     if caller.role == OWNER:
         releases = releases.where(ReleaseRow.owner == caller.name)
     owners = select(OwnerRow).where(OwnerRow.study == study.name)
-    jobs = select(JobRow).where(JobRow.study == study.name)
+    jobs = caller.visible_jobs(select(JobRow).where(JobRow.study == study.name))
     return DashboardStudy(
         study=study_message(study),
         owners=[owner_message(row) for row in _newest(session, owners, OwnerRow.seq)],

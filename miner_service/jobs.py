@@ -13,6 +13,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from miner_service import mining
 from miner_service.problems import problem, problem_of_error
@@ -43,6 +44,9 @@ Learn = Callable[
     mining.Learned,
 ]
 """Does the work of a job; calls back after each step, and lets errors of that call through."""
+
+_WANTED_SECONDS = 0.2
+"""A search takes many short steps; asking the store at each would cost more than they do."""
 
 _PROGRESS_SECONDS = 0.25
 _STOP_SECONDS = 10.0
@@ -213,12 +217,16 @@ class _Progress:
         self._attempt = attempt
         self._stopping = stopping
         self._started = self._noted = services.now()
+        self._asked = datetime.min.replace(tzinfo=UTC)
 
     def __call__(self, done: int, total: int) -> None:
         """Take note of a step done. Raises JobCancelled, LimitExceeded."""
-        if self._stopping.is_set() or not self._wanted():
-            raise JobCancelled("The job is no longer wanted.", where=self._attempt.job)
         now = self._services.now()
+        asked = (now - self._asked).total_seconds() < _WANTED_SECONDS
+        if self._stopping.is_set() or not (asked or self._wanted()):
+            raise JobCancelled("The job is no longer wanted.", where=self._attempt.job)
+        if not asked:
+            self._asked = now
         allowed = self._services.settings.limits.job_seconds
         if (now - self._started).total_seconds() > allowed:
             raise LimitExceeded(

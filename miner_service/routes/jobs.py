@@ -64,7 +64,7 @@ def list_jobs(
     """List a study's jobs; an owner sees of a failure only its kind. Roles: any of the study."""
     with services.database.read() as session:
         enter_study(session, caller, study, *ANYONE)
-        query = select(JobRow).where(JobRow.study == study)
+        query = caller.visible_jobs(select(JobRow).where(JobRow.study == study))
         return page_of(
             session, query, JobRow.seq, paging, lambda row: caller.view_job(job_message(row))
         )
@@ -135,7 +135,8 @@ def _event(number: int, job: Job) -> str:
 def _visible(services: Services, caller: Caller, job: str) -> Job:
     with services.database.read() as session:
         row = find_job(session, job)
-    if not caller.sees_study(row.study):
+        known = session.scalar(caller.visible_jobs(select(JobRow).where(JobRow.id == job)))
+    if known is None or not caller.sees_study(row.study):
         raise no_such("job")
     return caller.view_job(job_message(row))
 

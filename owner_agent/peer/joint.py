@@ -159,9 +159,9 @@ class _Steps:
         return [answer.result() for answer in asked]
 
     def _say_it_goes_on(self) -> None:
+        """Let all know; nobody waits for an answer, which may take as long as the step."""
         for partner in self.partners:
-            with suppress(PramanaError):
-                partner.status(self.proposal.session)
+            started(partial(partner.status, self.proposal.session))
 
     def _late(self, slow: Iterator[Partner]) -> SessionEnded:
         names = ", ".join(partner.name for partner in slow)

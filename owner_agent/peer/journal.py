@@ -13,7 +13,9 @@ from pydantic import ValidationError
 
 from owner_agent.peer.messages import FamilyMessage, Proposal, Statements, Status
 from owner_agent.peer.session import no_session
+from owner_agent.peer.staging import staged_in
 from owner_agent.private_files import private_directory, write_replacing
+from owner_agent.site import Site
 from shared.errors import StoreCorrupt
 from shared.wire import Label, Message, Sha256
 
@@ -74,13 +76,15 @@ def all_kept(state: Path) -> list[Kept]:
     return [kept for kept in found if kept is not None]
 
 
-def earlier_status(state: Path, caller: str, session: str) -> Status:
+def earlier_status(site: Site, caller: str, session: str) -> Status:
     """Return the status of an earlier session whose result was written here.
 
     Raises:
         NotFound: there was none, or none of the caller's.
     """
-    kept = kept_of(state, session)
+    kept = kept_of(site.state, session)
     if kept is None or kept.agreed is None or caller not in kept.proposal.participants:
+        raise no_session(session)
+    if not staged_in(site.folder / site.peer.results, session).final.is_dir():
         raise no_session(session)
     return Status(phase="written", digest=kept.digest, agreed=kept.agreed)

@@ -235,7 +235,7 @@ class Participant:
         What it learned is told to participants only.
         """
         if self.session is None or self.session.proposal.session != session:
-            return earlier_status(self.site.state, caller, session)
+            return earlier_status(self.site, caller, session)
         mine = self._mine(session, caller)
         if caller == mine.proposal.initiator:
             mine.heard = self._clock()
@@ -269,7 +269,7 @@ class Participant:
                 when its time is over.
         """
         if self.session is None or self.session.proposal.session != session:
-            return earlier_status(self.site.state, caller, session)
+            return earlier_status(self.site, caller, session)
         mine = self._mine(session, caller, initiator=True)
         self.sweep()
         with mine.lock:

@@ -133,14 +133,10 @@ def write_agreed(session: Session, staged: Staged) -> Path:
     """Write a result that all agreed to, and first, durably, the proof of that; return its folder.
 
     Raises:
-        OSError: it cannot be written; nothing is claimed then.
+        OSError: it cannot be written now. The proof stays, so that it is written later.
     """
     state, proposal = session.holding.site.state, session.proposal
     kept = kept_of(state, proposal.session) or Kept(proposal=proposal)
     done = {"digest": session.digest, "agreed": session.agreed}
     keep(state, kept.model_copy(update=done))
-    try:
-        return staged.publish()
-    except OSError:
-        keep(state, kept)
-        raise
+    return staged.publish()

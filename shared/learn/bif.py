@@ -83,7 +83,7 @@ def read_bif(text: str) -> BayesNet:
     """
     try:
         return _Reader(text).network()
-    except (StopIteration, ValueError, KeyError, IndexError) as error:
+    except (StopIteration, ValueError, KeyError, IndexError, OverflowError) as error:
         raise InputError(
             f"The text is not a Bayesian network in BIF ({type(error).__name__}).",
             remedy=_REMEDY,

@@ -418,7 +418,7 @@ def test_a_singular_matrix_fails_the_moment_job_and_says_so(miner, build):
 
 
 def test_owners_learn_only_of_what_kind_a_failure_was(start, build, plan_c):
-    """North and south share two people; that they share any must not be read from a job."""
+    """What stopped a job may name another owner; an owner reads only of what kind it was."""
 
     def fails(spec, prepared, services, on_step):
         raise NotConverged("2 records of south differ.", where="south", remedy="Ask north.")
@@ -428,8 +428,8 @@ def test_owners_learn_only_of_what_kind_a_failure_was(start, build, plan_c):
     owners = {name: miner.owner("asia", name) for name in ("north", "south")}
     owners["north"].publish("asia", build(plan_c, range(50), {"C": [0] * 50}))
     plan = Plan.unrandomized(Domain.of(D=("no", "yes")))
-    owners["south"].publish("asia", build(plan, range(48, 100), {"D": [0] * 52}))
-    spec = {"structure": {"C": []}, "records": "common"}
+    owners["south"].publish("asia", build(plan, range(50), {"D": [0] * 50}))
+    spec = {"structure": {"C": []}}
     path = analyst("POST", JOBS, json={"spec": spec}).headers["location"]
     told = analyst.wait(path)["problem"]
     assert told["detail"] == "2 records of south differ."
@@ -448,6 +448,24 @@ def test_owners_learn_only_of_what_kind_a_failure_was(start, build, plan_c):
     for person in (analyst, miner.admin):
         assert person.get("/v1/dashboard")["studies"][0]["jobs"][0]["problem"] == told
         assert person.get(JOBS)["items"][0]["problem"] == told
+
+
+@pytest.mark.parametrize("records", ["common", "any"])
+def test_owners_do_not_know_of_jobs_on_records_that_differ(miner, build, plan_c, records):
+    """South has published one person: that such a job could run would tell if north knows it."""
+    analyst = miner.study("asia")
+    north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    north.publish("asia", build(plan_c, range(50), {"C": [0] * 50}))
+    plan = Plan.unrandomized(Domain.of(D=("no", "yes")))
+    south.publish("asia", build(plan, range(49, 50), {"D": [0]}))
+    spec = {"structure": {"C": []}, "records": records}
+    path = analyst("POST", JOBS, json={"spec": spec}).headers["location"]
+    assert analyst.wait(path)["state"] == "succeeded"
+    assert [job["spec"]["records"] for job in analyst.get(JOBS)["items"]] == [records]
+    for owner in (north, south):
+        assert owner.get(JOBS)["items"] == []
+        assert owner.get("/v1/dashboard")["studies"][0]["jobs"] == []
+        assert {owner("GET", path + end).status_code for end in ("", "/events")} == {404}
 
 
 @pytest.mark.parametrize(("seconds", "state"), [(59, "succeeded"), (61, "failed")])

@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 
+from miner_service import jobs
 from miner_service.affordability import Layout, largest_family
 from miner_service.jobs import learn_network
 from miner_service.settings import Limits
@@ -316,7 +317,8 @@ def test_the_bound_holds_where_owners_randomize_the_same_variables_otherwise(joi
     assert bound <= 2 * 2 * 6 * 5, "never more than all cells there are"
 
 
-def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy):
+def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy, monkeypatch):
+    monkeypatch.setattr(jobs, "_WANTED_SECONDS", 0)
     seen, go_on, stopped = [], threading.Event(), threading.Event()
 
     def watched(spec, prepared, services, on_step):
