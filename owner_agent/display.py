@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,7 +36,7 @@ PATIENCE = 2.0
 _BLOCK_NAME = 16
 """So much of a block's name stands beside each of its variables."""
 
-_STAGES = {"pseudonyms": "computing pseudonyms", "parts": "uploading parts"}
+STAGES = {"pseudonyms": "computing pseudonyms", "parts": "uploading parts"}
 
 
 def show_plan(console: Console, plan: PlanReport) -> None:
@@ -194,8 +194,8 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
 
 
 @contextmanager
-def progress(console: Console) -> Iterator[Watch]:
-    """Show progress bars where a person looks, and nothing elsewhere."""
+def progress(console: Console, stages: Mapping[str, str] = STAGES) -> Iterator[Watch]:
+    """Show a bar per stage, by its description, where a person looks, and nothing elsewhere."""
     bars = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -205,7 +205,7 @@ def progress(console: Console) -> Iterator[Watch]:
         disable=not console.is_terminal,
     )
     tasks = {
-        stage: bars.add_task(text, total=None, visible=False) for stage, text in _STAGES.items()
+        stage: bars.add_task(text, total=None, visible=False) for stage, text in stages.items()
     }
 
     def watch(stage: str, done: int, total: int) -> None:

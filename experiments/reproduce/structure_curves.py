@@ -11,7 +11,7 @@ import pandas as pd
 
 from experiments.reproduce import figure as style
 from experiments.reproduce import six_nodes
-from experiments.reproduce.experiment import Finding, Setting
+from experiments.reproduce.experiment import Finding, Result, Setting
 from experiments.simulate.links import compare
 from experiments.simulate.parameters import fitted
 from experiments.simulate.sources import NetworkSource
@@ -40,6 +40,21 @@ CHOICE = (
     f"A new sample of {RECORDS:,} in each of {RUNS} runs ({QUICK_RUNS} with --quick); the"
     " paper does not say how many it took."
 )
+
+
+def compared(setting: Setting, curves: Curves) -> Result:
+    """Learn by the paper's K2 with each threshold, and by ours; compare with its claims."""
+    rows = learned(setting, curves)
+    table = summarized(rows)
+    weakest, stronger, strongest = curves
+    findings = (
+        grows(table, weakest),
+        protects(table, weakest, stronger),
+        protects(table, stronger, strongest),
+        always_extra(rows, list(curves)),
+        *ours(table, list(curves)),
+    )
+    return Result({"means": table, "runs": rows}, findings, lambda figure: draw(figure, table))
 
 
 def learned(setting: Setting, curves: Curves) -> pd.DataFrame:

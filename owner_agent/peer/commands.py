@@ -108,7 +108,8 @@ def begin_session(
 
     Raises PramanaError.
     """
-    from owner_agent.peer.display import outcome_json, session_progress, show_outcome
+    from owner_agent.display import progress
+    from owner_agent.peer.display import STEPS, outcome_json, show_outcome
     from owner_agent.peer.joint import run_session
     from owner_agent.peer.local import LocalPartner
     from owner_agent.peer.opening import opened
@@ -127,7 +128,7 @@ def begin_session(
         with (
             participant.leading(proposal),
             PeerServer(participant).beside(),
-            session_progress(console(stderr=True)) as watch,
+            progress(console(stderr=True), STEPS) as watch,
         ):
             try:
                 outcome = run_session(partners, participant, proposal, watch)

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from owner_agent.ledger import Entry
-from owner_agent.peer.joint import JointOutcome, Watch
+from owner_agent.peer.joint import JointOutcome
 from owner_agent.peer.journal import Kept
 from owner_agent.peer.outgoing import PEER
 
-_STEPS = {
+STEPS = {
     "offers": "asking the owners to take part",
     "announcements": "randomizing",
     "checks": "checking what was announced",
@@ -31,26 +29,6 @@ _STEPS = {
 }
 
 _ROWS = 20
-
-
-@contextmanager
-def session_progress(console: Console) -> Iterator[Watch]:
-    """Show one bar per step where a person looks, and nothing elsewhere."""
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    tasks = {step: bars.add_task(text, total=None, visible=False) for step, text in _STEPS.items()}
-
-    def watch(step: str, done: int, total: int) -> None:
-        bars.update(tasks[step], completed=done, total=total, visible=True)
-
-    with bars:
-        yield watch
 
 
 def outcome_json(outcome: JointOutcome) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from shared.counts import Marginals, Tensor
+from shared.counts import Marginals
 from shared.errors import OptionError, UnknownVariable
 from shared.learn.equivalence import Pattern
 from shared.learn.resampling import stream
-from shared.learn.scores import Gain, Judge, Scoring, judge_of, value_of
+from shared.learn.scores import Judge, Scoring, judge_of, value_of
 from shared.learn.search import OnStep, Parents, Search, by_families, climb, k2
 from shared.learn.structure import Structure
 from shared.learn.whole import on_one_table
@@ -50,14 +50,13 @@ class LearnedLink:
 
 @dataclass(frozen=True)
 class LearnedStructure:
-    """A structure learned from marginals; `evaluations` is how many gains were asked for."""
+    """A structure learned from marginals."""
 
     structure: Structure
     links: tuple[LearnedLink, ...]
     scoring: Scoring
     search: Search
     records: int
-    evaluations: int
 
 
 def learn_structure(
@@ -90,7 +89,7 @@ def learn_structure(
     scoring, search = scoring or Scoring(), search or Search()
     nodes = marginals.domain.names
     _require(nodes, search, children, draws, seed)
-    judge = _Counting(judge_of(marginals, scoring))
+    judge = judge_of(marginals, scoring)
     report = on_step or (lambda _done, _total: None)
     if search.order is None:
         better = by_families(judge)
@@ -104,14 +103,11 @@ def learn_structure(
     )
     order = search.order or nodes
     structure = Structure.of({node: [p for p in order if p in parents[node]] for node in nodes})
-    evaluations = judge.asked
     links = []
     for number, (parent, child) in enumerate(structure.links):
         report(len(nodes), len(nodes))
         links.append(appraisal.link(parent, child, number))
-    return LearnedStructure(
-        structure, tuple(links), scoring, search, marginals.records, evaluations
-    )
+    return LearnedStructure(structure, tuple(links), scoring, search, marginals.records)
 
 
 @dataclass(frozen=True)
@@ -176,31 +172,3 @@ def _require(
         unknown = sorted(set(children) - set(nodes))
         if unknown:
             raise UnknownVariable(f"There are no variables {unknown} to be children.")
-
-
-class _Counting:
-    """A judge that counts how many gains were asked for the first time."""
-
-    def __init__(self, judge: Judge):
-        self._judge = judge
-        self._seen: set[tuple[str, frozenset[str], str]] = set()
-
-    @property
-    def asked(self) -> int:
-        return len(self._seen)
-
-    def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
-        self._seen.add((child, given, parent))
-        return self._judge.gain(child, given, parent)
-
-    def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        self._seen.add((child, given - {old}, new))
-        return self._judge.exchange(child, given, old, new)
-
-    def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        return self._judge.contest(child, first, second)
-
-    def resampled(
-        self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
-    ) -> Tensor:
-        return self._judge.resampled(child, given, parent, draws, rng)
