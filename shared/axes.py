@@ -72,6 +72,12 @@ class Axis:
         summed: Tensor = split.sum(axis=gone)
         return summed.reshape(*shape[:axis], -1, *shape[axis + 1 :])
 
+    def estimator(self, weights: Tensor, axis: int) -> Tensor:
+        """Turn weights of the kept cells into the function of the report that estimates them."""
+        if len(self.kept) == len(self.variables):
+            return self.channel.solve_adjoint(weights, axis)
+        return along_axis(self.decoder.T, weights, axis)
+
     def square(self, tensor: Tensor, axis: int) -> Tensor:
         if len(self.kept) == len(self.variables):
             return self.channel.solve_squared(tensor, axis)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shared.axes import Moments, views_of
-from shared.counts import Reports, Tensor
+from shared.counts import Reports, Subpopulation, Supports, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import DomainError, EmptyTable, EstimationError, OptionError
 from shared.estimate import EstimatedMarginals, EstimatedTable, Evidence
@@ -23,6 +23,9 @@ from shared.independence import ConditionalIndependence
 from shared.information import INFORMATION_CELLS, inverse_information
 from shared.plan import Plan
 from shared.strata import maximize, start
+from shared.subpopulation import TabulatedSubpopulation
+from shared.support_counts import Item
+from shared.supports import TabulatedSupports
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,16 @@ class CombinedTable:
         counts = self.counts
         part = np.square(counts) / self.records if population else counts
         return np.maximum(second - part, 0.0)
+
+    def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of linear functions of the counts; one population for all."""
+        flat, counts = weights.reshape(len(weights), -1), self.counts.ravel()
+        if population:
+            part = np.outer(flat @ counts, flat @ counts) / self.records
+        else:
+            part = (flat * counts) @ flat.T
+        products: Tensor = np.sum([table.products(weights) for table in self.tables], axis=0)
+        return products - part
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts in bootstrap samples of each stratum (see `MarginalTable`)."""
@@ -132,6 +145,26 @@ class CombinedMarginals:
                 for reports, plan in self._sources
             )
         )
+
+    def expected(self, variables: Sequence[str]) -> Tensor:
+        """Return the posterior expectation of each true cell's count (see `Marginals`).
+
+        By moments every stratum's own estimate is the prior of its reports.
+        """
+        table = self.marginal(variables)
+        if self._estimator == "ml":
+            return table.counts
+        posteriors = [EstimatedMarginals(r, plan).expected(variables) for r, plan in self._sources]
+        total: Tensor = np.sum(posteriors, axis=0)
+        return total
+
+    def subpopulation(self) -> Subpopulation:
+        """Return all records; see `Marginals`."""
+        return TabulatedSubpopulation(self, {})
+
+    def supports(self, items: Sequence[Item]) -> Supports:
+        """Return what estimates supports; see `Marginals`."""
+        return TabulatedSupports(self, tuple(items))
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]

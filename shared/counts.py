@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from shared.domain import Domain
 from shared.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
+from shared.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
 
 Tensor = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
@@ -59,6 +60,17 @@ class MarginalTable(Protocol):
 
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each count, in the shape of `counts`."""
+
+    def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of linear functions of `counts`.
+
+        Args:
+            weights: the weight of each cell in each of q functions, shape (q, cells...).
+            population: which error, as for `variance`.
+
+        Returns:
+            A matrix of shape (q, q).
+        """
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return `counts` as they come out in bootstrap samples of the records, (draws, cells...).
@@ -124,6 +136,64 @@ class Explanation(Protocol):
         """The log-likelihood of the records, in nats, at the most likely parameters."""
 
 
+class Subtable(Protocol):
+    """Counts over some variables within a subpopulation, with their joint error."""
+
+    @property
+    def domain(self) -> Domain:
+        """The variables, one per axis of `counts`."""
+
+    @property
+    def counts(self) -> Tensor:
+        """The raw counts; estimated ones may be fractional or negative."""
+
+    @property
+    def records(self) -> int:
+        """The number of all records, not only of those in the subpopulation."""
+
+    def covariance(self, *, population: bool) -> Tensor:
+        """Return the covariance of the counts, a row per cell in C order."""
+
+
+class Subpopulation(Protocol):
+    """The records whose true categories of some variables are given."""
+
+    @property
+    def given(self) -> Mapping[str, int]:
+        """The codes of the given categories, by variable."""
+
+    def table(self, variables: Sequence[str]) -> Subtable:
+        """Return the counts over other variables within it. Raises UnknownVariable, OptionError."""
+
+    def within(self, variable: str, code: int) -> Subpopulation:
+        """Return those of its records that also have a category of another variable."""
+
+
+class Supports(Protocol):
+    """Estimates how many records have sets of items; what was counted once is kept."""
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items; itemsets name them by their places here."""
+
+    def counts(self, itemsets: Indices) -> SupportCounts:
+        """Return the estimated counts of itemsets.
+
+        Args:
+            itemsets: places of items, shape (n, k), each row ascending; items of one row are of
+                different variables.
+        """
+
+    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        """Return the estimated counts of itemsets and their parts, with all their errors.
+
+        Args:
+            itemsets: as for `counts`.
+            antecedents: which items of each row are the rule's antecedent, shape (n, k); the
+                others are its consequent. Neither is empty.
+        """
+
+
 class Marginals(Protocol):
     """Anything that gives marginal tables over a domain."""
 
@@ -137,6 +207,23 @@ class Marginals(Protocol):
 
     def marginal(self, variables: Sequence[str]) -> MarginalTable:
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
+
+    def expected(self, variables: Sequence[str]) -> Tensor:
+        """Return the posterior expectation of each true cell's count, none negative, sum N.
+
+        It is the sum over the reports of the probability of the cell given the report, the
+        estimated table being the prior (Ma 4.2).
+        """
+
+    def subpopulation(self) -> Subpopulation:
+        """Return all records, as what subpopulations are taken from."""
+
+    def supports(self, items: Sequence[Item]) -> Supports:
+        """Return what estimates the supports of sets of these items.
+
+        Raises:
+            UnknownVariable, DomainError: an item is no category of a variable here.
+        """
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from shared.axes import Axis, Moments, arrange, axes_of, observed, sum_unasked, table_of, views_of
-from shared.counts import MARGINAL_CELLS, Reports, Tensor
+from shared.counts import MARGINAL_CELLS, Reports, Subpopulation, Supports, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
 from shared.explanation import NetworkExplanation
@@ -29,13 +29,10 @@ from shared.inversion import Stratum, maximum_likelihood, moment
 from shared.loglinear import Fit, affordable, fit
 from shared.plan import Plan
 from shared.strata import View
-from shared.transition import (
-    CONDITION_LIMIT,
-    Sampled,
-    StructuralZeros,
-    Transition,
-    along_axis,
-)
+from shared.subpopulation import TabulatedSubpopulation
+from shared.support_counts import Item
+from shared.supports import TabulatedSupports
+from shared.transition import CONDITION_LIMIT, Sampled, StructuralZeros, Transition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +118,34 @@ class EstimatedTable:
         full: Tensor = self._second_moment_matrix() - part
         return full
 
+    def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of linear functions of the counts (see `MarginalTable`)."""
+        flat, counts = weights.reshape(len(weights), -1), self.counts.ravel()
+        if population or self.modelled:
+            part = np.outer(flat @ counts, flat @ counts) / self.records
+        else:
+            part = (flat * counts) @ flat.T
+        return self.products(weights) - part
+
+    def products(self, weights: Tensor) -> Tensor:
+        """Return the sums over the reports of the products of estimators of linear functions.
+
+        Takes weights as `covariance_of` and returns a matrix of the same shape.
+        """
+        if self.information is not None:
+            flat = weights.reshape(len(weights), -1)
+            of_information: Tensor = flat @ self.information @ flat.T
+            return of_information
+        order = [v.name for part in self.axes for v in part.kept]
+        moved = np.transpose(weights, [0, *(1 + self.domain.axis(n) for n in order)])
+        cells = [math.prod(v.size for v in part.kept) for part in self.axes]
+        estimators = moved.reshape(len(weights), *cells)
+        for axis, part in enumerate(self.axes):
+            estimators = part.estimator(estimators, axis + 1)
+        flat = estimators.reshape(len(weights), -1)
+        matrix: Tensor = (flat * self.fitted.ravel()) @ flat.T
+        return matrix
+
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts in bootstrap samples of the reports (see `MarginalTable`).
 
@@ -161,19 +186,8 @@ class EstimatedTable:
         return arrange(tensor, self.axes, self.domain, summed)
 
     def _second_moment_matrix(self) -> Tensor:
-        if self.information is not None:
-            return self.information
-        size = self.counts.size
-        # P^-1 applied to each cell's indicator gives W, the estimator of that cell, per report.
-        cells = np.eye(size).reshape(size, *self.domain.shape)
-        order = [v.name for part in self.axes for v in part.kept]
-        weights = np.transpose(cells, [0, *(1 + self.domain.axis(n) for n in order)])
-        weights = weights.reshape(size, *(math.prod(v.size for v in p.kept) for p in self.axes))
-        for axis, part in enumerate(self.axes):
-            weights = along_axis(part.decoder.T, weights, axis + 1)
-        flat = weights.reshape(size, -1)
-        matrix: Tensor = (flat * self.fitted.ravel()) @ flat.T
-        return matrix
+        cells = self.counts.size
+        return self.products(np.eye(cells).reshape(cells, *self.domain.shape))
 
     def _dense_moments(self, summed: frozenset[str]) -> Moments:
         shape = self.domain.shape
@@ -276,6 +290,37 @@ class EstimatedMarginals:
             reported,
             tuple(axes),
         )
+
+    def expected(self, variables: Sequence[str]) -> Tensor:
+        """Return the posterior expectation of each true cell's count (see `Marginals`).
+
+        The prior is the estimate with its negative counts set to zero; where none is negative the
+        estimate is its own posterior expectation.
+
+        Raises:
+            As `marginal`.
+        """
+        table = self.marginal(variables)
+        if table.modelled:
+            return table.counts
+        axes = axes_of(self._plan, variables)
+        stratum = Stratum(observed(self._reported, axes), tuple(axis.channel for axis in axes))
+        if self._estimator == "ml":
+            prior = maximum_likelihood([stratum]).probabilities
+        else:
+            prior = np.maximum(moment([stratum]), 0.0)
+        reports = stratum.expected(prior / prior.sum())
+        seen = np.divide(stratum.reported, reports, where=reports > 0, out=np.zeros_like(reports))
+        posterior = stratum.adjoint(seen) * prior / prior.sum()
+        return arrange(sum_unasked(posterior, axes), axes, table.domain)
+
+    def subpopulation(self) -> Subpopulation:
+        """Return all records; see `Marginals`."""
+        return TabulatedSubpopulation(self, {})
+
+    def supports(self, items: Sequence[Item]) -> Supports:
+        """Return what estimates supports; see `Marginals`."""
+        return TabulatedSupports(self, tuple(items))
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]

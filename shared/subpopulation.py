@@ -1,0 +1,90 @@
+"""Counts within subpopulations: the records whose true categories of some variables are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shared.counts import MarginalTable, Tensor
+from shared.domain import Domain
+from shared.errors import OptionError
+
+if TYPE_CHECKING:
+    from shared.counts import Marginals
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedSubtable:
+    """The cells of a marginal table in which some variables have given categories.
+
+    Args:
+        whole: the table over the given variables, in this order, and then those asked for.
+        given: the codes of the given variables.
+    """
+
+    whole: MarginalTable
+    given: tuple[int, ...]
+
+    @property
+    def domain(self) -> Domain:
+        """The variables asked for."""
+        return self.whole.domain.project(self.whole.domain.names[len(self.given) :])
+
+    @property
+    def counts(self) -> Tensor:
+        """The raw counts."""
+        within: Tensor = self.whole.counts[self.given]
+        return within
+
+    @property
+    def records(self) -> int:
+        """The number of all records."""
+        return self.whole.records
+
+    def covariance(self, *, population: bool) -> Tensor:
+        """Return the covariance of the counts, a row per cell in C order."""
+        cells = self.domain.size
+        weights = np.zeros((cells, *self.whole.counts.shape))
+        for cell, codes in enumerate(np.ndindex(*self.domain.shape)):
+            weights[(cell, *self.given, *codes)] = 1.0
+        return self.whole.covariance_of(weights, population=population)
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedSubpopulation:
+    """A subpopulation whose counts are slices of marginal tables, whatever these come from."""
+
+    marginals: Marginals
+    given: Mapping[str, int]
+
+    def table(self, variables: Sequence[str]) -> TabulatedSubtable:
+        """Return the counts over other variables within it; see `Subpopulation`."""
+        whole = self.marginals.marginal([*self.given, *variables])
+        return TabulatedSubtable(whole, tuple(self.given.values()))
+
+    def within(self, variable: str, code: int) -> TabulatedSubpopulation:
+        """Return those that also have a category of another variable; see `Subpopulation`."""
+        return TabulatedSubpopulation(
+            self.marginals, narrowed(self.marginals.domain, self.given, variable, code)
+        )
+
+
+def narrowed(domain: Domain, given: Mapping[str, int], variable: str, code: int) -> dict[str, int]:
+    """Return given categories with one more.
+
+    Raises:
+        UnknownVariable: there is no such variable.
+        OptionError: it is given already, or has no such category.
+    """
+    size = domain[variable].size
+    if variable in given or not 0 <= code < size:
+        raise OptionError(
+            f"{variable!r} is given already."
+            if variable in given
+            else f"{variable!r} has no category {code}: it has {size}.",
+            where=variable,
+        )
+    return {**given, variable: code}

@@ -1,0 +1,75 @@
+"""Estimated supports of itemsets and of the parts of rules, with their errors.
+
+An item is a category of a variable; an itemset, items of different variables. All counts are of
+records; a support is a count divided by the number of records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Item = tuple[str, int]
+"""A variable's name and the code of one of its categories."""
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class SupportCounts:
+    """How many records have each of n itemsets.
+
+    `counts` are the raw estimates, shape (n,), and may be negative; the variances, of the same
+    shape, are the errors given the records and against the population they are from.
+    """
+
+    records: int
+    counts: Floats
+    variance_records: Floats
+    variance_population: Floats
+
+    @classmethod
+    def from_moments(cls, records: int, counts: Floats, second: Floats) -> SupportCounts:
+        """Make the variances from the sums over the reports of the squared estimators."""
+        return cls(
+            records,
+            counts,
+            np.maximum(second - counts, 0.0),
+            np.maximum(second - np.square(counts) / records, 0.0),
+        )
+
+    def variance(self, *, population: bool) -> Floats:
+        """Return the variance of each count."""
+        return self.variance_population if population else self.variance_records
+
+
+@dataclass(frozen=True, eq=False)
+class RuleCounts:
+    """How many records have the whole, the antecedent and the consequent of each of n rules.
+
+    `counts` has shape (n, 3) in that order; the covariances have shape (n, 3, 3).
+    """
+
+    records: int
+    counts: Floats
+    covariance_records: Floats
+    covariance_population: Floats
+
+    @classmethod
+    def from_moments(cls, records: int, counts: Floats, moments: Floats) -> RuleCounts:
+        """Make the covariances from the sums over the reports of products of estimators."""
+        # A record counts in two of the three where it has the items of both: of the whole, unless
+        # both are the same part.
+        both = np.broadcast_to(counts[:, :1, None], moments.shape).copy()
+        for part in (1, 2):
+            both[:, part, part] = counts[:, part]
+        products = counts[:, :, None] * counts[:, None, :]
+        return cls(records, counts, moments - both, moments - products / records)
+
+    def covariance(self, *, population: bool) -> Floats:
+        """Return the covariance of the three counts of each rule, shape (n, 3, 3)."""
+        return self.covariance_population if population else self.covariance_records
