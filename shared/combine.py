@@ -23,9 +23,9 @@ from shared.independence import ConditionalIndependence
 from shared.information import INFORMATION_CELLS, inverse_information
 from shared.plan import Plan
 from shared.strata import maximize, start
-from shared.subpopulation import TabulatedSubpopulation
+from shared.subpopulation import CombinedSubpopulation, TabulatedSubpopulation
 from shared.support_counts import Item
-from shared.supports import TabulatedSupports
+from shared.supports import CombinedSupports, TabulatedSupports, require_items
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,11 @@ class CombinedMarginals:
         """The number of records of all strata."""
         return sum(reports.records for reports, _ in self._sources)
 
+    @property
+    def _alike(self) -> bool:
+        """Whether every stratum reports all variables."""
+        return all(set(plan.domain.names) == set(self._domain.names) for _, plan in self._sources)
+
     def marginal(self, variables: Sequence[str]) -> CombinedTable | EstimatedTable:
         """Return the estimated table over `variables`, axes in that order.
 
@@ -160,11 +165,19 @@ class CombinedMarginals:
 
     def subpopulation(self) -> Subpopulation:
         """Return all records; see `Marginals`."""
-        return TabulatedSubpopulation(self, {})
+        if self._estimator == "ml" or not self._alike:
+            return TabulatedSubpopulation(self, {})
+        strata = [EstimatedMarginals(r, plan).subpopulation() for r, plan in self._sources]
+        return CombinedSubpopulation(tuple(strata))
 
     def supports(self, items: Sequence[Item]) -> Supports:
         """Return what estimates supports; see `Marginals`."""
-        return TabulatedSupports(self, tuple(items))
+        asked = tuple(items)
+        require_items(self._domain, asked)
+        if self._estimator == "ml" or not self._alike:
+            return TabulatedSupports(self, asked)
+        strata = [EstimatedMarginals(r, plan).supports(asked) for r, plan in self._sources]
+        return CombinedSupports(tuple(strata))
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]

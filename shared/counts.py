@@ -6,6 +6,7 @@ counts estimated from randomized records, and on an owner's own columns.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
@@ -286,7 +287,7 @@ def tabulate(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.i
 class ReportedCounts:
     """Counts of reported codes over any of the columns, from memory or memory-mapped files.
 
-    Where the product of all sizes is at most `CUBE_CELLS` the columns are read once.
+    Where the product of all sizes, `cells`, is at most `CUBE_CELLS` the columns are read once.
 
     Args:
         columns: reported codes by variable name, all of one length.
@@ -310,8 +311,15 @@ class ReportedCounts:
             raise EmptyTable("There are no records to count.")
         self._columns = dict(columns)
         self._sizes = {name: int(sizes[name]) for name in columns}
+        self.cells = math.prod(self._sizes.values())
         self._names = tuple(columns)
         self._cube: npt.NDArray[np.int64] | None = None
+
+    def column(self, name: str) -> Codes:
+        """Return the codes of a column. Raises UnknownVariable."""
+        if name not in self._columns:
+            raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
+        return self._columns[name]
 
     def table(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the counts over the named columns, axes in that order.
@@ -321,12 +329,8 @@ class ReportedCounts:
             LimitExceeded: more than `MARGINAL_CELLS` cells.
         """
         for name in names:
-            if name not in self._sizes:
-                raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
-        cells = 1
-        for size in self._sizes.values():
-            cells *= size
-        if cells > CUBE_CELLS:
+            self.column(name)
+        if self.cells > CUBE_CELLS:
             shape = [self._sizes[name] for name in names]
             return tabulate([self._columns[name] for name in names], shape)
         if self._cube is None:

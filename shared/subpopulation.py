@@ -8,12 +8,55 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shared.counts import MarginalTable, Tensor
+from shared.counts import MarginalTable, Subpopulation, Tensor
 from shared.domain import Domain
 from shared.errors import OptionError
 
 if TYPE_CHECKING:
     from shared.counts import Marginals
+
+
+@dataclass(frozen=True, eq=False)
+class CountedSubtable:
+    """Counts over some variables within a subpopulation, with the products of their estimators.
+
+    `products`, a row and a column per cell, are sums over the reports.
+    """
+
+    domain: Domain
+    counts: Tensor
+    records: int
+    products: Tensor
+
+    def covariance(self, *, population: bool) -> Tensor:
+        """Return the covariance of the counts, a row per cell in C order."""
+        flat = self.counts.ravel()
+        part = np.outer(flat, flat) / self.records if population else np.diag(flat)
+        return self.products - part
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedSubpopulation:
+    """A subpopulation in strata, different records of one population: their counts add up."""
+
+    strata: tuple[Subpopulation, ...]
+
+    @property
+    def given(self) -> Mapping[str, int]:
+        """The codes of the given categories, by variable."""
+        return self.strata[0].given
+
+    def table(self, variables: Sequence[str]) -> CountedSubtable:
+        """Return the counts over other variables within it; see `Subpopulation`."""
+        tables = [stratum.table(variables) for stratum in self.strata]
+        counts: Tensor = np.sum([table.counts for table in tables], axis=0)
+        errors: Tensor = np.sum([table.covariance(population=False) for table in tables], axis=0)
+        records = sum(table.records for table in tables)
+        return CountedSubtable(tables[0].domain, counts, records, errors + np.diag(counts.ravel()))
+
+    def within(self, variable: str, code: int) -> CombinedSubpopulation:
+        """Return those that also have a category of another variable; see `Subpopulation`."""
+        return CombinedSubpopulation(tuple(s.within(variable, code) for s in self.strata))
 
 
 @dataclass(frozen=True, eq=False)

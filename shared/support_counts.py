@@ -6,6 +6,7 @@ records; a support is a count divided by the number of records.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,13 @@ class SupportCounts:
             np.maximum(second - np.square(counts) / records, 0.0),
         )
 
+    @classmethod
+    def pooled(cls, parts: Sequence[SupportCounts]) -> SupportCounts:
+        """Add up estimates from different records of one population."""
+        counts = _sum([part.counts for part in parts])
+        variance = _sum([part.variance_records for part in parts])
+        return cls.from_moments(sum(part.records for part in parts), counts, variance + counts)
+
     def variance(self, *, population: bool) -> Floats:
         """Return the variance of each count."""
         return self.variance_population if population else self.variance_records
@@ -62,14 +70,33 @@ class RuleCounts:
     @classmethod
     def from_moments(cls, records: int, counts: Floats, moments: Floats) -> RuleCounts:
         """Make the covariances from the sums over the reports of products of estimators."""
-        # A record counts in two of the three where it has the items of both: of the whole, unless
-        # both are the same part.
-        both = np.broadcast_to(counts[:, :1, None], moments.shape).copy()
-        for part in (1, 2):
-            both[:, part, part] = counts[:, part]
         products = counts[:, :, None] * counts[:, None, :]
-        return cls(records, counts, moments - both, moments - products / records)
+        return cls(records, counts, moments - _shared(counts), moments - products / records)
+
+    @classmethod
+    def pooled(cls, parts: Sequence[RuleCounts]) -> RuleCounts:
+        """Add up estimates from different records of one population."""
+        counts = _sum([part.counts for part in parts])
+        errors = _sum([part.covariance_records for part in parts])
+        records = sum(part.records for part in parts)
+        return cls.from_moments(records, counts, errors + _shared(counts))
 
     def covariance(self, *, population: bool) -> Floats:
         """Return the covariance of the three counts of each rule, shape (n, 3, 3)."""
         return self.covariance_population if population else self.covariance_records
+
+
+def _shared(counts: Floats) -> Floats:
+    """Return how many records count in two of a rule's whole, antecedent and consequent.
+
+    They have the items of both: of the whole, unless both are the same part.
+    """
+    both = np.broadcast_to(counts[:, :1, None], (len(counts), 3, 3)).copy()
+    for part in (1, 2):
+        both[:, part, part] = counts[:, part]
+    return both
+
+
+def _sum(arrays: Sequence[Floats]) -> Floats:
+    total: Floats = np.sum(arrays, axis=0)
+    return total

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shared.counts import Tensor
+from shared.counts import Supports, Tensor
 from shared.domain import Domain
 from shared.errors import DomainError
 from shared.support_counts import Flags, Floats, Indices, Item, RuleCounts, SupportCounts
@@ -23,9 +23,6 @@ class TabulatedSupports:
 
     marginals: Marginals
     items: tuple[Item, ...]
-
-    def __post_init__(self) -> None:
-        require_items(self.marginals.domain, self.items)
 
     def counts(self, itemsets: Indices) -> SupportCounts:
         """Return the estimated counts of itemsets; see `Supports`."""
@@ -62,6 +59,26 @@ class TabulatedSupports:
             rows = np.flatnonzero(kind.ravel() == number)
             names = [domain.names[axis] for axis in axes]
             yield rows, names, tuple(codes[rows].T)
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedSupports:
+    """The sums of supports in strata, different records of one population."""
+
+    strata: tuple[Supports, ...]
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items."""
+        return self.strata[0].items
+
+    def counts(self, itemsets: Indices) -> SupportCounts:
+        """Return the estimated counts of itemsets; see `Supports`."""
+        return SupportCounts.pooled([stratum.counts(itemsets) for stratum in self.strata])
+
+    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        """Return the estimated counts of itemsets and their parts; see `Supports`."""
+        return RuleCounts.pooled([s.rules(itemsets, antecedents) for s in self.strata])
 
 
 def _parts(shape: tuple[int, ...], cell: tuple[int, ...], antecedent: Flags) -> Floats:

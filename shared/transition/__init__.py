@@ -29,7 +29,7 @@ from shared.transition.grouped import Grouped, StructuralZeros
 from shared.transition.items import ITEMS, CutAndPaste, OneHot
 from shared.transition.mixture import MIXTURE_CELLS, MIXTURE_RESOLUTION, Mixture, Withheld
 from shared.transition.sampled import CHOICES, Choice, Sampled
-from shared.transition.symmetric import Identity, RandomSymmetric, Symmetric
+from shared.transition.symmetric import Identity, MixingTransition, RandomSymmetric, Symmetric
 
 __all__ = [
     "CHOICES",
@@ -45,6 +45,7 @@ __all__ = [
     "Grouped",
     "Identity",
     "ListedTransition",
+    "MixingTransition",
     "Mixture",
     "OneHot",
     "RandomSymmetric",

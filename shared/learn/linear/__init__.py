@@ -1,0 +1,23 @@
+"""Linear classifiers from estimated counts: least squares, logistic loss, perceptron (Ma 6, 8)."""
+
+from shared.learn.linear.columns import Column
+from shared.learn.linear.fitting import CELLS, learn_linear
+from shared.learn.linear.linear_drawing import draw_weights
+from shared.learn.linear.linear_json import linear_json, read_linear_json, write_linear_json
+from shared.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
+from shared.learn.linear.options import Fitting
+
+__all__ = [
+    "CELLS",
+    "Accuracy",
+    "Column",
+    "Fitting",
+    "LinearClassifier",
+    "Plane",
+    "Weight",
+    "draw_weights",
+    "learn_linear",
+    "linear_json",
+    "read_linear_json",
+    "write_linear_json",
+]

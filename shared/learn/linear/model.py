@@ -1,0 +1,200 @@
+"""A linear classifier: planes in the space of its columns, and how well they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy.special import log_expit, ndtri, softmax
+
+from shared.counts import Codes, Tensor
+from shared.domain import Domain, Variable
+from shared.errors import DomainError, UnknownVariable
+from shared.learn.linear.cells import Cells, Listed
+from shared.learn.linear.columns import Column, Design
+from shared.learn.linear.options import Fitting
+
+Basis = Literal["raw", "expected", "pairs", "network"]
+
+INTERCEPT = "(intercept)"
+
+LEVEL = 0.95
+"""The level of the intervals."""
+
+_Z = float(ndtri(0.5 + LEVEL / 2))
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A weight in the unit of its column, with its errors where the theory gives them.
+
+    `se` is the standard error against the population the records were drawn from, `se_records`
+    that given the true records (the noise of randomization alone).
+    """
+
+    column: str
+    estimate: float
+    se: float | None = None
+    se_records: float | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval against the population."""
+        if self.se is None:
+            return None
+        return self.estimate - _Z * self.se, self.estimate + _Z * self.se
+
+
+@dataclass(frozen=True)
+class Plane:
+    """One linear function: the class on its positive side, and its weights, intercept first."""
+
+    positive: str
+    weights: tuple[Weight, ...]
+
+    @cached_property
+    def vector(self) -> Tensor:
+        """The weights as numbers, shape (1 + columns,)."""
+        return np.array([weight.estimate for weight in self.weights])
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The share of true records classified right, as estimated from the raw counts.
+
+    The records are those the classifier was fitted to, and the errors are those of the counts
+    with the planes given, so for few records or much noise the estimate is too high. It is
+    unbiased for planes that were chosen without these records, and may lie outside [0, 1].
+    """
+
+    estimate: float
+    se: float | None = None
+    se_records: float | None = None
+
+
+@dataclass(frozen=True)
+class LinearClassifier:
+    """Predicts a class by the side of a plane, or of several classes by the highest score.
+
+    Attributes:
+        inputs: the variables that a prediction is made from.
+        target: the class.
+        columns: the numbers that stand for their categories; a plane has a weight for each.
+        planes: one if there are two classes, with the second on the positive side; otherwise one
+            for each class against all others.
+        options: how it was fitted.
+        basis: what it was fitted to: the `raw` or the `expected` counts of all cells, the raw
+            counts of `pairs` of variables, or records drawn from a `network` that was learned.
+        records: the number of records behind the counts.
+        sampled: the number of records drawn, where the basis is `network`.
+        seed: decided the draws, of records and of the perceptron.
+        accuracy: how many records are classified right; None where the counts are not known.
+        notes: what the reader of the weights must know.
+    """
+
+    inputs: Domain
+    target: Variable
+    columns: tuple[Column, ...]
+    planes: tuple[Plane, ...]
+    options: Fitting
+    basis: Basis
+    records: int
+    sampled: int | None = None
+    seed: int = 0
+    accuracy: Accuracy | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.planes) != (1 if self.target.size == 2 else self.target.size):
+            raise DomainError(
+                f"{len(self.planes)} planes do not part {self.target.size} classes.",
+                where=self.target.name,
+            )
+        names = (INTERCEPT, *(column.name for column in self.columns))
+        for plane in self.planes:
+            self.target.code(plane.positive)
+            if tuple(weight.column for weight in plane.weights) != names:
+                raise DomainError(
+                    f"The plane of class {plane.positive!r} does not have one weight for each"
+                    " column.",
+                    where=plane.positive,
+                )
+        for column in self.columns:
+            if len(column.values) != self.inputs[column.variable].size:
+                raise DomainError(
+                    f"Column {column.name!r} does not have one number for each category of"
+                    f" {column.variable!r}.",
+                    where=column.name,
+                )
+
+    @cached_property
+    def design(self) -> Design:
+        """The columns in their own units."""
+        return Design.of(self.inputs, self.columns)
+
+    def scores(self, codes: Mapping[str, Codes]) -> Tensor:
+        """Return each plane's linear function of n records, shape (n, planes).
+
+        Raises:
+            UnknownVariable: an input is not there.
+            DomainError: columns of different lengths, or a code outside its variable.
+        """
+        return self.scores_of(Listed(self._columns(codes), self.inputs.shape))
+
+    def scores_of(self, cells: Cells) -> Tensor:
+        """Return each plane's linear function in each cell of the inputs, (cells, planes)."""
+        return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
+
+    def predict(self, codes: Mapping[str, Codes]) -> Codes:
+        """Return the class code of each of n records. Raises as `scores`."""
+        return self.classes(self.scores(codes))
+
+    def classes(self, scores: Tensor) -> Codes:
+        """Return the class codes that scores of shape (n, planes) speak for."""
+        if len(self.planes) == 1:
+            positive = self.target.code(self.planes[0].positive)
+            chosen = np.where(scores[:, 0] > 0, positive, 1 - positive)
+        else:
+            order = [self.target.code(plane.positive) for plane in self.planes]
+            chosen = np.array(order)[scores.argmax(axis=-1)]
+        return chosen.astype(np.min_scalar_type(self.target.size - 1))
+
+    def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
+        """Return the probability of each class, (n, classes); None but for the logistic loss.
+
+        With several planes their probabilities are divided by their sum. Raises as `scores`.
+        """
+        if self.options.loss != "logistic":
+            return None
+        scores = self.scores(codes)
+        if len(self.planes) == 1:
+            scores = np.concatenate([scores, -scores], axis=1)
+        codes_of = [self.target.code(plane.positive) for plane in self.planes]
+        order = codes_of if len(codes_of) > 1 else [codes_of[0], 1 - codes_of[0]]
+        found = np.empty_like(scores)
+        # By logarithms, for all probabilities of a far record may be too small for numbers.
+        found[:, order] = softmax(log_expit(scores), axis=1)
+        return found
+
+    def _columns(self, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
+        missing = [name for name in self.inputs.names if name not in codes]
+        if missing:
+            raise UnknownVariable(
+                f"The records have no {missing[0]!r}, which the classifier needs.",
+                where=missing[0],
+                remedy=f"Give {list(self.inputs.names)}.",
+            )
+        columns = tuple(np.asarray(codes[name]) for name in self.inputs.names)
+        if len({len(column) for column in columns}) > 1:
+            raise DomainError("The columns of the records have different lengths.")
+        for variable, column in zip(self.inputs, columns, strict=True):
+            if len(column) and (int(column.max()) >= variable.size or int(column.min()) < 0):
+                raise DomainError(
+                    f"A record has a code of {variable.name!r} outside its {variable.size}"
+                    " categories.",
+                    where=variable.name,
+                )
+        return columns

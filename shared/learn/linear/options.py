@@ -1,0 +1,77 @@
+"""How a linear classifier is fitted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from shared.errors import OptionError
+
+Loss = Literal["perceptron", "least-squares", "logistic"]
+Encoding = Literal["indicator", "ordinal"]
+Counts = Literal["raw", "expected"]
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How a linear classifier is fitted.
+
+    Args:
+        loss: `logistic`, `least-squares` (of targets -1 and +1), or `perceptron`: the share of
+            records classified wrong, lowered by the pocket algorithm (Ma 6.2).
+        l2: half of this times the sum of the squared weights is added to the mean loss, where the
+            weights are those of columns scaled to standard deviation 1 and the intercept is free.
+            For squared error the mean loss is half the mean square. Not for the perceptron.
+        encoding: what becomes of a variable of three or more categories that has no
+            representatives: a column for each category but the first (`indicator`), or one column
+            of the categories' numbers 1 .. K (`ordinal`, as Ma does with the lenses; then a
+            variable of two categories is 1 and 2 rather than 0 and 1).
+        numeric: the number that stands for each category, by variable; takes precedence.
+        counts: the counts that least squares and the logistic loss are fitted to. `raw` are the
+            unbiased ones, which may be negative; `expected` are the sums of posterior
+            probabilities, none negative. None takes the raw counts where the fit has a solution
+            there, and otherwise the expected ones. The perceptron always takes the expected ones.
+        steps: the most updates of the perceptron for each plane.
+        sample: the records drawn from a learned network where the variables have too many cells
+            together.
+
+    Raises:
+        OptionError: an unknown name, or a number out of its range.
+    """
+
+    loss: Loss = "logistic"
+    l2: float = 0.0
+    encoding: Encoding = "indicator"
+    numeric: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    counts: Counts | None = None
+    steps: int = 2_000
+    sample: int = 1 << 16
+
+    def __post_init__(self) -> None:
+        for where, given, known in (
+            ("loss", self.loss, get_args(Loss)),
+            ("encoding", self.encoding, get_args(Encoding)),
+            ("counts", self.counts, (*get_args(Counts), None)),
+        ):
+            if given not in known:
+                names = [name for name in known if name is not None]
+                raise OptionError(
+                    f"There is no {where} {given!r} for a linear classifier.",
+                    where=where,
+                    remedy=f"Choose one of {names}.",
+                )
+        if not (self.l2 >= 0 and math.isfinite(self.l2)):
+            raise OptionError(f"l2 = {self.l2} is not a finite number of 0 or more.", where="l2")
+        if self.loss == "perceptron" and (self.l2 > 0 or self.counts is not None):
+            raise OptionError(
+                "The perceptron takes no l2 and no choice of counts.",
+                where="l2" if self.l2 > 0 else "counts",
+                remedy="Leave it out, or choose another loss.",
+            )
+        for where, number in (("steps", self.steps), ("sample", self.sample)):
+            if number < 1:
+                raise OptionError(f"{where} = {number} is less than 1.", where=where)
+        numeric = {name: tuple(map(float, numbers)) for name, numbers in self.numeric.items()}
+        object.__setattr__(self, "numeric", numeric)

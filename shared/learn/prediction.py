@@ -1,0 +1,180 @@
+"""What predicts a class from a record, and how records of labels and numbers become its codes.
+
+A learned model travels as JSON text and the record stays where it is: the owner and the miner read
+the same text and call the same `Predictor`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from shared.counts import Codes, Tensor
+from shared.domain import Domain, Variable
+from shared.errors import InputError, UnknownCategory, UnknownVariable
+from shared.learn.tree.tree_json import read_tree_json
+
+Value = str | float
+"""A category's label, or a number where the categories are intervals of numbers."""
+
+
+class Predictor(Protocol):
+    """A model that tells the class of a record from other variables."""
+
+    @property
+    def inputs(self) -> Domain:
+        """The variables that a prediction is made from."""
+
+    @property
+    def target(self) -> Variable:
+        """The class."""
+
+    def predict(self, codes: Mapping[str, Codes]) -> Codes:
+        """Return the class code of each of n records.
+
+        Args:
+            codes: the codes of (at least) the inputs by variable, n of each.
+
+        Raises:
+            UnknownVariable: an input is not there.
+            DomainError: columns of different lengths, or a code outside its variable.
+        """
+
+    def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
+        """Return the probability of each class, (n, classes); None if the model has none."""
+
+
+def encode_records(
+    domain: Domain, records: Sequence[Mapping[str, Value]]
+) -> dict[str, Codes]:
+    """Return the codes of records given as labels and numbers, n codes per variable.
+
+    A variable whose categories are intervals ("<30", "30-45", ">=45") takes a number, also
+    written as text, besides its labels. Any other takes its labels; a whole number stands for the
+    label that is written so.
+
+    Raises:
+        UnknownVariable: a record names a variable that is not in the domain.
+        InputError: a record lacks a variable, or its value is neither text nor a finite number.
+        UnknownCategory: a value that is none of the variable's.
+    """
+    for number, record in enumerate(records, start=1):
+        for name in record:
+            if name not in domain:
+                raise UnknownVariable(
+                    f"Record {number} has a value of {name!r}, which is not among the variables"
+                    " here.",
+                    where=f"records.{number}",
+                    remedy=f"The variables are {list(domain.names)}.",
+                )
+    return {
+        variable.name: _encoded(variable, [record.get(variable.name) for record in records])
+        for variable in domain
+    }
+
+
+def read_predictor(text: str) -> Predictor:
+    """Read a decision tree or a linear classifier from its JSON text, whichever it is.
+
+    Raises:
+        InputError: the text is neither.
+        Others: see `read_tree_json` and `read_linear_json`.
+    """
+    from shared.learn.linear.linear_json import read_linear_json
+
+    readers: dict[str, Callable[[str], Predictor]] = {
+        "decision-tree": read_tree_json,
+        "linear-classifier": read_linear_json,
+    }
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise InputError(
+            "The text is not JSON.", remedy="Give the JSON of a model that predicts."
+        ) from error
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if not isinstance(kind, str) or kind not in readers:
+        raise InputError(
+            "The document is no model that predicts.",
+            where="kind",
+            remedy=f"Its kind must be one of {sorted(readers)}.",
+        )
+    return readers[kind](text)
+
+
+def interval_cuts(variable: Variable) -> tuple[float, ...] | None:
+    """Return the cuts between a variable's categories if they are intervals of numbers, else None.
+
+    Intervals are closed on the left and written "<30", "30-45", ">=45".
+    """
+    texts = [variable.categories[0].removeprefix("<")]
+    for label in variable.categories[1:-1]:
+        # A cut may be negative or have an exponent, so a hyphen alone does not part two of them.
+        if not label.startswith(f"{texts[-1]}-"):
+            return None
+        texts.append(label[len(texts[-1]) + 1 :])
+    first, last = f"<{texts[0]}", f">={texts[-1]}"
+    if (variable.categories[0], variable.categories[-1]) != (first, last):
+        return None
+    cuts = tuple(_number(text) for text in texts)
+    if not all(map(math.isfinite, cuts)) or any(np.diff(cuts) <= 0):
+        return None
+    return cuts
+
+
+def _encoded(variable: Variable, values: Sequence[Value | None]) -> Codes:
+    labels = {label: code for code, label in enumerate(variable.categories)}
+    cuts = interval_cuts(variable)
+    known: dict[Value | None, int] = {}
+    codes = np.empty(len(values), dtype=np.min_scalar_type(variable.size - 1))
+    for place, value in enumerate(values):
+        code = known.get(value) if isinstance(value, str | float | int) else None
+        if code is None:
+            code = known[value] = _code(variable, labels, cuts, value, place + 1)
+        codes[place] = code
+    return codes
+
+
+def _code(
+    variable: Variable,
+    labels: Mapping[str, int],
+    cuts: tuple[float, ...] | None,
+    value: Value | None,
+    record: int,
+) -> int:
+    """Return a value's code; no message holds the value."""
+    where = f"records.{record}.{variable.name}"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not isinstance(value, str) and not (number and math.isfinite(value or 0)):
+        raise InputError(
+            f"Record {record} has no value of {variable.name!r} that is text or a finite number.",
+            where=where,
+            remedy=_wanted(variable, cuts),
+        )
+    label = value if isinstance(value, str) else f"{value:.15g}"
+    if label in labels:
+        return labels[label]
+    size = _number(value)
+    if cuts is not None and math.isfinite(size):
+        return int(np.searchsorted(cuts, size, side="right"))
+    raise UnknownCategory(
+        f"Record {record} has a value of {variable.name!r} that is none of its categories.",
+        where=where,
+        remedy=_wanted(variable, cuts),
+    )
+
+
+def _wanted(variable: Variable, cuts: tuple[float, ...] | None) -> str:
+    also = ", or a number" if cuts is not None else ""
+    return f"Give one of {list(variable.categories)}{also}."
+
+
+def _number(value: Value | None) -> float:
+    try:
+        return math.nan if value is None else float(value)
+    except ValueError:
+        return math.nan

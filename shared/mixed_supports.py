@@ -1,0 +1,201 @@
+"""Supports where every block is randomized by mixing: from counts of reported itemsets alone.
+
+The inverse of a mixing channel is a I + b 11', for any of a block's variables (Ma proposition 7.2,
+FRAPP eq. 28). So the estimator of "the record has these items of the block" is a y + b, where y
+says whether the report has all of them; that of an itemset is the product over its blocks; and a
+product of such factors is a sum over sets of blocks of a coefficient times the number of records
+that report all items of the set: inclusion and exclusion (Ma proposition 7.4), in which no table of
+2^k patterns is made or inverted. Squares and products of estimators are sums of the same counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shared.counts import Reports
+from shared.errors import SingularChannel
+from shared.plan import Block, Plan
+from shared.reported_supports import reported_supports
+from shared.support_counts import Flags, Floats, Indices, Item, RuleCounts, SupportCounts
+from shared.transition import Identity, MixingTransition, Transition
+
+_ENTRIES = 1 << 24
+
+Group = tuple[int, int]
+"""The columns of an itemset that are of one block: from, up to."""
+
+
+def serves(plan: Plan, items: Sequence[Item]) -> bool:
+    """Say whether all blocks of the items are randomized by mixing, or are single binary ones."""
+    named = {name for name, _ in items}
+    return all(_mixes(block) for block in plan.blocks if named.intersection(block.names))
+
+
+def _mixes(block: Block) -> bool:
+    binary = len(block.names) == 1 and block.channel.shape == (2, 2)
+    return binary or isinstance(block.channel, Identity | MixingTransition)
+
+
+class MixedSupports:
+    """Estimates supports from the counts of reported itemsets.
+
+    Args:
+        reports: the reported codes.
+        plan: the channels; `serves` says whether they allow it.
+        items: the items.
+    """
+
+    def __init__(self, reports: Reports, plan: Plan, items: tuple[Item, ...]):
+        self.items = items
+        self.records = reports.records
+        blocks = {name: place for place, block in enumerate(plan.blocks) for name in block.names}
+        # Inside, items are numbered block by block, so that those of one block stand together.
+        self._order = np.array(
+            sorted(range(len(items)), key=lambda i: blocks[items[i][0]]), dtype=np.int64
+        )
+        self._rank = np.argsort(self._order)
+        ordered = [items[i] for i in self._order]
+        self._names = [name for name, _ in ordered]
+        self._block = np.array([blocks[name] for name in self._names], dtype=np.int64)
+        self._plan = plan
+        self._reported = reported_supports(reports, ordered)
+        self._inverses: dict[tuple[int, ...], tuple[float, float]] = {}
+
+    def counts(self, itemsets: Indices) -> SupportCounts:
+        """Return the estimated counts of itemsets; see `Supports`."""
+        counts, second = np.zeros(len(itemsets)), np.zeros(len(itemsets))
+        ranked = np.sort(self._rank[itemsets], axis=1)
+        for rows, groups in self._alike(ranked, np.zeros_like(ranked, dtype=np.bool_)):
+            parts = [_Part.whole(self, ranked[rows], group) for group in groups]
+            cells = self._monomials(ranked[rows], parts)
+            counts[rows] = _contract(cells, [part.functions[0] for part in parts])
+            squares = [_product(part.functions[0], part.functions[0]) for part in parts]
+            second[rows] = _contract(cells, squares)
+        return SupportCounts.from_moments(self.records, counts, second)
+
+    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        """Return the estimated counts of itemsets and their parts; see `Supports`."""
+        counts, moments = np.zeros((len(itemsets), 3)), np.zeros((len(itemsets), 3, 3))
+        order = np.argsort(self._rank[itemsets], axis=1)
+        ranked = np.take_along_axis(self._rank[itemsets], order, axis=1)
+        flags = np.take_along_axis(antecedents, order, axis=1)
+        for rows, groups in self._alike(ranked, flags):
+            parts = [_Part.split(self, ranked[rows], group, flags[rows[0]]) for group in groups]
+            cells = self._monomials(ranked[rows], parts)
+            for i in range(3):
+                counts[rows, i] = _contract(cells, [part.functions[i] for part in parts])
+                for j in range(i + 1):
+                    products = [_product(part.functions[i], part.functions[j]) for part in parts]
+                    moments[rows, i, j] = moments[rows, j, i] = _contract(cells, products)
+        return RuleCounts.from_moments(self.records, counts, moments)
+
+    def inverse(self, ranked: Indices) -> Floats:
+        """Return (a, b) of the estimator a y + b of items of one block, shape (2, n).
+
+        Raises:
+            SingularChannel: the block's channel has no inverse.
+        """
+        sets, which = np.unique(ranked, axis=0, return_inverse=True)
+        found = np.array([self._inverse(tuple(row)) for row in sets.tolist()])
+        return found[which.ravel()].T
+
+    def _inverse(self, ranked: tuple[int, ...]) -> tuple[float, float]:
+        if ranked not in self._inverses:
+            block = self._plan.blocks[self._block[ranked[0]]]
+            channel = block.restrict([self._names[i] for i in ranked])
+            code = self.items[self._order[ranked[0]]][1]
+            self._inverses[ranked] = _estimator(channel or block.channel, code)
+        return self._inverses[ranked]
+
+    def _alike(self, ranked: Indices, flags: Flags) -> Iterator[tuple[Indices, list[Group]]]:
+        """Yield rows whose blocks are divided alike, some at a time, with their groups."""
+        blocks = self._block[ranked]
+        pattern = np.concatenate([blocks[:, 1:] == blocks[:, :-1], flags], axis=1)
+        kinds, kind = np.unique(pattern, axis=0, return_inverse=True)
+        width = ranked.shape[1]
+        for number, same in enumerate(kinds):
+            starts = [0, *(np.flatnonzero(~same[: width - 1]) + 1).tolist()]
+            groups = list(itertools.pairwise([*starts, width]))
+            rows = np.flatnonzero(kind.ravel() == number)
+            some = max(1, _ENTRIES >> (2 * len(groups)))
+            for start in range(0, len(rows), some):
+                yield rows[start : start + some], groups
+
+    def _monomials(self, ranked: Indices, parts: Sequence[_Part]) -> Floats:
+        """Return how many records report each union of parts' items, an axis per part."""
+        shape = [len(part.monomials) for part in parts]
+        cells = np.zeros((*shape, len(ranked)))
+        for chosen in np.ndindex(*shape):
+            columns = sorted(
+                c for part, i in zip(parts, chosen, strict=True) for c in part.monomials[i]
+            )
+            cells[chosen] = self._reported.of(ranked[:, columns])
+        return cells
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The items of one block in some itemsets, and functions of whether they are reported.
+
+    `monomials` are sets of columns: none, and those all of which must be reported. A function is a
+    coefficient of each monomial, shape (monomials, n).
+    """
+
+    monomials: tuple[tuple[int, ...], ...]
+    functions: tuple[Floats, ...]
+
+    @classmethod
+    def whole(cls, supports: MixedSupports, ranked: Indices, group: Group) -> _Part:
+        columns = tuple(range(*group))
+        scale, shift = supports.inverse(ranked[:, columns])
+        return cls(((), columns), (np.stack([shift, scale]),))
+
+    @classmethod
+    def split(
+        cls, supports: MixedSupports, ranked: Indices, group: Group, antecedent: Flags
+    ) -> _Part:
+        """Return the functions that estimate the whole, the antecedent and the consequent."""
+        columns = tuple(range(*group))
+        parts = [tuple(c for c in columns if bool(antecedent[c]) is side) for side in (True, False)]
+        one = np.stack([np.ones(len(ranked)), np.zeros(len(ranked))])
+        if not all(parts):
+            own = cls.whole(supports, ranked, group)
+            alone = (own.functions[0], one) if parts[0] else (one, own.functions[0])
+            return cls(own.monomials, (own.functions[0], *alone))
+        monomials = ((), *parts, columns)
+        functions = []
+        for place, items in ((3, columns), (1, parts[0]), (2, parts[1])):
+            function = np.zeros((4, len(ranked)))
+            function[place], function[0] = supports.inverse(ranked[:, items])
+            functions.append(function)
+        return cls(monomials, tuple(functions))
+
+
+def _product(left: Floats, right: Floats) -> Floats:
+    """Multiply two functions of one part: a product of monomials is that of their union."""
+    product = np.zeros_like(left)
+    # Of four monomials 1 and 2 are the two sides and 3 both: the union is the bitwise or.
+    for i, j in np.ndindex(len(left), len(right)):
+        product[i | j] += left[i] * right[j]
+    return product
+
+
+def _contract(cells: Floats, functions: Sequence[Floats]) -> Floats:
+    for function in functions:
+        cells = np.einsum("m...n,mn->...n", cells, function)
+    return cells
+
+
+def _estimator(channel: Transition, code: int) -> tuple[float, float]:
+    if isinstance(channel, MixingTransition):
+        return channel.inverse_mixture
+    if channel.is_identity:
+        return 1.0, 0.0
+    own, other = channel.decoder()[code, [code, 1 - code]]
+    if not np.isfinite([own, other]).all():
+        raise SingularChannel("A channel of two categories has no inverse.")
+    return float(own - other), float(other)

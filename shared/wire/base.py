@@ -1,0 +1,73 @@
+"""What all messages share: their base, names, labels and bounds, and the document of an error."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from shared.transition import CHOICES, RESOLUTION
+
+KEY_BYTES = 16
+"""Length of a record pseudonym."""
+
+KEY_COLUMN = "__key__"
+"""The column of pseudonyms in a part; no variable may have this name."""
+
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+
+MAX_PARTS = 10_000
+MAX_VARIABLES = 4_096
+MAX_CATEGORIES = 65_536
+MAX_RECORDS = 1 << 33
+MAX_CHOICES = CHOICES
+MAX_PARENTS = 8
+MAX_DRAWS = 2_000
+MAX_ASKED = 16
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", strict=True)]
+"""A name of a study, owner, release or job: letters, digits and `. _ -`, at most 64."""
+
+Label = Annotated[str, StringConstraints(min_length=1, max_length=256, strict=True)]
+"""A variable's or category's name."""
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", strict=True)]
+Probability32 = Annotated[int, Field(ge=0, le=RESOLUTION, strict=True)]
+
+
+class Message(BaseModel):
+    """The base of all messages: frozen, unknown fields refused by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProblemDetail(Message):
+    """An RFC 9457 problem document."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    where: str | None = None
+    remedy: str | None = None
+    instance: str | None = None
+
+
+Item = TypeVar("Item")
+
+
+class Page(Message, Generic[Item]):
+    """One page of a list; `next` is the cursor of the next page, or null."""
+
+    items: list[Item]
+    next: str | None = None
+
+
+def problem_of(body: Any) -> ProblemDetail | None:
+    """Read a problem document, or None if the body is not one."""
+    try:
+        return ProblemDetail.model_validate(body)
+    except ValueError:
+        return None

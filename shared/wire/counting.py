@@ -1,0 +1,36 @@
+"""What all jobs say alike, and the job that only counts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from shared.wire.base import MAX_VARIABLES, Label, Message
+
+Variables = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
+Seed = Annotated[int, Field(ge=0, lt=1 << 53, strict=True)]
+
+
+class CountsSpec(Message):
+    """Which records a job counts, and how the true counts are estimated.
+
+    `estimator` is that of the counts: by moments, by maximum likelihood, or by a log-linear model
+    with interactions of up to `order` variables, which alone can tell tables that no record reports
+    whole. `records` says what to do if the owners' records are not the same set: refuse
+    (`identical`), use only those at every owner (`common`), or use all (`any`): what an owner does
+    not report of a record is missing there, by no fault of its value, and several owners may report
+    one variable of different records. Where a variable is missing of some records, `any` needs the
+    estimator `ml`.
+    """
+
+    estimator: Literal["moment", "ml", "log-linear"] = "moment"
+    order: Annotated[int, Field(ge=1, le=8, strict=True)] = 2
+    records: Literal["identical", "common", "any"] = "identical"
+
+
+class ContingencyTableSpec(CountsSpec):
+    """Estimate how many records have each combination of categories of some variables."""
+
+    kind: Literal["contingency-table"]
+    variables: Variables

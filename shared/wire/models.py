@@ -1,0 +1,149 @@
+"""Models: what a job learned, what may be asked of it, and what is answered."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from shared.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
+from shared.wire.jobs import JobSpec
+
+
+class ParameterMessage(Message):
+    """One parameter Pr(node = value | parents), with both of its errors.
+
+    `estimate` is the raw ratio of estimated counts and may lie outside [0, 1]; `probability` is
+    its projection, valid in a network. `se` is the standard error against the population the
+    records were drawn from, `se_records` against the true records themselves (randomization
+    noise alone). All three are null where the parents' configuration has no positive estimated
+    count. `interval` is the 95 % interval against the population (Fieller).
+    """
+
+    node: str
+    value: str
+    parents: dict[str, str]
+    estimate: float | None
+    probability: float
+    se: float | None
+    se_records: float | None
+    interval: tuple[float, float]
+
+
+class NodeMessage(Message):
+    """A node with its categories and parents."""
+
+    name: str
+    categories: list[str]
+    parents: list[str]
+
+
+class LinkMessage(Message):
+    """A link and how far it can be trusted; in a given structure nothing is said of it.
+
+    `gain` is what the link is worth given the child's other parents, in nats above the penalty.
+    `inflation` is how many times randomization multiplies the chance part of the plain gain; null
+    where that is infinite, because a channel has no inverse. `confidence` is the share of bootstrap
+    samples of the records in which the link keeps a positive gain; null if none were drawn.
+    `compelled` says whether all structures that say the same of the variables direct the link so.
+    """
+
+    parent: str
+    child: str
+    gain: float | None
+    inflation: float | None
+    confidence: float | None
+    compelled: bool | None
+
+
+class ModelHead(Message):
+    """What every model tells: of which records it is, and how it was asked for.
+
+    `releases` maps each release used, by id, to the digest of its content.
+    """
+
+    id: str
+    study: Name
+    job: str
+    spec: JobSpec
+    records: int
+    releases: dict[str, Sha256]
+    created: datetime
+
+
+class BayesNetMessage(ModelHead):
+    """A learned Bayesian network: what was learned, from what, and how surely."""
+
+    kind: Literal["bayes-net"] = "bayes-net"
+    nodes: list[NodeMessage]
+    links: Annotated[list[LinkMessage], Field(default_factory=list)]
+    parameters: list[ParameterMessage]
+
+
+class CategoriesMessage(Message):
+    """A variable of a model with its categories."""
+
+    name: str
+    categories: list[str]
+
+
+class CellMessage(Message):
+    """How many records have a combination of categories, with both errors of that number.
+
+    `count` is the raw estimate, which may be fractional or negative; `projected` its valid form:
+    the nearest counts that are not negative and sum to the records. `se_population` is the standard
+    error against the population the records were drawn from (of the number among as many records),
+    `se_records` that against the true records themselves (randomization noise alone).
+    """
+
+    values: dict[str, str]
+    count: float
+    projected: float
+    se_records: float
+    se_population: float
+
+
+class ContingencyTableMessage(ModelHead):
+    """Estimated counts of every combination of categories, the last variable's fastest."""
+
+    kind: Literal["contingency-table"] = "contingency-table"
+    variables: list[CategoriesMessage]
+    cells: list[CellMessage]
+
+
+ModelMessage = Annotated[
+    BayesNetMessage | ContingencyTableMessage,
+    Field(discriminator="kind"),
+]
+
+
+class ModelEntry(Message):
+    """A model in a list; `addresses` are those at which it can be read, shown and asked."""
+
+    id: str
+    job: str
+    kind: str
+    created: datetime
+    addresses: list[str]
+
+
+class ModelQuery(Message):
+    """A question to a model: the joint distribution of the nodes `of`, given categories."""
+
+    of: Annotated[list[Label], Field(min_length=1, max_length=MAX_ASKED)]
+    given: Annotated[dict[Label, Label], Field(default_factory=dict, max_length=MAX_VARIABLES)]
+
+
+class AnswerRow(Message):
+    """The probability of one combination of categories."""
+
+    values: dict[str, str]
+    probability: float
+
+
+class ModelAnswer(ModelQuery):
+    """The answer: every combination of categories, and how probable what was given is itself."""
+
+    given_probability: float
+    rows: list[AnswerRow]
