@@ -1,0 +1,253 @@
+"""Frequent itemsets found level by level from estimated supports (Ma 7.1.2; FRAPP 6).
+
+An itemset is examined if every subset one item shorter was, with an estimate that reaches the
+minimum; all candidates of a length are estimated at once. What was examined is then decided upon
+in one of two ways.
+
+*point*: an estimate at or above the minimum is frequent, as in the papers. The noise alone makes
+about half of the itemsets right below the minimum frequent.
+
+*controlled*: the share of itemsets that are not frequent among those chosen is kept down to
+`false_discovery`, in the mean. Each itemset has the one-sided p-value of "it is below the minimum",
+and since it can be frequent only if all its subsets are, the largest of its own and its subsets'.
+Benjamini and Hochberg's procedure over all examined itemsets decides. That itemsets are examined
+because of their subsets' estimates is selection: at the minimum it happens half of the time or
+more, and the p-values of itemsets of two or more items are doubled for it. The chosen are closed:
+every subset of one is another.
+
+What is guaranteed: each p-value is valid, as far as estimates of many records are normal, and stays
+valid when doubled for any single chain of selections. The procedure over a fixed set of itemsets
+holds its rate for independent and for positively dependent estimates; those of itemsets that share
+items mostly are. The set being chosen by the data, the rate of both steps together is not proved
+but shown by simulation (tests/shared/test_rules_discovery.py), also where whole families of
+itemsets have one support and stand or fall together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from shared.counts import Marginals, Supports
+from shared.errors import LimitExceeded, OptionError, SingularChannel
+from shared.learn.rules.candidates import Trie, next_candidates
+from shared.learn.rules.consistency import consistent_supports
+from shared.learn.rules.decisions import (
+    Against,
+    deviate,
+    discovered,
+    interval,
+    of_the_examined,
+    p_values,
+    require_share,
+    sampled_share,
+    verdicts,
+)
+from shared.learn.rules.found import FoundItemsets, Level
+from shared.support_counts import Flags, Floats, Indices, Item, SupportCounts
+
+Decisions = Literal["point", "controlled"]
+
+OnStep = Callable[[int, int], None]
+
+_ROUNDING = 1e-12
+"""A variance below this share of its count is no error but rounding."""
+
+
+@dataclass(frozen=True)
+class Mining:
+    """How itemsets are mined.
+
+    Attributes:
+        minimum_support: the least support, as a share of the records, above 0 and at most 1.
+        max_length: the most items of an itemset; None for no limit.
+        decisions: how the frequent ones are chosen (see the module).
+        confidence: of the intervals and verdicts.
+        false_discovery: the rate that `controlled` decisions keep.
+        against: the error of intervals and tests: given the true records, or against their
+            population.
+        consistent: whether supports are also made consistent (see `consistency`).
+
+    Raises:
+        OptionError: an option outside its range.
+    """
+
+    minimum_support: float
+    max_length: int | None = None
+    decisions: Decisions = "point"
+    confidence: float = 0.95
+    false_discovery: float = 0.05
+    against: Against = "records"
+    consistent: bool = False
+
+    def __post_init__(self) -> None:
+        require_share(self.minimum_support, "minimum_support")
+        require_share(self.confidence, "confidence", one=False)
+        require_share(self.false_discovery, "false_discovery", one=False)
+        if self.max_length is not None and self.max_length < 1:
+            raise OptionError(
+                f"Itemsets of at most {self.max_length} items are none.", where="max_length"
+            )
+        for where, known in (("decisions", Decisions), ("against", Against)):
+            if getattr(self, where) not in get_args(known):
+                raise OptionError(
+                    f"There is no {where!r} of {getattr(self, where)!r}.",
+                    where=where,
+                    remedy=f"Choose one of {list(get_args(known))}.",
+                )
+
+
+def mine_itemsets(
+    marginals: Marginals,
+    items: Sequence[Item],
+    options: Mining,
+    on_step: OnStep | None = None,
+) -> FoundItemsets:
+    """Find the frequent itemsets made of some items.
+
+    Itemsets of which the reports tell nothing are undecided and lead no further.
+
+    Args:
+        marginals: exact or estimated.
+        items: at most one of a variable is in an itemset.
+        options: the minimum support and how to decide.
+        on_step: called with (lengths done, most lengths there can be); may raise to stop.
+
+    Raises:
+        OptionError: no items.
+        UnknownVariable, DomainError: an item that is none here.
+        LimitExceeded: more than `MOST_CANDIDATES` itemsets of one length.
+        SingularChannel, LimitExceeded: not even single items can be estimated.
+    """
+    items = tuple(items)
+    if not items:
+        raise OptionError("Itemsets are made of items, and there are none.", where="items")
+    supports = marginals.supports(items)
+    levels = _levels(supports, _variables(items), options, on_step or (lambda _done, _total: None))
+    levels = _decided(levels, options)
+    if options.consistent:
+        levels = _made_consistent(levels, options)
+    return FoundItemsets(marginals.domain, marginals.records, options, items, tuple(levels))
+
+
+def _variables(items: Sequence[Item]) -> Indices:
+    """Return a number per item, the same for items of one variable."""
+    numbers = {name: number for number, (name, _) in enumerate(items)}
+    return np.array([numbers[name] for name, _ in items], dtype=np.int64)
+
+
+def _levels(
+    supports: Supports, variables: Indices, options: Mining, on_step: OnStep
+) -> list[Level]:
+    """Examine itemsets length by length."""
+    most = min(options.max_length or len(variables), len(np.unique(variables)))
+    itemsets = np.arange(len(variables), dtype=np.int64)[:, None]
+    subsets = np.zeros_like(itemsets)
+    trie = Trie(len(variables))
+    levels: list[Level] = []
+    while len(levels) < most and len(itemsets):
+        on_step(len(levels), most)
+        counts = _counted(supports, itemsets, variables)
+        level = _judged(itemsets, subsets, counts, levels, options)
+        levels.append(level)
+        kept = level.support >= options.minimum_support
+        trie = trie.grown(itemsets[kept])
+        itemsets, places = next_candidates(trie, itemsets[kept], variables)
+        subsets = np.flatnonzero(kept)[places]
+    on_step(most, most)
+    return levels
+
+
+def _judged(
+    itemsets: Indices,
+    subsets: Indices,
+    counts: SupportCounts,
+    before: Sequence[Level],
+    options: Mining,
+) -> Level:
+    """Return a level with the errors, intervals, verdicts and p-values of its itemsets."""
+    records = counts.records
+    support = counts.counts / records
+    variance = counts.variance(population=False)
+    noise = np.where(variance > _ROUNDING * np.abs(counts.counts), variance, 0.0) / records**2
+    share = sampled_share(options.against, records)
+    low, high = interval(support, noise, deviate(options.confidence), share)
+    p_value = p_values(support, noise, options.minimum_support, share)
+    if before:
+        p_value = np.maximum(p_value, before[-1].p_value[subsets].max(axis=1, initial=0.0))
+    return Level(
+        itemsets,
+        subsets,
+        support,
+        np.where(np.isnan(support), np.nan, np.sqrt(noise)),
+        np.sqrt(counts.variance(population=True)) / records,
+        low,
+        high,
+        verdicts(low, high, options.minimum_support),
+        p_value,
+        support >= options.minimum_support,
+    )
+
+
+def _decided(levels: Sequence[Level], options: Mining) -> list[Level]:
+    if options.decisions == "point":
+        return list(levels)
+    known = [~np.isnan(level.support) for level in levels]
+    adjusted = of_the_examined([level.p_value for level in levels])
+    tested = np.concatenate(known)
+    chosen = np.zeros(len(tested), dtype=np.bool_)
+    chosen[tested] = discovered(adjusted[tested], options.false_discovery)
+    return [
+        replace(level, chosen=part)
+        for level, part in zip(levels, _split(chosen, levels), strict=True)
+    ]
+
+
+def _split(flags: Flags, levels: Sequence[Level]) -> list[Flags]:
+    return np.split(flags, np.cumsum([len(level) for level in levels])[:-1])
+
+
+def _made_consistent(levels: Sequence[Level], options: Mining) -> list[Level]:
+    def error(level: Level) -> Floats:
+        return level.se_records if options.against == "records" else level.se_population
+
+    made = consistent_supports(
+        [level.support for level in levels],
+        [error(level) for level in levels],
+        [level.subsets for level in levels],
+    )
+    return [replace(level, consistent=part) for level, part in zip(levels, made, strict=True)]
+
+
+def _counted(supports: Supports, itemsets: Indices, variables: Indices) -> SupportCounts:
+    """Return the counts of a level; NaN for itemsets of which the reports tell nothing.
+
+    Raises:
+        SingularChannel, LimitExceeded: they tell nothing of any single item.
+    """
+    try:
+        return supports.counts(itemsets)
+    except (SingularChannel, LimitExceeded) as error:
+        counts = _counted_apart(supports, itemsets, variables)
+        if itemsets.shape[1] == 1 and np.isnan(counts.counts).all():
+            raise error from None
+        return counts
+
+
+def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) -> SupportCounts:
+    """Count the itemsets over each set of variables by themselves."""
+    found = np.full((3, len(itemsets)), np.nan)
+    records = 1
+    _, kinds = np.unique(variables[itemsets], axis=0, return_inverse=True)
+    for kind in range(int(kinds.max()) + 1):
+        rows = np.flatnonzero(kinds.ravel() == kind)
+        try:
+            part = supports.counts(itemsets[rows])
+        except (SingularChannel, LimitExceeded):
+            continue
+        records = part.records
+        found[:, rows] = part.counts, part.variance_records, part.variance_population
+    return SupportCounts(records, *found)

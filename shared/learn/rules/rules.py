@@ -1,0 +1,192 @@
+"""Association rules from the itemsets held frequent, with the errors of their measures (Ma 7.1.1).
+
+A rule A -> C is made of a frequent itemset, parted in two; its confidence is the share of the
+records with A that have C too. All parts of a frequent itemset are frequent, so that nothing is
+counted again to find the rules, only to know their errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from shared.counts import Marginals
+from shared.errors import LimitExceeded
+from shared.learn.rules.candidates import Trie
+from shared.learn.rules.decisions import deviate, require_share
+from shared.learn.rules.found import FoundItemsets, Level
+from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
+from shared.support_counts import Flags, Floats, Indices, Item, RuleCounts
+
+MOST_RULES = 1_000_000
+"""More rules than this are refused, and so are itemsets of more than `MOST_PARTS` parts."""
+
+MOST_PARTS = 1 << 16
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule `antecedent -> consequent` between items.
+
+    Estimates are raw: a support may be above that of a subset, and so a confidence above 1.
+    Standard errors and intervals are of the kind and at the confidence of the itemsets' options;
+    the intervals of supports and confidences are within [0, 1].
+    """
+
+    antecedent: tuple[Item, ...]
+    consequent: tuple[Item, ...]
+    antecedent_support: float
+    consequent_support: float
+    support: float
+    support_se: float
+    support_interval: Interval
+    confidence: float
+    confidence_se: float
+    confidence_interval: Interval
+    lift: float
+    lift_se: float
+    lift_interval: Interval
+    leverage: float
+    leverage_se: float
+    leverage_interval: Interval
+
+
+def derive_rules(
+    found: FoundItemsets,
+    marginals: Marginals,
+    minimum_confidence: float = 0.8,
+    *,
+    certain: bool = False,
+    on_step: Callable[[int, int], None] | None = None,
+) -> tuple[Rule, ...]:
+    """Return the rules between the parts of the itemsets held frequent.
+
+    Args:
+        found: the itemsets.
+        marginals: what they were mined from.
+        minimum_confidence: the least confidence, from 0 to 1.
+        certain: ask it of the lower end of the confidence's interval, not of the estimate.
+        on_step: called with (lengths done, lengths in all); may raise to stop.
+
+    Returns:
+        Rules by length, then by itemset, longer antecedents first.
+
+    Raises:
+        OptionError: the confidence is no share.
+        LimitExceeded: more than `MOST_RULES` rules, or an itemset of too many items.
+    """
+    require_share(minimum_confidence, "minimum_confidence", zero=True)
+    report = on_step or (lambda _done, _total: None)
+    estimated = marginals.supports(found.items)
+    shares = _Shares(found)
+    rules: list[Rule] = []
+    for done, level in enumerate(found.levels[1:]):
+        report(done, len(found.levels) - 1)
+        rows, antecedents = _candidates(level, shares, minimum_confidence)
+        if len(rows):
+            counts = estimated.rules(rows, antecedents)
+            rules += _measured(found, rows, antecedents, counts, minimum_confidence, certain)
+        _require_few(len(rules))
+    report(max(0, len(found.levels) - 1), max(0, len(found.levels) - 1))
+    return tuple(rules)
+
+
+class _Shares:
+    """The supports of the chosen itemsets, found by their items."""
+
+    def __init__(self, found: FoundItemsets) -> None:
+        self._trie = Trie(len(found.items))
+        self._supports: list[Floats] = []
+        for level in found.levels:
+            self._trie = self._trie.grown(level.itemsets[level.chosen])
+            self._supports.append(level.support[level.chosen])
+
+    def of(self, rows: Indices) -> Floats:
+        """Return the supports of chosen itemsets of one length."""
+        return np.asarray(self._supports[rows.shape[1] - 1][self._trie.find(rows)])
+
+
+def _candidates(level: Level, shares: _Shares, minimum: float) -> tuple[Indices, Flags]:
+    """Return the itemsets of the rules whose estimated confidence suffices, and their parts."""
+    chosen = level.itemsets[level.chosen]
+    whole = level.support[level.chosen]
+    parts = _parts(level.itemsets.shape[1]) if len(chosen) else np.zeros((0, 1), dtype=np.bool_)
+    number, found, places = 0, [], []
+    for place, antecedent in enumerate(parts):
+        # By the same two divisions as everywhere, so that a confidence at the minimum is there.
+        enough = np.flatnonzero(whole / shares.of(chosen[:, antecedent]) >= minimum)
+        found.append(enough)
+        places.append(np.full(len(enough), place))
+        number += len(enough)
+        _require_few(number)
+    nothing = np.zeros(0, dtype=np.int64)
+    rows, part = np.concatenate([nothing, *found]), np.concatenate([nothing, *places])
+    order = np.lexsort([part, rows])
+    return chosen[rows[order]], parts[part[order]]
+
+
+def _parts(length: int) -> Flags:
+    """Return every way to choose an antecedent of some but not all items, longer ones first."""
+    if 1 << length > MOST_PARTS:
+        raise LimitExceeded(
+            f"An itemset of {length} items has too many parts for rules.",
+            where="max_length",
+            remedy="Mine shorter itemsets.",
+        )
+    flags = (np.arange(1, (1 << length) - 1)[:, None] >> np.arange(length)[::-1]) & 1 == 1
+    # Numbers that count down put the items of an antecedent in the order of combinations.
+    flags = flags[::-1]
+    return np.asarray(flags[np.argsort(-flags.sum(axis=1), kind="stable")])
+
+
+def _require_few(number: int) -> None:
+    if number > MOST_RULES:
+        raise LimitExceeded(
+            f"There are more than {MOST_RULES} rules.",
+            where="minimum_confidence",
+            remedy="Raise the minimum confidence or the minimum support.",
+        )
+
+
+def _measured(
+    found: FoundItemsets,
+    rows: Indices,
+    antecedents: Flags,
+    counts: RuleCounts,
+    minimum: float,
+    certain: bool,
+) -> Iterator[Rule]:
+    """Yield the rules that suffice."""
+    population = found.options.against == "population"
+    z = deviate(found.options.confidence)
+    measured = [
+        supports(counts, z, population=population),
+        confidences(counts, z, population=population),
+        lifts(counts, z, population=population),
+        leverages(counts, z, population=population),
+    ]
+    confidence = measured[1]
+    enough = (confidence.low if certain else confidence.estimate) >= minimum
+    shares = (counts.counts[:, 1:] / counts.records).tolist()
+    listed = [_listed(part) for part in measured]
+    for number in np.flatnonzero(enough).tolist():
+        row, part = rows[number], antecedents[number]
+        yield Rule(
+            _items(found, row[part]),
+            _items(found, row[~part]),
+            *shares[number],
+            *(value for column in listed for value in column[number]),
+        )
+
+
+def _listed(measured: Measured) -> list[tuple[float, float, Interval]]:
+    ends = zip(measured.low.tolist(), measured.high.tolist(), strict=True)
+    return list(zip(measured.estimate.tolist(), measured.se.tolist(), ends, strict=True))
+
+
+def _items(found: FoundItemsets, places: Indices) -> tuple[Item, ...]:
+    return tuple(found.items[place] for place in places.tolist())
