@@ -21,6 +21,7 @@ from shared.estimate import EstimatedMarginals, EstimatedTable, Evidence
 from shared.explanation import NetworkExplanation
 from shared.independence import ConditionalIndependence
 from shared.information import INFORMATION_CELLS, inverse_information
+from shared.mixed_supports import MixedSupports, serves
 from shared.plan import Plan
 from shared.strata import maximize, start
 from shared.subpopulation import CombinedSubpopulation, TabulatedSubpopulation
@@ -174,9 +175,9 @@ class CombinedMarginals:
         """Return what estimates supports; see `Marginals`."""
         asked = tuple(items)
         require_items(self._domain, asked)
-        if self._estimator == "ml" or not self._alike:
+        if self._estimator == "ml" or not all(serves(plan, asked) for _, plan in self._sources):
             return TabulatedSupports(self, asked)
-        strata = [EstimatedMarginals(r, plan).supports(asked) for r, plan in self._sources]
+        strata = [MixedSupports(reports, plan, asked) for reports, plan in self._sources]
         return CombinedSupports(tuple(strata))
 
     def independence(

@@ -181,8 +181,8 @@ class Supports(Protocol):
         """Return the estimated counts of itemsets.
 
         Args:
-            itemsets: places of items, shape (n, k), each row ascending; items of one row are of
-                different variables.
+            itemsets: places of items, shape (n, k) with k at least 1, each row ascending; items
+                of one row are of different variables.
         """
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:

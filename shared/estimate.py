@@ -35,13 +35,13 @@ from shared.independence import ConditionalIndependence, ReportedTable
 from shared.information import INFORMATION_CELLS, inverse_information
 from shared.inversion import Stratum, maximum_likelihood, moment
 from shared.loglinear import Fit, affordable, fit
-from shared.mixed_supports import MixedSupports, serves
+from shared.mixed_supports import MixedSupports, served
 from shared.plan import Plan
 from shared.reported_subpopulation import ReportedSubpopulation
 from shared.strata import View
 from shared.subpopulation import TabulatedSubpopulation
 from shared.support_counts import Item
-from shared.supports import TabulatedSupports, require_items
+from shared.supports import DividedSupports, TabulatedSupports, require_items
 from shared.transition import CONDITION_LIMIT, Sampled, StructuralZeros, Transition
 
 if TYPE_CHECKING:
@@ -276,13 +276,11 @@ class EstimatedMarginals:
             LimitExceeded: too many cells.
             NotConverged: see `maximum_likelihood`.
         """
-        if not variables or len(set(variables)) != len(variables):
-            raise OptionError(f"A marginal is over distinct variables, not {list(variables)}.")
-        domain = self.domain.project(variables)
+        domain = self._asked(variables)
         if self._estimator == "log-linear":
             return self._by_model(domain)
         axes = axes_of(self._plan, variables)
-        names = [v.name for axis in axes for v in axis.variables]
+        names = _names(axes)
         cells = math.prod(axis.channel.shape[0] for axis in axes)
         if cells > MARGINAL_CELLS:
             raise LimitExceeded(
@@ -304,25 +302,36 @@ class EstimatedMarginals:
     def expected(self, variables: Sequence[str]) -> Tensor:
         """Return the posterior expectation of each true cell's count (see `Marginals`).
 
-        The prior is the estimate with its negative counts set to zero; where none is negative the
-        estimate is its own posterior expectation.
+        The prior by moments is the estimate with its negative counts set to zero, or, where some
+        reports could not be then, the most likely table.
 
         Raises:
-            As `marginal`.
+            As `marginal`; EstimationError for reports that no truth can make.
         """
-        table = self.marginal(variables)
-        if table.modelled:
-            return table.counts
+        domain = self._asked(variables)
         axes = axes_of(self._plan, variables)
         stratum = Stratum(observed(self._reported, axes), tuple(axis.channel for axis in axes))
-        if self._estimator == "ml":
-            prior = maximum_likelihood([stratum]).probabilities
-        else:
-            prior = np.maximum(moment([stratum]), 0.0)
-        reports = stratum.expected(prior / prior.sum())
+        prior = self._prior(axes, stratum)
+        reports = stratum.expected(prior)
         seen = np.divide(stratum.reported, reports, where=reports > 0, out=np.zeros_like(reports))
-        posterior = stratum.adjoint(seen) * prior / prior.sum()
-        return arrange(sum_unasked(posterior, axes), axes, table.domain)
+        return arrange(sum_unasked(stratum.adjoint(seen) * prior, axes), axes, domain)
+
+    def _prior(self, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
+        """Return an estimated distribution over the axes' cells under which all reports can be."""
+        if self._estimator == "log-linear":
+            whole = self.marginal(_names(axes))
+            return whole.counts.reshape(stratum.shape) / self.records
+        if self._estimator == "moment":
+            estimate = np.maximum(moment([stratum]), 0.0)
+            if estimate.any():
+                prior: Tensor = estimate / estimate.sum()
+                if np.all(stratum.expected(prior)[stratum.reported > 0] > 0):
+                    return prior
+        likely = maximum_likelihood([stratum]).probabilities
+        if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
+            # Others may be as likely: that is refused where the errors are made.
+            self._likely_table(self._plan.domain.project(_names(axes)), axes, stratum, likely)
+        return likely
 
     def subpopulation(self) -> Subpopulation:
         """Return all records; see `Marginals`."""
@@ -335,9 +344,12 @@ class EstimatedMarginals:
         """Return what estimates supports, the faster way that serves; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
-        if self._estimator == "moment" and serves(self._plan, asked):
-            return MixedSupports(self._reported, self._plan, asked)
-        return TabulatedSupports(self, asked)
+        tabulated = TabulatedSupports(self, asked)
+        mixing = served(self._plan, asked)
+        if self._estimator != "moment" or not mixing.any():
+            return tabulated
+        mixed = MixedSupports(self._reported, self._plan, asked)
+        return mixed if mixing.all() else DividedSupports(mixed, tabulated, mixing)
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
@@ -362,6 +374,11 @@ class EstimatedMarginals:
             UnknownVariable: a node the plan does not have.
         """
         return self._evidence.explanation(parents)
+
+    def _asked(self, variables: Sequence[str]) -> Domain:
+        if not variables or len(set(variables)) != len(variables):
+            raise OptionError(f"A marginal is over distinct variables, not {list(variables)}.")
+        return self.domain.project(variables)
 
     def _by_model(self, domain: Domain) -> EstimatedTable:
         """Fit all variables at once where that is possible, so that all answers agree."""
@@ -393,6 +410,11 @@ class EstimatedMarginals:
     def _by_likelihood(self, domain: Domain, axes: list[Axis], observed: Tensor) -> EstimatedTable:
         stratum = Stratum(observed, tuple(axis.channel for axis in axes))
         theta = maximum_likelihood([stratum]).probabilities
+        return self._likely_table(domain, axes, stratum, theta)
+
+    def _likely_table(
+        self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
+    ) -> EstimatedTable:
         information = None
         if any(
             c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
@@ -455,6 +477,10 @@ class Evidence:
             if len(self._kept) > KEPT_TABLES:
                 self._kept.popitem(last=False)
         return table
+
+
+def _names(axes: Sequence[Axis]) -> list[str]:
+    return [v.name for axis in axes for v in axis.variables]
 
 
 def _possible(axes: Sequence[Axis], shape: Sequence[int]) -> Tensor | None:

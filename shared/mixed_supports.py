@@ -20,7 +20,15 @@ from shared.counts import Reports
 from shared.errors import SingularChannel
 from shared.plan import Block, Plan
 from shared.reported_supports import reported_supports
-from shared.support_counts import Flags, Floats, Indices, Item, RuleCounts, SupportCounts
+from shared.support_counts import (
+    Flags,
+    Floats,
+    Indices,
+    Item,
+    RuleCounts,
+    SupportCounts,
+    shared_records,
+)
 from shared.transition import Identity, MixingTransition, Transition
 
 _ENTRIES = 1 << 24
@@ -29,10 +37,15 @@ Group = tuple[int, int]
 """The columns of an itemset that are of one block: from, up to."""
 
 
+def served(plan: Plan, items: Sequence[Item]) -> Flags:
+    """Say of each item whether its block is randomized by mixing, or is a single binary one."""
+    names = {name for block in plan.blocks if _mixes(block) for name in block.names}
+    return np.array([name in names for name, _ in items], dtype=np.bool_)
+
+
 def serves(plan: Plan, items: Sequence[Item]) -> bool:
-    """Say whether all blocks of the items are randomized by mixing, or are single binary ones."""
-    named = {name for name, _ in items}
-    return all(_mixes(block) for block in plan.blocks if named.intersection(block.names))
+    """Say whether that is so of all items, and all are of the plan."""
+    return bool(served(plan, items).all())
 
 
 def _mixes(block: Block) -> bool:
@@ -45,8 +58,8 @@ class MixedSupports:
 
     Args:
         reports: the reported codes.
-        plan: the channels; `serves` says whether they allow it.
-        items: the items.
+        plan: the channels.
+        items: the items; only itemsets of those that are `served` may be asked for.
     """
 
     def __init__(self, reports: Reports, plan: Plan, items: tuple[Item, ...]):
@@ -62,6 +75,11 @@ class MixedSupports:
         self._names = [name for name, _ in ordered]
         self._block = np.array([blocks[name] for name in self._names], dtype=np.int64)
         self._plan = plan
+        # Exact blocks need no inclusion and exclusion: what is reported is true.
+        self._exact = np.array(
+            [isinstance(plan.blocks[block].channel, Identity) for block in self._block],
+            dtype=np.bool_,
+        )
         self._reported = reported_supports(reports, ordered)
         self._inverses: dict[tuple[int, ...], tuple[float, float]] = {}
 
@@ -69,8 +87,14 @@ class MixedSupports:
         """Return the estimated counts of itemsets; see `Supports`."""
         counts, second = np.zeros(len(itemsets)), np.zeros(len(itemsets))
         ranked = np.sort(self._rank[itemsets], axis=1)
-        for rows, groups in self._alike(ranked, np.zeros_like(ranked, dtype=np.bool_)):
-            parts = [_Part.whole(self, ranked[rows], group) for group in groups]
+        for rows, groups in self._alike(ranked, self._exact[ranked]):
+            exact = self._exact[ranked[rows[0]]]
+            parts = [
+                _Part.exact(len(rows), group)
+                if exact[group[0]]
+                else _Part.whole(self, ranked[rows], group)
+                for group in groups
+            ]
             cells = self._monomials(ranked[rows], parts)
             counts[rows] = _contract(cells, [part.functions[0] for part in parts])
             squares = [_product(part.functions[0], part.functions[0]) for part in parts]
@@ -80,6 +104,8 @@ class MixedSupports:
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
         """Return the estimated counts of itemsets and their parts; see `Supports`."""
         counts, moments = np.zeros((len(itemsets), 3)), np.zeros((len(itemsets), 3, 3))
+        if self._exact.all():
+            return self._exact_rules(itemsets, antecedents)
         order = np.argsort(self._rank[itemsets], axis=1)
         ranked = np.take_along_axis(self._rank[itemsets], order, axis=1)
         flags = np.take_along_axis(antecedents, order, axis=1)
@@ -92,6 +118,16 @@ class MixedSupports:
                     products = [_product(part.functions[i], part.functions[j]) for part in parts]
                     moments[rows, i, j] = moments[rows, j, i] = _contract(cells, products)
         return RuleCounts.from_moments(self.records, counts, moments)
+
+    def _exact_rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        counts = np.zeros((len(itemsets), 3))
+        kinds, kind = np.unique(antecedents, axis=0, return_inverse=True)
+        for number, flags in enumerate(kinds):
+            rows = np.flatnonzero(kind.ravel() == number)
+            for part, kept in enumerate((flags | True, flags, ~flags)):
+                ranked = np.sort(self._rank[itemsets[rows][:, kept]], axis=1)
+                counts[rows, part] = self._reported.of(ranked)
+        return RuleCounts.from_moments(self.records, counts, shared_records(counts))
 
     def inverse(self, ranked: Indices) -> Floats:
         """Return (a, b) of the estimator a y + b of items of one block, shape (2, n).
@@ -153,6 +189,10 @@ class _Part:
         columns = tuple(range(*group))
         scale, shift = supports.inverse(ranked[:, columns])
         return cls(((), columns), (np.stack([shift, scale]),))
+
+    @classmethod
+    def exact(cls, itemsets: int, group: Group) -> _Part:
+        return cls((tuple(range(*group)),), (np.ones((1, itemsets)),))
 
     @classmethod
     def split(

@@ -8,7 +8,6 @@ has made smaller, and nothing of the path is inverted again.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -16,10 +15,9 @@ import numpy as np
 
 from shared.axes import Axis, axes_of
 from shared.counts import Reports, Tensor
-from shared.errors import OptionError
 from shared.plan import Plan
-from shared.subpopulation import CountedSubtable, narrowed
-from shared.transition import MixingTransition
+from shared.subpopulation import CountedSubtable, asked_of, narrowed
+from shared.transition import Identity, MixingTransition
 
 
 class ReportedSubpopulation:
@@ -38,6 +36,7 @@ class ReportedSubpopulation:
         linear: Tensor,
         squared: Tensor,
         given: Mapping[str, int],
+        axes: dict[tuple[str, ...], list[Axis]],
     ):
         self._plan = plan
         self._records = records
@@ -45,13 +44,14 @@ class ReportedSubpopulation:
         self._linear = linear
         self._squared = squared
         self.given = given
+        self._axes = axes
 
     @classmethod
     def everyone(cls, plan: Plan, reports: Reports) -> ReportedSubpopulation:
         """Return all records of some reports."""
         names = plan.domain.names
         cube = reports.table(names).astype(np.float64)
-        return cls(plan, reports.records, names, cube, cube, {})
+        return cls(plan, reports.records, names, cube, cube, {}, {})
 
     def within(self, variable: str, code: int) -> ReportedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
@@ -59,21 +59,21 @@ class ReportedSubpopulation:
         if len(self._plan.block_of(variable).names) > 1:
             linear, squared, left = self._linear, self._squared, self._names
         else:
-            (axis,) = _axes(self._plan, (variable,))
+            (axis,) = self._axes_of((variable,))
             (factor,), place = _rows(axis, given), self._names.index(variable)
             linear = np.tensordot(self._linear, factor, (place, 0))
             squared = np.tensordot(self._squared, np.square(factor), (place, 0))
             left = tuple(name for name in self._names if name != variable)
-        return ReportedSubpopulation(self._plan, self._records, left, linear, squared, given)
+        return ReportedSubpopulation(
+            self._plan, self._records, left, linear, squared, given, self._axes
+        )
 
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
-        domain = self._plan.domain.project(variables)
-        if not variables or self.given.keys() & set(variables):
-            raise OptionError(f"Counts are asked of variables not given, not of {list(variables)}.")
+        domain = asked_of(self._plan.domain, self.given, variables)
         # What is given of single blocks is in the tensors already.
         still = [name for name in self.given if name in self._names]
-        axes = _axes(self._plan, tuple(sorted({*variables, *still})))
+        axes = self._axes_of(tuple(sorted({*variables, *still})))
         columns = [v.name for axis in axes for v in axis.variables]
         linear, squared = (self._over(columns, t) for t in (self._linear, self._squared))
         factors, kept = np.ones((1, 1)), []
@@ -93,17 +93,18 @@ class ReportedSubpopulation:
             (factors * squared) @ factors.T,
         )
 
+    def _axes_of(self, names: tuple[str, ...]) -> list[Axis]:
+        """Return the axes of a table; all subpopulations of one population share them."""
+        if names not in self._axes:
+            self._axes[names] = axes_of(self._plan, names)
+        return self._axes[names]
+
     def _over(self, columns: Sequence[str], tensor: Tensor) -> Tensor:
         """Sum weighted reports over all other columns and flatten them."""
         gone = tuple(place for place, name in enumerate(self._names) if name not in columns)
         left = [name for name in self._names if name in columns]
         summed = tensor.sum(axis=gone) if gone else tensor
         return summed.transpose([left.index(name) for name in columns]).ravel()
-
-
-@functools.lru_cache(maxsize=4096)
-def _axes(plan: Plan, names: tuple[str, ...]) -> tuple[Axis, ...]:
-    return tuple(axes_of(plan, names))
 
 
 def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
@@ -113,7 +114,7 @@ def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
     cells = np.arange(math.prod(sizes)).reshape(sizes)[chosen].ravel()
     if isinstance(axis.channel, MixingTransition):
         a, b = axis.channel.inverse_mixture
-    elif axis.channel.is_identity:
+    elif isinstance(axis.channel, Identity):
         a, b = 1.0, 0.0
     else:
         listed: Tensor = axis.decoder[cells]

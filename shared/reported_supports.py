@@ -92,7 +92,8 @@ def reported_supports(reports: Reports, items: Sequence[Item]) -> ReportedSuppor
 
 
 def _packed(reports: ReportedCounts, items: Sequence[Item]) -> Count:
-    bits = np.stack([_words(reports.column(name) == code) for name, code in items])
+    listed = [_words(reports.column(name) == code) for name, code in items]
+    bits = np.array(listed, dtype=np.uint64)
 
     def count(itemsets: Indices) -> Indices:
         counts = np.zeros(len(itemsets), dtype=np.int64)

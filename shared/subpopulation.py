@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shared.counts import MarginalTable, Subpopulation, Tensor
+from shared.counts import MARGINAL_CELLS, MarginalTable, Subpopulation, Tensor
 from shared.domain import Domain
-from shared.errors import OptionError
+from shared.errors import LimitExceeded, OptionError
 
 if TYPE_CHECKING:
     from shared.counts import Marginals
+
+
+SUBTABLE_CELLS = 1 << 12
+"""Of more cells than this no table within a subpopulation is given: their errors are a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +92,13 @@ class TabulatedSubtable:
         return self.whole.records
 
     def covariance(self, *, population: bool) -> Tensor:
-        """Return the covariance of the counts, a row per cell in C order."""
+        """Return the covariance of the counts, a row per cell in C order.
+
+        Raises LimitExceeded for a matrix of cells by cells of the whole table that is too large.
+        """
         cells = self.domain.size
+        if cells * self.whole.counts.size > MARGINAL_CELLS:
+            raise _too_large(self.domain, self.given)
         weights = np.zeros((cells, *self.whole.counts.shape))
         for cell, codes in enumerate(np.ndindex(*self.domain.shape)):
             weights[(cell, *self.given, *codes)] = 1.0
@@ -105,6 +114,7 @@ class TabulatedSubpopulation:
 
     def table(self, variables: Sequence[str]) -> TabulatedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
+        asked_of(self.marginals.domain, self.given, variables)
         whole = self.marginals.marginal([*self.given, *variables])
         return TabulatedSubtable(whole, tuple(self.given.values()))
 
@@ -113,6 +123,32 @@ class TabulatedSubpopulation:
         return TabulatedSubpopulation(
             self.marginals, narrowed(self.marginals.domain, self.given, variable, code)
         )
+
+
+def asked_of(domain: Domain, given: Mapping[str, int], variables: Sequence[str]) -> Domain:
+    """Return the variables that a table within a subpopulation is asked of.
+
+    Raises:
+        UnknownVariable: one is not there.
+        OptionError: there are none, or one is given or named twice.
+        LimitExceeded: their table has more than `SUBTABLE_CELLS` cells.
+    """
+    if not variables or len({*variables, *given}) < len(variables) + len(given):
+        raise OptionError(
+            f"Counts are asked of distinct variables that are not given, not of {list(variables)}."
+        )
+    asked = domain.project(variables)
+    if asked.size > SUBTABLE_CELLS:
+        raise _too_large(asked, given)
+    return asked
+
+
+def _too_large(asked: Domain, given: Collection[object]) -> LimitExceeded:
+    return LimitExceeded(
+        f"The covariance of the {asked.size} counts over {list(asked.names)}, {len(given)} other"
+        " variables given, is too large to list.",
+        remedy="Ask for fewer variables, or give fewer.",
+    )
 
 
 def narrowed(domain: Domain, given: Mapping[str, int], variable: str, code: int) -> dict[str, int]:

@@ -24,8 +24,8 @@ Flags = npt.NDArray[np.bool_]
 class SupportCounts:
     """How many records have each of n itemsets.
 
-    `counts` are the raw estimates, shape (n,), and may be negative; the variances, of the same
-    shape, are the errors given the records and against the population they are from.
+    `counts` are the raw estimates, shape (n,), and may be negative; so may the two variances, of
+    the same shape, which are estimates too: `variance` makes them valid.
     """
 
     records: int
@@ -39,8 +39,8 @@ class SupportCounts:
         return cls(
             records,
             counts,
-            np.maximum(second - counts, 0.0),
-            np.maximum(second - np.square(counts) / records, 0.0),
+            second - counts,
+            second - np.square(counts) / records,
         )
 
     @classmethod
@@ -50,9 +50,19 @@ class SupportCounts:
         variance = _sum([part.variance_records for part in parts])
         return cls.from_moments(sum(part.records for part in parts), counts, variance + counts)
 
+    @classmethod
+    def merged(cls, parts: Sequence[SupportCounts], rows: Sequence[Indices]) -> SupportCounts:
+        """Put estimates of different itemsets of the same records in their rows."""
+        return cls(
+            parts[0].records,
+            _placed([part.counts for part in parts], rows),
+            _placed([part.variance_records for part in parts], rows),
+            _placed([part.variance_population for part in parts], rows),
+        )
+
     def variance(self, *, population: bool) -> Floats:
-        """Return the variance of each count."""
-        return self.variance_population if population else self.variance_records
+        """Return the variance of each count, given the records or against their population."""
+        return np.maximum(self.variance_population if population else self.variance_records, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +81,7 @@ class RuleCounts:
     def from_moments(cls, records: int, counts: Floats, moments: Floats) -> RuleCounts:
         """Make the covariances from the sums over the reports of products of estimators."""
         products = counts[:, :, None] * counts[:, None, :]
-        return cls(records, counts, moments - _shared(counts), moments - products / records)
+        return cls(records, counts, moments - shared_records(counts), moments - products / records)
 
     @classmethod
     def pooled(cls, parts: Sequence[RuleCounts]) -> RuleCounts:
@@ -79,14 +89,24 @@ class RuleCounts:
         counts = _sum([part.counts for part in parts])
         errors = _sum([part.covariance_records for part in parts])
         records = sum(part.records for part in parts)
-        return cls.from_moments(records, counts, errors + _shared(counts))
+        return cls.from_moments(records, counts, errors + shared_records(counts))
+
+    @classmethod
+    def merged(cls, parts: Sequence[RuleCounts], rows: Sequence[Indices]) -> RuleCounts:
+        """Put estimates of different rules of the same records in their rows."""
+        return cls(
+            parts[0].records,
+            _placed([part.counts for part in parts], rows),
+            _placed([part.covariance_records for part in parts], rows),
+            _placed([part.covariance_population for part in parts], rows),
+        )
 
     def covariance(self, *, population: bool) -> Floats:
         """Return the covariance of the three counts of each rule, shape (n, 3, 3)."""
         return self.covariance_population if population else self.covariance_records
 
 
-def _shared(counts: Floats) -> Floats:
+def shared_records(counts: Floats) -> Floats:
     """Return how many records count in two of a rule's whole, antecedent and consequent.
 
     They have the items of both: of the whole, unless both are the same part.
@@ -100,3 +120,10 @@ def _shared(counts: Floats) -> Floats:
 def _sum(arrays: Sequence[Floats]) -> Floats:
     total: Floats = np.sum(arrays, axis=0)
     return total
+
+
+def _placed(arrays: Sequence[Floats], rows: Sequence[Indices]) -> Floats:
+    whole = np.zeros((sum(map(len, rows)), *arrays[0].shape[1:]))
+    for array, places in zip(arrays, rows, strict=True):
+        whole[places] = array
+    return whole

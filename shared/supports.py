@@ -62,6 +62,41 @@ class TabulatedSupports:
 
 
 @dataclass(frozen=True, eq=False)
+class DividedSupports:
+    """Supports of itemsets in two ways: those of `quick` items alone, and all others.
+
+    `quick` says of each item whether the first way serves it.
+    """
+
+    first: Supports
+    second: Supports
+    quick: Flags
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items."""
+        return self.first.items
+
+    def counts(self, itemsets: Indices) -> SupportCounts:
+        """Return the estimated counts of itemsets; see `Supports`."""
+        ways = self._ways(itemsets)
+        parts = [way.counts(itemsets[rows]) for way, rows in ways]
+        return SupportCounts.merged(parts, [rows for _, rows in ways])
+
+    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        """Return the estimated counts of itemsets and their parts; see `Supports`."""
+        ways = self._ways(itemsets)
+        parts = [way.rules(itemsets[rows], antecedents[rows]) for way, rows in ways]
+        return RuleCounts.merged(parts, [rows for _, rows in ways])
+
+    def _ways(self, itemsets: Indices) -> list[tuple[Supports, Indices]]:
+        served = self.quick[itemsets].all(axis=1)
+        ways = ((self.first, np.flatnonzero(served)), (self.second, np.flatnonzero(~served)))
+        used = [(way, rows) for way, rows in ways if len(rows)]
+        return used or [(self.first, np.flatnonzero(served))]
+
+
+@dataclass(frozen=True, eq=False)
 class CombinedSupports:
     """The sums of supports in strata, different records of one population."""
 

@@ -32,6 +32,15 @@ ALLOWED = {
         "shared.support_counts",
         "shared.transition",
     },
+    "shared.frequent_patterns": {
+        "shared.counts",
+        "shared.domain",
+        "shared.errors",
+        "shared.estimate",
+        "shared.learn",
+        "shared.plan",
+        "shared.support_counts",
+    },
     "shared.reported_subpopulation": {
         "shared.axes",
         "shared.counts",
@@ -211,6 +220,7 @@ SAMPLERS = {
     "shared.counts",
     "shared.estimate",
     "shared.independence",
+    "shared.learn.linear.pocket",
     "shared.learn.network",
     "shared.learn.resampling",
     "shared.learn.scores",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from shared.counts import Codes, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import InputError, UnknownCategory, UnknownVariable
+from shared.learn.linear.linear_json import read_linear_json
 from shared.learn.tree.tree_json import read_tree_json
 
 Value = str | float
@@ -48,9 +50,7 @@ class Predictor(Protocol):
         """Return the probability of each class, (n, classes); None if the model has none."""
 
 
-def encode_records(
-    domain: Domain, records: Sequence[Mapping[str, Value]]
-) -> dict[str, Codes]:
+def encode_records(domain: Domain, records: Sequence[Mapping[str, Value]]) -> dict[str, Codes]:
     """Return the codes of records given as labels and numbers, n codes per variable.
 
     A variable whose categories are intervals ("<30", "30-45", ">=45") takes a number, also
@@ -68,7 +68,7 @@ def encode_records(
                 raise UnknownVariable(
                     f"Record {number} has a value of {name!r}, which is not among the variables"
                     " here.",
-                    where=f"records.{number}",
+                    where=name,
                     remedy=f"The variables are {list(domain.names)}.",
                 )
     return {
@@ -84,26 +84,26 @@ def read_predictor(text: str) -> Predictor:
         InputError: the text is neither.
         Others: see `read_tree_json` and `read_linear_json`.
     """
-    from shared.learn.linear.linear_json import read_linear_json
-
-    readers: dict[str, Callable[[str], Predictor]] = {
-        "decision-tree": read_tree_json,
-        "linear-classifier": read_linear_json,
-    }
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             "The text is not JSON.", remedy="Give the JSON of a model that predicts."
         ) from error
     kind = document.get("kind") if isinstance(document, dict) else None
-    if not isinstance(kind, str) or kind not in readers:
+    if not isinstance(kind, str) or kind not in _READERS:
         raise InputError(
             "The document is no model that predicts.",
             where="kind",
-            remedy=f"Its kind must be one of {sorted(readers)}.",
+            remedy=f"Its kind must be one of {sorted(_READERS)}.",
         )
-    return readers[kind](text)
+    return _READERS[kind](text)
+
+
+_READERS: Mapping[str, Callable[[str], Predictor]] = {
+    "decision-tree": read_tree_json,
+    "linear-classifier": read_linear_json,
+}
 
 
 def interval_cuts(variable: Variable) -> tuple[float, ...] | None:
@@ -132,7 +132,8 @@ def _encoded(variable: Variable, values: Sequence[Value | None]) -> Codes:
     known: dict[Value | None, int] = {}
     codes = np.empty(len(values), dtype=np.min_scalar_type(variable.size - 1))
     for place, value in enumerate(values):
-        code = known.get(value) if isinstance(value, str | float | int) else None
+        # True is equal to 1 and is no number here; what cannot be looked up is no value at all.
+        code = known.get(value) if type(value) in (str, int, float) else None
         if code is None:
             code = known[value] = _code(variable, labels, cuts, value, place + 1)
         codes[place] = code
@@ -147,23 +148,21 @@ def _code(
     record: int,
 ) -> int:
     """Return a value's code; no message holds the value."""
-    where = f"records.{record}.{variable.name}"
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not isinstance(value, str) and not (number and math.isfinite(value or 0)):
+    number = _number(value)
+    if not isinstance(value, str) and not math.isfinite(number):
         raise InputError(
             f"Record {record} has no value of {variable.name!r} that is text or a finite number.",
-            where=where,
+            where=variable.name,
             remedy=_wanted(variable, cuts),
         )
-    label = value if isinstance(value, str) else f"{value:.15g}"
+    label = value if isinstance(value, str) else f"{number:.15g}"
     if label in labels:
         return labels[label]
-    size = _number(value)
-    if cuts is not None and math.isfinite(size):
-        return int(np.searchsorted(cuts, size, side="right"))
+    if cuts is not None and math.isfinite(number):
+        return int(np.searchsorted(cuts, number, side="right"))
     raise UnknownCategory(
         f"Record {record} has a value of {variable.name!r} that is none of its categories.",
-        where=where,
+        where=variable.name,
         remedy=_wanted(variable, cuts),
     )
 
@@ -173,8 +172,11 @@ def _wanted(variable: Variable, cuts: tuple[float, ...] | None) -> str:
     return f"Give one of {list(variable.categories)}{also}."
 
 
-def _number(value: Value | None) -> float:
+def _number(value: object) -> float:
+    """Return a number, also of its text; not a number where it is none."""
+    if isinstance(value, bool) or not isinstance(value, str | Real):
+        return math.nan
     try:
-        return math.nan if value is None else float(value)
-    except ValueError:
+        return float(value)
+    except (ValueError, OverflowError):
         return math.nan

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from shared.wire.base import Message
 from shared.wire.jobs import Job
+from shared.wire.models import ModelEntry
 from shared.wire.people import Owner, Study
 from shared.wire.releases import Alignment, Release
 
@@ -18,6 +19,7 @@ class DashboardStudy(Message):
     releases: list[Release]
     alignment: Alignment
     jobs: list[Job]
+    models: list[ModelEntry]
 
 
 class Dashboard(Message):

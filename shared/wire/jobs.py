@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, Tag, TypeAdapter
 
 from shared.wire.base import Message, Name, ProblemDetail
 from shared.wire.counting import ContingencyTableSpec
+from shared.wire.learners import AssociationRulesSpec, DecisionTreeSpec, LinearClassifierSpec
 from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
 
@@ -23,7 +24,10 @@ def _kind_of(spec: Any) -> str | None:
 JobSpec = Annotated[
     Annotated[BayesNetParametersSpec, Tag("bayes-net-parameters")]
     | Annotated[BayesNetStructureSpec, Tag("bayes-net-structure")]
-    | Annotated[ContingencyTableSpec, Tag("contingency-table")],
+    | Annotated[ContingencyTableSpec, Tag("contingency-table")]
+    | Annotated[AssociationRulesSpec, Tag("association-rules")]
+    | Annotated[DecisionTreeSpec, Tag("decision-tree")]
+    | Annotated[LinearClassifierSpec, Tag("linear-classifier")],
     Discriminator(_kind_of),
 ]
 

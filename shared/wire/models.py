@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from shared.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
 from shared.wire.jobs import JobSpec
@@ -112,8 +112,97 @@ class ContingencyTableMessage(ModelHead):
     cells: list[CellMessage]
 
 
+class ItemMessage(Message):
+    """An item: a category of a variable."""
+
+    variable: str
+    category: str
+
+
+Estimate = float | None
+"""A number, or null where the reports tell nothing of it."""
+
+
+class ItemsetMessage(Message):
+    """An itemset and its support, a share of the records.
+
+    `items` are places in the model's `items`. `support` is the raw estimate and may lie outside
+    [0, 1]; `se_records` its standard error against the true records, `se_population` against their
+    population; `interval` is of the kind and at the confidence that was asked for, `verdict` what
+    it says of the minimum support. `chosen` says whether the itemset is held frequent. `p_value` is
+    that of "this itemset or a subset of it is below the minimum". `consistent` is the support made
+    consistent with all others, if that was asked for.
+    """
+
+    items: list[int]
+    support: Estimate
+    se_records: Estimate
+    se_population: Estimate
+    interval: tuple[Estimate, Estimate]
+    verdict: Literal["frequent", "not frequent", "undecided"]
+    chosen: bool
+    p_value: Estimate
+    consistent: Estimate
+
+
+class RuleMessage(Message):
+    """A rule `antecedent -> consequent`; both are places in the model's `items`.
+
+    Estimates are raw. Standard errors and intervals are of the kind, and the intervals at the
+    confidence, that was asked for.
+    """
+
+    antecedent: list[int]
+    consequent: list[int]
+    antecedent_support: Estimate
+    consequent_support: Estimate
+    support: Estimate
+    support_se: Estimate
+    support_interval: tuple[Estimate, Estimate]
+    confidence: Estimate
+    confidence_se: Estimate
+    confidence_interval: tuple[Estimate, Estimate]
+    lift: Estimate
+    lift_se: Estimate
+    lift_interval: tuple[Estimate, Estimate]
+    leverage: Estimate
+    leverage_se: Estimate
+    leverage_interval: tuple[Estimate, Estimate]
+
+
+class AssociationRulesMessage(ModelHead):
+    """Itemsets held frequent or not ruled out, and the rules between those held frequent.
+
+    `examined` counts all itemsets that were estimated; those that are not listed are not frequent.
+    """
+
+    kind: Literal["association-rules"] = "association-rules"
+    items: list[ItemMessage]
+    examined: int
+    itemsets: list[ItemsetMessage]
+    rules: list[RuleMessage]
+
+
+class DecisionTreeMessage(ModelHead):
+    """A decision tree; `document` is what predictions are made from, here and where it travels."""
+
+    kind: Literal["decision-tree"] = "decision-tree"
+    document: dict[str, Any]
+
+
+class LinearClassifierMessage(ModelHead):
+    """A linear classifier; for `document` see `DecisionTreeMessage`."""
+
+    kind: Literal["linear-classifier"] = "linear-classifier"
+    document: dict[str, Any]
+
+
 ModelMessage = Annotated[
-    BayesNetMessage | ContingencyTableMessage,
+    BayesNetMessage
+    | ContingencyTableMessage
+    | AssociationRulesMessage
+    | DecisionTreeMessage
+    | LinearClassifierMessage,
     Field(discriminator="kind"),
 ]
 
@@ -147,3 +236,31 @@ class ModelAnswer(ModelQuery):
 
     given_probability: float
     rows: list[AnswerRow]
+
+
+Value = (
+    Annotated[str, StringConstraints(min_length=1, max_length=256, strict=True)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+)
+"""A category's label, or a number that falls into the interval of one."""
+
+
+class PredictionQuery(Message):
+    """Records whose class is asked for; a record gives a value to each of the model's inputs."""
+
+    records: Annotated[list[dict[Label, Value]], Field(min_length=1)]
+
+
+class Prediction(Message):
+    """The class of a record; `probabilities` in the order of `classes`, null if there are none."""
+
+    label: str
+    probabilities: list[float] | None
+
+
+class PredictionAnswer(Message):
+    """The class of every record, in the order of the question."""
+
+    target: str
+    classes: list[str]
+    predictions: list[Prediction]

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.counts import Codes, Tensor
 
@@ -82,10 +83,8 @@ class Listed:
 
     def singles(self, values: Tensor) -> list[Tensor]:
         """See `Cells`."""
-        return [
-            np.bincount(column, weights=values, minlength=size)
-            for column, size in zip(self.columns, self.shape, strict=True)
-        ]
+        pairs = zip(self.columns, self.shape, strict=True)
+        return [_summed(column, values, size) for column, size in pairs]
 
     def pairs(self, values: Tensor) -> dict[tuple[int, int], Tensor]:
         """See `Cells`."""
@@ -93,10 +92,13 @@ class Listed:
         for one, two in combinations(range(len(self.shape)), 2):
             rows, width = self.shape[one], self.shape[two]
             cell = self.columns[one].astype(np.intp) * width + self.columns[two]
-            flat = np.bincount(cell, weights=values, minlength=rows * width)
-            found[one, two] = flat.reshape(rows, width)
+            found[one, two] = _summed(cell, values, rows * width).reshape(rows, width)
         return found
 
     def codes(self, cell: int) -> tuple[int, ...]:
         """See `Cells`."""
         return tuple(int(column[cell]) for column in self.columns)
+
+
+def _summed(codes: Codes | npt.NDArray[np.intp], values: Tensor, size: int) -> Tensor:
+    return np.asarray(np.bincount(codes, weights=values, minlength=size), dtype=np.float64)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -104,15 +105,13 @@ class Design:
     @cached_property
     def size(self) -> int:
         """The number of columns and the intercept."""
-        return 1 + sum(block.shape[1] for block in self.blocks)
+        return 1 + sum(int(block.shape[1]) for block in self.blocks)
 
     @cached_property
     def places(self) -> tuple[slice, ...]:
         """Where each variable's columns are in a vector of weights."""
         ends = 1 + np.cumsum([0, *(block.shape[1] for block in self.blocks)])
-        return tuple(
-            slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)
-        )
+        return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     def contributions(self, weights: Tensor) -> list[Tensor]:
         """Return what each category adds to the linear function; the first has the intercept."""
@@ -140,9 +139,7 @@ class Design:
         """Return the sum over cells of a value times the products of columns, (size, size)."""
         return self.products(cells.singles(values), cells.pairs(values))
 
-    def products(
-        self, singles: Sequence[Tensor], pairs: dict[tuple[int, int], Tensor]
-    ) -> Tensor:
+    def products(self, singles: Sequence[Tensor], pairs: dict[tuple[int, int], Tensor]) -> Tensor:
         """Return `second` from the sums by category of each variable and of each pair of them."""
         matrix = np.zeros((self.size, self.size))
         matrix[0, 0] = singles[0].sum()

@@ -32,7 +32,9 @@ class Fitting:
         counts: the counts that least squares and the logistic loss are fitted to. `raw` are the
             unbiased ones, which may be negative; `expected` are the sums of posterior
             probabilities, none negative. None takes the raw counts where the fit has a solution
-            there, and otherwise the expected ones. The perceptron always takes the expected ones.
+            there, and otherwise the expected ones: raw counts leave the weights without bias and
+            their intervals cover, while expected ones after much noise draw the weights to 0 by
+            more than their error. The perceptron always takes the expected ones.
         steps: the most updates of the perceptron for each plane.
         sample: the records drawn from a learned network where the variables have too many cells
             together.

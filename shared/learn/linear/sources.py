@@ -14,7 +14,9 @@ from shared.errors import EstimationError
 from shared.learn.bayes_net import learn_parameters
 from shared.learn.linear.cells import Cells, Grid, Listed
 from shared.learn.linear.columns import Column, Design, Scaling
-from shared.learn.structure_learning import Search, learn_structure
+from shared.learn.search import Search
+from shared.learn.structure import Structure
+from shared.learn.structure_learning import learn_structure
 from shared.learn.synthetic import sample_chunks
 
 _NO_VARIATION = 1e-12
@@ -63,11 +65,14 @@ def drawn_counts(
     Raises:
         EstimationError, LimitExceeded: what learning raises.
     """
-    order = (target, *features.names)
+    wanted = (target, *features.names)
+    others = [name for name in marginals.domain.names if name not in wanted]
+    search = Search(order=(*wanted, *others))
     found = learn_structure(
-        _Projected(marginals, order), search=Search(order=order), draws=0, on_step=_ticked(tick)
+        marginals, search=search, children=wanted, draws=0, on_step=_ticked(tick)
     )
-    network = learn_parameters(marginals, found.structure, on_node=_ticked(tick)).network()
+    structure = Structure.of({node: found.structure.parents[node] for node in wanted})
+    network = learn_parameters(marginals, structure, on_node=_ticked(tick)).network()
     chunks = list(sample_chunks(network, records, seed))
     columns = tuple(np.concatenate([chunk[name] for chunk in chunks]) for name in features.names)
     classes = np.concatenate([chunk[target] for chunk in chunks])
@@ -143,7 +148,3 @@ def _ticked(tick: Tick) -> Callable[[int, int], None]:
         tick()
 
     return on_step
-
-
-class _Projected:
-    """Marginals of some of the variables, in another order."""

@@ -20,6 +20,7 @@ from shared.learn.rules.rules import Rule
 
 JOINED = " & "
 
+_OF_ITEMSETS = [f.name for f in fields(Itemset)]
 _MEASURED = [f.name for f in fields(Rule) if f.name not in ("antecedent", "consequent")]
 
 
@@ -40,7 +41,9 @@ def itemsets_json(found: FoundItemsets, *, examined: bool = False) -> dict[str, 
             for name, code in found.items
         ],
         "examined": sum(len(level) for level in found.levels),
-        "itemsets": [_plain(asdict(itemset)) for itemset in listed],
+        "itemsets": [
+            {name: _plain(getattr(itemset, name)) for name in _OF_ITEMSETS} for itemset in listed
+        ],
     }
 
 
@@ -62,7 +65,7 @@ def rules_json(
 
 def itemsets_csv(found: FoundItemsets, *, examined: bool = False) -> str:
     """Return the itemsets as CSV, a header first; arguments as for `itemsets_json`."""
-    header = ["items", "length", *(f.name for f in fields(Itemset) if f.name != "items")]
+    header = ["items", "length", *_OF_ITEMSETS[1:]]
     listed = found.itemsets if examined else found.frequent
     rows = (
         [JOINED.join(found.labels(i.items)), len(i.items), *(getattr(i, n) for n in header[2:])]
@@ -103,11 +106,9 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can say it."""
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(part) for part in value]
+    """Return a field's value as JSON can say it."""
+    if isinstance(value, tuple):
+        return [None if _missing(part) else part for part in value]
     return None if _missing(value) else value
 
 

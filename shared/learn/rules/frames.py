@@ -102,8 +102,11 @@ def rules_frame(
     """
     import pandas as pd
 
+    used = {item for rule in rules for item in (*rule.antecedent, *rule.consequent)}
+    words = names or {item: item_label(domain, item) for item in used}
+
     def called(items: Sequence[Item]) -> frozenset[Any]:
-        return frozenset(names[i] if names else item_label(domain, i) for i in items)
+        return frozenset(words[item] for item in items)
 
     shares = np.array([(r.support, r.antecedent_support, r.consequent_support) for r in rules])
     found = measures(*shares.reshape(-1, 3).T)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain, compress
 
 import numpy as np
 
@@ -171,22 +172,33 @@ def _measured(
     ]
     confidence = measured[1]
     enough = (confidence.low if certain else confidence.estimate) >= minimum
-    shares = (counts.counts[:, 1:] / counts.records).tolist()
-    listed = [_listed(part) for part in measured]
-    for number in np.flatnonzero(enough).tolist():
-        row, part = rows[number], antecedents[number]
-        yield Rule(
-            _items(found, row[part]),
-            _items(found, row[~part]),
-            *shares[number],
-            *(value for column in listed for value in column[number]),
+    columns = [
+        _parts_of(found, rows[enough], antecedents[enough]),
+        (counts.counts[enough, 1:] / counts.records).tolist(),
+        *(_listed(part, enough) for part in measured),
+    ]
+    for values in zip(*columns, strict=True):
+        yield Rule(*chain.from_iterable(values))
+
+
+def _listed(measured: Measured, rows: Flags) -> list[tuple[float, float, Interval]]:
+    low, high = measured.low[rows].tolist(), measured.high[rows].tolist()
+    ends = zip(low, high, strict=True)
+    return list(
+        zip(measured.estimate[rows].tolist(), measured.se[rows].tolist(), ends, strict=True)
+    )
+
+
+def _parts_of(
+    found: FoundItemsets, rows: Indices, antecedents: Flags
+) -> list[tuple[tuple[Item, ...], tuple[Item, ...]]]:
+    """Return the items of the antecedent and of the consequent of each rule."""
+    items = found.items
+    lists = zip(rows.tolist(), antecedents.tolist(), (~antecedents).tolist(), strict=True)
+    return [
+        (
+            tuple(items[place] for place in compress(row, left)),
+            tuple(items[place] for place in compress(row, right)),
         )
-
-
-def _listed(measured: Measured) -> list[tuple[float, float, Interval]]:
-    ends = zip(measured.low.tolist(), measured.high.tolist(), strict=True)
-    return list(zip(measured.estimate.tolist(), measured.se.tolist(), ends, strict=True))
-
-
-def _items(found: FoundItemsets, places: Indices) -> tuple[Item, ...]:
-    return tuple(found.items[place] for place in places.tolist())
+        for row, left, right in lists
+    ]

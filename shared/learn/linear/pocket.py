@@ -1,0 +1,73 @@
+"""The pocket algorithm on expected counts (Ma 6.2).
+
+Ma minimizes sum over reports i and cells l of J(v_l, w) p(V = v_l | report i), and runs the
+pocket algorithm on N L weighted samples. J does not depend on the report, so the sum over i can be
+taken first: what remains is sum_l J(v_l, w) T*_l with T*_l = sum_i p(v_l | report i), the expected
+counts. Drawing one of the N L samples with probability in proportion to its weight draws each cell
+in proportion to T*_l. So L weighted cells, which do not grow with the records, give the same
+algorithm.
+
+Between two updates the weights stand still, and only a draw that is classified wrong changes
+them. That draw is taken at once, from the cells classified wrong; the correct ones before it, whose
+number is the run of the weights, need no simulation. Gallant asks for a longer run before he counts
+what new weights classify right (the ratchet), only to save the counting. Here the counts are at
+hand at each update, so the pocket keeps the best of all weights met. It starts from given weights,
+such as those of least squares, and so is never worse than they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shared.counts import Tensor
+from shared.learn.linear.columns import Design
+from shared.learn.linear.sources import ClassCounts, Tick
+
+_NONE = 1e-12
+_TICKS = 64
+
+
+def pocket(
+    design: Design,
+    source: ClassCounts,
+    positive: int,
+    start: Tensor,
+    steps: int,
+    rng: np.random.Generator,
+    tick: Tick,
+) -> Tensor:
+    """Return the weights that classify most of a class against all others right, of those met.
+
+    Args:
+        design: the scaled columns.
+        source: counts by class, none negative.
+        positive: the class on the positive side.
+        start: the first weights.
+        steps: the most updates; fewer are made where all cells are classified right.
+        rng: draws the cells.
+        tick: called now and then.
+
+    Returns:
+        Weights of shape (size,), those without the intercept of length 1 unless they are all 0.
+    """
+    ones = source.counts[:, positive]
+    others = source.counts.sum(axis=1) - ones
+    weights = start.copy()
+    # All records in one class is what any weights have to surpass.
+    best = np.zeros(design.size)
+    best[0] = 1.0 if ones.sum() > others.sum() else -1.0
+    least = float(min(ones.sum(), others.sum()))
+    for step in range(steps + 1):
+        if step % _TICKS == 0:
+            tick()
+        above = design.scores(source.cells, weights) > 0
+        wrong = np.cumsum(np.where(above, others, ones))
+        if wrong[-1] < least:
+            best, least = weights.copy(), float(wrong[-1])
+        if wrong[-1] <= _NONE * source.counts.sum() or step == steps:
+            break
+        cell = int(np.searchsorted(wrong, rng.random() * wrong[-1], side="right"))
+        row = design.row(source.cells.codes(min(cell, len(wrong) - 1)))
+        weights += -row if above[cell] else row
+    length = float(np.linalg.norm(best[1:]))
+    return best / length if length > 0 else best

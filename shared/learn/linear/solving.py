@@ -1,0 +1,158 @@
+"""The weights that minimize squared error or the logistic loss on counts, by scaled columns.
+
+Both solve an estimating equation that is linear in the counts T of the cells,
+
+    sum over cells x and classes k of  T(x, k) (y_k - f(w'z)) z  =  N l2 w,
+
+with z the row of columns, f(s) = s and y = -1, +1 for squared error, f the logistic function and
+y = 0, 1 for the logistic loss. Unbiased counts make the equation unbiased, whether or not some
+are negative; but only if the matrix of its derivatives is positive definite does it have the one
+solution wanted (Ma 4.2, 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.special import expit
+
+from shared.counts import Tensor
+from shared.errors import EstimationError, NotConverged
+from shared.learn.linear.cells import Cells
+from shared.learn.linear.columns import Design
+from shared.learn.linear.sources import ClassCounts, Moments, Tick
+
+SINGULAR = 1e-9
+"""Scaled columns whose moment matrix has a smaller eigenvalue per record are dependent."""
+
+_SEPARATED = 1e-10
+_TOLERANCE, _ROUNDED, _ITERATIONS, _HALVINGS = 1e-15, 1e-9, 100, 40
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Scaled weights with the derivatives of the equation they solve, for one plane.
+
+    Attributes:
+        weights: shape (size,), intercept first.
+        slope: minus the derivative of the equation by the weights, (size, size).
+    """
+
+    weights: Tensor
+    slope: Tensor
+
+
+def least_squares(moments: Moments, positive: int, l2: float) -> Solution | None:
+    """Return the least squares solution for targets +1 of a class and -1 of all others.
+
+    None if the moment matrix is not positive definite: by noise, or because columns depend on
+    each other (see `require_independent`).
+    """
+    records = moments.second[0, 0]
+    slope = moments.second + records * _penalty(len(moments.second), l2)
+    if not _definite(slope / records):
+        return None
+    others = moments.by_class.sum(axis=1) - moments.by_class[:, positive]
+    towards = moments.by_class[:, positive] - others
+    return Solution(cho_solve(cho_factor(slope), towards), slope)
+
+
+def logistic(
+    design: Design, source: ClassCounts, positive: int, l2: float, tick: Tick
+) -> Solution | None:
+    """Return the most likely weights of a class against all others, by Newton's method.
+
+    None if the moment matrix is not positive definite, or negative counts leave no solution.
+
+    Raises:
+        EstimationError: no count is negative and the columns separate the classes: the larger the
+            weights the likelier they are.
+        NotConverged: no count is negative and Newton's method did not end.
+    """
+    cells, totals = source.cells, source.counts.sum(axis=1)
+    records, ones = totals.sum(), source.counts[:, positive]
+    penalty = _penalty(design.size, l2)
+    if not _definite(design.second(cells, totals) / records + penalty):
+        return None
+    valid = bool(source.counts.min() >= 0)
+
+    def loss(weights: Tensor) -> float:
+        scores = design.scores(cells, weights)
+        data = totals @ np.logaddexp(0.0, scores) - ones @ scores
+        return float(data / records + weights @ penalty @ weights / 2)
+
+    weights = np.zeros(design.size)
+    for _ in range(_ITERATIONS):
+        tick()
+        fitted = expit(design.scores(cells, weights))
+        gradient = design.first(cells, ones - totals * fitted) / records - penalty @ weights
+        slope = design.second(cells, totals * fitted * (1 - fitted)) / records + penalty
+        step = _newton(slope, gradient, valid=valid)
+        if step is None:
+            return None
+        decrement = float(gradient @ step)
+        if decrement <= _TOLERANCE:
+            if valid and np.linalg.eigvalsh(slope)[0] < _SEPARATED:
+                raise _separated()
+            return Solution(weights + step, slope * records)
+        weights = weights + _length(loss, weights, step, decrement) * step
+    if valid:
+        raise NotConverged(
+            f"The logistic loss was not minimized in {_ITERATIONS} steps of Newton's method.",
+            remedy="Give an l2 above 0.",
+        )
+    return None
+
+
+def require_independent(design: Design, cells: Cells, totals: Tensor, l2: float) -> None:
+    """Raise EstimationError if non-negative counts leave columns that depend on each other."""
+    second = design.second(cells, totals) / totals.sum()
+    if not _definite(second + _penalty(design.size, l2)):
+        raise EstimationError(
+            "Some columns are linear functions of others, so that their weights cannot be told"
+            " apart.",
+            remedy="Leave such features out, or give an l2 above 0.",
+        )
+
+
+def _newton(slope: Tensor, gradient: Tensor, *, valid: bool) -> Tensor | None:
+    try:
+        step: Tensor = cho_solve(cho_factor(slope), gradient)
+    except LinAlgError:
+        if valid:
+            # Where no count is negative only weights without bound flatten the loss.
+            raise _separated() from None
+        return None
+    return step
+
+
+def _length(
+    loss: Callable[[Tensor], float], weights: Tensor, step: Tensor, decrement: float
+) -> float:
+    """Return how far to go along Newton's step so that the loss falls by enough."""
+    if decrement < _ROUNDED:
+        return 1.0
+    before, length = loss(weights), 1.0
+    for _ in range(_HALVINGS):
+        if loss(weights + length * step) <= before - 1e-4 * length * decrement:
+            break
+        length /= 2
+    return length
+
+
+def _penalty(size: int, l2: float) -> Tensor:
+    return np.diag([0.0, *[l2] * (size - 1)])
+
+
+def _definite(matrix: Tensor) -> bool:
+    return bool(np.linalg.eigvalsh(matrix)[0] > SINGULAR)
+
+
+def _separated() -> EstimationError:
+    return EstimationError(
+        "A plane separates the classes, so the logistic loss has no finite weights of least loss.",
+        remedy="Give an l2 above 0, or choose the loss 'perceptron' or 'least-squares'.",
+    )

@@ -1,0 +1,205 @@
+"""Fitting one plane after another to the counts that a loss can be fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shared.counts import Marginals, MarginalTable, Tensor
+from shared.domain import Domain, Variable
+from shared.errors import OptionError
+from shared.learn.linear.columns import Column, Design, Scaling
+from shared.learn.linear.errors import accuracy_of, covariances
+from shared.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane
+from shared.learn.linear.options import Fitting
+from shared.learn.linear.pocket import pocket
+from shared.learn.linear.solving import Solution, least_squares, logistic, require_independent
+from shared.learn.linear.sources import (
+    ClassCounts,
+    Moments,
+    Tick,
+    drawn_counts,
+    expected_counts,
+    moments_of_counts,
+    moments_of_pairs,
+    raw_counts,
+)
+from shared.learn.resampling import stream
+
+CELLS = 1 << 20
+"""Features and class with more cells together are not tabulated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Scaled weights for one plane; covariances against the population and given the records."""
+
+    positive: int
+    weights: Tensor
+    errors: tuple[Tensor, Tensor] | None = None
+
+
+class Sources:
+    """The counts behind each basis, made when first asked for and kept."""
+
+    def __init__(self, marginals: Marginals, inputs: Domain, target: str, options: Fitting):
+        self._marginals, self._inputs, self._target = marginals, inputs, target
+        self._options = options
+        self._kept: dict[Basis, ClassCounts] = {}
+        self._pairs: Moments | None = None
+
+    @cached_property
+    def table(self) -> MarginalTable:
+        """The raw counts, class last."""
+        return self._marginals.marginal([*self._inputs.names, self._target])
+
+    def of(self, basis: Basis, seed: int, tick: Tick) -> ClassCounts:
+        """Return the counts of a basis other than `pairs`."""
+        if basis not in self._kept:
+            if basis == "raw":
+                found = raw_counts(self.table)
+            elif basis == "expected":
+                found = expected_counts(self._marginals, [*self._inputs.names, self._target])
+            else:
+                found = drawn_counts(
+                    self._marginals, self._inputs, self._target, self._options.sample, seed, tick
+                )
+            self._kept[basis] = found
+        return self._kept[basis]
+
+    def pairs(self, design: Design, tick: Tick) -> Moments:
+        """Return the moments of scaled columns from the counts of pairs."""
+        if self._pairs is None:
+            target = self._target
+            self._pairs = moments_of_pairs(self._marginals, design, self._inputs, target, tick)
+        return self._pairs
+
+
+def bases_of(options: Fitting, cells: int) -> tuple[Basis, ...]:
+    """Return what a loss is fitted to, the first choice first.
+
+    Raises OptionError if the choice of counts leaves nothing.
+    """
+    tabulated = cells <= CELLS
+    if options.loss == "perceptron":
+        return ("expected",) if tabulated else ("network",)
+    first: tuple[Basis, ...] = ("raw",)
+    last: tuple[Basis, ...] = ("expected",)
+    if not tabulated:
+        first, last = (("pairs",) if options.loss == "least-squares" else ()), ("network",)
+    chosen = {"raw": first, "expected": last, None: first + last}[options.counts]
+    if not chosen:
+        raise OptionError(
+            f"The raw counts of {cells} cells are not tabulated; at most {CELLS} are.",
+            where="counts",
+            remedy="Leave the choice of counts out, choose fewer features, or least squares.",
+        )
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What all planes of one classifier are fitted with."""
+
+    inputs: Domain
+    target: Variable
+    options: Fitting
+    scaling: Scaling
+    seed: int
+    sources: Sources
+    tick: Tick
+
+    @cached_property
+    def bases(self) -> tuple[Basis, ...]:
+        """What can be fitted to, the first choice first."""
+        return bases_of(self.options, self.inputs.size * self.target.size)
+
+    @cached_property
+    def design(self) -> Design:
+        """The scaled columns."""
+        return self.scaling.design(self.inputs)
+
+    def fit(self, basis: Basis, positive: int, number: int) -> Fit | None:
+        """Return the plane of a class, the `number`-th fitted; None if the basis has none."""
+        self.tick()
+        if self.options.loss == "perceptron":
+            return Fit(positive, self._pocket(self._source(basis), positive, number))
+        solution = self._solution(basis, positive)
+        if solution is None:
+            return None
+        errors = None
+        if basis in ("raw", "expected"):
+            table, loss = self.sources.table, self.options.loss
+            errors = covariances(table, self.design, solution, positive, loss)
+        return Fit(positive, solution.weights, errors)
+
+    def accuracy(self, model: LinearClassifier) -> Accuracy | None:
+        """Return how many records a model fitted by this task classifies right."""
+        if model.basis == "pairs":
+            return None
+        source = self._source(model.basis)
+        predicted = model.classes(model.scores_of(source.cells))
+        if model.basis == "network":
+            right = source.counts[np.arange(len(predicted)), predicted].sum()
+            return Accuracy(float(right / source.counts.sum()))
+        return accuracy_of(self.sources.table, predicted)
+
+    def _pocket(self, source: ClassCounts, positive: int, number: int) -> Tensor:
+        squares = least_squares(moments_of_counts(self.design, source), positive, 0.0)
+        start = np.zeros(self.design.size) if squares is None else squares.weights
+        rng = stream(self.seed, number)
+        return pocket(self.design, source, positive, start, self.options.steps, rng, self.tick)
+
+    def _source(self, basis: Basis) -> ClassCounts:
+        return self.sources.of(basis, self.seed, self.tick)
+
+    def _solution(self, basis: Basis, positive: int) -> Solution | None:
+        design, l2 = self.design, self.options.l2
+        if basis == "pairs":
+            return least_squares(self.sources.pairs(design, self.tick), positive, l2)
+        source = self._source(basis)
+        if source.counts.min() >= 0:
+            require_independent(design, source.cells, source.counts.sum(axis=1), l2)
+        if self.options.loss == "logistic":
+            return logistic(design, source, positive, l2, self.tick)
+        return least_squares(moments_of_counts(design, source), positive, l2)
+
+
+def notes_of(
+    columns: Sequence[Column],
+    options: Fitting,
+    bases: Sequence[Basis],
+    basis: Basis,
+    planes: Sequence[Plane],
+) -> tuple[str, ...]:
+    """Return what the reader of the weights must know, a sentence each."""
+    notes = []
+    still = [column.name for column in columns if column.deviation == 0]
+    if still:
+        notes.append(f"Estimated not to vary, so without weight: {', '.join(still)}.")
+    if basis != bases[0]:
+        notes.append(
+            "The raw counts allow no solution: noise is larger than what tells the columns apart."
+        )
+        if basis == "expected":
+            notes.append(
+                "Fitted to expected counts, which noise biases; the errors leave that out."
+                " Counts estimated by maximum likelihood or a log-linear model serve better."
+            )
+    if basis == "network":
+        notes.append(
+            f"The variables have more than {CELLS} cells together: fitted to {options.sample}"
+            " records drawn from a network that was learned of them. Without errors, and the"
+            " accuracy is that on the drawn records. Least squares needs no drawn records."
+        )
+    elif basis == "pairs":
+        notes.append(
+            f"The variables have more than {CELLS} cells together: fitted to the counts of pairs,"
+            " which are enough for the weights but not for their errors or the accuracy."
+        )
+    elif options.loss != "perceptron" and planes[0].weights[0].se is None:
+        notes.append("Too many cells and columns together for errors of the weights.")
+    return tuple(notes)

@@ -1,0 +1,136 @@
+"""Growing a decision tree by ID3 on estimated counts (Ma 7.2.2), as far as the noise allows.
+
+Every node knows the counts of its own subpopulation, estimated with their covariance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from shared.counts import Marginals, Subpopulation
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.learn.tree.evidence import EMPTY, valid_counts
+from shared.learn.tree.leaves import class_counts
+from shared.learn.tree.model import DEEPEST, ClassCounts, DecisionTree, Node
+from shared.learn.tree.options import Growth
+from shared.learn.tree.pruning import pruned
+from shared.learn.tree.splitting import Candidate, best_split
+
+OnStep = Callable[[int, int], None]
+
+STEPS = 1000
+"""What the whole of a tree is in the steps of its progress."""
+
+
+def learn_tree(
+    marginals: Marginals,
+    target: str,
+    attributes: Sequence[str] | None = None,
+    options: Growth | None = None,
+    on_step: OnStep | None = None,
+) -> DecisionTree:
+    """Learn a decision tree.
+
+    Args:
+        marginals: the counts.
+        target: the variable that holds the class.
+        attributes: what may be asked, in the order that decides between equals; None is all other
+            variables.
+        options: how it is grown and pruned.
+        on_step: called at each node with steps done and `STEPS`; may raise to stop.
+
+    Raises:
+        UnknownVariable: a variable that is not there.
+        OptionError: no attributes, one named twice, or the target among them.
+        Others: see `Subpopulation.table`.
+    """
+    options = options or Growth()
+    names = _attributes(marginals.domain, target, attributes)
+    grower = _Grower(target, marginals.records, options, on_step or (lambda _done, _all: None))
+    root = grower.grow(marginals.subpopulation(), names)
+    return DecisionTree(
+        inputs=marginals.domain.project(names),
+        target=marginals.domain[target],
+        root=pruned(root) if options.prune else root,
+        records=marginals.records,
+        options=options,
+    )
+
+
+def _attributes(domain: Domain, target: str, asked: Sequence[str] | None) -> tuple[str, ...]:
+    domain.axis(target)
+    names = tuple(n for n in domain.names if n != target) if asked is None else tuple(asked)
+    for name in names:
+        domain.axis(name)
+    if not names or target in names or len(set(names)) < len(names):
+        raise OptionError(
+            f"A tree needs one or more distinct attributes besides {target!r}, not {list(names)}.",
+            where="attributes",
+        )
+    return names
+
+
+@dataclass
+class _Grower:
+    """Grows the nodes of one tree, depth first."""
+
+    target: str
+    records: int
+    options: Growth
+    on_step: OnStep
+    _done: float = field(default=0.0)
+
+    def grow(self, everything: Subpopulation, attributes: tuple[str, ...]) -> Node:
+        table = everything.table([self.target])
+        covariance = table.covariance(population=False)
+        (classes,) = class_counts(table.counts[None], covariance[None], self.records)
+        return self._node(lambda: everything, attributes, classes, 0, 1.0)
+
+    def _node(
+        self,
+        reach: Callable[[], Subpopulation],
+        attributes: tuple[str, ...],
+        classes: ClassCounts,
+        depth: int,
+        share: float,
+    ) -> Node:
+        """Grow a node and all below it; `share` is its part of the progress.
+
+        Its subpopulation is made only if it is asked: most leaves are known to be leaves before.
+        """
+        self.on_step(round(STEPS * self._done), STEPS)
+        within = reach() if attributes and self._open(classes, depth) else None
+        best = within and best_split(within, self.target, attributes, self.options)
+        if not within or not best:
+            self._done += share
+            return Node(classes)
+        name, share = best.attribute, share / len(best.counts)
+        left = tuple(other for other in attributes if other != name)
+        children = tuple(
+            self._node(partial(within.within, name, code), left, child, depth + 1, share)
+            for code, child in enumerate(self._children(best, classes))
+        )
+        return Node(classes, best.split(len(attributes)), children)
+
+    def _open(self, classes: ClassCounts, depth: int) -> bool:
+        """Whether a node may be split: it has enough records, and of more than one class."""
+        if depth in (self.options.max_depth, DEEPEST):
+            return False
+        # An empty node has none that count.
+        if classes.effective < max(self.options.least_records, EMPTY):
+            return False
+        counts = valid_counts(np.array(classes.counts))
+        return int(np.count_nonzero(counts > EMPTY * self.records)) > 1
+
+    def _children(self, best: Candidate, parent: ClassCounts) -> tuple[ClassCounts, ...]:
+        """Return what is known of each category's records: the rows of the table."""
+        k, m = best.counts.shape
+        own = np.arange(k)
+        blocks = best.covariance.reshape(k, m, k, m)[own, :, own, :]
+        shrinkage = self.options.shrinkage
+        return class_counts(best.counts, blocks, self.records, parent.probabilities, shrinkage)

@@ -1,0 +1,89 @@
+"""What a node knows of its records' classes: raw counts with errors, and valid probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shared.counts import Tensor
+from shared.learn.tree.evidence import EMPTY, valid_rows
+from shared.learn.tree.model import ClassCounts
+
+
+_DISTANCES = np.geomspace(0.005, 1.4, 24)
+"""The true distances of children from their parent that are weighed up; none exceeds sqrt 2."""
+
+_LEAST = 1e-12
+
+
+def class_counts(
+    counts: Tensor,
+    covariance: Tensor,
+    records: int,
+    parent: Sequence[float] | None = None,
+    shrinkage: float | None = None,
+) -> tuple[ClassCounts, ...]:
+    """Return what is known of the classes in each of some nodes with one parent.
+
+    The probabilities are the node's proportions p moved towards the parent's q: with v the
+    variance of p that comes of randomization (summed over the classes) and t the usual distance of
+    a child from its parent, they are (t^2 p + v q) / (t^2 + v), made valid. That is the posterior
+    mean where both are normal. Counts that are not randomized stay as they are.
+
+    `effective` is n^2 / (n + V), V the variance of the class counts that comes of randomization,
+    summed: n records that are not randomized are n^2 / n.
+
+    Args:
+        counts: estimated counts by node and class, (K, m).
+        covariance: theirs given the records within each node, (K, m, m).
+        records: the number of all records.
+        parent: the parent's probabilities; None at the root.
+        shrinkage: t; None takes p as it is.
+    """
+    given = np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)
+    drawn = np.maximum(given + counts - np.square(counts) / records, 0.0)
+    totals = counts.sum(axis=1)
+    there = totals > EMPTY * records
+    size = np.where(there, totals, 1.0)
+    effective = np.where(there, size**2 / (size + given.sum(axis=1)), 0.0)
+    own = counts / size[:, None]
+    if parent is not None and shrinkage is not None:
+        own = _shrunk(own, covariance / size[:, None, None] ** 2, np.asarray(parent), shrinkage)
+    above = parent or [1 / counts.shape[1]] * counts.shape[1]
+    own[~there] = above
+    parts = (counts, np.sqrt(given), np.sqrt(drawn), effective, valid_rows(own))
+    return tuple(
+        ClassCounts(tuple(n), tuple(se), tuple(se_population), records_worth, tuple(p))
+        for n, se, se_population, records_worth, p in zip(*(q.tolist() for q in parts), strict=True)
+    )
+
+
+def _shrunk(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Tensor:
+    """Return the posterior mean of each row of proportions."""
+    k, m = own.shape
+    # The error of a proportion: that of its count less its share of the sum's.
+    onto = np.eye(m) - own[:, :, None]
+    noise = np.maximum(np.einsum("kab,kbc,kac->k", onto, covariance, onto), 0.0)
+    apart = np.square(own - parent).sum(axis=1)
+    weight = _weights(apart, noise, usual, (m - 1) * (k - 1) / k)[:, None]
+    mixed: Tensor = weight * own + (1 - weight) * parent
+    return mixed
+
+
+def _weights(apart: Tensor, noise: Tensor, usual: float, degrees: float) -> Tensor:
+    """Return how much of each child's own proportions its probabilities take.
+
+    Args:
+        apart: squared distance of each child's proportions from the parent's.
+        noise: the variance of each that comes of randomization.
+        usual: the scale of a half-Cauchy prior of the children's true distance t.
+        degrees: how many independent differences a child has.
+    """
+    squared = np.square(_DISTANCES)[:, None]
+    spread = squared + np.maximum(noise, _LEAST)
+    likelihood = -degrees / 2 * (np.log(spread) + apart / spread).sum(axis=1)
+    posterior = np.exp(likelihood - likelihood.max()) * _DISTANCES
+    posterior /= 1 + np.square(_DISTANCES / usual)
+    weights: Tensor = posterior @ (squared / (squared + noise)) / posterior.sum()
+    return weights

@@ -1,0 +1,185 @@
+"""Decision trees as values: what each node knows of the class, and how a record finds its leaf."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shared.counts import Codes, Tensor
+from shared.domain import Domain, Variable
+from shared.errors import DomainError, NotStochastic
+from shared.learn.tree.descent import Descent
+from shared.learn.tree.options import Growth
+
+DEEPEST = 256
+"""No path of a tree asks more questions."""
+
+_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """What is known of the classes of a node's records; every tuple has a number per class.
+
+    `counts` are the raw estimates, which may be negative, and `se_records` and `se_population`
+    their standard errors given the records and against the population. `effective` is how many
+    records that are not randomized would tell as much. `probabilities` is the valid distribution
+    that predictions use.
+
+    Raises:
+        DomainError: tuples of different lengths, or a number that is not finite.
+        NotStochastic: probabilities that are negative or do not sum to 1.
+    """
+
+    counts: tuple[float, ...]
+    se_records: tuple[float, ...]
+    se_population: tuple[float, ...]
+    effective: float
+    probabilities: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        parts = (self.counts, self.se_records, self.se_population, self.probabilities)
+        if len({len(part) for part in parts}) > 1:
+            raise DomainError("A node's counts, errors and probabilities differ in length.")
+        if not all(math.isfinite(number) for part in parts for number in (*part, self.effective)):
+            raise DomainError("A node's counts and errors must be finite numbers.")
+        if min(self.probabilities) < 0 or abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
+            raise NotStochastic("A node's class probabilities are no distribution.")
+
+    @property
+    def total(self) -> float:
+        """The estimated number of the node's records."""
+        return math.fsum(self.counts)
+
+    @property
+    def decision(self) -> int:
+        """The most probable class, the first of equals."""
+        return self.probabilities.index(max(self.probabilities))
+
+
+@dataclass(frozen=True)
+class Split:
+    """The question of a node.
+
+    `gain` is the information gain in bits and `se` its standard error against the population;
+    `chance` the gain that would be expected if the attribute told nothing, `degrees` the degrees
+    of freedom of its test, `tried` the number of attributes it was the best of, and `p_value` the
+    probability that chance alone would show as much for the best of them.
+    """
+
+    attribute: str
+    gain: float
+    se: float
+    chance: float
+    degrees: int
+    tried: int
+    p_value: float
+
+    def __post_init__(self) -> None:
+        numbers = (self.gain, self.se, self.chance, self.p_value)
+        if not all(math.isfinite(number) and number >= 0 for number in numbers):
+            raise DomainError(
+                f"The split by {self.attribute!r} has a number that is negative or not finite.",
+                where=self.attribute,
+            )
+        if self.degrees < 1 or self.tried < 1:
+            raise DomainError(
+                f"The split by {self.attribute!r} has no degree of freedom, or was tried of none.",
+                where=self.attribute,
+            )
+
+
+@dataclass(frozen=True)
+class Node:
+    """A leaf, or a question with a child for each category of its attribute in code order."""
+
+    classes: ClassCounts
+    split: Split | None = None
+    children: tuple[Node, ...] = ()
+
+    def __iter__(self) -> Iterator[Node]:
+        """Yield this node and all below it, each before its children."""
+        yield self
+        for child in self.children:
+            yield from child
+
+    @property
+    def depth(self) -> int:
+        """The most questions on a path from here."""
+        return max((1 + child.depth for child in self.children), default=0)
+
+
+@dataclass(frozen=True)
+class DecisionTree:
+    """A tree that tells a class from other variables; a `Predictor`.
+
+    `records` is the number of records it was learned from.
+
+    Raises:
+        DomainError: a node does not fit the variables, or asks what was asked above it.
+        UnknownVariable: a split by a variable that is no input.
+    """
+
+    inputs: Domain
+    target: Variable
+    root: Node
+    records: int
+    options: Growth
+
+    def __post_init__(self) -> None:
+        self._require_fitting(self.root, frozenset())
+
+    def _require_fitting(self, node: Node, asked: frozenset[str]) -> None:
+        if len(node.classes.counts) != self.target.size:
+            raise DomainError(
+                f"A node has counts of {len(node.classes.counts)} classes; {self.target.name!r} has"
+                f" {self.target.size}.",
+                where=self.target.name,
+            )
+        if node.split is None:
+            if node.children:
+                raise DomainError("A node has children and no question.")
+            return
+        name = node.split.attribute
+        if name in asked or len(node.children) != self.inputs[name].size:
+            raise DomainError(
+                f"{name!r} is asked twice on a path."
+                if name in asked
+                else f"A question on {name!r} has {len(node.children)} children; it needs"
+                f" {self.inputs[name].size}.",
+                where=name,
+            )
+        for child in node.children:
+            self._require_fitting(child, asked | {name})
+
+    @property
+    def domain(self) -> Domain:
+        """The inputs and then the class."""
+        return self.inputs.join(Domain((self.target,)))
+
+    @cached_property
+    def leaves(self) -> tuple[Node, ...]:
+        """The leaves, those of a node's first category first."""
+        return tuple(node for node in self.root if node.split is None)
+
+    @cached_property
+    def _descent(self) -> Descent:
+        return Descent.of(self.inputs, self.root)
+
+    def apply(self, codes: Mapping[str, Codes]) -> Codes:
+        """Return the place in `leaves` where each of n records ends. Raises as `predict`."""
+        return self._descent.leaf_of(codes)
+
+    def predict(self, codes: Mapping[str, Codes]) -> Codes:
+        """Return the class code of each of n records; see `Predictor`."""
+        decisions = np.array([leaf.classes.decision for leaf in self.leaves])
+        return decisions.astype(np.min_scalar_type(self.target.size - 1))[self.apply(codes)]
+
+    def probabilities(self, codes: Mapping[str, Codes]) -> Tensor:
+        """Return the probability of each class, (n, classes); see `Predictor`."""
+        table: Tensor = np.array([leaf.classes.probabilities for leaf in self.leaves])
+        return table[self.apply(codes)]

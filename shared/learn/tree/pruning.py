@@ -1,0 +1,42 @@
+"""Taking back splits that do not earn what it costs to describe them.
+
+Pruning against held-out records would need records that are not randomized. Instead each split is
+worth what it adds to the log-likelihood, discounted for the noise, less a description of it:
+
+    G / (2 c) - (d / 2) ln n - ln a
+
+with G = 2 n ln 2 times its gain, d its degrees of freedom, c the factor by which randomization
+multiplies the chance part of G, n the node's effective records and a the number of attributes it
+was the best of (Bayesian information criterion, and the cost of naming the attribute). From the
+leaves up, a subtree whose splits are together worth nothing becomes a leaf: a split that shows
+little itself stays if those below it show enough.
+"""
+
+from __future__ import annotations
+
+import math
+
+from shared.learn.tree.model import Node, Split
+
+
+def pruned(root: Node) -> Node:
+    """Return a tree without the subtrees that are worth nothing."""
+    return _pruned(root)[0]
+
+
+def worth(node: Node, split: Split) -> float:
+    """Return what a node's own split is worth, in nats (see the module's formula)."""
+    scale = node.classes.total * math.log(2)
+    inflation = 2 * scale * split.chance / split.degrees
+    penalty = split.degrees / 2 * math.log(max(node.classes.effective, 1.0))
+    return scale * split.gain / max(inflation, 1.0) - penalty - math.log(split.tried)
+
+
+def _pruned(node: Node) -> tuple[Node, float]:
+    if node.split is None:
+        return node, 0.0
+    below = [_pruned(child) for child in node.children]
+    value = worth(node, node.split) + math.fsum(value for _, value in below)
+    if value <= 0:
+        return Node(node.classes), 0.0
+    return Node(node.classes, node.split, tuple(child for child, _ in below)), value
