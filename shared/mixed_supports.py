@@ -27,7 +27,6 @@ from shared.support_counts import (
     Item,
     RuleCounts,
     SupportCounts,
-    shared_records,
 )
 from shared.transition import Identity, MixingTransition, Transition
 
@@ -88,13 +87,7 @@ class MixedSupports:
         counts, second = np.zeros(len(itemsets)), np.zeros(len(itemsets))
         ranked = np.sort(self._rank[itemsets], axis=1)
         for rows, groups in self._alike(ranked, self._exact[ranked]):
-            exact = self._exact[ranked[rows[0]]]
-            parts = [
-                _Part.exact(len(rows), group)
-                if exact[group[0]]
-                else _Part.whole(self, ranked[rows], group)
-                for group in groups
-            ]
+            parts = self._wholes(ranked[rows], groups)
             cells = self._monomials(ranked[rows], parts)
             counts[rows] = _contract(cells, [part.functions[0] for part in parts])
             squares = [_product(part.functions[0], part.functions[0]) for part in parts]
@@ -104,30 +97,73 @@ class MixedSupports:
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
         """Return the estimated counts of itemsets and their parts; see `Supports`."""
         counts, moments = np.zeros((len(itemsets), 3)), np.zeros((len(itemsets), 3, 3))
-        if self._exact.all():
-            return self._exact_rules(itemsets, antecedents)
+        parts = (np.ones_like(antecedents), antecedents, ~antecedents)
+        for part, flags in enumerate(parts):
+            counts[:, part], moments[:, part, part] = self._counted(itemsets, flags)
         order = np.argsort(self._rank[itemsets], axis=1)
         ranked = np.take_along_axis(self._rank[itemsets], order, axis=1)
         flags = np.take_along_axis(antecedents, order, axis=1)
+        blocks = self._block[ranked]
+        shared = ((blocks[:, 1:] == blocks[:, :-1]) & (flags[:, 1:] != flags[:, :-1])).any(axis=1)
+        crossed = np.zeros((3, len(itemsets)))
+        crossed[:, shared] = self._crossed_in_blocks(ranked[shared], flags[shared])
+        crossed[:2, ~shared] = self._crossed(ranked[~shared], flags[~shared])
+        # Estimators of different blocks' items multiply to that of all of them.
+        crossed[2, ~shared] = counts[~shared, 0]
+        for place, (one, other) in enumerate(((0, 1), (0, 2), (1, 2))):
+            moments[:, one, other] = moments[:, other, one] = crossed[place]
+        return RuleCounts.from_moments(self.records, counts, moments)
+
+    def _counted(self, itemsets: Indices, flags: Flags) -> Floats:
+        """Return the counts and second moments of chosen items of itemsets, shape (2, n)."""
+        found = np.zeros((2, len(itemsets)))
+        sizes = flags.sum(axis=1)
+        for size in np.unique(sizes):
+            rows = np.flatnonzero(sizes == size)
+            chosen = itemsets[rows][flags[rows]].reshape(len(rows), size)
+            sets, which = np.unique(chosen, axis=0, return_inverse=True)
+            made = self.counts(sets)
+            moments = np.stack([made.counts, made.variance_records + made.counts])
+            found[:, rows] = moments[:, which.ravel()]
+        return found
+
+    def _crossed(self, ranked: Indices, flags: Flags) -> Floats:
+        """Return the products of the whole with each side, no block being on both, shape (2, n).
+
+        All rules of one itemset are found together: each block's factor is in the product once, or
+        twice where the side has the block.
+        """
+        found = np.zeros((2, len(ranked)))
+        sets, which = np.unique(ranked, axis=0, return_inverse=True)
+        for rows, groups in self._alike(sets, self._exact[sets]):
+            parts = self._wholes(sets[rows], groups)
+            cells = self._monomials(sets[rows], parts)
+            for axis, part in enumerate(parts):
+                once = part.functions[0]
+                both = [_along(cells, f, axis) for f in (once, _product(once, once))]
+                cells = np.stack(both, axis=axis)
+            place = np.full(len(sets), -1)
+            place[rows] = np.arange(len(rows))
+            mine = np.flatnonzero(place[which.ravel()] >= 0)
+            own = place[which.ravel()[mine]]
+            sides = [flags[mine, start].astype(np.int64) for start, _ in groups]
+            found[0, mine] = cells[(*sides, own)]
+            found[1, mine] = cells[(*(1 - side for side in sides), own)]
+        return found
+
+    def _crossed_in_blocks(self, ranked: Indices, flags: Flags) -> Floats:
+        """Return the products of whole, antecedent and consequent that have a block in common.
+
+        They are whole with antecedent, whole with consequent and the two sides, shape (3, n).
+        """
+        found = np.zeros((3, len(ranked)))
         for rows, groups in self._alike(ranked, flags):
             parts = [_Part.split(self, ranked[rows], group, flags[rows[0]]) for group in groups]
             cells = self._monomials(ranked[rows], parts)
-            for i in range(3):
-                counts[rows, i] = _contract(cells, [part.functions[i] for part in parts])
-                for j in range(i + 1):
-                    products = [_product(part.functions[i], part.functions[j]) for part in parts]
-                    moments[rows, i, j] = moments[rows, j, i] = _contract(cells, products)
-        return RuleCounts.from_moments(self.records, counts, moments)
-
-    def _exact_rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        counts = np.zeros((len(itemsets), 3))
-        kinds, kind = np.unique(antecedents, axis=0, return_inverse=True)
-        for number, flags in enumerate(kinds):
-            rows = np.flatnonzero(kind.ravel() == number)
-            for part, kept in enumerate((flags | True, flags, ~flags)):
-                ranked = np.sort(self._rank[itemsets[rows][:, kept]], axis=1)
-                counts[rows, part] = self._reported.of(ranked)
-        return RuleCounts.from_moments(self.records, counts, shared_records(counts))
+            for place, (one, other) in enumerate(((0, 1), (0, 2), (1, 2))):
+                products = [_product(p.functions[one], p.functions[other]) for p in parts]
+                found[place, rows] = _contract(cells, products)
+        return found
 
     def inverse(self, ranked: Indices) -> Floats:
         """Return (a, b) of the estimator a y + b of items of one block, shape (2, n).
@@ -160,6 +196,14 @@ class MixedSupports:
             some = max(1, _ENTRIES >> (2 * len(groups)))
             for start in range(0, len(rows), some):
                 yield rows[start : start + some], groups
+
+    def _wholes(self, ranked: Indices, groups: Sequence[Group]) -> list[_Part]:
+        """Return the parts of itemsets that are exact in the same groups."""
+        exact = self._exact[ranked[0]]
+        return [
+            _Part.exact(len(ranked), group) if exact[group[0]] else _Part.whole(self, ranked, group)
+            for group in groups
+        ]
 
     def _monomials(self, ranked: Indices, parts: Sequence[_Part]) -> Floats:
         """Return how many records report each union of parts' items, an axis per part."""
@@ -222,6 +266,12 @@ def _product(left: Floats, right: Floats) -> Floats:
     for i, j in np.ndindex(len(left), len(right)):
         product[i | j] += left[i] * right[j]
     return product
+
+
+def _along(cells: Floats, function: Floats, axis: int) -> Floats:
+    moved = np.moveaxis(cells, axis, 0)
+    along: Floats = np.einsum("m...n,mn->...n", moved, function)
+    return along
 
 
 def _contract(cells: Floats, functions: Sequence[Floats]) -> Floats:

@@ -81,7 +81,7 @@ class RuleCounts:
     def from_moments(cls, records: int, counts: Floats, moments: Floats) -> RuleCounts:
         """Make the covariances from the sums over the reports of products of estimators."""
         products = counts[:, :, None] * counts[:, None, :]
-        return cls(records, counts, moments - shared_records(counts), moments - products / records)
+        return cls(records, counts, moments - _shared(counts), moments - products / records)
 
     @classmethod
     def pooled(cls, parts: Sequence[RuleCounts]) -> RuleCounts:
@@ -89,7 +89,7 @@ class RuleCounts:
         counts = _sum([part.counts for part in parts])
         errors = _sum([part.covariance_records for part in parts])
         records = sum(part.records for part in parts)
-        return cls.from_moments(records, counts, errors + shared_records(counts))
+        return cls.from_moments(records, counts, errors + _shared(counts))
 
     @classmethod
     def merged(cls, parts: Sequence[RuleCounts], rows: Sequence[Indices]) -> RuleCounts:
@@ -106,7 +106,7 @@ class RuleCounts:
         return self.covariance_population if population else self.covariance_records
 
 
-def shared_records(counts: Floats) -> Floats:
+def _shared(counts: Floats) -> Floats:
     """Return how many records count in two of a rule's whole, antecedent and consequent.
 
     They have the items of both: of the whole, unless both are the same part.
