@@ -12,7 +12,7 @@ import typer
 
 from owner_agent.discretizing import Method, propose
 from owner_agent.display import (
-    plan_progress,
+    patient_progress,
     progress,
     show_ledger,
     show_outcome,
@@ -26,6 +26,7 @@ from owner_agent.keys import KeyStore, read_key
 from owner_agent.ledger import Ledger
 from owner_agent.peer.commands import add_identity_command, add_peer_commands
 from owner_agent.planning import planned, raise_together
+from owner_agent.predict_command import add_predict_command
 from owner_agent.publish import PART_RECORDS, Options
 from owner_agent.publish import publish as publish_table
 from owner_agent.publish import withdraw as withdraw_release
@@ -84,6 +85,7 @@ def build(surroundings: Surroundings) -> typer.Typer:
     _add_sending(app, surroundings)
     _add_serving(app, surroundings)
     add_peer_commands(app, surroundings)
+    add_predict_command(app)
     app.add_typer(_keys(surroundings), name="keys")
     return app
 
@@ -370,7 +372,7 @@ def _plan(
     prior, threshold = beliefs
     planned_site = planned(site)
     priors = read_priors(prior, planned_site) if prior is not None else {}
-    with plan_progress(console(stderr=True)) as tick:
+    with patient_progress(console(stderr=True), "measuring the plan") as tick:
         made = report(
             planned_site,
             records if records is not None else _rows(site),

@@ -216,11 +216,13 @@ def progress(console: Console, stages: Mapping[str, str] = STAGES) -> Iterator[W
 
 
 @contextmanager
-def plan_progress(console: Console, clock: Callable[[], float] = time.monotonic) -> Iterator[Tick]:
+def patient_progress(
+    console: Console, doing: str, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Tick]:
     """Show a bar where a person looks and the work has taken longer than `PATIENCE` seconds."""
     started = clock()
     bar = Progress(
-        TextColumn("measuring the plan"),
+        TextColumn(doing),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

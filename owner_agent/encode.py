@@ -73,11 +73,11 @@ def _inspected(site: Site, plan: Planned, tell: Callable[[Mask], str]) -> Inspec
     """Inspect a table, with `tell` to say which records hold an impossible combination."""
     names = [site.file.record_id, *(v.source for v in site.file.variables)]
     table = read_table(site.table, names)
-    problems = _record_id_problems(table.columns[site.file.record_id], site.file.record_id)
+    problems = record_id_problems(table.columns[site.file.record_id], site.file.record_id)
     columns: dict[str, Codes] = {}
     for section in site.file.variables:
         try:
-            columns[section.name] = _encode(table, section, plan.variables[section.name])
+            columns[section.name] = encode_column(table, section, plan.variables[section.name])
         except PramanaError as error:
             problems.append(error)
     problems += _impossible_combinations(plan, columns, tell)
@@ -98,7 +98,8 @@ def encode(site: Site, plan: Planned) -> Encoded:
     return found.encoded
 
 
-def _record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
+def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
+    """Return what is wrong with record ids: some are empty, or there more than once."""
     problems: list[PramanaError] = []
     empty = pc.equal(ids, "").to_numpy(zero_copy_only=False)
     if empty.any():
@@ -126,7 +127,13 @@ def _record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
     return problems
 
 
-def _encode(table: TextTable, section: VariableSection, variable: Variable) -> Codes:
+def encode_column(table: TextTable, section: VariableSection, variable: Variable) -> Codes:
+    """Return a variable's codes, one for each row.
+
+    Raises:
+        TableError: cells are empty, or are no number where the column is cut.
+        UnknownCategory: cells hold no category.
+    """
     text = table.columns[section.source]
     empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
     if section.missing is None and empty.any():

@@ -107,6 +107,7 @@ def agree_on_offers(mine: Session) -> None:
         StructureError: two vertical owners have one variable.
         DomainError: horizontal owners describe a variable differently.
         VariablesMissing: nobody has a variable of the task.
+        InputError: the task names a category that a variable does not have.
     """
     proposal = mine.proposal
     for owner, offer in mine.offers.items():
@@ -117,7 +118,13 @@ def agree_on_offers(mine: Session) -> None:
     if proposal.partition == "vertical":
         owner_of(mine.holdings)
         require_aligned(mine.offers, proposal.study)
-        return
+    else:
+        _require_alike(mine)
+    task_of(proposal).fits(proposal.task, mine.domain)
+
+
+def _require_alike(mine: Session) -> None:
+    proposal = mine.proposal
     first = proposal.participants[0]
     for owner in proposal.participants:
         if _variables(mine.offers[owner]) != _variables(mine.offers[first]):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -17,6 +14,7 @@ from owner_agent.ledger import Entry
 from owner_agent.peer.joint import JointOutcome
 from owner_agent.peer.journal import Kept
 from owner_agent.peer.outgoing import PEER
+from owner_agent.peer.result_display import show_results
 
 STEPS = {
     "offers": "asking the owners to take part",
@@ -27,8 +25,6 @@ STEPS = {
     "networks": "joining the parts",
     "writing": "writing",
 }
-
-_ROWS = 20
 
 
 def outcome_json(outcome: JointOutcome) -> dict[str, Any]:
@@ -44,11 +40,7 @@ def outcome_json(outcome: JointOutcome) -> dict[str, Any]:
 
 def show_outcome(console: Console, outcome: JointOutcome) -> None:
     """Print what a session found, and where it is."""
-    network = outcome.folder / "network.json"
-    if network.exists():
-        _show_network(console, json.loads(network.read_text(encoding="utf-8")))
-    for path in sorted(outcome.folder.glob("*.csv")):
-        _show_table(console, path)
+    show_results(console, outcome.folder)
     console.print(f"The result is in {outcome.folder}:", markup=False, soft_wrap=True)
     for path in sorted(outcome.folder.iterdir()):
         console.print(f"  {path.name}", markup=False)
@@ -96,49 +88,3 @@ def show_peer_lines(console: Console, entries: Sequence[Entry], kept: Sequence[K
             " from this owner's true records.",
             markup=False,
         )
-
-
-def _show_network(console: Console, network: dict[str, Any]) -> None:
-    holder = {
-        name: owner["name"]
-        for owner in network["participants"]
-        for name in owner["variables"]
-        if network["partition"] == "vertical"
-    }
-    table = Table(
-        title=f"The network of {len(network['nodes'])} variables, {network['records']:,} records",
-        box=SIMPLE_HEAD,
-    )
-    for heading in ("variable", "owner", "parents"):
-        table.add_column(heading, overflow="fold")
-    table.add_column("largest s.e.", justify="right")
-    for node in network["nodes"]:
-        told = [p["se"] for p in network["parameters"] if p["node"] == node["name"]]
-        known = [se for se in told if se is not None]
-        table.add_row(
-            escape(node["name"]),
-            holder.get(node["name"], "all"),
-            escape(", ".join(node["parents"]) or "-"),
-            f"{max(known):.4f}" if known else "-",
-        )
-    console.print(table)
-    for link in network["links"]:
-        kept = "" if link["confidence"] is None else f", kept in {link['confidence']:.0%} of draws"
-        console.print(
-            f"{link['parent']} -> {link['child']}: {link['gain']:.1f} nats above the penalty{kept}",
-            markup=False,
-        )
-
-
-def _show_table(console: Console, path: Path) -> None:
-    with path.open(encoding="utf-8", newline="") as file:
-        heading, *rows = list(csv.reader(file))
-    table = Table(title=path.name, box=SIMPLE_HEAD)
-    for name in heading:
-        table.add_column(escape(name), overflow="fold")
-    labels = len(heading) - 3
-    for row in rows[:_ROWS]:
-        table.add_row(*map(escape, row[:labels]), *(f"{float(x):,.1f}" for x in row[labels:]))
-    console.print(table)
-    if len(rows) > _ROWS:
-        console.print(f"... and {len(rows) - _ROWS:,} more rows in the file.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from owner_agent.peer.findings import Findings, Watch
 from owner_agent.peer.floor import require_enough, shared_nodes
 from owner_agent.peer.incoming import (
     Received,
@@ -14,7 +15,7 @@ from owner_agent.peer.incoming import (
 from owner_agent.peer.messages import Package
 from owner_agent.peer.partner import Partner
 from owner_agent.peer.session import Session
-from owner_agent.peer.tasks import Findings, Watch, entitled, task_of
+from owner_agent.peer.tasks import entitled, task_of
 
 
 def learn(mine: Session, partners: Callable[[str], Partner], watch: Watch) -> Findings:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
+from owner_agent.peer.task_messages import Labels, TaskMessage
 from shared.errors import PeerDeviated
 from shared.wire import (
     MAX_CATEGORIES,
@@ -34,41 +35,6 @@ Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$", strict=
 Partition = Literal["vertical", "horizontal"]
 Form = Literal["aligned", "records", "counts"]
 """How columns travel: with pseudonyms; sorted by their reports, without; or counted."""
-
-_Labels = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
-Parents = dict[Label, Annotated[list[Label], Field(max_length=64)]]
-
-
-class ParametersTask(Message):
-    """The parameters of a network of known structure (Ma 5.2.1)."""
-
-    kind: Literal["parameters"] = "parameters"
-    structure: Annotated[Parents, Field(min_length=1, max_length=MAX_VARIABLES)]
-    method: Literal["ml", "map"] = "ml"
-    alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-
-
-class StructureTask(Message):
-    """The structure along one order of all variables, and then its parameters (Ma 5.2.2)."""
-
-    kind: Literal["structure"] = "structure"
-    order: _Labels
-    max_parents: Annotated[int, Field(ge=1, le=16)] = 3
-    score: Literal["likelihood", "bic", "bayesian", "bdeu"] = "likelihood"
-    draws: Annotated[int, Field(ge=0, le=10_000)] = 200
-    seed: Annotated[int, Field(ge=0)] = 0
-    method: Literal["ml", "map"] = "ml"
-    alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-
-
-class TableTask(Message):
-    """A contingency table, for the initiator alone."""
-
-    kind: Literal["contingency-table"] = "contingency-table"
-    variables: Annotated[list[Label], Field(min_length=1, max_length=32)]
-
-
-TaskMessage = Annotated[ParametersTask | StructureTask | TableTask, Field(discriminator="kind")]
 
 
 class Proposal(Message):
@@ -174,7 +140,7 @@ class Part(Message):
 class CountTable(Message):
     """Counts of randomized reports over some variables, in C order."""
 
-    variables: _Labels
+    variables: Labels
     shape: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)]
     counts: Annotated[list[Annotated[int, Field(ge=0, strict=True)]], Field(max_length=1 << 20)]
 

@@ -15,16 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.peer.messages import (
-    FamilyMessage,
-    LinkMessage,
-    ParametersTask,
-    Part,
-    Proposal,
-    StructureTask,
-)
+from owner_agent.peer.findings import Findings
+from owner_agent.peer.messages import FamilyMessage, LinkMessage, Part, Proposal
 from owner_agent.peer.needs import Holdings
-from owner_agent.peer.tasks import Findings, learners, variables_of
+from owner_agent.peer.task_messages import ParametersTask, StructureTask
+from owner_agent.peer.tasks import learners, variables_of
 from shared.counts import Tensor
 from shared.domain import Domain, Variable
 from shared.errors import PeerDeviated, PramanaError

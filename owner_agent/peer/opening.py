@@ -8,7 +8,8 @@ from pathlib import Path
 
 from owner_agent.peer.identity import load_identity, pinned
 from owner_agent.peer.journal import all_kept
-from owner_agent.peer.participant import Participant, Tell
+from owner_agent.peer.member import Tell
+from owner_agent.peer.participant import Participant
 from owner_agent.peer.partner import Partner
 from owner_agent.peer.remote import RemotePartner
 from owner_agent.peer.staging import staged_in

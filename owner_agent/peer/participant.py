@@ -7,10 +7,9 @@ the caller is entitled to, and ends the session at the first thing that is not a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from owner_agent.lock import publishing_alone
 from owner_agent.peer.agreement import (
@@ -23,11 +22,10 @@ from owner_agent.peer.agreement import (
 )
 from owner_agent.peer.floor import require_enough_before
 from owner_agent.peer.holding import hold, offer
-from owner_agent.peer.identity import Identity, Pinned
 from owner_agent.peer.journal import Kept, earlier_status, families_of, keep
 from owner_agent.peer.learning import learn
+from owner_agent.peer.member import GRACE, Member
 from owner_agent.peer.messages import (
-    Agreed,
     Announcement,
     Ending,
     Offer,
@@ -40,83 +38,28 @@ from owner_agent.peer.messages import (
     Status,
     digest_of,
 )
-from owner_agent.peer.network import digest_of_files, files_of, merge, part_of
-from owner_agent.peer.outgoing import Outgoing, forget, outgoing, share_of
-from owner_agent.peer.partner import Partner
-from owner_agent.peer.records import (
-    close_lines,
-    enter_package,
-    enter_session,
-    mark_session,
-    write_agreed,
-)
-from owner_agent.peer.session import Session, error_of, no_session, problem_for
+from owner_agent.peer.network import files_of, merge, part_of
+from owner_agent.peer.outgoing import Outgoing, outgoing, share_of
+from owner_agent.peer.records import close_lines, enter_package, enter_session, mark_session
+from owner_agent.peer.session import Session, error_of, no_session
 from owner_agent.peer.session_file import SessionFile
 from owner_agent.peer.signatures import state
-from owner_agent.peer.staging import stage
 from owner_agent.peer.tasks import entitled, learners, task_of
-from owner_agent.site import Site
-from owner_agent.surroundings import Surroundings
-from shared.errors import (
-    Conflict,
-    Forbidden,
-    LimitExceeded,
-    NotFound,
-    PramanaError,
-    SessionEnded,
-    StateError,
-    VariablesMissing,
-)
-
-Partners = Callable[[str], Partner]
-"""Returns the owner of a name."""
-
-Tell = Callable[[str], None]
-"""Called with what a person at this owner may want to know."""
-
-
-GRACE = 15.0
-"""Seconds for which an owner waits longer than the session may last, to be told why it ended."""
-
-IDLE_SECONDS = 120.0
-"""An owner that is not called so long by who began the session gives it up, before it learns."""
-
-_ASKING_SECONDS = 20.0
-
-
-_BEFORE_LEARNING = frozenset({"offered", "announced", "agreed"})
-
-
-def untold(line: str) -> None:
-    """Tell nobody."""
+from shared.errors import Conflict, Forbidden, NotFound, PramanaError
 
 
 @dataclass(eq=False)
-class Participant:
+class Participant(Member):
     """This owner, as the others meet it; every request names its caller, who was authenticated.
 
-    `site` is what the site file at `path` said at the start. Where `leads` is set, this owner began
-    that session and takes part in no other meanwhile.
+    It takes part in sessions like `only`, if that is given, and in no other than `leads` while it
+    leads that one. `accept_added_loss` lets columns leave that left before under other draws.
     """
 
-    site: Site
-    path: Path
-    identity: Identity
-    known: Mapping[str, Pinned]
-    surroundings: Surroundings
-    partners: Partners
-    tell: Tell = untold
     accept_added_loss: bool = False
     only: SessionFile | None = None
     leads: Proposal | None = None
-    session: Session | None = None
-    own_error: PramanaError | None = None
     _taken: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def name(self) -> str:
-        """This owner's name."""
-        return self.site.owner
 
     @contextmanager
     def leading(self, proposal: Proposal) -> Iterator[None]:
@@ -136,7 +79,7 @@ class Participant:
             ConfigError: the site file or a certificate was changed since this owner was started.
             InputError, KeyFileError, VariablesMissing: this owner's own files.
         """
-        with self._own_affairs():
+        with self.own_affairs():
             require_unchanged(self.path, self.site, self.known)
         consent(self.site, self.known, caller, proposal, self.only)
         if self.leads is not None and self.leads != proposal:
@@ -148,13 +91,11 @@ class Participant:
             if self.session is not None and not self.session.over:
                 raise self._busy()
             self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
-            now = self._clock()
-            with self._own_affairs():
+            now = self.clock()
+            with self.own_affairs():
                 holding = hold(self.site, proposal, lambda _done, _total: None)
                 enter_session(holding, proposal, self.surroundings.now())
-            session = Session(
-                proposal, holding, now + proposal.seconds + GRACE, heard=self._clock()
-            )
+            session = Session(proposal, holding, now + proposal.seconds + GRACE, heard=self.clock())
             self.session = session
             made = offer(holding, proposal)
             return session.sign_once("offer", state(self.identity, proposal.session, made))
@@ -169,7 +110,7 @@ class Participant:
             mine.offers_digest = digest_of(offers.all)
             agree_on_offers(mine)
             require_enough_before(mine.holding, mine.proposal)
-            with self._own_affairs(), publishing_alone(self.site.state):
+            with self.own_affairs(), publishing_alone(self.site.state):
                 mine.outgoing = dict(self._outgoing(mine))
             packages: dict[str, Package] = {p: out.package for p, out in mine.outgoing.items()}
             made = Announcement(
@@ -221,11 +162,11 @@ class Participant:
             if not 0 <= number < len(made.package.parts):
                 raise NotFound("There is no such part.", where=str(number))
             try:
-                with self._own_affairs():
+                with self.own_affairs():
                     now, sleep = self.surroundings.now(), self.surroundings.sleep
                     enter_package(mine, caller, now, sleep, accept=self.accept_added_loss)
             except PramanaError as error:
-                self._end(mine, error)
+                self.give_up(mine, error)
                 raise
             return made.part(number)
 
@@ -238,7 +179,7 @@ class Participant:
             return earlier_status(self.site, caller, session)
         mine = self._mine(session, caller)
         if caller == mine.proposal.initiator:
-            mine.heard = self._clock()
+            mine.heard = self.clock()
         return mine.status()
 
     def parts(self, caller: str, session: str, parts: Statements) -> Signed:
@@ -249,7 +190,7 @@ class Participant:
             merged = merge(mine.proposal, told, mine.holdings, mine.domain)
             records = {owner: offer.records for owner, offer in mine.offers.items()}
             files = files_of(mine.proposal, merged, mine.holdings, records)
-            return self._make_ready(mine, files)
+            return self.make_ready(mine, files)
 
     def check_agreed(self, session: str, agreed: Statements) -> None:
         """Check, where this owner began the session, that all agree to what it made ready.
@@ -258,7 +199,7 @@ class Participant:
             PeerDeviated: somebody does not.
         """
         mine = self._mine(session, self.name, initiator=True)
-        agree_on_result(mine, self._everybody(), agreed)
+        agree_on_result(mine, self.everybody(), agreed)
 
     def commit(self, caller: str, session: str, agreed: Statements) -> Status:
         """Write the result that all have made ready and signed. Harmless if repeated.
@@ -283,77 +224,23 @@ class Participant:
                 self.tell(f"Session {session[:12]} is finished; {caller} has its result.")
                 return mine.status()
             mine.require_phase("ready")
-            agree_on_result(mine, self._everybody(), agreed)
+            agree_on_result(mine, self.everybody(), agreed)
             mine.agreed = agreed
-        self._write(mine)
+        self.write(mine)
         return mine.status()
 
     def end(self, caller: str, session: str, ending: Ending) -> Status:
         """End a session without a result; what all agreed to and was to be written stays."""
         mine = self._mine(session, caller, initiator=True)
         if mine.agreed is None or caller == self.name:
-            self._end(mine, error_of(ending.problem))
+            self.give_up(mine, error_of(ending.problem))
         return mine.status()
-
-    def sweep(self) -> None:
-        """End a session whose time is over, whether anybody calls or not."""
-        mine, now = self.session, self._clock()
-        if mine is None or mine.over:
-            return
-        if now > mine.ends:
-            if mine.phase == "ready" and (mine.agreed is not None or self._written_elsewhere(mine)):
-                with suppress(StateError):
-                    self._write(mine)
-                return
-            why = f"no result within {mine.proposal.seconds:.0f} seconds"
-            remedy = "Give the session more seconds, or see which owner is slow."
-            self._end(mine, self._over(why, remedy))
-        elif mine.phase in _BEFORE_LEARNING and now > mine.heard + IDLE_SECONDS:
-            why = f"{mine.proposal.initiator} did not go on with it for {IDLE_SECONDS:.0f} seconds"
-            self._end(mine, self._over(why, "Begin another session."))
-
-    def _over(self, why: str, remedy: str) -> SessionEnded:
-        line = f"{self.name} ended the session: {why}."
-        return SessionEnded(line, where=self.name, remedy=remedy)
 
     def make_own_ready(self, session: str) -> Signed:
         """Make a result ready that is the initiator's alone."""
         with self._step(self.name, session) as mine:
             mine.require_phase("learned")
-            return self._make_ready(mine, mine.own_files or {})
-
-    def _make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Signed:
-        results = self.site.folder / self.site.peer.results
-        with self._writing(results):
-            mine.staged = stage(results, mine.proposal.session, files)
-        mine.digest = digest_of_files(files)
-        mine.phase = "ready"
-        made = Agreed(digest=mine.digest)
-        return mine.sign_once("agreement", state(self.identity, mine.proposal.session, made))
-
-    def _write(self, mine: Session) -> None:
-        with mine.lock:
-            if mine.over or mine.staged is None:
-                return
-            results = mine.staged.final.parent
-            with self._writing(results):
-                folder = write_agreed(mine, mine.staged)
-            self.tell(f"Session {mine.proposal.session[:12]}: the result is in {folder}.")
-            mine.phase = "written"
-            close_lines(mine, self.surroundings.now())
-
-    @contextmanager
-    def _writing(self, results: Path) -> Iterator[None]:
-        """Say in full only here that the folder of results cannot be written."""
-        try:
-            yield
-        except OSError as error:
-            self.tell(f"The folder {results} cannot be written: {error.strerror}.")
-            raise StateError(
-                f"{self.name} cannot write its result ({error.strerror}).",
-                where=self.name,
-                remedy=f"See whether the folder of results at {self.name} can be written.",
-            ) from error
+            return self.make_ready(mine, mine.own_files or {})
 
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
         for peer in mine.proposal.participants:
@@ -387,40 +274,11 @@ class Participant:
                 mine.own_files = dict(findings.files or {})
                 mine.phase = "learned"
         except PramanaError as error:
-            self._end(mine, error)
+            self.give_up(mine, error)
         except Exception as error:
             # What an unforeseen error says may quote a record.
-            self._end(mine, self._unforeseen(error))
+            self.give_up(mine, self.unforeseen(error))
             raise
-
-    def _end(self, mine: Session, error: PramanaError) -> None:
-        with mine.lock:
-            if mine.over:
-                return
-            mine.phase, mine.problem = "ended", problem_for(error)
-            if mine.staged is not None:
-                mine.staged.discard()
-            for made in mine.outgoing.values():
-                forget(mine.holding, made)
-            if not mine.own.get("part"):
-                mark_session(mine, "discarded", self.surroundings.now())
-        self.tell(f"Session {mine.proposal.session[:12]} ended without a result: {error}")
-
-    def _written_elsewhere(self, mine: Session) -> bool:
-        """Whether another owner wrote the result, and proves that all had agreed to it."""
-        ends = self._clock() + _ASKING_SECONDS
-        for name in mine.proposal.participants:
-            if name != self.name:
-                with suppress(PramanaError):
-                    told = self.partners(name).within(ends).status(mine.proposal.session)
-                    if told.phase == "written" and told.agreed is not None:
-                        agree_on_result(mine, self._everybody(), told.agreed)
-                        mine.agreed = told.agreed
-                        return True
-        return False
-
-    def _everybody(self) -> dict[str, Pinned]:
-        return {**self.known, self.name: self.identity.public}
 
     def _stated(
         self,
@@ -430,26 +288,7 @@ class Participant:
         statements: Statements,
         owners: Sequence[str],
     ) -> dict[str, Read]:
-        return stated(mine, self._everybody(), kind, message, statements, owners)
-
-    @contextmanager
-    def _own_affairs(self) -> Iterator[None]:
-        """Say in full only here what is wrong with this owner's own files.
-
-        Such an error may name paths, rows, or what left before; `own_error` keeps it.
-        """
-        try:
-            yield
-        except (VariablesMissing, LimitExceeded):
-            raise
-        except PramanaError as error:
-            self.own_error = error
-            self.tell(str(error))
-            raise type(error)(
-                f"{self.name} cannot take part ({error.code}).",
-                where=self.name,
-                remedy=f"What is wrong is said at {self.name}, to its custodian.",
-            ) from error
+        return stated(mine, self.everybody(), kind, message, statements, owners)
 
     @contextmanager
     def _step(self, caller: str, session: str) -> Iterator[Session]:
@@ -460,20 +299,15 @@ class Participant:
             try:
                 yield mine
                 # Its own work is no silence of the initiator's.
-                mine.heard = self._clock()
+                mine.heard = self.clock()
             except PramanaError as error:
-                self._end(mine, error)
+                self.give_up(mine, error)
                 raise
             except Exception as error:
                 # What an unforeseen error says may quote a record.
-                ended = self._unforeseen(error)
-                self._end(mine, ended)
+                ended = self.unforeseen(error)
+                self.give_up(mine, ended)
                 raise ended from error
-
-    def _unforeseen(self, error: Exception) -> SessionEnded:
-        return SessionEnded(
-            f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
-        )
 
     def _mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
         mine = self.session
@@ -489,7 +323,7 @@ class Participant:
                 where=caller,
             )
         if initiator:
-            mine.heard = self._clock()
+            mine.heard = self.clock()
         return mine
 
     def _busy(self) -> Conflict:
@@ -498,6 +332,3 @@ class Participant:
             where=self.name,
             remedy="Try again when that has ended.",
         )
-
-    def _clock(self) -> float:
-        return self.surroundings.now().timestamp()

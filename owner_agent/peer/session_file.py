@@ -8,7 +8,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from owner_agent.peer.messages import LONGEST_SECONDS, Partition, Proposal, TaskMessage
+from owner_agent.peer.messages import LONGEST_SECONDS, Partition, Proposal
+from owner_agent.peer.task_messages import TaskMessage
 from owner_agent.site import Site, all_mistakes, read_toml
 from shared.wire import Name
 

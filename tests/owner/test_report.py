@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from owner_agent.display import plan_progress, show_plan
+from owner_agent.display import patient_progress, show_plan
 from owner_agent.planning import Planned, planned
 from owner_agent.report import report
 from owner_agent.reporting import page
@@ -630,12 +630,14 @@ def test_a_bar_is_shown_only_to_those_who_wait():
     for seconds, shown in ((1.0, False), (3.0, True)):
         out = io.StringIO()
         times = iter([0.0, *[seconds] * 9])
-        with plan_progress(Console(file=out, force_terminal=True), times.__next__) as tick:
+        with patient_progress(
+            Console(file=out, force_terminal=True), "measuring", times.__next__
+        ) as tick:
             tick(1, 3)
             tick(2, 3)
-        assert ("measuring the plan" in out.getvalue()) is shown
+        assert ("measuring" in out.getvalue()) is shown
     quiet = io.StringIO()
-    with plan_progress(Console(file=quiet), iter([0.0, 9.0, 9.0]).__next__) as tick:
+    with patient_progress(Console(file=quiet), "measuring", iter([0.0, 9.0, 9.0]).__next__) as tick:
         tick(1, 1)
     assert "measuring" not in quiet.getvalue()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import hmac
 import re
 import threading
 import time
@@ -15,6 +17,7 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
@@ -82,6 +85,12 @@ def write_table(folder: Path, codes: dict[str, np.ndarray], start: int = 0, shuf
         for i in np.random.default_rng(shuffle).permutation(records):
             labels = [CATEGORIES[n].split()[codes[n][i]] for n in codes]
             writer.writerow([f"Zq{start + i:04d}Person", *labels])
+
+
+def pseudonym(number: int) -> bytes:
+    """The pseudonym of a record, by the definition."""
+    message = b"pramana/pseudonym/1\x00asia\x00" + f"Zq{number:04d}Person".encode()
+    return hmac.new(LINKAGE, message, hashlib.sha256).digest()[:16]
 
 
 @dataclass
@@ -218,6 +227,20 @@ class World:
             for path in sorted(results.rglob("*"))
             if path.is_file()
         }
+
+    def packages(self) -> dict[tuple[str, str], dict[str, np.ndarray]]:
+        """Return what went from whom to whom: columns by name, in the order of record numbers."""
+        place = {pseudonym(i): i for i in range(10_000)}
+        found = {}
+        for sent in self.wire.sent:
+            if "/parts/" in sent.line and sent.status == 200:
+                table = pa.ipc.open_stream(sent.answer).read_all()
+                keys = table.column("__key__").to_pylist()
+                order = np.argsort([place[key] for key in keys])
+                names = [name for name in table.column_names if name != "__key__"]
+                columns = {name: table[name].to_numpy()[order] for name in names}
+                found[sent.receiver, sent.sender] = columns
+        return found
 
     def nothing_anywhere(self) -> bool:
         """Whether no owner has any file of any result."""

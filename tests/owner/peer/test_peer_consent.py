@@ -9,10 +9,10 @@ import pytest
 from owner_agent.ledger import Ledger
 from owner_agent.peer.identity import make_identity
 from owner_agent.peer.local import LocalPartner
+from owner_agent.peer.member import GRACE
 from owner_agent.peer.messages import (
     Statements,
 )
-from owner_agent.peer.participant import GRACE
 from owner_agent.peer.session_file import SessionFile
 from owner_agent.peer.signatures import CLOCKS_APART, Call, signed_headers
 from owner_agent.site import load_site

@@ -4,11 +4,11 @@ import httpx
 import pytest
 
 from owner_agent.peer.local import LocalPartner
+from owner_agent.peer.member import GRACE
 from owner_agent.peer.messages import (
     Ending,
     Statements,
 )
-from owner_agent.peer.participant import GRACE
 from owner_agent.peer.session import error_of, problem_for
 from shared.errors import (
     RecordsDoNotAlign,

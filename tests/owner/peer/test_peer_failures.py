@@ -7,7 +7,7 @@ import pytest
 
 from owner_agent.ledger import Ledger
 from owner_agent.peer import participant
-from owner_agent.peer.participant import GRACE
+from owner_agent.peer.member import GRACE
 from shared.errors import (
     PeerDeviated,
     PeerUnreachable,

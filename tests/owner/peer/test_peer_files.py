@@ -3,12 +3,15 @@
 import json
 import re
 import sys
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from owner_agent.cli import build
 from owner_agent.peer.session_file import load_session_file, proposal_of
 from owner_agent.peer.staging import stage
+from owner_agent.peer.task_messages import TaskMessage
 from owner_agent.site import load_site
 from owner_agent.surroundings import Surroundings
 from shared.errors import ConfigError
@@ -189,3 +192,13 @@ def test_an_address_that_is_taken(tmp_path, call):
         code, _, err = call("peer", "--site", site)
     assert code == 2
     assert f"port {port}" in err
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "peers.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", get_args(get_args(TaskMessage)[0]))
+def test_every_key_of_a_task_is_described(kind):
+    assert f'`"{kind.model_fields["kind"].default}"`' in PAGE
+    for key in kind.model_fields:
+        assert f"`task.{key}`" in PAGE, f"{key} is not described"

@@ -71,6 +71,9 @@ def tasks(parameters_task):
         parameters_task,
         {"kind": "structure", "order": ["A", "B", "C", "D", "E"], "draws": 5},
         {"kind": "contingency-table", "variables": ["B", "C", "E"]},
+        {"kind": "association-rules", "variables": ["B", "C", "E"], "minimum_support": 0.1},
+        {"kind": "decision-tree", "target": "D", "attributes": ["A", "B", "E"]},
+        {"kind": "linear-classifier", "target": "E", "features": ["A", "B", "D"]},
     ]
 
 

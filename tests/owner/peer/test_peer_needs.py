@@ -89,6 +89,9 @@ TASKS = {
     "parameters": {"kind": "parameters", "structure": STRUCTURE},
     "structure": {"kind": "structure", "order": ["S", "E", "A", "T", "D", "L"]},
     "table": {"kind": "contingency-table", "variables": ["A", "L", "D"]},
+    "rules": {"kind": "association-rules", "variables": ["A", "L", "D"], "minimum_support": 0.1},
+    "tree": {"kind": "decision-tree", "target": "L", "attributes": ["A", "D"]},
+    "linear": {"kind": "linear-classifier", "target": "D", "features": ["S", "T"]},
 }
 
 
@@ -100,6 +103,13 @@ TASKS = {
         ("table", "vertical", "laboratory", "clinic", ("L",)),
         ("table", "vertical", "clinic", "laboratory", ()),
         ("table", "vertical", "registry", "laboratory", ()),
+        ("rules", "vertical", "laboratory", "clinic", ("L",)),
+        ("rules", "vertical", "registry", "laboratory", ()),
+        ("tree", "vertical", "laboratory", "clinic", ("L",)),
+        ("tree", "vertical", "clinic", "registry", ()),
+        ("linear", "vertical", "laboratory", "clinic", ("T",)),
+        ("linear", "vertical", "laboratory", "registry", ()),
+        ("tree", "horizontal", "laboratory", "clinic", ("A", "D", "L")),
         ("parameters", "horizontal", "registry", "clinic", tuple(STRUCTURE)),
         ("parameters", "horizontal", "clinic", "registry", ()),
         ("table", "horizontal", "laboratory", "clinic", ("A", "L", "D")),
@@ -112,7 +122,8 @@ def test_what_each_task_entitles_to(task, partition, sender, receiver, expected)
 def test_who_learns():
     assert learners(proposal(TASKS["parameters"])) == tuple(HOLDINGS)
     assert learners(proposal(TASKS["structure"], "horizontal")) == ("clinic",)
-    assert learners(proposal(TASKS["table"])) == ("clinic",)
+    for kind in ("table", "rules", "tree", "linear"):
+        assert learners(proposal(TASKS[kind])) == ("clinic",)
 
 
 X, Y, Z = (Variable(name, ("0", "1")) for name in "xyz")

@@ -1,22 +1,17 @@
 """Sessions of three owners from end to end, in one process: what is learned, and what leaves."""
 
 import csv
-import hashlib
-import hmac
 import io
 import json
 import math
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from owner_agent.ledger import Ledger
 from owner_agent.peer.display import outcome_json
 from shared.errors import PlanConflict, VariablesMissing
 from shared.learn.network_json import read_network_json
-
-LINKAGE = bytes(range(60, 92))
 
 
 def matrix(*moves):
@@ -32,24 +27,6 @@ P = {
     "C": np.eye(2),
 }
 """The owners' matrices, written down again."""
-
-
-def pseudonym(number):
-    message = b"pramana/pseudonym/1\x00asia\x00" + f"Zq{number:04d}Person".encode()
-    return hmac.new(LINKAGE, message, hashlib.sha256).digest()[:16]
-
-
-def packages(world):
-    """What went from whom to whom: a column of each name, in the order of the record numbers."""
-    place = {pseudonym(i): i for i in range(10_000)}
-    found = {}
-    for sent in world.wire.sent:
-        if "/parts/" in sent.line and sent.status == 200:
-            table = pa.ipc.open_stream(sent.answer).read_all()
-            order = np.argsort([place[key] for key in table["__key__"].to_pylist()])
-            columns = {n: table[n].to_numpy()[order] for n in table.column_names if n != "__key__"}
-            found[sent.receiver, sent.sender] = columns
-    return found
 
 
 def test_three_owners_end_with_the_same_network(world, parameters_task):
@@ -89,7 +66,7 @@ def test_parameters_are_those_of_the_formulas(world, parameters_task, codes):
     """
     world.run(world.proposal(parameters_task))
     seen = {owner: {} for owner in world.told}
-    for (_, receiver), columns in packages(world).items():
+    for (_, receiver), columns in world.packages().items():
         seen[receiver] |= columns
     own = {"north": "AB", "south": "CD", "east": "E"}
     found = found_parameters(world)
@@ -127,7 +104,7 @@ def test_local_parameters_are_exact_and_others_say_how_far_they_are_not(world, p
 
 def test_only_cross_parents_leave_and_sensitive_ones_randomized(world, parameters_task, codes):
     world.run(world.proposal(parameters_task))
-    sent = packages(world)
+    sent = world.packages()
     assert {pair: sorted(columns) for pair, columns in sent.items()} == {
         ("north", "south"): ["A", "B"],
         ("north", "east"): ["B"],
@@ -146,7 +123,7 @@ def test_a_column_that_is_not_sensitive_goes_as_it_is(world, codes):
     # C is a parent of E at another owner, and not sensitive.
     structure = {"A": [], "B": [], "C": [], "D": [], "E": ["C", "D"]}
     world.run(world.proposal({"kind": "parameters", "structure": structure}))
-    sent = packages(world)
+    sent = world.packages()
     assert list(sent) == [("south", "east")]
     assert np.array_equal(sent["south", "east"]["C"], codes["C"])
     assert not np.array_equal(sent["south", "east"]["D"], codes["D"])
@@ -196,10 +173,10 @@ def test_the_ledger_says_what_left_for_whom_at_what_loss(world, parameters_task)
 
 def test_a_second_session_sends_the_same_bytes_and_costs_nothing(world, parameters_task):
     world.run(world.proposal(parameters_task))
-    first = packages(world)
+    first = world.packages()
     world.wire.sent.clear()
     world.run(world.proposal(parameters_task, session="cd" * 16))
-    second = packages(world)
+    second = world.packages()
     assert first.keys() == second.keys()
     for pair in first:
         for name in first[pair]:
@@ -240,7 +217,7 @@ def test_a_margin_of_a_joint_draw_is_sent(empty_world, make_site, codes):
     empty_world.open()
     structure = {"A": [], "B": [], "C": ["A", "B"], "D": [], "E": ["B"]}
     empty_world.run(empty_world.proposal({"kind": "parameters", "structure": structure}))
-    sent = packages(empty_world)
+    sent = empty_world.packages()
     assert sorted(sent["north", "south"]) == ["A", "B"]
     assert list(sent["north", "east"]) == ["B"]
     assert np.array_equal(sent["north", "south"]["B"], sent["north", "east"]["B"])
@@ -305,7 +282,7 @@ BINARY = '{ kind = "binary", p1 = 0.1, p2 = 0.1 }'
 def test_each_peer_sends_what_precedes_once(world):
     order = ["D", "A", "C", "E", "B"]
     world.run(world.proposal({"kind": "structure", "order": order, "draws": 0}))
-    assert {pair: sorted(columns) for pair, columns in packages(world).items()} == {
+    assert {pair: sorted(columns) for pair, columns in world.packages().items()} == {
         ("south", "north"): ["C", "D"],
         ("east", "north"): ["E"],
         ("north", "south"): ["A"],
@@ -322,7 +299,7 @@ def test_a_contingency_table_is_the_initiators_alone(world, codes):
     outcome = world.run(world.proposal(task, participants=["north", "south"]))
     assert list(world.results("north")) == [f"{outcome.session}/table.csv"]
     assert world.results("south") == world.results("east") == {}
-    sent = packages(world)
+    sent = world.packages()
     assert {pair: sorted(columns) for pair, columns in sent.items()} == {
         ("south", "north"): ["C", "D"],
     }

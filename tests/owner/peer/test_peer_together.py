@@ -14,13 +14,13 @@ from owner_agent.cli import build
 from owner_agent.composition import refuse_conflicts
 from owner_agent.ledger import Ledger
 from owner_agent.lock import publishing_alone
-from owner_agent.peer import joint, participant, remote
+from owner_agent.peer import joint, member, participant, remote
 from owner_agent.peer.display import show_peer_lines
 from owner_agent.peer.journal import all_kept, earlier_status, kept_of
 from owner_agent.peer.local import LocalPartner
+from owner_agent.peer.member import GRACE, IDLE_SECONDS
 from owner_agent.peer.messages import Ending, Statements
 from owner_agent.peer.outgoing import draws_of, share_of
-from owner_agent.peer.participant import GRACE, IDLE_SECONDS
 from owner_agent.peer.session import problem_for
 from owner_agent.planning import planned
 from owner_agent.site import load_site
@@ -175,14 +175,14 @@ def test_an_owner_whose_results_cannot_be_written_is_named(world, ended, owner):
 
 
 def test_an_unforeseen_error_in_a_step_names_the_owner(world, ended, monkeypatch):
-    honest = participant.stage
+    honest = member.stage
 
     def broken(results, session, files):
         if results.parent.name == "south":
             raise KeyError("Zq0007Person")
         return honest(results, session, files)
 
-    monkeypatch.setattr(participant, "stage", broken)
+    monkeypatch.setattr(member, "stage", broken)
     error = ended(SessionEnded, r"south met an unforeseen error \(KeyError\)")
     assert "Zq0007" not in str(error)
 
