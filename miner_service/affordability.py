@@ -19,7 +19,7 @@ from shared.estimate import TEST_CELLS
 from shared.information import INFORMATION_CELLS
 from shared.loglinear import affordable
 from shared.plan import Block, Plan
-from shared.wire import BayesNetParametersSpec, BayesNetStructureSpec, JobSpec
+from shared.wire import BayesNetParametersSpec, BayesNetStructureSpec, CountsSpec
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,26 @@ def require_small(spec: BayesNetParametersSpec, layout: Layout, limits: Limits) 
             )
 
 
+def require_table(
+    spec: CountsSpec, names: Collection[str], layout: Layout, limits: Limits, *, where: str
+) -> None:
+    """Bound the one table over some variables. Raises LimitExceeded."""
+    cells = layout.cells(names)
+    if cells > limits.job_cells:
+        raise LimitExceeded(
+            f"The table over {list(names)} has {cells} cells; {limits.job_cells} are allowed.",
+            where=where,
+            remedy="Ask for fewer variables, or for variables of fewer categories.",
+        )
+    _require_listable(spec, cells, tuple(names))
+    if spec.estimator == "log-linear" and not _fits(layout, set(names), spec.order):
+        raise LimitExceeded(
+            f"A log-linear model of {list(names)} is too large to fit.",
+            where=where,
+            remedy="Ask for fewer variables, or for a lower order.",
+        )
+
+
 def require_affordable_search(
     spec: BayesNetStructureSpec, nodes: Sequence[str], layout: Layout, limits: Limits
 ) -> None:
@@ -212,14 +232,15 @@ def _require_samples(
         )
 
 
-def _require_listable(spec: JobSpec, cells: int, family: tuple[str, ...]) -> None:
+def _require_listable(spec: CountsSpec, cells: int, family: tuple[str, ...]) -> None:
     """Bound the tables whose errors come from an information matrix that is inverted."""
     if spec.records == "any" and spec.estimator == "ml" and cells > INFORMATION_CELLS:
         raise LimitExceeded(
             f"The table over {list(family)} has {cells} cells; where records are reported"
             f" differently, {INFORMATION_CELLS} are allowed.",
             where="records",
-            remedy="Use fewer parents, or only the records that all owners report.",
+            remedy="Ask for smaller tables, of fewer variables or parents, or only for the records"
+            " that all owners report.",
         )
 
 

@@ -14,7 +14,7 @@ from miner_service import intake, problems
 from miner_service.audit import AuditMiddleware
 from miner_service.bodies import JsonLimitMiddleware
 from miner_service.deps import refuse_unknown_query
-from miner_service.jobs import JobRunner, Learn, learn_network
+from miner_service.jobs import JobRunner, Learn, learn_model
 from miner_service.routes import health, jobs, models, owners, releases, results, studies
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
@@ -31,7 +31,7 @@ _COMMON = (401, 403, 404, 413, 422, 500, 503)
 
 
 def create_app(
-    settings: Settings, *, clock: Clock = utc_now, learn: Learn = learn_network
+    settings: Settings, *, clock: Clock = utc_now, learn: Learn = learn_model
 ) -> FastAPI:
     """Build the application; its store is opened when it starts and closed when it ends."""
     services = open_services(settings, clock)

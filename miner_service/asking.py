@@ -1,4 +1,4 @@
-"""What one asks of a model: a distribution given evidence, or synthetic records; both bounded."""
+"""What one asks of a model, all of it bounded: distributions, synthetic records, predictions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from miner_service.settings import Limits
 from shared.errors import LimitExceeded
 from shared.learn.inference import posterior
 from shared.learn.network import BayesNet
+from shared.learn.prediction import Predictor, encode_records
 from shared.learn.synthetic import sample_csv
-from shared.wire import AnswerRow, ModelAnswer, ModelQuery
+from shared.wire import (
+    AnswerRow,
+    ModelAnswer,
+    ModelQuery,
+    Prediction,
+    PredictionAnswer,
+    PredictionQuery,
+)
 
 
 def answer(network: BayesNet, query: ModelQuery, limits: Limits) -> ModelAnswer:
@@ -47,3 +55,32 @@ def synthetic(network: BayesNet, records: int, seed: int, limits: Limits) -> Ite
             " each time.",
         )
     return sample_csv(network, records, seed)
+
+
+def predictions(predictor: Predictor, query: PredictionQuery, limits: Limits) -> PredictionAnswer:
+    """Predict the class of records, of which nothing is kept.
+
+    Raises:
+        UnknownVariable, UnknownCategory, InputError: a record does not fit the model's inputs; it
+            is named by its number and the variable, never by its value.
+        LimitExceeded: there are too many.
+    """
+    if len(query.records) > limits.prediction_records:
+        raise LimitExceeded(
+            f"{len(query.records)} records are asked for; {limits.prediction_records} are allowed.",
+            where="records",
+            remedy="Send them in several requests.",
+        )
+    codes = encode_records(predictor.inputs, query.records)
+    labels = predictor.target.categories
+    found = [labels[code] for code in predictor.predict(codes)]
+    shares = predictor.probabilities(codes)
+    rows = [None] * len(found) if shares is None else shares.tolist()
+    return PredictionAnswer(
+        target=predictor.target.name,
+        classes=list(labels),
+        predictions=[
+            Prediction(label=label, probabilities=row)
+            for label, row in zip(found, rows, strict=True)
+        ],
+    )

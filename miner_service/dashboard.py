@@ -1,4 +1,4 @@
-"""The dashboard: studies, owners, releases, alignment and jobs at one moment."""
+"""The dashboard: studies, owners, releases, alignment, jobs and models at one moment."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from miner_service.access import OWNER, Caller
+from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
 from miner_service.store.jobs import job_message
 from miner_service.store.people import ADMIN, owner_message, study_message
 from miner_service.store.releases import release_message
-from miner_service.store.schema import JobRow, OwnerRow, ReleaseRow, StudyRow
-from shared.wire import Dashboard, DashboardStudy
+from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow
+from shared.wire import Dashboard, DashboardStudy, ModelEntry
 
 NEWEST = 100
-"""At most this many studies, owners, releases and jobs are shown, the newest; lists have all."""
+"""At most this many studies, owners, releases, jobs and models are shown, the newest."""
 
 
 def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard:
@@ -37,6 +38,9 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
         releases = releases.where(ReleaseRow.owner == caller.name)
     owners = select(OwnerRow).where(OwnerRow.study == study.name)
     jobs = caller.visible_jobs(select(JobRow).where(JobRow.study == study.name))
+    models = caller.visible_jobs(
+        select(ModelRow).join(JobRow, JobRow.id == ModelRow.job).where(JobRow.study == study.name)
+    )
     return DashboardStudy(
         study=study_message(study),
         owners=[owner_message(row) for row in _newest(session, owners, OwnerRow.seq)],
@@ -45,6 +49,18 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
         ],
         alignment=caller.view_alignment(services.alignment(session, study.name)),
         jobs=[caller.view_job(job_message(row)) for row in _newest(session, jobs, JobRow.seq)],
+        models=[_entry(row) for row in _newest(session, models, ModelRow.seq)],
+    )
+
+
+def _entry(row: ModelRow) -> ModelEntry:
+    address = f"/v1/models/{row.id}"
+    return ModelEntry(
+        id=row.id,
+        job=row.job,
+        kind=row.kind,
+        created=row.created,
+        addresses=[address, *(f"{address}/{offer}" for offer in MODEL_KINDS[row.kind].offers)],
     )
 
 

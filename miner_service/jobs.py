@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from miner_service import mining
+from miner_service.kinds import OnStep, kind_of
 from miner_service.problems import problem, problem_of_error
 from miner_service.services import Services, pair
 from miner_service.store import jobs as job_rows
@@ -23,24 +24,12 @@ from miner_service.store.people import find_study
 from miner_service.store.releases import find_release
 from miner_service.store.schema import JobRow
 from shared.errors import Conflict, JobCancelled, LimitExceeded
-from shared.learn.bif import write_bif
-from shared.learn.network_json import finite
-from shared.wire import (
-    BayesNetMessage,
-    Job,
-    JobCreate,
-    JobSpec,
-    LinkMessage,
-    NodeMessage,
-    ParameterMessage,
-    ProblemDetail,
-    read_job_spec,
-)
+from shared.wire import Job, JobCreate, JobSpec, ModelHead, ProblemDetail, read_job_spec
 
 log = logging.getLogger(__name__)
 
 Learn = Callable[
-    [JobSpec, mining.Prepared, Services, mining.OnStep],
+    [JobSpec, mining.Prepared, Services, OnStep],
     mining.Learned,
 ]
 """Does the work of a job; calls back after each step, and lets errors of that call through."""
@@ -99,8 +88,8 @@ def cancel(services: Services, identifier: str) -> Job:
         return job_rows.job_message(row)
 
 
-def learn_network(
-    spec: JobSpec, prepared: mining.Prepared, services: Services, on_step: mining.OnStep
+def learn_model(
+    spec: JobSpec, prepared: mining.Prepared, services: Services, on_step: OnStep
 ) -> mining.Learned:
     """Do the work of a job on the service's own files."""
     return mining.learn(spec, prepared, services.aligner, services.columns, on_step)
@@ -109,7 +98,7 @@ def learn_network(
 class JobRunner:
     """Runs queued jobs one after the other in a thread of its own."""
 
-    def __init__(self, services: Services, learn: Learn = learn_network) -> None:
+    def __init__(self, services: Services, learn: Learn = learn_model) -> None:
         self._services = services
         self._learn = learn
         self._work = threading.Event()
@@ -185,12 +174,16 @@ class JobRunner:
 
     def _store(self, attempt: Attempt, learned: mining.Learned) -> None:
         message = _model_message(self._services, attempt, learned)
-        bif = write_bif(learned.network.network(), attempt.study)
         with self._services.database.write() as session:
             row = job_rows.running_attempt(session, attempt.job, attempt.number)
             if row is not None:
-                body = message.model_dump_json()
-                job_rows.succeed(session, row, body=body, bif=bif, now=self._services.now())
+                job_rows.succeed(
+                    session,
+                    row,
+                    kind=kind_of(attempt.spec).model.name,
+                    body=message.model_dump_json(),
+                    now=self._services.now(),
+                )
 
     def _give_back(self, attempt: Attempt) -> None:
         """Queue a job again that is still wanted: it stopped because the service ends."""
@@ -232,7 +225,7 @@ class _Progress:
             raise LimitExceeded(
                 f"The job ran for more than {allowed} seconds and was stopped.",
                 where="job_seconds",
-                remedy="Ask for fewer variables, parents or draws.",
+                remedy="Ask for less: fewer variables, parents, draws or itemsets.",
             )
         if (now - self._noted).total_seconds() >= _PROGRESS_SECONDS:
             self._noted = now
@@ -285,60 +278,18 @@ def _prepare_again(services: Services, attempt: Attempt) -> mining.Prepared:
     )
 
 
-def _model_message(
-    services: Services, attempt: Attempt, learned: mining.Learned
-) -> BayesNetMessage:
-    network = learned.network
+def _model_message(services: Services, attempt: Attempt, learned: mining.Learned) -> ModelHead:
     with services.database.read() as session:
         rows = [find_release(session, name) for name in attempt.releases]
         created = job_rows.find_job(session, attempt.job).created
-    return BayesNetMessage(
+    message: ModelHead = kind_of(attempt.spec).model.message(
         id=job_rows.model_id(attempt.job),
         study=attempt.study,
         job=attempt.job,
         spec=attempt.spec,
-        records=network.records,
+        records=learned.records,
         releases={row.id: row.digest for row in rows},
-        nodes=[
-            NodeMessage(
-                name=node,
-                categories=list(network.domain[node].categories),
-                parents=list(parents),
-            )
-            for node, parents in network.structure.families
-        ],
-        links=_link_messages(learned),
-        parameters=[
-            ParameterMessage(
-                node=p.node,
-                value=p.value,
-                parents=p.parents,
-                estimate=p.estimate,
-                probability=p.probability,
-                se=p.se,
-                se_records=p.se_records,
-                interval=p.interval,
-            )
-            for p in network.parameters()
-        ],
         created=created,
+        **learned.content,
     )
-
-
-def _link_messages(learned: mining.Learned) -> list[LinkMessage]:
-    """Return every link of a network with what was found out of it."""
-    found = {(link.parent, link.child): link for link in learned.links}
-    messages = []
-    for parent, child in learned.network.structure.links:
-        link = found.get((parent, child))
-        messages.append(
-            LinkMessage(
-                parent=parent,
-                child=child,
-                gain=None if link is None else link.gain,
-                inflation=None if link is None else finite(link.inflation),
-                confidence=None if link is None else link.confidence,
-                compelled=None if link is None else link.compelled,
-            )
-        )
-    return messages
+    return message

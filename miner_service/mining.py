@@ -1,44 +1,43 @@
-"""The kinds of jobs: what a job needs of the releases, and what it makes of them.
+"""Jobs of any kind: what one needs of the releases, and what it makes of them.
 
 `prepare` decides from the metadata alone whether a job can run; it is asked when the job is created
-and again when it runs. `learn` does the work.
+and again when it runs. `learn` does the work. What differs by kind is in `miner_service.kinds`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from miner_service.affordability import Layout, require_affordable_search, require_small
+from miner_service.affordability import Layout
 from miner_service.align import Aligner, require_aligned
 from miner_service.joining import LoadColumns, Release, marginals_of
+from miner_service.kinds import Content, OnStep, kind_of
 from miner_service.settings import Limits
-from shared.counts import Explanation, Independence, Marginals, MarginalTable
-from shared.domain import Domain
+from shared.counts import (
+    Explanation,
+    Independence,
+    Marginals,
+    MarginalTable,
+    Subpopulation,
+    Supports,
+    Tensor,
+)
+from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
-from shared.learn.bayes_net import LearnedBayesNet, learn_parameters
-from shared.learn.scores import Scoring
-from shared.learn.search import Search
-from shared.learn.structure import Structure
-from shared.learn.structure_learning import LearnedLink, LearnedStructure, learn_structure
 from shared.plan import Block, Plan
+from shared.support_counts import Item
 from shared.transition import Withheld
-from shared.wire import Alignment, BayesNetParametersSpec, BayesNetStructureSpec, JobSpec
-
-OnStep = Callable[[int, int], None]
-"""Called with (steps done, steps in all); may raise to stop."""
-
-_SEARCH_STEPS, _PARAMETER_STEPS = 90, 10
-"""How much of a structure job's progress is the search, and how much its parameters."""
+from shared.wire import Alignment, JobSpec
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A job that can run: its nodes, the blocks it needs, and from which releases."""
+    """A job that can run: its variables, the blocks it needs, and from which releases."""
 
-    nodes: tuple[str, ...]
+    variables: tuple[str, ...]
     releases: tuple[Release, ...]
     blocks: tuple[tuple[Release, tuple[Block, ...]], ...]
     alignment: Alignment
@@ -74,10 +73,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a job makes: a network, and what it found out of its links if it searched for them."""
+    """What a job makes: what its model's message says, and of how many records."""
 
-    network: LearnedBayesNet
-    links: tuple[LearnedLink, ...] = ()
+    records: int
+    content: Content
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,18 @@ class ChosenMarginals:
     def marginal(self, variables: Sequence[str]) -> MarginalTable:
         """See `Marginals.marginal`."""
         return self.whole.marginal(variables)
+
+    def expected(self, variables: Sequence[str]) -> Tensor:
+        """See `Marginals.expected`."""
+        return self.whole.expected(variables)
+
+    def subpopulation(self) -> Subpopulation:
+        """See `Marginals.subpopulation`."""
+        return self.whole.subpopulation()
+
+    def supports(self, items: Sequence[Item]) -> Supports:
+        """See `Marginals.supports`."""
+        return self.whole.supports(items)
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
@@ -124,126 +135,65 @@ def prepare(
     """Check that a job can run on these releases.
 
     Raises:
-        StructureError: the structure is not an acyclic network.
-        OptionError: variables named twice, an order that is not one of the variables, or an
-            estimator that cannot serve records reported differently.
+        StructureError, OptionError: the specification is wrong in itself, or its estimator cannot
+            serve records reported differently.
         RecordsDoNotAlign: the owners' records may not be joined as the job asks.
-        VariablesMissing: a node is not reported.
-        Conflict: two owners report the same node (with records `any`: of the same record).
-        LimitExceeded: a node and its parents have too many cells.
+        VariablesMissing: a variable is not reported.
+        Conflict: two owners report the same variable (with records `any`: of the same record).
+        UnknownCategory: the job names a category that is none.
+        LimitExceeded: the job would be too large.
     """
-    if isinstance(spec, BayesNetParametersSpec):
-        Structure.of(spec.structure)
+    kind = kind_of(spec)
+    kind.check(spec)
     require_aligned(alignment, spec.records)
-    nodes = _nodes(spec, releases)
+    variables = kind.variables(spec, _reported(releases))
     blocks = tuple(
         (release, needed)
         for release in releases
-        if (needed := tuple(b for b in release.plan.blocks if set(nodes) & set(b.names)))
+        if (needed := tuple(b for b in release.plan.blocks if set(variables) & set(b.names)))
     )
-    _require_reported(set(nodes), releases, blocks)
+    _require_reported(set(variables), releases, blocks)
     if spec.records == "any":
         groups = _groups(blocks, aligner)
-        _require_combinable(spec, nodes, groups)
+        _require_combinable(spec, variables, groups)
         layout = Layout(tuple(group.plan for group in groups))
     else:
         _require_one_source(blocks)
         layout = Layout((Plan(tuple(block for _, needed in blocks for block in needed)),))
-    if isinstance(spec, BayesNetStructureSpec):
-        require_affordable_search(spec, nodes, layout, limits)
-    else:
-        require_small(spec, layout, limits)
-    return Prepared(nodes, tuple(releases), blocks, alignment)
+    kind.require_affordable(spec, variables, layout, limits)
+    return Prepared(variables, tuple(releases), blocks, alignment)
 
 
 def learn(
     spec: JobSpec, prepared: Prepared, aligner: Aligner, load: LoadColumns, on_step: OnStep
 ) -> Learned:
-    """Learn the parameters of a network (Ma 5.4), and before that its structure if none is given.
+    """Estimate the counts that a job needs and learn its model from them.
 
     Raises:
         EstimationError, SingularChannel, LimitExceeded: the data cannot support the estimate.
     """
-    marginals = marginals_of(spec, prepared.releases, prepared.blocks, aligner, load)
-    if isinstance(spec, BayesNetParametersSpec):
-        return Learned(_parameters(spec, marginals, Structure.of(spec.structure), on_step))
-    chosen = ChosenMarginals(marginals.domain.project(prepared.nodes), marginals)
-    found = _search(spec, chosen, _part(on_step, 0, _SEARCH_STEPS))
-    on_step = _part(on_step, _SEARCH_STEPS, _PARAMETER_STEPS)
-    return Learned(_parameters(spec, marginals, found.structure, on_step), found.links)
+    whole = marginals_of(spec, prepared.releases, prepared.blocks, aligner, load)
+    marginals = ChosenMarginals(whole.domain.project(prepared.variables), whole)
+    return Learned(marginals.records, kind_of(spec).learn(spec, marginals, on_step))
 
 
-def _parameters(
-    spec: JobSpec, marginals: Marginals, structure: Structure, on_step: OnStep
-) -> LearnedBayesNet:
-    return learn_parameters(
-        marginals, structure, method=spec.method, alpha=spec.alpha, on_node=on_step
-    )
-
-
-def _search(spec: BayesNetStructureSpec, marginals: Marginals, on_step: OnStep) -> LearnedStructure:
-    return learn_structure(
-        marginals,
-        Scoring(**spec.score.model_dump()),
-        _search_of(spec),
-        draws=spec.draws,
-        seed=spec.seed,
-        on_step=on_step,
-    )
-
-
-def _search_of(spec: BayesNetStructureSpec) -> Search:
-    asked = spec.search
-    order = None if asked.order is None else tuple(asked.order)
-    return Search(order, asked.max_parents, asked.tabu, asked.refine)
-
-
-def _part(on_step: OnStep, start: int, length: int) -> OnStep:
-    """Report a part of a job as its share of the whole, in hundredths; a search may step back."""
-    furthest = start
-
-    def step(done: int, total: int) -> None:
-        nonlocal furthest
-        furthest = max(furthest, start + length * done // max(total, 1))
-        on_step(furthest, 100)
-
-    return step
-
-
-def _nodes(spec: JobSpec, releases: Sequence[Release]) -> tuple[str, ...]:
-    """Return the nodes of a job's network; of a search, by default, all that is reported."""
-    if isinstance(spec, BayesNetParametersSpec):
-        return tuple(spec.structure)
-    _search_of(spec)
-    nodes = tuple(spec.variables or _reported(releases))
-    if len(set(nodes)) < len(nodes):
-        raise OptionError("A variable is named twice.", where="variables")
-    order = spec.search.order
-    if order is not None and set(order) != set(nodes):
-        missing, unknown = sorted(set(nodes) - set(order)), sorted(set(order) - set(nodes))
-        raise OptionError(
-            "The order is not one of the variables:"
-            f" missing {missing}, not among the variables {unknown}.",
-            where="search.order",
-            remedy="Name in `order` the same variables as in `variables`.",
-        )
-    return nodes
-
-
-def _reported(releases: Sequence[Release]) -> list[str]:
+def _reported(releases: Sequence[Release]) -> Domain:
+    """Return the variables that are not withheld everywhere."""
     blocks = [block for release in releases for block in release.plan.blocks]
-    names = [n for b in blocks if not isinstance(b.channel, Withheld) for n in b.names]
-    # Named by two owners it stays here once, and is refused as reported by both.
-    return list(dict.fromkeys(names))
+    found: dict[str, Variable] = {}
+    for variable in (v for b in blocks if not isinstance(b.channel, Withheld) for v in b.variables):
+        # Named by two owners it stays here once; whether it may be is asked later.
+        found.setdefault(variable.name, variable)
+    return Domain(tuple(found.values()))
 
 
 def _require_reported(
-    nodes: set[str],
+    variables: set[str],
     releases: Sequence[Release],
     blocks: Sequence[tuple[Release, tuple[Block, ...]]],
 ) -> None:
-    """Check that each node is reported."""
-    missing = sorted(nodes - {n for _, needed in blocks for b in needed for n in b.names})
+    """Check that each variable is reported."""
+    missing = sorted(variables - {n for _, needed in blocks for b in needed for n in b.names})
     if missing:
         reported = sorted({n for r in releases for n in r.plan.domain.names})
         raise VariablesMissing(
@@ -262,7 +212,7 @@ def _groups(blocks: Sequence[tuple[Release, tuple[Block, ...]]], aligner: Aligne
     ]
 
 
-def _require_combinable(spec: JobSpec, nodes: Sequence[str], groups: Sequence[Group]) -> None:
+def _require_combinable(spec: JobSpec, variables: Sequence[str], groups: Sequence[Group]) -> None:
     """Check that records reported differently can be explained together."""
     if spec.estimator == "log-linear":
         raise OptionError(
@@ -273,7 +223,7 @@ def _require_combinable(spec: JobSpec, nodes: Sequence[str], groups: Sequence[Gr
     for group in groups:
         _require_each_once(group)
     if spec.estimator == "moment":
-        _require_all_reported(nodes, groups)
+        _require_all_reported(variables, groups)
 
 
 def _require_each_once(group: Group) -> None:
@@ -288,9 +238,9 @@ def _require_each_once(group: Group) -> None:
         )
 
 
-def _require_all_reported(nodes: Sequence[str], groups: Sequence[Group]) -> None:
+def _require_all_reported(variables: Sequence[str], groups: Sequence[Group]) -> None:
     for group in groups:
-        absent = sorted(set(nodes) - (set(group.names) - group.silent))
+        absent = sorted(set(variables) - (set(group.names) - group.silent))
         if absent:
             raise OptionError(
                 f"{group.records} records are reported without {absent}; their moments say nothing"
@@ -313,6 +263,6 @@ def _require_one_source(blocks: Sequence[tuple[Release, tuple[Block, ...]]]) -> 
             + "; ".join(f"{name} ({', '.join(found)})" for name, found in twice.items())
             + ".",
             where=", ".join(twice),
-            remedy="Each variable of a network must come from one owner; rename one of them, or ask"
+            remedy="Each variable of a job must come from one owner; rename one of them, or ask"
             ' for `"records": "any"` if the owners know different people.',
         )

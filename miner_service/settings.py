@@ -37,7 +37,8 @@ class Limits:
     `bootstrap_cells`: of that table in all bootstrap samples together. `job_seconds`: that a job
     may run. `search_variables`: among which a structure may be searched for. `model_parameters`:
     of one learned model. `answer_cells`: combinations in the answer to one question.
-    `sample_cells`: synthetic records times their variables, in one answer.
+    `sample_cells`: synthetic records times their variables, in one answer. `prediction_records`:
+    whose class is asked for at once.
 
     Raises:
         OptionError: a limit below 1.
@@ -57,6 +58,7 @@ class Limits:
     model_parameters: int = 1 << 18
     answer_cells: int = 1 << 16
     sample_cells: int = 1 << 24
+    prediction_records: int = 100_000
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 
 from miner_service.access import OWNER, Caller
-from miner_service.asking import answer, synthetic
+from miner_service.asking import answer, predictions, synthetic
 from miner_service.deps import CallerDep, ModelPath, RecordsQuery, SeedQuery, ServicesDep
-from miner_service.model_page import model_page
+from miner_service.kinds import MODEL_KINDS
 from miner_service.problems import problem_responses
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
 from miner_service.store.people import no_such
 from miner_service.store.schema import ModelRow
-from shared.errors import Forbidden
-from shared.learn.dot import write_dot
-from shared.learn.drawing import draw_structure
-from shared.learn.network_json import NetworkDocument, read_network_json
-from shared.wire import BayesNetMessage, ModelAnswer, ModelQuery
+from shared.errors import Forbidden, NotFound
+from shared.learn.network import BayesNet
+from shared.wire import (
+    ModelAnswer,
+    ModelMessage,
+    ModelQuery,
+    PredictionAnswer,
+    PredictionQuery,
+)
 
 router = APIRouter(tags=["models"])
 
 SVG_MEDIA_TYPE = "image/svg+xml"
 CSV_MEDIA_TYPE = "text/csv"
+JSON_MEDIA_TYPE = "application/json"
 _INERT = {
     # Names of variables come from outside; whatever they are, nothing here runs or loads.
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
@@ -33,52 +39,22 @@ _INERT = {
 }
 
 
-def _text(description: str, media_type: str) -> dict[int | str, dict[str, Any]]:
-    content = {media_type: {"schema": {"type": "string"}}}
+def _text(
+    description: str, media_type: str, form: str = "string"
+) -> dict[int | str, dict[str, Any]]:
+    content = {media_type: {"schema": {"type": form}}}
     return {200: {"description": description, "content": content}}
 
 
 @router.get("/models/{model}")
-def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> BayesNetMessage:
-    """Read a model with the errors of its parameters.
+def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> ModelMessage:
+    """Read a model with its errors; `kind` says what else is in it.
 
     Roles: any of the study; a model of other than identical records not owners.
     """
-    return BayesNetMessage.model_validate_json(_visible(services, caller, model).body)
-
-
-@router.get(
-    "/models/{model}/bif",
-    response_class=PlainTextResponse,
-    responses={200: {"description": "The network in the Bayesian network interchange format."}},
-)
-def read_model_bif(model: ModelPath, services: ServicesDep, caller: CallerDep) -> PlainTextResponse:
-    """Read a model as BIF, its probabilities made valid. Roles: as for the model."""
-    return PlainTextResponse(_visible(services, caller, model).bif)
-
-
-@router.get(
-    "/models/{model}/dot",
-    response_class=PlainTextResponse,
-    responses={200: {"description": "The structure in the language of Graphviz."}},
-)
-def read_model_dot(model: ModelPath, services: ServicesDep, caller: CallerDep) -> PlainTextResponse:
-    """Read a model's structure as DOT, links with their confidence. Roles: as for the model."""
-    document = _document(services, caller, model)
-    text = write_dot(document.network.structure, model, document.confidence)
-    return PlainTextResponse(text)
-
-
-@router.get(
-    "/models/{model}/svg",
-    response_class=Response,
-    responses=_text("A picture of the structure.", SVG_MEDIA_TYPE),
-)
-def read_model_svg(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Draw a model's structure, links with their confidence. Roles: as for the model."""
-    document = _document(services, caller, model)
-    picture = draw_structure(document.network.structure, confidence=document.confidence)
-    return Response(picture, media_type=SVG_MEDIA_TYPE, headers=_INERT)
+    row = _visible(services, caller, model)
+    message: ModelMessage = _message(row)
+    return message
 
 
 @router.get(
@@ -86,20 +62,115 @@ def read_model_svg(model: ModelPath, services: ServicesDep, caller: CallerDep) -
     response_class=HTMLResponse,
     responses={200: {"description": "One page that loads nothing."}},
 )
-def read_model_page(model: ModelPath, services: ServicesDep, caller: CallerDep) -> HTMLResponse:
-    """See a model on one page: picture, links, parameters. Roles: as for the model."""
+def read_model_page(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
+    """See a model of any kind on one page, with its errors. Roles: as for the model."""
+    return _view(services, caller, model, "page")
+
+
+@router.get(
+    "/models/{model}/svg",
+    response_class=Response,
+    responses=_text("A picture of the model.", SVG_MEDIA_TYPE),
+)
+def read_model_svg(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
+    """Draw a network (links with their confidence), a tree or weights. Roles: as for the model."""
+    return _view(services, caller, model, "svg")
+
+
+@router.get(
+    "/models/{model}/bif",
+    response_class=PlainTextResponse,
+    responses={200: {"description": "The network in the Bayesian network interchange format."}},
+)
+def read_model_bif(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
+    """Read a network as BIF, its probabilities made valid. Roles: as for the model."""
+    return _view(services, caller, model, "bif")
+
+
+@router.get(
+    "/models/{model}/dot",
+    response_class=PlainTextResponse,
+    responses={200: {"description": "The structure in the language of Graphviz."}},
+)
+def read_model_dot(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
+    """Read a network's structure as DOT, links with their confidence. Roles: as for the model."""
+    return _view(services, caller, model, "dot")
+
+
+@router.get(
+    "/models/{model}/csv",
+    response_class=Response,
+    responses=_text("A row per cell of the table after the header.", CSV_MEDIA_TYPE),
+)
+def read_model_csv(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
+    """Read a contingency table as CSV. Roles: as for the model."""
+    return _view(services, caller, model, "csv")
+
+
+@router.get(
+    "/models/{model}/itemsets.csv",
+    response_class=Response,
+    responses=_text("A row per itemset after the header.", CSV_MEDIA_TYPE),
+)
+def read_model_itemsets(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
+    """Read the itemsets of association rules as CSV. Roles: as for the model."""
+    return _view(services, caller, model, "itemsets.csv")
+
+
+@router.get(
+    "/models/{model}/rules.csv",
+    response_class=Response,
+    responses=_text("A row per rule after the header.", CSV_MEDIA_TYPE),
+)
+def read_model_rules(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
+    """Read association rules as CSV. Roles: as for the model."""
+    return _view(services, caller, model, "rules.csv")
+
+
+@router.get(
+    "/models/{model}/text",
+    response_class=PlainTextResponse,
+    responses={200: {"description": "The tree as indented rules."}},
+)
+def read_model_text(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
+    """Read a decision tree as rules in text. Roles: as for the model."""
+    return _view(services, caller, model, "text")
+
+
+@router.get(
+    "/models/{model}/document",
+    response_class=Response,
+    responses=_text("The model in the form that travels.", JSON_MEDIA_TYPE, "object"),
+)
+def read_model_document(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
+    """Read a tree or a linear classifier as JSON for predictions elsewhere.
+
+    Roles: as for the model.
+    """
+    return _view(services, caller, model, "document")
+
+
+@router.post("/models/{model}/predictions")
+def predict(
+    model: ModelPath, body: PredictionQuery, services: ServicesDep, caller: CallerDep
+) -> PredictionAnswer:
+    """Predict the class of records with a tree or a linear classifier; nothing of them is kept.
+
+    Roles: as for the model.
+    """
     row = _visible(services, caller, model)
-    page = model_page(BayesNetMessage.model_validate_json(row.body), read_network_json(row.body))
-    return HTMLResponse(page, headers=_INERT)
+    read = MODEL_KINDS[row.kind].predictor
+    if read is None:
+        raise _not_offered(row.kind, "predictions")
+    return predictions(read(_message(row)), body, services.settings.limits)
 
 
 @router.post("/models/{model}/queries", responses=problem_responses(501))
 def ask_model(
     model: ModelPath, body: ModelQuery, services: ServicesDep, caller: CallerDep
 ) -> ModelAnswer:
-    """Ask for the joint distribution of some nodes, given others. Roles: as for the model."""
-    document = _document(services, caller, model)
-    return answer(document.network, body, services.settings.limits)
+    """Ask a network for the distribution of some nodes, given others. Roles: as for the model."""
+    return answer(_network(services, caller, model, "queries"), body, services.settings.limits)
 
 
 @router.get(
@@ -114,14 +185,38 @@ def sample_model(
     caller: CallerDep,
     seed: SeedQuery = 0,
 ) -> StreamingResponse:
-    """Draw synthetic records from a model, as CSV. Roles: as for the model."""
-    network = _document(services, caller, model).network
+    """Draw synthetic records from a network, as CSV. Roles: as for the model."""
+    network = _network(services, caller, model, "samples")
     pieces = synthetic(network, records, seed, services.settings.limits)
     return StreamingResponse(pieces, media_type=CSV_MEDIA_TYPE, headers=_INERT)
 
 
-def _document(services: Services, caller: Caller, model: str) -> NetworkDocument:
-    return read_network_json(_visible(services, caller, model).body)
+def _view(services: Services, caller: Caller, model: str, form: str) -> Response:
+    row = _visible(services, caller, model)
+    view = MODEL_KINDS[row.kind].views.get(form)
+    if view is None:
+        raise _not_offered(row.kind, form)
+    return Response(view.write(_message(row)), media_type=view.media_type, headers=_INERT)
+
+
+def _network(services: Services, caller: Caller, model: str, purpose: str) -> BayesNet:
+    row = _visible(services, caller, model)
+    read = MODEL_KINDS[row.kind].network
+    if read is None:
+        raise _not_offered(row.kind, purpose)
+    return read(_message(row)).network
+
+
+def _message(row: ModelRow) -> Any:
+    return MODEL_KINDS[row.kind].message.model_validate_json(row.body)
+
+
+def _not_offered(kind: str, asked: str) -> NotFound:
+    return NotFound(
+        f"A model of kind {kind!r} has no {asked!r}.",
+        where=asked,
+        remedy=f"It has {list(MODEL_KINDS[kind].offers)}.",
+    )
 
 
 def _visible(services: Services, caller: Caller, model: str) -> ModelRow:
@@ -129,10 +224,7 @@ def _visible(services: Services, caller: Caller, model: str) -> ModelRow:
         row = find_model(session, model)
     if not caller.sees_study(row.study):
         raise no_such("model")
-    if (
-        caller.role == OWNER
-        and BayesNetMessage.model_validate_json(row.body).spec.records != "identical"
-    ):
+    if caller.role == OWNER and json.loads(row.body)["spec"]["records"] != "identical":
         # Whoever published one person's record only would read that person's others here.
         raise Forbidden(
             "This model is of records that are not the same at all owners; owners may not read it.",

@@ -18,8 +18,16 @@ from sqlalchemy.orm import Session
 from miner_service.store.schema import Base
 from shared.errors import StoreCorrupt
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised with every change of the tables."""
+
+_UPGRADES = {
+    1: (
+        "ALTER TABLE models ADD COLUMN kind VARCHAR(300) NOT NULL DEFAULT 'bayes-net'",
+        "ALTER TABLE models DROP COLUMN bif",
+    )
+}
+"""What makes the tables of a version those of the next."""
 
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
@@ -33,7 +41,7 @@ class Database:
     """A SQLite file with the miner's tables, made if they are not there.
 
     Raises:
-        StoreCorrupt: the file has tables of another version.
+        StoreCorrupt: the file has tables of a version that cannot be upgraded to this one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -51,6 +59,11 @@ class Database:
         with self._engine.begin() as connection:
             made = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
             empty = not inspect(connection).get_table_names()
+            while not empty and made in _UPGRADES:
+                for statement in _UPGRADES[made]:
+                    connection.exec_driver_sql(statement)
+                made += 1
+                connection.exec_driver_sql(f"PRAGMA user_version={made}")
             if not empty and made != SCHEMA_VERSION:
                 raise StoreCorrupt(
                     f"The database {path} has schema {made}; this version of the miner reads schema"

@@ -153,7 +153,7 @@ def finish(row: JobRow, state: str, now: datetime, *, problem: ProblemDetail | N
     row.problem = problem.model_dump_json() if problem else None
 
 
-def succeed(session: Session, row: JobRow, *, body: str, bif: str, now: datetime) -> None:
+def succeed(session: Session, row: JobRow, *, kind: str, body: str, now: datetime) -> None:
     """Store a job's model and end the job, in one transaction."""
     row.model = model_id(row.id)
     row.state = "succeeded"
@@ -161,7 +161,7 @@ def succeed(session: Session, row: JobRow, *, body: str, bif: str, now: datetime
     row.problem = None
     row.finished = now
     session.add(
-        ModelRow(id=row.model, study=row.study, job=row.id, body=body, bif=bif, created=now)
+        ModelRow(id=row.model, study=row.study, job=row.id, kind=kind, body=body, created=now)
     )
 
 

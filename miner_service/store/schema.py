@@ -155,7 +155,7 @@ class JobRow(Base):
 
 
 class ModelRow(Base):
-    """A learned model as JSON and as BIF."""
+    """A learned model of some kind, as JSON."""
 
     __tablename__ = "models"
 
@@ -163,6 +163,6 @@ class ModelRow(Base):
     id: Mapped[str] = mapped_column(unique=True)
     study: Mapped[str] = mapped_column(ForeignKey("studies.name"), index=True)
     job: Mapped[str] = mapped_column(ForeignKey("jobs.id"))
+    kind: Mapped[str]
     body: Mapped[str] = mapped_column(Text)
-    bif: Mapped[str] = mapped_column(Text)
     created: Mapped[datetime]

@@ -20,13 +20,16 @@ import numpy as np
 import pytest
 
 from miner_service.app import create_app
-from miner_service.jobs import learn_network
+from miner_service.jobs import learn_model
 from miner_service.settings import Limits, Settings
 from miner_service.store.people import rotate_admin_token
 from miner_service.store.schema import Base
-from shared.domain import Domain
+from shared.counts import ReportedCounts
+from shared.domain import Domain, Variable
+from shared.estimate import EstimatedMarginals
 from shared.parts import PART_MEDIA_TYPE, content_digest, encode_part, parts_of
-from shared.plan import Plan
+from shared.plan import Block, Plan
+from shared.transition import Symmetric
 from shared.wire import (
     PROBLEM_MEDIA_TYPE,
     PartManifest,
@@ -228,7 +231,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Miner]]:
     with ExitStack() as stack:
 
         def start_one(
-            limits: Limits | None = None, learn: Any = learn_network, entered: bool = True
+            limits: Limits | None = None, learn: Any = learn_model, entered: bool = True
         ) -> Miner:
             data = tmp_path / "data"
             clock = Clock()
@@ -334,3 +337,85 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., tuple[str, subprocess.Popen[
         if process.poll() is None:
             process.kill()
         process.wait()
+
+
+SMOKING = Variable("smoker", BINARY)
+AGE = Variable("age", ("<30", "30-45", ">=45"), (24.0, 38.0, 57.0))
+SPORT = Variable("sport", ("low", "mid", "high"))
+ILL = Variable("ill", BINARY)
+SURVEYED = 4000
+
+
+@dataclass
+class Survey:
+    """A study whose two owners sealed randomized records; a class depends on two of the others."""
+
+    plans: dict[str, Plan]
+    reports: dict[str, Any]
+    miner: Miner | None = None
+    analyst: Person | None = None
+    owner: Person | None = None
+
+    @property
+    def marginals(self) -> EstimatedMarginals:
+        """The same reports, as the library takes them."""
+        plan = Plan(tuple(block for plan in self.plans.values() for block in plan.blocks))
+        return EstimatedMarginals(ReportedCounts(self.reports, plan.reported_sizes), plan)
+
+    def job(self, **spec: Any) -> Any:
+        """Create a job; return the answer."""
+        assert self.analyst is not None
+        return self.analyst("POST", "/v1/studies/survey/jobs", json={"spec": spec})
+
+    def learn(self, **spec: Any) -> Any:
+        """Run a job to its end; return its model."""
+        assert self.analyst is not None
+        created = self.job(**spec)
+        assert created.status_code == 202, created.text
+        job = self.analyst.wait(created.headers["location"])
+        assert job["state"] == "succeeded", job
+        assert job["progress"] == 1
+        return self.analyst.get(f"/v1/models/{job['model']}")
+
+
+def surveyed() -> Survey:
+    """Draw the true records and what is reported of them."""
+    rng = np.random.default_rng(15)
+    true = {
+        "smoker": (rng.random(SURVEYED) < 0.3).astype(np.uint8),
+        "age": rng.choice(3, SURVEYED, p=[0.3, 0.3, 0.4]).astype(np.uint8),
+        "sport": rng.choice(3, SURVEYED, p=[0.5, 0.3, 0.2]).astype(np.uint8),
+    }
+    odds = -2.5 + 2.5 * true["smoker"] + 1.0 * true["age"]
+    true["ill"] = (rng.random(SURVEYED) < 1 / (1 + np.exp(-odds))).astype(np.uint8)
+    blocks = {
+        v.name: Block((v,), Symmetric.from_probability(v.size, 0.1))
+        for v in (SMOKING, AGE, SPORT, ILL)
+    }
+    reports = {}
+    for name, block in blocks.items():
+        rows = np.cumsum(block.channel.matrix(), axis=1)[true[name]]
+        drawn = rng.random(SURVEYED)[:, None] >= rows[:, :-1]
+        reports[name] = drawn.sum(axis=1).astype(np.uint8)
+    plans = {
+        "north": Plan((blocks["smoker"], blocks["age"])),
+        "south": Plan((blocks["sport"], blocks["ill"])),
+    }
+    return Survey(plans, reports)
+
+
+@pytest.fixture
+def survey(start: Callable[..., Miner]) -> Callable[..., Survey]:
+    """A study of randomized records; call it to open one, with the miner's options."""
+
+    def opened(**options: Any) -> Survey:
+        found = surveyed()
+        found.miner = start(**options)
+        found.analyst = found.miner.study("survey")
+        for name, plan in found.plans.items():
+            found.owner = found.miner.owner("survey", name)
+            codes = {v: found.reports[v] for v in plan.domain.names}
+            found.owner.publish("survey", build(plan, range(SURVEYED), codes, per_part=SURVEYED))
+        return found
+
+    return opened

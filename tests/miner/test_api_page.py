@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from miner_service.kinds import JOB_KINDS, itemsets, linear, trees
 from miner_service.problems import PROBLEMS
 from miner_service.settings import Limits
 from shared.estimate import TEST_CELLS
-from shared.wire import BayesNetStructureSpec
+from shared.learn.prediction import read_predictor
+from shared.wire import MAX_LENGTH, MAX_SAMPLE, MAX_STEPS, BayesNetStructureSpec, CountsSpec
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 
@@ -56,15 +58,63 @@ def test_the_page_gives_the_limits():
         assert written in text, name
 
 
+OWN = {"contingency-table", "association-rules", "decision-tree", "linear-classifier"}
+WORDS = {"variables": "all that are reported", "search.order": "none"}
+LEFT_OUT = {
+    "attributes": "all that are reported",
+    "features": "all that are reported",
+    "numeric": "none",
+}
+
+
+def options_told(kind):
+    """The options in the first table after the first words on the job of a kind, with defaults."""
+    text = PAGE.read_text()
+    table = text[text.index(f"The job `{kind}`") :].split("| option |")[1].split("\n\n")[0]
+    return dict(re.findall(r"^\| `([a-z0-9_.]+)` \| (.+?) \| .+ \|$", table, re.MULTILINE))
+
+
 def test_the_page_tells_every_option_of_a_search_with_its_default():
-    rows = re.findall(r"^\| `([a-z_.]+)` \| (.+?) \| .+ \|$", PAGE.read_text(), re.MULTILINE)
-    told = {name: value for name, value in rows if not name[0].isdigit()}
     spec = BayesNetStructureSpec(kind="bayes-net-structure").model_dump()
     search = {f"search.{name}": value for name, value in spec["search"].items()}
     own = {name: spec[name] for name in ("variables", "score", "draws", "seed")}
     wanted = {**own, **search}
-    words = {"variables": "all that are reported", "search.order": "none"}
-    assert told == {n: words.get(n, in_the_page(value)) for n, value in wanted.items()}
+    told = options_told("bayes-net-structure")
+    assert told == {n: WORDS.get(n, in_the_page(value)) for n, value in wanted.items()}
+
+
+def test_the_page_tells_every_option_of_every_other_job_with_its_default():
+    specs = {s.model_fields["kind"].annotation.__args__[0]: s for s in JOB_KINDS}
+    assert set(specs) >= OWN
+    for kind in OWN:
+        wanted = {}
+        for name, field in specs[kind].model_fields.items():
+            if name in ("kind", *CountsSpec.model_fields):
+                continue
+            default = field.get_default(call_default_factory=True)
+            if field.is_required():
+                wanted[name] = "must be given"
+            elif not default and default not in (0, False):
+                wanted[name] = {**WORDS, **LEFT_OUT}.get(name, "none")
+            else:
+                text = json.dumps(default)
+                wanted[name] = f"`{text}`" if isinstance(default, str) else text
+        assert options_told(kind) == wanted, kind
+
+
+def test_the_page_gives_the_limits_of_each_kind():
+    text = " ".join(PAGE.read_text().split())
+    for number, what in (
+        (itemsets.MOST_ITEMS, "items"),
+        (itemsets.MOST_LISTED, "itemsets"),
+        (itemsets.MOST_LISTED, "rules"),
+        (trees.MOST_NODES, "nodes of a tree"),
+        (linear.MOST_COLUMNS, "columns of a linear classifier"),
+    ):
+        assert f"{number:,} {what}" in text
+    assert f"`max_length` | 8 | the most items of an itemset, at most {MAX_LENGTH}" in text
+    assert f"at most {MAX_STEPS:,}" in text
+    assert f"at most {MAX_SAMPLE:,}" in text
 
 
 def in_the_page(value):
@@ -117,3 +167,9 @@ def test_the_examples_run(serve, tmp_path):
     assert "<svg" in (tmp_path / "model.svg").read_text()
     assert "<svg" in (tmp_path / "model.html").read_text()
     assert done.stdout.count('"kind":"bayes-net-structure"') == 1
+    assert "A,B,count,projected,se_records,se_population" in done.stdout
+    assert "antecedent,consequent" in done.stdout
+    assert "|--- A = yes" in done.stdout
+    assert read_predictor((tmp_path / "tree.json").read_text()).target.name == "B"
+    assert "<svg" in (tmp_path / "weights.svg").read_text()
+    assert re.search(r'"label":"yes".+"label":"no"', done.stdout)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from miner_service.jobs import JobRunner, learn_network
+from miner_service.jobs import JobRunner, learn_model
 from shared import axes
 from shared.domain import Variable
 from shared.errors import NotConverged
@@ -24,7 +24,7 @@ def test_an_attempt_that_ends_late_decides_nothing(start, release_a):
     def first(spec, prepared, services, on_node):
         if reached.is_set():  # the next job: what became of attempt 1 is written
             past.set()
-            return learn_network(spec, prepared, services, on_node)
+            return learn_model(spec, prepared, services, on_node)
         reached.set()
         assert go_on.wait(10)
         raise NotConverged("Attempt 1 failed.")
@@ -33,7 +33,7 @@ def test_an_attempt_that_ends_late_decides_nothing(start, release_a):
         go_on.set()
         assert past.wait(10)
         assert analyst.get(path)["state"] == "running"
-        return learn_network(spec, prepared, services, on_node)
+        return learn_model(spec, prepared, services, on_node)
 
     miner = start(learn=first)
     analyst = miner.study("asia")
@@ -65,7 +65,7 @@ def test_a_job_created_again_takes_the_releases_in_use_now(start, release_a):
     def fails_once(spec, prepared, services, on_node):
         if fail.pop() if fail else False:
             raise NotConverged("No.")
-        return learn_network(spec, prepared, services, on_node)
+        return learn_model(spec, prepared, services, on_node)
 
     miner = start(learn=fails_once)
     analyst = miner.study("asia")

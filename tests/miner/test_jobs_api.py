@@ -10,7 +10,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from miner_service.jobs import learn_network
+from miner_service.jobs import learn_model
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import NotConverged
@@ -266,7 +266,7 @@ class Held:
         self.reached.set()
         assert self.go_on.wait(10)
         on_node(2, 4)
-        return learn_network(spec, prepared, services, lambda *_: None)
+        return learn_model(spec, prepared, services, lambda *_: None)
 
 
 @pytest.fixture
@@ -365,7 +365,7 @@ def test_a_job_that_fails_carries_the_problem_and_may_run_again(start, release_a
         tries.append(spec)
         if len(tries) == 1:
             raise NotConverged("No convergence after 5 steps.", remedy="Allow more.")
-        return learn_network(spec, prepared, services, on_node)
+        return learn_model(spec, prepared, services, on_node)
 
     miner = start(learn=fails_once)
     analyst = miner.study("asia")
@@ -474,7 +474,7 @@ def test_a_job_may_not_run_for_ever(start, release_a, seconds, state):
         on_step(0, 2)
         miner.clock.ahead += timedelta(seconds=seconds)
         on_step(1, 2)
-        return learn_network(spec, prepared, services, lambda done, total: None)
+        return learn_model(spec, prepared, services, lambda done, total: None)
 
     miner = start(Limits(job_seconds=60), learn=slow)
     analyst = miner.study("asia")

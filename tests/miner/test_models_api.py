@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from miner_service import model_page
+from miner_service.kinds import networks
 from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.learn.bif import read_bif
@@ -221,7 +221,7 @@ def test_the_page_shows_picture_links_and_parameters(learned):
 
 
 def test_the_page_of_a_given_structure_has_no_table_of_links(learned, monkeypatch):
-    monkeypatch.setattr(model_page, "PARAMETERS_SHOWN", 3)
+    monkeypatch.setattr(networks, "PARAMETERS_SHOWN", 3)
     miner = learned(spec={"structure": {"A": [], ODD: ["A"]}})
     page = Page(miner.analyst("GET", f"{miner.model}/page").text)
     assert "confidence" not in page.cells

@@ -44,6 +44,12 @@ CONTRACT = {
     "/v1/models/{model}": {"get"},
     "/v1/models/{model}/bif": {"get"},
     "/v1/models/{model}/dot": {"get"},
+    "/v1/models/{model}/csv": {"get"},
+    "/v1/models/{model}/itemsets.csv": {"get"},
+    "/v1/models/{model}/rules.csv": {"get"},
+    "/v1/models/{model}/text": {"get"},
+    "/v1/models/{model}/document": {"get"},
+    "/v1/models/{model}/predictions": {"post"},
     "/v1/models/{model}/svg": {"get"},
     "/v1/models/{model}/page": {"get"},
     "/v1/models/{model}/queries": {"post"},
@@ -94,15 +100,27 @@ def test_every_operation_but_accepting_an_invitation_asks_for_a_token(document):
     assert open_ones == {"/healthz", "/readyz", "/v1/invitations/accept"}
 
 
+OF_EVERY_KIND = (
+    {"structure": {"A": []}},
+    {"kind": "contingency-table", "variables": ["A", "B"]},
+    {"kind": "association-rules", "minimum_support": 0.1},
+    {"kind": "decision-tree", "target": "B"},
+    {"kind": "linear-classifier", "target": "A", "loss": "perceptron"},
+)
+
+
 def populate(miner, built):
     """Make one of everything; return the values of path parameters and the tokens by method."""
     analyst = miner.study("asia")
     owner = miner.owner("asia", "north")
     sealed = owner.publish("asia", built)
     opened = owner.announce("asia", replace(built, body={**built.body, "name": "open"}))
-    spec = {"spec": {"structure": {"A": []}}}
-    created = analyst("POST", "/v1/studies/asia/jobs", json=spec)
-    job = analyst.wait(created.headers["location"])
+    made = [
+        analyst("POST", "/v1/studies/asia/jobs", json={"spec": spec}).headers["location"]
+        for spec in OF_EVERY_KIND
+    ]
+    jobs = [analyst.wait(path) for path in made]
+    assert {job["state"] for job in jobs} == {"succeeded"}
     pending = analyst("POST", "/v1/studies/asia/invitations", json={"owner": "west"})
     last = {name: path.rsplit("/", 1)[1] for name, path in (("s", sealed), ("o", opened))}
     parameters = {
@@ -112,8 +130,8 @@ def populate(miner, built):
         "invitation": [pending.json()["id"]],
         "release": [last["s"], last["o"]],
         "number": [0, 1],
-        "job": [job["id"]],
-        "model": [job["model"]],
+        "job": [job["id"] for job in jobs],
+        "model": [job["model"] for job in jobs],
     }
     return parameters, (miner.admin.token, owner.token)
 

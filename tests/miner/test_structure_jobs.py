@@ -11,7 +11,7 @@ import pytest
 
 from miner_service import jobs
 from miner_service.affordability import Layout, largest_family
-from miner_service.jobs import learn_network
+from miner_service.jobs import learn_model
 from miner_service.settings import Limits
 from shared.axes import views_of
 from shared.counts import ReportedCounts
@@ -330,7 +330,7 @@ def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy, monkeypatch
 
         assert go_on.wait(10)
         try:
-            return learn_network(spec, prepared, services, step)
+            return learn_model(spec, prepared, services, step)
         except JobCancelled:
             stopped.set()
             raise

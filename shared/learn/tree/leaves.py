@@ -10,7 +10,6 @@ from shared.counts import Tensor
 from shared.learn.tree.evidence import EMPTY, valid_rows
 from shared.learn.tree.model import ClassCounts
 
-
 _DISTANCES = np.geomspace(0.005, 1.4, 24)
 """The true distances of children from their parent that are weighed up; none exceeds sqrt 2."""
 
@@ -26,10 +25,12 @@ def class_counts(
 ) -> tuple[ClassCounts, ...]:
     """Return what is known of the classes in each of some nodes with one parent.
 
-    The probabilities are the node's proportions p moved towards the parent's q: with v the
-    variance of p that comes of randomization (summed over the classes) and t the usual distance of
-    a child from its parent, they are (t^2 p + v q) / (t^2 + v), made valid. That is the posterior
-    mean where both are normal. Counts that are not randomized stay as they are.
+    The probabilities are the node's proportions p moved towards the parent's q. With v the
+    variance of p that comes of randomization (summed over the classes) and t the distance of
+    children from their parent, they are (t^2 p + v q) / (t^2 + v), made valid: the posterior mean
+    where both are normal. t is not known; its prior is half-Cauchy (Gelman 2006), and the weight
+    of p is the mean over its posterior given how far apart the children of this parent are seen to
+    be. Counts that are not randomized stay as they are.
 
     `effective` is n^2 / (n + V), V the variance of the class counts that comes of randomization,
     summed: n records that are not randomized are n^2 / n.
@@ -39,7 +40,7 @@ def class_counts(
         covariance: theirs given the records within each node, (K, m, m).
         records: the number of all records.
         parent: the parent's probabilities; None at the root.
-        shrinkage: t; None takes p as it is.
+        shrinkage: the scale of the prior of t; None takes p as it is.
     """
     given = np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)
     drawn = np.maximum(given + counts - np.square(counts) / records, 0.0)
@@ -86,4 +87,5 @@ def _weights(apart: Tensor, noise: Tensor, usual: float, degrees: float) -> Tens
     posterior = np.exp(likelihood - likelihood.max()) * _DISTANCES
     posterior /= 1 + np.square(_DISTANCES / usual)
     weights: Tensor = posterior @ (squared / (squared + noise)) / posterior.sum()
-    return weights
+    # Rounding aside, counts that are not randomized stay as they are.
+    return np.where(noise > 0, weights, 1.0)

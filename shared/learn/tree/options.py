@@ -16,7 +16,9 @@ class Growth:
     """How far a tree grows, and what its leaves say.
 
     `Growth(significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as Ma 7.2 has
-    it.
+    it. The default gives a small tree of splits that are beyond chance. For predictions alone
+    `Growth(significance=None, prune=False)` is at least as good where the class depends strongly on
+    the attributes: its leaves are many, and what they say is only as bold as the noise allows.
 
     Args:
         criterion: `gain` splits by the attribute that tells most of the class; `gain-ratio`
@@ -27,9 +29,9 @@ class Growth:
         least_records: a node that tells less of the class than so many records that are not
             randomized is not split.
         prune: take back splits that do not earn what it costs to describe them.
-        shrinkage: by how much a child's class probabilities usually differ from its parent's
-            (root mean square of the Euclidean distance). The noisier a child's, the more of the
-            parent's they take. None takes none.
+        shrinkage: how far a child's class probabilities usually are from its parent's (Euclidean
+            distance; the scale of a prior with a heavy tail). The noisier a child's are, and the
+            less its siblings differ, the more of the parent's they take. None takes none.
 
     Raises:
         OptionError: an option outside its range.
@@ -63,7 +65,7 @@ class Growth:
             math.isfinite(self.shrinkage) and self.shrinkage > 0
         ):
             raise OptionError(
-                "The usual difference of children must be a number above 0.",
+                "The usual distance of children must be a number above 0.",
                 where="shrinkage",
                 remedy="Give none to take every leaf's own estimate.",
             )
