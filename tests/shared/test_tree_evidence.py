@@ -153,23 +153,46 @@ def test_negative_leaves_take_the_parents_probabilities():
 
 
 def test_noisy_probabilities_are_the_posterior_mean():
-    """Two classes: integrate over the true share, normal about the parent's and seen with error."""
-    counts, parent, usual = np.array([[40.0, 60.0]]), (0.7, 0.3), 0.1
+    """Two classes: integrate over the children's distance and over each one's true share.
+
+    The distance is half-Cauchy, the shares are normal about the parent's and seen with an error.
+    """
+    counts, parent, usual = np.array([[40.0, 60.0], [150.0, 50.0], [7.0, 3.0]]), (0.7, 0.3), 0.1
     covariance = np.array([[90.0, -30.0], [-30.0, 50.0]])
-    (found,) = class_counts(counts, covariance[None], 1000, parent, usual)
-    slope = np.array([0.6, -0.4]) / 100  # of the first class's share in the counts
-    error = math.sqrt(slope @ covariance @ slope)
-    # Two shares differ together, so a distance of 0.1 is one of 0.1 / sqrt 2 in each.
-    spread = usual / math.sqrt(2)
+    found = class_counts(counts, np.stack([covariance] * 3), 1000, parent, usual)
+    shares = counts[:, 0] / counts.sum(axis=1)
+    slopes = np.stack([1 - shares, -shares], axis=1) / counts.sum(axis=1)[:, None]
+    errors = np.sqrt([slope @ covariance @ slope for slope in slopes])
 
-    def density(share: float) -> float:
-        return stats.norm.pdf(share, 0.7, spread) * stats.norm.pdf(0.4, share, error)
+    def posterior(distance: float, wanted: int | None = None) -> float:
+        # Two shares differ together, so a distance of t is one of t / sqrt 2 in each; and two of
+        # three children are independent, for together they are their parent.
+        seen = stats.norm.pdf(shares, 0.7, np.sqrt(distance**2 / 2 + errors**2))
+        value = float(np.prod(seen)) ** (2 / 3) / (1 + (distance / usual) ** 2)
+        if wanted is None:
+            return value
+        precision = np.array([2 / distance**2, 1 / errors[wanted] ** 2])
+        return value * float(precision @ [0.7, shares[wanted]] / precision.sum())
 
-    mass, _ = integrate.quad(density, 0, 1)
-    mean, _ = integrate.quad(lambda share: share * density(share), 0, 1)
-    assert found.probabilities[0] == pytest.approx(mean / mass, abs=1e-4)
-    (own,) = class_counts(counts, covariance[None], 1000, parent, None)
-    assert own.probabilities == pytest.approx((0.4, 0.6))
+    mass, _ = integrate.quad(posterior, 0.005, 1.4, limit=200)
+    for child in range(3):
+        mean, _ = integrate.quad(posterior, 0.005, 1.4, args=(child,), limit=200)
+        assert found[child].probabilities[0] == pytest.approx(mean / mass, abs=2e-3)
+    own = class_counts(counts, np.stack([covariance] * 3), 1000, parent, None)
+    assert own[0].probabilities == pytest.approx((0.4, 0.6))
+    # The noisier takes more of its parent's: it has fewer records.
+    taken = [(found[k].probabilities[0] - shares[k]) / (0.7 - shares[k]) for k in range(2)]
+    assert 0 < taken[1] < taken[0] < 1
+
+
+def test_children_far_apart_keep_what_they_say_and_children_alike_do_not():
+    noise = np.stack([np.diag([400.0, 400.0])] * 2)
+    far = class_counts(np.array([[190.0, 10.0], [20.0, 180.0]]), noise, 1000, (0.525, 0.475), 0.1)
+    near = class_counts(np.array([[108.0, 92.0], [102.0, 98.0]]), noise, 1000, (0.525, 0.475), 0.1)
+    moved = [(0.95 - far[0].probabilities[0]) / (0.95 - 0.525)]
+    moved.append((0.54 - near[0].probabilities[0]) / (0.54 - 0.525))
+    assert 0 < moved[0] < 0.15
+    assert 0.5 < moved[1] < 1
 
 
 def test_effective_records_of_a_randomized_class():

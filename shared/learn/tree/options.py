@@ -17,8 +17,8 @@ class Growth:
 
     `Growth(significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as Ma 7.2 has
     it. The default gives a small tree of splits that are beyond chance. For predictions alone
-    `Growth(significance=None, prune=False)` is at least as good where the class depends strongly on
-    the attributes: its leaves are many, and what they say is only as bold as the noise allows.
+    `Growth(significance=None, prune=False)` can be better where the class depends strongly on the
+    attributes: its leaves are many, and what they say is only as bold as the noise allows.
 
     Args:
         criterion: `gain` splits by the attribute that tells most of the class; `gain-ratio`
