@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -19,11 +19,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from shared.counts import Tensor
 from shared.domain import Domain, Variable
 from shared.errors import InputError
+from shared.learn.documents import faults
 from shared.learn.network import BayesNet
 from shared.learn.structure import Structure
 from shared.learn.structure_learning import LearnedLink
-
-_FAULTS_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def read_network_json(text: str) -> NetworkDocument:
         form = _Model if isinstance(body, dict) and "parameters" in body else _Document
         document = form.model_validate(body)
     except ValidationError as error:
-        raise _not_one(_faults(error)) from error
+        raise _not_one(faults(error)) from error
     except ValueError as error:
         raise _not_one("it is not JSON") from error
     domain = Domain(tuple(node.variable() for node in document.nodes))
@@ -201,14 +200,6 @@ def _learned(structure: Structure, links: Sequence[_Link]) -> list[LearnedLink]:
         for link in links
         if link.gain is not None
     ]
-
-
-def _faults(error: ValidationError) -> str:
-    """Name the places that are wrong and why, never what is in them."""
-    faults: list[Mapping[str, Any]] = list(error.errors(include_input=False, include_url=False))
-    said = [f"{'.'.join(map(str, f['loc'])) or 'the document'}: {f['msg']}" for f in faults]
-    more = len(said) - _FAULTS_SHOWN
-    return "; ".join(said[:_FAULTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _not_one(why: str) -> InputError:

@@ -6,25 +6,24 @@ import json
 from dataclasses import asdict
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
-from shared.domain import Domain, Variable
+from shared.domain import Domain
 from shared.errors import InputError
+from shared.learn.documents import Part, VariablePart, faults, variable_json
 from shared.learn.linear.columns import Column
 from shared.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane, Weight
 from shared.learn.linear.options import Counts, Encoding, Fitting, Loss
 
 KIND = "linear-classifier"
 
-_FAULTS_SHOWN = 3
-
 
 def linear_json(model: LinearClassifier) -> dict[str, Any]:
     """Return a classifier as what JSON can say."""
     return {
         "kind": KIND,
-        "target": _written(model.target),
-        "inputs": [_written(variable) for variable in model.inputs],
+        "target": variable_json(model.target),
+        "inputs": [variable_json(variable) for variable in model.inputs],
         "columns": [
             {
                 "variable": column.variable,
@@ -66,35 +65,20 @@ def read_linear_json(text: str) -> LinearClassifier:
     try:
         document = _Document.model_validate(json.loads(text))
     except ValidationError as error:
-        raise _not_one(_faults(error)) from error
+        raise _not_one(faults(error)) from error
     except ValueError as error:
         raise _not_one("it is not JSON") from error
     return document.classifier()
 
 
-class _Part(BaseModel):
-    # Strict, so that a text in place of a number is refused rather than read.
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
-
-
-class _Variable(_Part):
-    name: str
-    categories: list[str]
-    representatives: list[float] | None = None
-
-    def variable(self) -> Variable:
-        numbers = None if self.representatives is None else tuple(self.representatives)
-        return Variable(self.name, tuple(self.categories), numbers)
-
-
-class _Column(_Part):
+class _Column(Part):
     variable: str
     name: str
     values: list[float]
     deviation: float
 
 
-class _Weight(_Part):
+class _Weight(Part):
     column: str
     estimate: float
     se: float | None
@@ -102,12 +86,12 @@ class _Weight(_Part):
     interval: list[float] | None = None
 
 
-class _Plane(_Part):
+class _Plane(Part):
     positive: str
     weights: list[_Weight]
 
 
-class _Options(_Part):
+class _Options(Part):
     loss: Loss
     l2: float
     encoding: Encoding
@@ -117,16 +101,16 @@ class _Options(_Part):
     sample: int
 
 
-class _Accuracy(_Part):
+class _Accuracy(Part):
     estimate: float
     se: float | None
     se_records: float | None
 
 
-class _Document(_Part):
+class _Document(Part):
     kind: Literal["linear-classifier"]
-    target: _Variable
-    inputs: list[_Variable]
+    target: VariablePart
+    inputs: list[VariablePart]
     columns: list[_Column]
     planes: list[_Plane]
     options: _Options
@@ -161,26 +145,9 @@ class _Document(_Part):
         )
 
 
-def _written(variable: Variable) -> dict[str, Any]:
-    numbers = variable.representatives
-    return {
-        "name": variable.name,
-        "categories": list(variable.categories),
-        **({} if numbers is None else {"representatives": list(numbers)}),
-    }
-
-
 def _weight(weight: Weight) -> dict[str, Any]:
     interval = None if weight.interval is None else list(weight.interval)
     return {**asdict(weight), "interval": interval}
-
-
-def _faults(error: ValidationError) -> str:
-    """Name the places that are wrong and why, never what is in them."""
-    faults = error.errors(include_input=False, include_url=False)
-    said = [f"{'.'.join(map(str, f['loc'])) or 'the document'}: {f['msg']}" for f in faults]
-    more = len(said) - _FAULTS_SHOWN
-    return "; ".join(said[:_FAULTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _not_one(why: str) -> InputError:

@@ -7,18 +7,17 @@ order of the attribute's categories. A leaf has no `split`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
-from shared.domain import Domain, Variable
+from shared.domain import Domain
 from shared.errors import InputError
+from shared.learn.documents import Part, VariablePart, faults, variable_json
 from shared.learn.tree.model import DEEPEST, ClassCounts, DecisionTree, Node, Split
 from shared.learn.tree.options import Criterion, Growth
-
-_FAULTS_SHOWN = 3
 
 
 def write_tree_json(tree: DecisionTree) -> str:
@@ -33,8 +32,8 @@ def tree_json(tree: DecisionTree) -> dict[str, Any]:
         "kind": "decision-tree",
         "records": tree.records,
         "options": asdict(tree.options),
-        "inputs": [_variable(variable) for variable in tree.inputs],
-        "target": _variable(tree.target),
+        "inputs": [variable_json(variable) for variable in tree.inputs],
+        "target": variable_json(tree.target),
         "nodes": _nodes(tree.root),
     }
 
@@ -51,33 +50,19 @@ def read_tree_json(text: str) -> DecisionTree:
         document = _Document.model_validate_json(text)
     except ValidationError as error:
         raise InputError(
-            f"The text is not a decision tree in JSON: {_faults(error)}.",
+            f"The text is not a decision tree in JSON: {faults(error)}.",
             remedy="Give the JSON of a decision tree as it was written.",
         ) from error
     return DecisionTree(
-        inputs=Domain(tuple(variable.made() for variable in document.inputs)),
-        target=document.target.made(),
+        inputs=Domain(tuple(variable.variable() for variable in document.inputs)),
+        target=document.target.variable(),
         root=_root(document.nodes),
         records=document.records,
         options=Growth(**document.options.model_dump()),
     )
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
-
-
-class _Variable(_Part):
-    name: str
-    categories: list[str]
-    representatives: list[float] | None = None
-
-    def made(self) -> Variable:
-        numbers = None if self.representatives is None else tuple(self.representatives)
-        return Variable(self.name, tuple(self.categories), numbers)
-
-
-class _Options(_Part):
+class _Options(Part):
     criterion: Criterion
     max_depth: int | None
     significance: float | None
@@ -86,7 +71,7 @@ class _Options(_Part):
     shrinkage: float | None
 
 
-class _Classes(_Part):
+class _Classes(Part):
     counts: list[float]
     se_records: list[float]
     se_population: list[float]
@@ -103,7 +88,7 @@ class _Classes(_Part):
         )
 
 
-class _Split(_Part):
+class _Split(Part):
     attribute: str
     gain: float
     se: float
@@ -113,18 +98,18 @@ class _Split(_Part):
     p_value: float
 
 
-class _Node(_Part):
+class _Node(Part):
     classes: _Classes
     split: _Split | None = None
-    children: list[int] = []
+    children: list[int] = Field(default_factory=list)
 
 
-class _Document(_Part):
+class _Document(Part):
     kind: Literal["decision-tree"]
     records: int
     options: _Options
-    inputs: list[_Variable]
-    target: _Variable
+    inputs: list[VariablePart]
+    target: VariablePart
     nodes: list[_Node]
 
 
@@ -166,20 +151,3 @@ def _list(node: Node, listed: list[dict[str, Any]]) -> None:
     for child in node.children:
         written["children"].append(len(listed))
         _list(child, listed)
-
-
-def _variable(variable: Variable) -> dict[str, Any]:
-    numbers = variable.representatives
-    return {
-        "name": variable.name,
-        "categories": list(variable.categories),
-        **({} if numbers is None else {"representatives": list(numbers)}),
-    }
-
-
-def _faults(error: ValidationError) -> str:
-    """Name the places that are wrong and why, never what is in them."""
-    faults: list[Mapping[str, Any]] = list(error.errors(include_input=False, include_url=False))
-    said = [f"{'.'.join(map(str, f['loc'])) or 'the document'}: {f['msg']}" for f in faults]
-    more = len(said) - _FAULTS_SHOWN
-    return "; ".join(said[:_FAULTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
