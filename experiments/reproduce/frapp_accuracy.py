@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -11,8 +12,13 @@ from scipy import stats
 from experiments.production import Owner
 from experiments.reproduce.experiment import Setting
 from experiments.reproduce.frapp_data import MINIMUM, Survey
-from experiments.reproduce.itemsets import MEASURES, accuracy, apriori, direct
 from experiments.reproduce.mechanisms import Mechanism
+from experiments.simulate.itemset_errors import MEASURES, Supports, by_length, chosen
+from shared.counts import Marginals
+from shared.domain import Domain
+from shared.errors import LimitExceeded, SingularChannel
+from shared.learn.rules.items import all_items
+from shared.learn.rules.mining import Mining, mine_itemsets
 
 RUNS, QUICK_RUNS = 8, 2
 
@@ -30,7 +36,7 @@ def measure(
 
     Returns:
         A row per mechanism, run, way of mining and length: `mechanism`, `run`, `mining`
-        (`APRIORI`; also `DIRECT` where the reports are few enough) and the columns of `accuracy`.
+        (`APRIORI`; also `DIRECT` where the reports are few enough) and the columns of `by_length`.
     """
     runs = QUICK_RUNS if setting.quick else RUNS
     owner = Owner.of(label, setting.seed, survey.records)
@@ -47,14 +53,41 @@ def measure(
 
 def one_run(owner: Owner, survey: Survey, mechanism: Mechanism, run: int) -> pd.DataFrame:
     """Randomize once, mine the reports and compare with the truth; columns as in `measure`."""
-    supports = mechanism.supports(owner.report(mechanism.plan, survey.codes, run))
-    ways = {APRIORI: apriori, DIRECT: direct} if mechanism.countable else {APRIORI: apriori}
+    marginals = mechanism.marginals(owner.report(mechanism.plan, survey.codes, run))
+    items = all_items(survey.domain)
+    found: dict[str, Supports] = {APRIORI: chosen(mine_itemsets(marginals, items, Mining(MINIMUM)))}
+    if mechanism.countable:
+        found[DIRECT] = direct(marginals, survey.domain, MINIMUM)
     tables = []
-    for way, mine in ways.items():
-        found = accuracy(survey.itemsets, mine(supports, survey.domain, MINIMUM))
-        found.insert(0, "mining", way)
-        tables.append(found)
+    for way, itemsets in found.items():
+        table = by_length(survey.itemsets, itemsets)
+        table.insert(0, "mining", way)
+        tables.append(table)
     return pd.concat(tables, ignore_index=True)
+
+
+def direct(marginals: Marginals, domain: Domain, minimum: float) -> Supports:
+    """Find the itemsets of support `minimum` or more by looking at every itemset there is.
+
+    Supports of estimates need not fall with the length, so that this finds more than Apriori. Of
+    variables of which nothing can be estimated nothing is found.
+    """
+    places = {item: place for place, item in enumerate(all_items(domain))}
+    supports = marginals.supports(tuple(places))
+    found: dict[tuple[int, ...], float] = {}
+    for length in range(1, len(domain) + 1):
+        for names in itertools.combinations(domain.names, length):
+            codes = [[places[name, code] for code in range(domain[name].size)] for name in names]
+            rows = list(itertools.product(*codes))
+            try:
+                counts = supports.counts(np.array(rows, dtype=np.int64)).counts
+            except (SingularChannel, LimitExceeded):
+                continue
+            shares = (counts / marginals.records).tolist()
+            found |= {
+                row: share for row, share in zip(rows, shares, strict=True) if share >= minimum
+            }
+    return found
 
 
 def summary(runs: pd.DataFrame, mining: str = APRIORI) -> pd.DataFrame:

@@ -14,11 +14,15 @@ import numpy as np
 import pandas as pd
 
 from experiments.reproduce.experiment import Setting
-from experiments.reproduce.itemsets import Itemsets, apriori
-from shared.counts import Codes, ReportedCounts, Tensor
+from experiments.simulate.itemset_errors import Supports, chosen
+from shared.counts import Codes, ReportedCounts
 from shared.discretize import interval_labels
 from shared.domain import Domain, Variable
 from shared.errors import MissingColumn, TableError
+from shared.estimate import EstimatedMarginals
+from shared.learn.rules.items import all_items
+from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.plan import Plan
 
 GAMMA = 19.0
 """What (rho_1, rho_2) = (5 %, 50 %) allows (FRAPP 7)."""
@@ -129,14 +133,11 @@ class Survey:
         """The number of records."""
         return self._counts.records
 
-    def supports(self, names: tuple[str, ...]) -> Tensor:
-        """Return the true share of the records in each cell of a table."""
-        return np.asarray(self._counts.table(names) / self.records, dtype=np.float64)
-
     @cached_property
-    def itemsets(self) -> Itemsets:
-        """The truly frequent itemsets."""
-        return apriori(self.supports, self.domain, MINIMUM)
+    def itemsets(self) -> Supports:
+        """The truly frequent itemsets with their supports; items are all categories."""
+        exact = EstimatedMarginals(self._counts, Plan.unrandomized(self.domain))
+        return chosen(mine_itemsets(exact, all_items(self.domain), Mining(MINIMUM)))
 
 
 def domain_of(attributes: Sequence[Attribute]) -> Domain:

@@ -10,8 +10,8 @@ import pandas as pd
 from experiments.reproduce.experiment import Finding
 from experiments.reproduce.frapp_accuracy import difference_p_value, side_by_side
 from experiments.reproduce.frapp_data import GAMMA, MINIMUM
-from experiments.reproduce.itemsets import MEASURES
 from experiments.reproduce.mechanisms import CUT, RHO, Mechanism
+from experiments.simulate.itemset_errors import MEASURES
 from shared.design import Comparison
 from shared.transition import RESOLUTION
 

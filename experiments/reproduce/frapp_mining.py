@@ -11,7 +11,6 @@ from experiments.reproduce import frapp_findings as say
 from experiments.reproduce.experiment import Result, Setting
 from experiments.reproduce.frapp_accuracy import APRIORI, DIRECT, measure, summary
 from experiments.reproduce.frapp_data import Survey
-from experiments.reproduce.itemsets import MEASURES
 from experiments.reproduce.mechanisms import (
     Mechanism,
     designed,
@@ -19,6 +18,7 @@ from experiments.reproduce.mechanisms import (
     papers_mechanisms,
     with_our_estimator,
 )
+from experiments.simulate.itemset_errors import MEASURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

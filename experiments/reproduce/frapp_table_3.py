@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +37,8 @@ def run(setting: Setting) -> Result:
 
 def counts(survey: Survey) -> list[int]:
     """Return the number of frequent itemsets of each length the paper prints."""
-    return [survey.itemsets.count(k + 1) for k in range(len(survey.printed))]
+    lengths = Counter(map(len, survey.itemsets))
+    return [lengths[k + 1] for k in range(len(survey.printed))]
 
 
 def by_length(survey: Survey) -> list[Finding]:

@@ -6,11 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from experiments.reproduce.frapp_data import GAMMA, MINIMUM
-from experiments.reproduce.itemsets import Supports
-from shared.counts import CUBE_CELLS, ReportedCounts, Tensor
+from shared.counts import CUBE_CELLS, Reports
 from shared.design import Comparison, Problem, Requirements, compare, goal, reference
 from shared.design.families import (
     cut_and_paste,
@@ -22,8 +19,6 @@ from shared.design.families import (
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimate import EstimatedMarginals, Estimator
-from shared.inversion import Stratum
-from shared.loglinear import fit
 from shared.plan import Block, Plan
 from shared.privacy import simultaneous_gamma
 from shared.transition import CutAndPaste
@@ -63,12 +58,9 @@ class Mechanism:
         """Whether all reports together make a table small enough to count at once."""
         return math.prod(self.plan.reported_sizes.values()) <= CUBE_CELLS
 
-    def supports(self, reported: ReportedCounts) -> Supports:
-        """Return the estimated supports of any itemsets."""
-        if self.estimator == "log-linear":
-            return _by_model(self.plan, reported)
-        marginals = EstimatedMarginals(reported, self.plan, estimator=self.estimator)
-        return lambda names: marginals.marginal(names).counts / reported.records
+    def marginals(self, reported: Reports) -> EstimatedMarginals:
+        """Return what the reports tell."""
+        return EstimatedMarginals(reported, self.plan, estimator=self.estimator)
 
 
 def demands(domain: Domain) -> Requirements:
@@ -126,23 +118,3 @@ def designed(
 def with_our_estimator(mechanism: Mechanism) -> Mechanism:
     """Return a mechanism, starred, whose reports the log-linear model reads: one run, for time."""
     return Mechanism(f"{mechanism.name}*", mechanism.plan, "log-linear", most_runs=1)
-
-
-def _by_model(plan: Plan, reported: ReportedCounts) -> Supports:
-    """Fit the log-linear model of `EstimatedMarginals` once and take margins of it.
-
-    That class also makes the errors of every margin, which are not wanted here and are limited to
-    smaller domains than HEALTH's.
-    """
-    domain = plan.domain
-    channels = tuple(block.channel for block in plan.blocks)
-    observed = reported.table(domain.names).reshape([c.shape[1] for c in channels])
-    stratum = Stratum(observed.astype(np.float64), channels)
-    joint = fit([stratum], domain.shape, order=min(2, len(domain))).probabilities
-    return lambda names: _margin(joint, domain, names)
-
-
-def _margin(joint: Tensor, domain: Domain, names: tuple[str, ...]) -> Tensor:
-    """Return the margin over variables named in the domain's order."""
-    gone = tuple(axis for axis, name in enumerate(domain.names) if name not in names)
-    return np.asarray(joint.sum(axis=gone), dtype=np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from experiments.simulate.study import Series
 from experiments.simulate.trials import Trials
 from shared.counts import ReportedCounts
 from shared.errors import LimitExceeded, OptionError
-from shared.estimate import EstimatedMarginals
+from shared.estimate import EstimatedMarginals, Estimator
 from shared.learn.network import BayesNet, cross_entropy
 from shared.learn.scores import Scoring
 from shared.learn.search import Search
@@ -49,7 +49,7 @@ class Options:
     tabu: int = 50
     draws: int = 0
     refine: bool = True
-    estimator: Literal["moment", "ml"] = "moment"
+    estimator: Estimator = "moment"
 
     def __post_init__(self) -> None:
         if not 0 <= self.draws <= MAX_DRAWS:
@@ -84,22 +84,15 @@ class Outcome:
         trials, options = self.trials, self.options
         return {
             "learner": "bayes-net",
-            "source": {
-                "kind": trials.source.kind,
-                "name": trials.source.name,
-                "variables": len(trials.source.domain),
-                "note": trials.source.note,
-            },
+            "source": trials.described(),
             "setting": {
-                "records": trials.records,
+                **trials.setting(),
                 "order": "given" if options.ordered else "none",
                 "max_parents": options.max_parents,
                 "tabu": options.tabu,
                 "refine": options.refine,
                 "estimator": options.estimator,
                 "draws": options.draws,
-                "seed": trials.seed,
-                "plan_digest": trials.plan.digest,
                 "scoring": asdict(options.scoring),
             },
             "score": options.scoring.name,
@@ -133,7 +126,7 @@ def simulate(trials: Trials, options: Options, on_step: OnStep = lambda _share: 
         structure, network, seconds = learn(trial.reported, trials.plan, share(0.0, 0.8))
         reports.append(against(network) | {"seconds": seconds})
         found.append(structure)
-        learn = replace(learn, options=replace(options, draws=0))
+        learn = replace(learn, options=replace(options, draws=0, estimator="moment"))
         _, network, seconds = learn(trial.true, clean_plan, share(0.8, 0.2))
         truths.append(against(network) | {"seconds": seconds})
     on_step(1.0)

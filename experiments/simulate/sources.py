@@ -56,6 +56,9 @@ class Source(Protocol):
     def order(self) -> tuple[str, ...]:
         """The order of the variables that the file gives."""
 
+    def same_records(self, records: int) -> bool:
+        """Whether every draw of that many records is the same."""
+
     def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
         """Return the true codes of that many records, by variable."""
 
@@ -99,6 +102,10 @@ class NetworkSource:
         """The order of the file if no parent follows its child there, else one that does so."""
         return topological(self.network.structure)
 
+    def same_records(self, records: int) -> bool:  # noqa: ARG002 - as the protocol has it
+        """No: every run draws new ones."""
+        return False
+
     def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
         """Draw records, parents before children."""
         drawn = self.network.sample(records, rng)
@@ -131,9 +138,13 @@ class TableSource:
         """The table's rows."""
         return len(self.codes[self.domain.names[0]])
 
+    def same_records(self, records: int) -> bool:
+        """Whether that is the table itself."""
+        return records == self.records
+
     def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
         """Return the table's records, some of them, or more drawn from them."""
-        if records == self.records:
+        if self.same_records(records):
             return dict(self.codes)
         rows = rng.choice(self.records, size=records, replace=records > self.records)
         return {name: column[rows] for name, column in self.codes.items()}

@@ -48,10 +48,18 @@ def _or_none(function: Any, values: Sequence[float | None]) -> float | None:
     return None if math.isnan(result) else result
 
 
+def _deviation(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+
+
 def _standard_error(values: Sequence[float]) -> float:
-    if len(values) < 2:
-        return math.nan
-    return float(np.std(values, ddof=1) / math.sqrt(len(values)))
+    return _deviation(values) / math.sqrt(len(values))
+
+
+def spread(runs: Series, name: str) -> dict[str, float | None]:
+    """Return mean and standard deviation of a result over the runs; the latter None for one run."""
+    values = [run[name] for run in runs.runs]
+    return {"mean": runs.mean()[name], "sd": _or_none(_deviation, values)}
 
 
 def require_place(out: Path | None) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.simulate.sources import TableSource
+from shared.discretize import Discretization, equal_width
 from shared.domain import Domain, Variable
 from shared.errors import EmptyTable, MissingColumn, OptionError, TableError, TableUnreadable
 from shared.parts import code_dtype
@@ -17,12 +18,18 @@ MOST_CATEGORIES = 64
 """A column with more different values is taken for a number or a name and not for a category."""
 
 _FEWEST = 2
-_REMEDY = "Group numbers into intervals first, and name the columns to use with --variables."
+MOST_INTERVALS = 64
+"""Numbers are cut into at most this many intervals."""
+
+_REMEDY = "Cut numbers with --intervals, and name the columns to use with --variables."
 _COMMAS = "The table has one column: is it separated by commas?"
 
 
 def read_source(
-    path: Path, variables: Sequence[str] | None = None, known: Domain | None = None
+    path: Path,
+    variables: Sequence[str] | None = None,
+    known: Domain | None = None,
+    intervals: int | None = None,
 ) -> TableSource:
     """Read the columns of a CSV or Parquet file as categorical variables.
 
@@ -32,17 +39,26 @@ def read_source(
             between; all that can be used if None.
         known: variables whose categories are given (those of a plan); the categories of other
             columns are their values, sorted as text.
+        intervals: columns of more different numbers than this are cut into as many intervals of
+            one width, from the least number to the largest, and the middles stand for them.
 
     Raises:
         TableUnreadable: absent, or not the format its name says.
         EmptyTable: no rows.
         MissingColumn: a column wanted is not there.
-        OptionError: an empty name among those wanted.
+        OptionError: an empty name among those wanted, or a number of intervals outside 2 to
+            `MOST_INTERVALS`.
         TableError: a column wanted has an empty cell, a value that is none of its categories, one
             value only, or more than `MOST_CATEGORIES`; or fewer than two columns can be used.
     """
+    if intervals is not None and not _FEWEST <= intervals <= MOST_INTERVALS:
+        raise OptionError(
+            f"{intervals} intervals are not a number from {_FEWEST} to {MOST_INTERVALS}.",
+            where="--intervals",
+        )
     frame = _read(path)
     names = _wanted(path, frame, variables)
+    frame, cut = _cut(frame, [n for n in names if known is None or n not in known], intervals)
     reasons = {name: _unusable(frame[name], name, known) for name in names}
     bad = {name: reason for name, reason in reasons.items() if reason}
     usable = [name for name in names if name not in bad]
@@ -60,7 +76,10 @@ def read_source(
             where="--variables" if variables else "--table",
             remedy=remedy,
         )
-    made = [_variable(frame[name], name, known) for name in usable]
+    made = [
+        cut[name].variable(name) if name in cut else _variable(frame[name], name, known)
+        for name in usable
+    ]
     codes = {v.name: _codes(frame[v.name], v) for v in made}
     note = f"Columns left out: {_listed(bad)}." if bad else ""
     return TableSource(path.name, Domain(tuple(made)), codes, note)
@@ -133,6 +152,22 @@ def _split(text: str, present: Sequence[str]) -> list[str]:
             remedy=f"Name columns of the table: {', '.join(present)}.",
         )
     return names
+
+
+def _cut(
+    frame: pd.DataFrame, names: Sequence[str], intervals: int | None
+) -> tuple[pd.DataFrame, dict[str, Discretization]]:
+    """Replace columns of many different numbers by the labels of intervals."""
+    cut: dict[str, Discretization] = {}
+    for name in names if intervals else ():
+        if frame[name].nunique() <= (intervals or 0):
+            continue
+        numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=np.float64)
+        if np.isfinite(numbers).all():
+            made = equal_width(numbers, intervals or 0, float(numbers.min()), float(numbers.max()))
+            frame = frame.assign(**{name: np.array(made.labels)[made.codes(numbers)]})
+            cut[name] = made
+    return frame, cut
 
 
 def _unusable(column: pd.Series[str], name: str, known: Domain | None) -> str:

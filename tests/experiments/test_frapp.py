@@ -35,10 +35,16 @@ from experiments.reproduce import (
 from experiments.reproduce.catalogue import catalogue
 from experiments.reproduce.experiment import Setting
 from experiments.reproduce.figure import png
-from experiments.reproduce.itemsets import Itemsets, accuracy, apriori, direct
+from shared.counts import ReportedCounts
 from shared.design import Requirements
 from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, OptionError, SingularChannel, TableError
+from shared.errors import MissingColumn, OptionError, TableError
+from shared.estimate import EstimatedMarginals
+from shared.learn.rules.items import all_items
+from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.plan import Block, Plan
+from shared.support_counts import SupportCounts
+from shared.transition import CutAndPaste
 
 pytestmark = pytest.mark.calibration
 
@@ -76,84 +82,61 @@ def records_of(table: frapp_data.Survey) -> list[tuple[int, ...]]:
 # --- mining --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mine", [apriori, direct])
 @pytest.mark.parametrize("minimum", [0.02, 0.1, 0.3, 0.9])
-def test_frequent_itemsets_by_counting_record_by_record(mine, minimum: float):
+def test_every_itemset_by_counting_record_by_record(minimum: float):
     table = survey(500)
     records = records_of(table)
+    places = {item: place for place, item in enumerate(all_items(table.domain))}
     seen = Counter(
-        (places, tuple(record[p] for p in places))
+        tuple(places[table.domain.names[axis], record[axis]] for axis in axes)
         for record in records
         for length in (1, 2, 3)
-        for places in itertools.combinations(range(3), length)
+        for axes in itertools.combinations(range(3), length)
     )
-    wanted = {key for key, times in seen.items() if times >= minimum * len(records)}
-    found = mine(table.supports, table.domain, minimum)
-    for length in (1, 2, 3):
-        got = {
-            (tuple(table.domain.axis(name) for name in names), tuple(map(int, cell)))
-            for names in found.tables(length)
-            for cell in np.argwhere(found.cells(names))
-        }
-        assert got == {key for key in wanted if len(key[0]) == length}
-        assert found.count(length) == len(got)
-
-
-def test_apriori_needs_frequent_subsets_and_direct_does_not():
-    """Estimates need not be consistent: the pair is frequent, one of its items is not."""
-    tables = {
-        ("v0",): np.array([0.8, 0.2]),
-        ("v1",): np.array([0.01, 0.99]),
-        ("v0", "v1"): np.array([[0.5, 0.3], [0.1, 0.1]]),
-    }
-    over = domain(2, 2)
-    level = apriori(tables.__getitem__, over, 0.05)
-    every = direct(tables.__getitem__, over, 0.05)
-    assert level.cells(("v0", "v1")).tolist() == [[False, True], [False, True]]
-    assert every.count(2) == 4
-
-
-def test_a_level_without_estimates_yields_nothing():
-    def supports(names: tuple[str, ...]) -> np.ndarray:
-        if len(names) > 1:
-            raise SingularChannel("No inverse.")
-        return np.array([0.5, 0.5])
-
-    for mine in (apriori, direct):
-        found = mine(supports, domain(2, 2, 2), 0.1)
-        assert [found.count(k) for k in (1, 2, 3)] == [6, 0, 0]
-
-
-@pytest.mark.parametrize("minimum", [0.0, -0.1, 1.1, math.nan])
-def test_a_minimum_support_that_is_none(minimum: float):
-    with pytest.raises(OptionError, match="minimum support") as caught:
-        apriori(lambda _: np.zeros(2), domain(2, 2), minimum)
-    assert caught.value.remedy
-
-
-def test_errors_by_hand():
-    """F = {a, b, c}, R = {b, c, d, e}: relative errors 1/2 and 1/4 of those in both."""
-    over = domain(5, 2)
-    singles = ("v0",)
-    true = Itemsets(
-        over,
-        {singles: np.array([0.3, 0.2, 0.4, 0.05, 0.05])},
-        {singles: np.array([True, True, True, False, False])},
+    wanted = {key: times / 500 for key, times in seen.items() if times >= minimum * 500}
+    exact = EstimatedMarginals(
+        ReportedCounts(table.codes, {v.name: v.size for v in table.domain}),
+        Plan.unrandomized(table.domain),
     )
-    seen = Itemsets(
-        over,
-        {singles: np.array([0.0, 0.1, 0.5, 0.3, 0.2])},
-        {singles: np.array([False, True, True, True, True])},
-    )
-    row = accuracy(true, seen).iloc[0]
-    assert (row["length"], row["frequent"], row["found"]) == (1, 3, 4)
-    assert math.isclose(row["support_error"], 100 * (0.5 + 0.25) / 2)
-    assert math.isclose(row["false_negatives"], 100 / 3)
-    assert math.isclose(row["false_positives"], 200 / 3)
-    nothing = accuracy(true, Itemsets(over, {}, {})).iloc[0]
-    assert math.isnan(nothing["support_error"])
-    assert (nothing["false_negatives"], nothing["false_positives"]) == (100, 0)
-    assert len(accuracy(true, seen)) == 1  # no pair is frequent
+    assert frapp_accuracy.direct(exact, table.domain, minimum) == pytest.approx(wanted)
+    if minimum == frapp_data.MINIMUM:
+        assert table.itemsets == pytest.approx(wanted)
+
+
+class Inconsistent:
+    """Estimates of 100 records; items are 0, 1 of v0 and 2, 3 of v1."""
+
+    domain, records = domain(2, 2), 100
+    estimates = {  # noqa: RUF012 - a table
+        (0,): 80, (1,): 20, (2,): 1, (3,): 99, (0, 2): 50, (0, 3): 30, (1, 2): 10, (1, 3): 10,
+    }  # fmt: skip
+
+    def supports(self, items):
+        assert len(items) == 4
+        return self
+
+    def counts(self, itemsets):
+        found = np.array([float(self.estimates[tuple(row)]) for row in itemsets.tolist()])
+        return SupportCounts(100, found, 0 * found, 0 * found)
+
+
+def test_every_itemset_is_looked_at_where_apriori_stops():
+    """Estimates need not be consistent: a pair is frequent, one of its items is not."""
+    every = frapp_accuracy.direct(Inconsistent(), domain(2, 2), 0.05)
+    assert set(every) == set(Inconsistent.estimates) - {(2,)}
+    assert every[0, 2] == 0.5
+    level = mine_itemsets(Inconsistent(), all_items(domain(2, 2)), Mining(0.05)).frequent
+    assert {itemset.items for itemset in level} == set(every) - {(0, 2), (1, 2)}
+
+
+def test_of_what_reports_do_not_tell_nothing_is_found():
+    """Cut and paste with K = 1 keeps one item: of pairs nothing can be said."""
+    table = survey(400)
+    channel = CutAndPaste.from_probability(table.domain.shape, 1, 0.2)
+    plan = Plan((Block(tuple(table.domain), channel),))
+    reported = Owner.of("direct", 1, 400).report(plan, table.codes)
+    every = frapp_accuracy.direct(EstimatedMarginals(reported, plan), table.domain, 0.02)
+    assert {len(key) for key in every} == {1}
 
 
 # --- the tables ----------------------------------------------------------------------------------
@@ -215,7 +198,8 @@ def test_a_table_of_healths_form(tmp_path: Path):
     assert table.records == 400
     assert table.domain.size == 7500
     old = (frame["AGE"] >= 80) & (frame["SEX"] == "Female")
-    assert math.isclose(table.supports(("AGE", "SEX"))[4, 1], old.mean())
+    both = (table.codes["AGE"] == 4) & (table.codes["SEX"] == 1)
+    assert math.isclose(both.mean(), old.mean())
     frame.drop(columns="PHONE").to_csv(tmp_path / "health.csv", index=False)
     with pytest.raises(MissingColumn, match="no column PHONE"):
         frapp_data.health(Setting(data=tmp_path))
@@ -277,11 +261,12 @@ TRUTH = np.random.default_rng(3).dirichlet(np.ones(12)).reshape(SMALL.shape)
 )
 def test_expected_reports_give_the_true_supports(mechanism):
     reported = Expected(mechanism.plan, TRUTH, SMALL.names, 1000)
-    supports = mechanism.supports(reported)
+    marginals = mechanism.marginals(reported)
     for length in (1, 2, 3):
         for names in itertools.combinations(SMALL.names, length):
             gone = tuple(i for i, name in enumerate(SMALL.names) if name not in names)
-            assert np.allclose(supports(names), TRUTH.sum(axis=gone), atol=1e-7)
+            shares = marginals.marginal(names).counts / 1000
+            assert np.allclose(shares, TRUTH.sum(axis=gone), atol=1e-7)
 
 
 def test_the_model_reads_pairs_and_agrees_with_itself():
@@ -291,9 +276,10 @@ def test_the_model_reads_pairs_and_agrees_with_itself():
     truth = np.exp(sum(effects))
     truth /= truth.sum()
     mechanism, compared = mechanisms.designed(SMALL, 5000, lambda _: None)
-    supports = mechanism.supports(Expected(mechanism.plan, truth, SMALL.names, 10_000_000))
-    assert np.allclose(supports(SMALL.names), truth, atol=2e-3)
-    assert np.allclose(supports(("v0", "v2")).sum(axis=1), supports(("v0",)))
+    marginals = mechanism.marginals(Expected(mechanism.plan, truth, SMALL.names, 10_000_000))
+    assert np.allclose(marginals.marginal(SMALL.names).counts / 1e7, truth, atol=2e-3)
+    both, one = (marginals.marginal(names).counts for names in (("v0", "v2"), ("v0",)))
+    assert np.allclose(both.sum(axis=1), one)
     assert mechanism.plan == compared.best.plan
 
 
@@ -460,7 +446,7 @@ def test_a_small_survey_under_every_mechanism():
         name: 1 if name.endswith("*") else 8 for name in names
     }
     counts = means[means["mechanism"] == "MASK"]["frequent"].tolist()
-    assert counts == [table.itemsets.count(k) for k in (1, 2, 3)]
+    assert counts == [sum(len(key) == k for key in table.itemsets) for k in (1, 2, 3)]
     assert set(result.facts["gamma"]) == set(names)
     assert all(gamma <= 19 for gamma in result.facts["gamma"].values())
     text = result.findings[0].text
@@ -487,13 +473,12 @@ def test_errors_of_runs_are_as_large_as_theory_says():
     table = survey(1000, (2, 2))
     mechanism = mechanisms.det_gd(table.domain)
     owner = Owner.of("noise", 5, table.records)
-    truth = table.supports(("v0", "v1"))
+    own = sum(record == (0, 0) for record in records_of(table))
     errors = []
     for run in range(200):
-        seen = mechanism.supports(owner.report(mechanism.plan, table.codes, run))
-        errors.append(table.records * (seen(("v0", "v1")) - truth)[0, 0])
+        seen = mechanism.marginals(owner.report(mechanism.plan, table.codes, run))
+        errors.append(seen.marginal(("v0", "v1")).counts[0, 0] - own)
     keep, other = 19 / 22, 1 / 22
-    own = table.records * truth[0, 0]
     law = own * keep * (1 - keep) + (table.records - own) * other * (1 - other)
     variance = law / (keep - other) ** 2
 

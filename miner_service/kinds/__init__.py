@@ -1,0 +1,41 @@
+"""The kinds of jobs and of models: one entry each, and nothing else in the service names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
+from miner_service.kinds.itemsets import RULES
+from miner_service.kinds.linear import LINEAR
+from miner_service.kinds.networks import PARAMETERS, STRUCTURE
+from miner_service.kinds.tables import TABLE
+from miner_service.kinds.trees import TREE
+from shared.wire import JobSpec
+
+JOB_KINDS: Mapping[type, JobKind[Any]] = {
+    kind.spec: kind for kind in (PARAMETERS, STRUCTURE, TABLE, RULES, TREE, LINEAR)
+}
+"""The kinds of jobs by the class of their specification."""
+
+MODEL_KINDS: Mapping[str, ModelKind[Any]] = {
+    kind.model.name: kind.model for kind in JOB_KINDS.values()
+}
+"""The kinds of models by their name."""
+
+
+def kind_of(spec: JobSpec) -> JobKind[Any]:
+    """Return the kind of a job."""
+    return JOB_KINDS[type(spec)]
+
+
+__all__ = [
+    "JOB_KINDS",
+    "MODEL_KINDS",
+    "Content",
+    "JobKind",
+    "ModelKind",
+    "OnStep",
+    "View",
+    "kind_of",
+]

@@ -1,0 +1,233 @@
+"""Frequent itemsets and association rules."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from miner_service.affordability import Layout, largest_family, require_table
+from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View, part_of
+from miner_service.kinds.page import render
+from miner_service.settings import Limits
+from shared.counts import Marginals
+from shared.domain import Domain
+from shared.errors import LimitExceeded, OptionError
+from shared.learn.rules.decisions import NOT_FREQUENT
+from shared.learn.rules.export import rules_json
+from shared.learn.rules.found import FoundItemsets, Level
+from shared.learn.rules.items import all_items, chosen_items, present_items
+from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.rules import derive_rules
+from shared.mixed_supports import serves
+from shared.support_counts import Flags, Item
+from shared.wire import (
+    AssociationRulesMessage,
+    AssociationRulesSpec,
+    ItemsetMessage,
+    RuleMessage,
+)
+
+MOST_ITEMS = 4_096
+"""Among more items none are mined."""
+
+MOST_LISTED = 100_000
+"""A model lists at most so many itemsets, and so many rules."""
+
+SHOWN = 500
+"""Longer lists are left to the CSV."""
+
+_MINING_STEPS, _RULE_STEPS = 80, 20
+"""How much of a job's progress is the search for itemsets, and how much the rules."""
+
+_JOINED = " & "
+
+
+def _mining_of(spec: AssociationRulesSpec) -> Mining:
+    return Mining(
+        spec.minimum_support,
+        spec.max_length,
+        spec.decisions,
+        spec.confidence,
+        spec.false_discovery,
+        spec.against,
+        spec.consistent,
+    )
+
+
+def _check(spec: AssociationRulesSpec) -> None:
+    _mining_of(spec)
+    if spec.items is not None and (spec.present is not None or spec.variables is not None):
+        raise OptionError(
+            "The items are named, and chosen by `variables` or `present` besides.",
+            where="items",
+            remedy="Give `items` alone, or leave it out.",
+        )
+    for names in (spec.variables or (), *(spec.items or {}).values()):
+        if len(set(names)) < len(names):
+            where = "items" if spec.items else "variables"
+            raise OptionError("A variable or an item is named twice.", where=where)
+
+
+def _variables(spec: AssociationRulesSpec, reported: Domain) -> tuple[str, ...]:
+    if spec.items is not None:
+        return tuple(spec.items)
+    names = tuple(spec.variables or reported.names)
+    if spec.present is None or not set(names) <= set(reported.names):
+        return names
+    # Of the other variables nothing needs to be counted.
+    items = present_items(reported.project(names), spec.present)
+    return tuple(name for name, _ in items)
+
+
+def _items(spec: AssociationRulesSpec, domain: Domain) -> tuple[Item, ...]:
+    """Return the items. Raises UnknownCategory."""
+    if spec.items is not None:
+        return chosen_items(domain, spec.items)
+    return all_items(domain) if spec.present is None else present_items(domain, spec.present)
+
+
+def _require_affordable(
+    spec: AssociationRulesSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
+) -> None:
+    """Bound the variables, the items and, where itemsets are told from tables, the largest one."""
+    items = _items(spec, layout.domain.project(variables))
+    if len(variables) > limits.search_variables or len(items) > MOST_ITEMS:
+        raise LimitExceeded(
+            f"Itemsets are to be found among {len(items)} items of {len(variables)} variables;"
+            f" {MOST_ITEMS} of {limits.search_variables} are allowed.",
+            where="items",
+            remedy="Name those that matter in `items` or `variables`.",
+        )
+    if spec.estimator == "moment" and all(serves(plan, items) for plan in layout.plans):
+        return
+    _, family = largest_family(layout, variables, spec.max_length)
+    require_table(spec, family, layout, limits, where="max_length")
+
+
+def _learn(spec: AssociationRulesSpec, marginals: Marginals, on_step: OnStep) -> Content:
+    found = mine_itemsets(
+        marginals,
+        _items(spec, marginals.domain),
+        _mining_of(spec),
+        part_of(on_step, 0, _MINING_STEPS),
+    )
+    _require_few(sum(int(_listed(level).sum()) for level in found.levels), "itemsets")
+    rules = derive_rules(
+        found,
+        marginals,
+        spec.minimum_confidence,
+        certain=spec.certain,
+        on_step=part_of(on_step, _MINING_STEPS, _RULE_STEPS),
+    )
+    _require_few(len(rules), "rules")
+    document = rules_json(_shortened(found), rules, examined=True)
+    return {
+        "items": document["items"],
+        "examined": sum(map(len, found.levels)),
+        "itemsets": document["itemsets"],
+        "rules": document["rules"],
+    }
+
+
+def _shortened(found: FoundItemsets) -> FoundItemsets:
+    """Return what was found without the itemsets that are not listed."""
+    levels = []
+    for level in found.levels:
+        kept = _listed(level)
+        arrays: dict[str, Any] = {f.name: getattr(level, f.name) for f in fields(level)}
+        shorter = {name: a[kept] for name, a in arrays.items() if a is not None}
+        levels.append(replace(level, **shorter))
+    return replace(found, levels=tuple(levels))
+
+
+def _listed(level: Level) -> Flags:
+    """Return which itemsets of a level are held frequent or not ruled out."""
+    listed: Flags = level.chosen | (level.verdict != NOT_FREQUENT)
+    return listed
+
+
+def _require_few(number: int, what: str) -> None:
+    if number > MOST_LISTED:
+        raise LimitExceeded(
+            f"There are {number} {what}; {MOST_LISTED} are allowed in a model.",
+            where="minimum_support",
+            remedy="Raise the minimum support or confidence, or ask for fewer items.",
+        )
+
+
+def _words(model: AssociationRulesMessage, items: Iterable[int]) -> str:
+    """Return items in words, joined."""
+    chosen = (model.items[place] for place in items)
+    return _JOINED.join(f"{item.variable}={item.category}" for item in chosen)
+
+
+def _itemsets_csv(model: AssociationRulesMessage) -> str:
+    return _csv(model, ItemsetMessage, ("items",), model.itemsets)
+
+
+def _rules_csv(model: AssociationRulesMessage) -> str:
+    return _csv(model, RuleMessage, ("antecedent", "consequent"), model.rules)
+
+
+def _csv(
+    model: AssociationRulesMessage,
+    kind: type[ItemsetMessage | RuleMessage],
+    named: Sequence[str],
+    rows: Sequence[ItemsetMessage | RuleMessage],
+) -> str:
+    """Return a row per itemset or rule; an interval becomes two columns, its ends."""
+    names = [*named, *(name for name in kind.model_fields if name not in named)]
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(column for name in names for column in _columns(name))
+    for row in rows:
+        words = [_words(model, getattr(row, name)) for name in named]
+        values = (part for name in names[len(named) :] for part in _parts(getattr(row, name)))
+        writer.writerow([*words, *values])
+    return text.getvalue()
+
+
+def _columns(name: str) -> Iterator[str]:
+    ends = ("_low", "_high") if name.endswith("interval") else ("",)
+    yield from (f"{name}{end}" for end in ends)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    yield from value if isinstance(value, tuple) else (value,)
+
+
+def _page(model: AssociationRulesMessage) -> str:
+    held = [itemset for itemset in model.itemsets if itemset.chosen]
+    largest = sorted(held, key=lambda i: (-len(i.items), -(i.support or 0)))
+    surest = sorted(model.rules, key=lambda r: -(r.confidence or 0))
+    return render(
+        "itemsets.html.j2",
+        model,
+        held=len(held),
+        itemsets=[(_words(model, i.items), i) for i in largest[:SHOWN]],
+        rules=[
+            (_words(model, r.antecedent), _words(model, r.consequent), r) for r in surest[:SHOWN]
+        ],
+    )
+
+
+ASSOCIATION_RULES = ModelKind(
+    AssociationRulesMessage,
+    {
+        "page": View("text/html", _page),
+        "itemsets.csv": View("text/csv", _itemsets_csv),
+        "rules.csv": View("text/csv", _rules_csv),
+    },
+)
+
+RULES = JobKind(
+    AssociationRulesSpec,
+    ASSOCIATION_RULES,
+    variables=_variables,
+    require_affordable=_require_affordable,
+    learn=_learn,
+    check=_check,
+)

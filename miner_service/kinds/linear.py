@@ -1,0 +1,120 @@
+"""Linear classifiers."""
+
+from __future__ import annotations
+
+from miner_service.affordability import Layout, largest_family, require_table
+from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
+from miner_service.kinds.page import render
+from miner_service.kinds.predicting import (
+    predicted_from,
+    read_document,
+    require_among,
+    write_document,
+)
+from miner_service.settings import Limits
+from shared.counts import Marginals
+from shared.domain import Domain, Variable
+from shared.errors import LimitExceeded
+from shared.learn.linear import (
+    CELLS,
+    Fitting,
+    LinearClassifier,
+    draw_weights,
+    learn_linear,
+    linear_json,
+    read_linear_json,
+)
+from shared.learn.linear.columns import columns_of
+from shared.wire import LinearClassifierMessage, LinearClassifierSpec
+
+MOST_COLUMNS = 2_048
+"""A classifier with more columns is not fitted: products of all pairs of them are needed."""
+
+_NETWORK_TABLE = 5
+"""The most variables in a table of the search for a network to draw records from."""
+
+
+def _fitting_of(spec: LinearClassifierSpec) -> Fitting:
+    numeric = {name: tuple(numbers) for name, numbers in spec.numeric.items()}
+    return Fitting(spec.loss, spec.l2, spec.encoding, numeric, spec.counts, spec.steps, spec.sample)
+
+
+def _check(spec: LinearClassifierSpec) -> None:
+    _fitting_of(spec)
+    require_among(spec.target, spec.features, "features")
+
+
+def _variables(spec: LinearClassifierSpec, reported: Domain) -> tuple[str, ...]:
+    return predicted_from(spec.target, spec.features, reported)
+
+
+def _require_affordable(
+    spec: LinearClassifierSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
+) -> None:
+    """Bound the columns, and the table of all variables or, where it is too large, of a few.
+
+    Raises:
+        LimitExceeded: they are too many.
+        UnknownVariable, OptionError: `numeric` does not fit the features.
+    """
+    domain = layout.domain.project(variables)
+    columns = sum(_columns(spec, variable) for variable in domain if variable.name != spec.target)
+    if len(variables) > limits.search_variables or columns > MOST_COLUMNS:
+        raise LimitExceeded(
+            f"The classifier would have {columns} columns of {len(variables) - 1} features;"
+            f" {MOST_COLUMNS} of {limits.search_variables - 1} are allowed.",
+            where="features",
+            remedy='Choose fewer features, or the encoding "ordinal".',
+        )
+    columns_of(domain.project([n for n in variables if n != spec.target]), _fitting_of(spec))
+    if domain.size <= CELLS:
+        require_table(spec, variables, layout, limits, where="features")
+        return
+    _, family = largest_family(layout, variables, _NETWORK_TABLE)
+    require_table(spec, family, layout, limits, where="features")
+
+
+def _columns(spec: LinearClassifierSpec, variable: Variable) -> int:
+    one = spec.encoding == "ordinal" or variable.representatives or variable.name in spec.numeric
+    return 1 if one else variable.size - 1
+
+
+def _learn(spec: LinearClassifierSpec, marginals: Marginals, on_step: OnStep) -> Content:
+    features = [name for name in marginals.domain.names if name != spec.target]
+    model = learn_linear(
+        marginals, spec.target, features, _fitting_of(spec), seed=spec.seed, on_step=on_step
+    )
+    return {"document": linear_json(model)}
+
+
+def _model(message: LinearClassifierMessage) -> LinearClassifier:
+    return read_linear_json(read_document(message))
+
+
+def _draw(message: LinearClassifierMessage) -> str:
+    return draw_weights(_model(message))
+
+
+def _page(message: LinearClassifierMessage) -> str:
+    model = _model(message)
+    return render("linear.html.j2", message, classifier=model, picture=draw_weights(model))
+
+
+LINEAR_CLASSIFIER = ModelKind(
+    LinearClassifierMessage,
+    {
+        "page": View("text/html", _page),
+        "svg": View("image/svg+xml", _draw),
+        "document": View("application/json", write_document),
+    },
+    predictor=_model,
+)
+
+LINEAR = JobKind(
+    LinearClassifierSpec,
+    LINEAR_CLASSIFIER,
+    variables=_variables,
+    require_affordable=_require_affordable,
+    learn=_learn,
+    check=_check,
+)

@@ -1,0 +1,194 @@
+"""Bayesian networks: their parameters on a given structure, or their structure too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from miner_service.affordability import require_affordable_search, require_small
+from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View, part_of
+from miner_service.kinds.page import render
+from shared.counts import Marginals
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.learn.bayes_net import LearnedBayesNet, learn_parameters
+from shared.learn.bif import write_bif
+from shared.learn.dot import write_dot
+from shared.learn.drawing import draw_structure
+from shared.learn.network_json import NetworkDocument, finite, read_network_json
+from shared.learn.scores import Scoring
+from shared.learn.search import Search
+from shared.learn.structure import Structure
+from shared.learn.structure_learning import LearnedLink, learn_structure
+from shared.wire import (
+    BayesNetMessage,
+    BayesNetParametersSpec,
+    BayesNetStructureSpec,
+    LinkMessage,
+    NodeMessage,
+    ParameterMessage,
+)
+
+PARAMETERS_SHOWN = 2_000
+"""A longer list of parameters is left to the JSON."""
+
+_SEARCH_STEPS, _PARAMETER_STEPS = 90, 10
+"""How much of a structure job's progress is the search, and how much its parameters."""
+
+
+def document_of(model: BayesNetMessage) -> NetworkDocument:
+    """Return a model as a network with its learned links."""
+    return read_network_json(model.model_dump_json())
+
+
+def _learn_parameters(
+    spec: BayesNetParametersSpec, marginals: Marginals, on_step: OnStep
+) -> Content:
+    return _content(_parameters(spec, marginals, Structure.of(spec.structure), on_step), ())
+
+
+def _learn_structure(spec: BayesNetStructureSpec, marginals: Marginals, on_step: OnStep) -> Content:
+    found = learn_structure(
+        marginals,
+        Scoring(**spec.score.model_dump()),
+        _search_of(spec),
+        draws=spec.draws,
+        seed=spec.seed,
+        on_step=part_of(on_step, 0, _SEARCH_STEPS),
+    )
+    last = part_of(on_step, _SEARCH_STEPS, _PARAMETER_STEPS)
+    return _content(_parameters(spec, marginals, found.structure, last), found.links)
+
+
+def _parameters(
+    spec: BayesNetParametersSpec | BayesNetStructureSpec,
+    marginals: Marginals,
+    structure: Structure,
+    on_step: OnStep,
+) -> LearnedBayesNet:
+    return learn_parameters(
+        marginals, structure, method=spec.method, alpha=spec.alpha, on_node=on_step
+    )
+
+
+def _search_of(spec: BayesNetStructureSpec) -> Search:
+    asked = spec.search
+    order = None if asked.order is None else tuple(asked.order)
+    return Search(order, asked.max_parents, asked.tabu, asked.refine)
+
+
+def _searched(spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
+    """Return the nodes of a search: by default, all that is reported."""
+    nodes = tuple(spec.variables or reported.names)
+    if len(set(nodes)) < len(nodes):
+        raise OptionError("A variable is named twice.", where="variables")
+    order = spec.search.order
+    if order is not None and set(order) != set(nodes):
+        missing, unknown = sorted(set(nodes) - set(order)), sorted(set(order) - set(nodes))
+        raise OptionError(
+            "The order is not one of the variables:"
+            f" missing {missing}, not among the variables {unknown}.",
+            where="search.order",
+            remedy="Name in `order` the same variables as in `variables`.",
+        )
+    return nodes
+
+
+def _content(network: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
+    nodes = [
+        NodeMessage(
+            name=node, categories=list(network.domain[node].categories), parents=list(parents)
+        )
+        for node, parents in network.structure.families
+    ]
+    parameters = [
+        ParameterMessage(
+            node=p.node,
+            value=p.value,
+            parents=p.parents,
+            estimate=p.estimate,
+            probability=p.probability,
+            se=p.se,
+            se_records=p.se_records,
+            interval=p.interval,
+        )
+        for p in network.parameters()
+    ]
+    return {"nodes": nodes, "links": _link_messages(network, links), "parameters": parameters}
+
+
+def _link_messages(network: LearnedBayesNet, links: Sequence[LearnedLink]) -> list[LinkMessage]:
+    """Return every link of a network with what was found out of it."""
+    found = {(link.parent, link.child): link for link in links}
+    messages = []
+    for parent, child in network.structure.links:
+        link = found.get((parent, child))
+        messages.append(
+            LinkMessage(
+                parent=parent,
+                child=child,
+                gain=None if link is None else link.gain,
+                inflation=None if link is None else finite(link.inflation),
+                confidence=None if link is None else link.confidence,
+                compelled=None if link is None else link.compelled,
+            )
+        )
+    return messages
+
+
+def _write_bif(model: BayesNetMessage) -> str:
+    return write_bif(document_of(model).network, model.study)
+
+
+def _write_dot(model: BayesNetMessage) -> str:
+    document = document_of(model)
+    return write_dot(document.network.structure, model.id, document.confidence)
+
+
+def _draw(model: BayesNetMessage) -> str:
+    document = document_of(model)
+    return draw_structure(document.network.structure, confidence=document.confidence)
+
+
+def _page(model: BayesNetMessage) -> str:
+    document = document_of(model)
+    spec = model.spec if isinstance(model.spec, BayesNetStructureSpec) else None
+    return render(
+        "network.html.j2",
+        model,
+        picture=_draw(model),
+        links=document.links,
+        score=spec.score.name if spec else None,
+        draws=spec.draws if spec else 0,
+        parameters=model.parameters[:PARAMETERS_SHOWN],
+        free=sum(t.size - t.size // t.shape[-1] for t in document.network.tables.values()),
+    )
+
+
+BAYES_NET = ModelKind(
+    BayesNetMessage,
+    {
+        "page": View("text/html", _page),
+        "svg": View("image/svg+xml", _draw),
+        "bif": View("text/plain", _write_bif),
+        "dot": View("text/plain", _write_dot),
+    },
+    network=document_of,
+)
+
+PARAMETERS = JobKind(
+    BayesNetParametersSpec,
+    BAYES_NET,
+    variables=lambda spec, _reported: tuple(spec.structure),
+    require_affordable=lambda spec, _nodes, layout, limits: require_small(spec, layout, limits),
+    learn=_learn_parameters,
+    check=lambda spec: Structure.of(spec.structure),
+)
+
+STRUCTURE = JobKind(
+    BayesNetStructureSpec,
+    BAYES_NET,
+    variables=_searched,
+    require_affordable=require_affordable_search,
+    learn=_learn_structure,
+    check=_search_of,
+)

@@ -1,0 +1,49 @@
+"""What jobs that learn to tell a class have in common, and the documents of their models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.wire import DecisionTreeMessage, LinearClassifierMessage
+
+
+def require_among(target: str, others: Sequence[str] | None, where: str) -> None:
+    """Check that a class is told from other variables.
+
+    Raises:
+        OptionError: one of them is named twice, or is the class itself.
+    """
+    names = others or ()
+    if len(set(names)) < len(names) or target in names:
+        raise OptionError(
+            "A variable is named twice, or is the class that is to be told from it.",
+            where=where,
+            remedy=f"Name in `{where}` other variables than the class, each once.",
+        )
+
+
+def predicted_from(target: str, others: Sequence[str] | None, reported: Domain) -> tuple[str, ...]:
+    """Return the variables of such a job, the class last: by default all that are reported.
+
+    Raises:
+        OptionError: nothing but the class is reported.
+    """
+    names = [name for name in others or reported.names if name != target]
+    if not names:
+        raise OptionError(
+            "Nothing but the class is reported, so that nothing tells it.", where="target"
+        )
+    return (*names, target)
+
+
+def read_document(message: DecisionTreeMessage | LinearClassifierMessage) -> str:
+    """Return the JSON of a model in the form that every `Predictor` is read from."""
+    return json.dumps(message.document, ensure_ascii=False, allow_nan=False)
+
+
+def write_document(message: DecisionTreeMessage | LinearClassifierMessage) -> str:
+    """Return the same as lines, for a file."""
+    return json.dumps(message.document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

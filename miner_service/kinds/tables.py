@@ -1,0 +1,103 @@
+"""Contingency tables: estimated counts of all combinations of some variables' categories."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+
+from miner_service.affordability import Layout, require_table
+from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
+from miner_service.kinds.page import render
+from miner_service.settings import Limits
+from shared.counts import Marginals
+from shared.domain import Variable
+from shared.errors import LimitExceeded, OptionError
+from shared.learn.projection import project_to_simplex
+from shared.wire import (
+    CategoriesMessage,
+    CellMessage,
+    ContingencyTableMessage,
+    ContingencyTableSpec,
+)
+
+CELLS_SHOWN = 2_000
+"""A longer table is left to the CSV."""
+
+_NUMBERS = ("count", "projected", "se_records", "se_population")
+
+
+def _require_distinct(spec: ContingencyTableSpec) -> None:
+    if len(set(spec.variables)) < len(spec.variables):
+        raise OptionError("A variable is named twice.", where="variables")
+
+
+def _require_listable(
+    spec: ContingencyTableSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
+) -> None:
+    cells = layout.domain.project(variables).size
+    if cells > limits.model_parameters:
+        raise LimitExceeded(
+            f"The table over {list(variables)} has {cells} cells; {limits.model_parameters} are"
+            " allowed in a model.",
+            where="variables",
+            remedy="Ask for fewer variables at once.",
+        )
+    require_table(spec, variables, layout, limits, where="variables")
+
+
+def _learn(spec: ContingencyTableSpec, marginals: Marginals, on_step: OnStep) -> Content:
+    """Return the table's raw counts with both errors, and the nearest valid ones."""
+    on_step(0, 1)
+    table = marginals.marginal(spec.variables)
+    errors = [np.sqrt(table.variance(population=among)) for among in (False, True)]
+    shares = project_to_simplex(table.counts.reshape(1, -1) / table.records)
+    numbers = np.stack(
+        [table.counts.ravel(), shares.ravel() * table.records, *(e.ravel() for e in errors)]
+    )
+    cells = [
+        CellMessage(
+            values={v.name: v.categories[c] for v, c in zip(table.domain, codes, strict=True)},
+            **dict(zip(_NUMBERS, found, strict=True)),
+        )
+        for codes, found in zip(np.ndindex(*table.domain.shape), numbers.T.tolist(), strict=True)
+    ]
+    on_step(1, 1)
+    return {"variables": [categories_of(v) for v in table.domain], "cells": cells}
+
+
+def categories_of(variable: Variable) -> CategoriesMessage:
+    """Return a variable as a model tells it."""
+    return CategoriesMessage(name=variable.name, categories=list(variable.categories))
+
+
+def _write_csv(model: ContingencyTableMessage) -> str:
+    """Return a row per cell: a column per variable, then the numbers."""
+    names = [variable.name for variable in model.variables]
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([*names, *_NUMBERS])
+    for cell in model.cells:
+        numbers = [getattr(cell, number) for number in _NUMBERS]
+        writer.writerow([*(cell.values[name] for name in names), *numbers])
+    return text.getvalue()
+
+
+def _page(model: ContingencyTableMessage) -> str:
+    return render("table.html.j2", model, cells=model.cells[:CELLS_SHOWN])
+
+
+CONTINGENCY_TABLE = ModelKind(
+    ContingencyTableMessage,
+    {"page": View("text/html", _page), "csv": View("text/csv", _write_csv)},
+)
+
+TABLE = JobKind(
+    ContingencyTableSpec,
+    CONTINGENCY_TABLE,
+    variables=lambda spec, _reported: tuple(spec.variables),
+    require_affordable=_require_listable,
+    learn=_learn,
+    check=_require_distinct,
+)

@@ -1,0 +1,163 @@
+"""Decision trees."""
+
+from __future__ import annotations
+
+import math
+
+from miner_service.affordability import Layout, largest_family, require_table
+from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
+from miner_service.kinds.page import render
+from miner_service.kinds.predicting import (
+    predicted_from,
+    read_document,
+    require_among,
+    write_document,
+)
+from miner_service.settings import Limits
+from shared.counts import CUBE_CELLS, Marginals
+from shared.domain import Domain
+from shared.errors import LimitExceeded
+from shared.information import INFORMATION_CELLS
+from shared.learn.tree.growth import learn_tree
+from shared.learn.tree.model import DecisionTree
+from shared.learn.tree.options import Growth
+from shared.learn.tree.tree_drawing import draw_tree
+from shared.learn.tree.tree_json import read_tree_json, tree_json
+from shared.learn.tree.tree_text import write_tree_text
+from shared.plan import Plan
+from shared.wire import DecisionTreeMessage, DecisionTreeSpec
+
+MOST_NODES = 20_000
+"""A larger tree is no model that anybody reads."""
+
+
+NODES_DRAWN = 400
+"""Of a larger tree only the questions nearest to the root are drawn."""
+
+
+def _growth_of(spec: DecisionTreeSpec) -> Growth:
+    return Growth(
+        spec.criterion,
+        spec.max_depth,
+        spec.significance,
+        spec.least_records,
+        spec.prune,
+        spec.shrinkage,
+    )
+
+
+def _check(spec: DecisionTreeSpec) -> None:
+    _growth_of(spec)
+    require_among(spec.target, spec.attributes, "attributes")
+
+
+def _variables(spec: DecisionTreeSpec, reported: Domain) -> tuple[str, ...]:
+    return predicted_from(spec.target, spec.attributes, reported)
+
+
+def _require_affordable(
+    spec: DecisionTreeSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
+) -> None:
+    """Bound the variables, the table of each split and, where it is counted anew, of its path."""
+    if len(variables) > limits.search_variables:
+        raise LimitExceeded(
+            f"A tree is to be grown of {len(variables)} variables; {limits.search_variables} are"
+            " allowed.",
+            where="attributes",
+            remedy="Name those that matter in `attributes`.",
+        )
+    domain = layout.domain.project(variables)
+    largest = max(v.size for v in domain if v.name != spec.target) * domain[spec.target].size
+    if largest > INFORMATION_CELLS:
+        raise LimitExceeded(
+            f"The split of a node would have a table of {largest} cells; {INFORMATION_CELLS} are"
+            " allowed.",
+            where="attributes",
+            remedy="Leave out the attributes of many categories.",
+        )
+    if spec.estimator == "moment" and all(_counted_once(plan) for plan in layout.plans):
+        return
+    depth = len(variables) - 1 if spec.max_depth is None else spec.max_depth
+    _, family = largest_family(layout, variables, min(depth + 1, len(variables)))
+    require_table(spec, family, layout, limits, where="max_depth")
+
+
+def _counted_once(plan: Plan) -> bool:
+    """Whether all reports fit into one table, from which every node's counts are cut out."""
+    return math.prod(plan.reported_sizes.values()) <= CUBE_CELLS
+
+
+def _learn(spec: DecisionTreeSpec, marginals: Marginals, on_step: OnStep) -> Content:
+    attributes = [name for name in marginals.domain.names if name != spec.target]
+    tree = learn_tree(marginals, spec.target, attributes, _growth_of(spec), on_step)
+    nodes = sum(1 for _ in tree.root)
+    if nodes > MOST_NODES:
+        raise LimitExceeded(
+            f"The tree has {nodes} nodes; {MOST_NODES} are allowed in a model.",
+            where="max_depth",
+            remedy="Allow less depth, or ask for a smaller significance.",
+        )
+    on_step(1, 1)
+    return {"document": tree_json(tree)}
+
+
+def _model(message: DecisionTreeMessage) -> DecisionTree:
+    return read_tree_json(read_document(message))
+
+
+def _draw(message: DecisionTreeMessage) -> str:
+    return _picture(_model(message))
+
+
+def _picture(tree: DecisionTree) -> str:
+    """Draw a tree, of a large one only the first questions."""
+    return draw_tree(tree, max_depth=_drawn_depth(tree))
+
+
+def _drawn_depth(tree: DecisionTree) -> int | None:
+    """Return the depth to which a tree has no more nodes than are drawn; None for all of it."""
+    level, drawn = [tree.root], 1
+    for depth in range(tree.root.depth):
+        level = [child for node in level for child in node.children]
+        drawn += len(level)
+        if drawn > NODES_DRAWN:
+            # Below so many questions others would have to be drawn; one is drawn in any case.
+            return max(0, depth - 1)
+    return None
+
+
+def _write_text(message: DecisionTreeMessage) -> str:
+    return write_tree_text(_model(message), show_weights=True)
+
+
+def _page(message: DecisionTreeMessage) -> str:
+    tree = _model(message)
+    return render(
+        "tree.html.j2",
+        message,
+        tree=tree,
+        picture=_picture(tree),
+        cut=_drawn_depth(tree) is not None,
+        text=write_tree_text(tree, show_weights=True),
+    )
+
+
+DECISION_TREE = ModelKind(
+    DecisionTreeMessage,
+    {
+        "page": View("text/html", _page),
+        "svg": View("image/svg+xml", _draw),
+        "text": View("text/plain", _write_text),
+        "document": View("application/json", write_document),
+    },
+    predictor=_model,
+)
+
+TREE = JobKind(
+    DecisionTreeSpec,
+    DECISION_TREE,
+    variables=_variables,
+    require_affordable=_require_affordable,
+    learn=_learn,
+    check=_check,
+)
