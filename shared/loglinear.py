@@ -42,7 +42,7 @@ MAIN_VARIANCE = 100.0
 
 _START, _FLOOR = 1.0, 1e-8
 _CONVERGED = 1e-3
-_STEPS = 500
+_STEPS, _FREELY = 500, 50
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,9 @@ def fit(
         values = moved
         if shift < _CONVERGED and step > 2:
             break
-        variances = _evidence(effects, values, covariance, variances)
+        found = _evidence(effects, values, covariance, variances)
+        # Where the fixed point is circled rather than met, halfway (of the logarithms) leads in.
+        variances = found if step <= _FREELY else np.sqrt(found * variances)
     else:
         raise NotConverged(
             f"The log-linear model did not settle in {_STEPS} steps.",

@@ -375,3 +375,17 @@ def test_impossible_cells_inside_a_choice_stay_empty():
     table = source.marginal(["a", "b"])
     assert table.counts[1, 1] == 0
     assert table.counts.min() == 0 < table.counts[0, 0]
+
+
+def test_a_fixed_point_that_is_circled_is_met_all_the_same():
+    """Of these reports the prior variances go in a circle unless they are led halfway."""
+    shape, channel = (4, 3, 3, 2), Symmetric.from_gamma(72, 10.0)
+    rng = np.random.default_rng(30)
+    theta = rng.dirichlet(np.full(72, 0.1))
+    law = channel.apply(theta, 0)
+    stratum = Stratum(rng.multinomial(20_000, law / law.sum()).astype(float), (channel,))
+    found = fit([stratum], shape, order=2)
+    assert 50 < found.steps < 500
+    error = np.sqrt(channel.solve_squared(stratum.reported, 0))
+    far = (found.probabilities.ravel() * 20_000 - channel.solve(stratum.reported, 0)) / error
+    assert np.abs(far).max() < 6
