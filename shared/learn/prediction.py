@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +21,9 @@ from shared.domain import Domain, Variable
 from shared.errors import InputError, UnknownCategory, UnknownVariable
 from shared.learn.linear.linear_json import read_linear_json
 from shared.learn.tree.tree_json import read_tree_json
+
+_NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
+"""A number as the cells of an owner's table have it."""
 
 Value = str | float
 """A category's label, or a number where the categories are intervals of numbers."""
@@ -54,8 +59,10 @@ def encode_records(domain: Domain, records: Sequence[Mapping[str, Value]]) -> di
     """Return the codes of records given as labels and numbers, n codes per variable.
 
     A variable whose categories are intervals ("<30", "30-45", ">=45") takes a number, also
-    written as text, besides its labels. Any other takes its labels; a whole number stands for the
-    label that is written so.
+    written as text, besides its labels. Any other takes its labels; a number stands for the label
+    that is written so, a whole one without decimals. Text is read as the owners read the cells of
+    their tables: without the spaces around it, in Unicode NFC, and as a number only if it is
+    written in ASCII digits with at most a sign, a point and an exponent.
 
     Raises:
         UnknownVariable: a record names a variable that is not in the domain.
@@ -109,16 +116,24 @@ _READERS: Mapping[str, Callable[[str], Predictor]] = {
 def interval_cuts(variable: Variable) -> tuple[float, ...] | None:
     """Return the cuts between a variable's categories if they are intervals of numbers, else None.
 
-    Intervals are closed on the left and written "<30", "30-45", ">=45".
+    Intervals are closed on the left and written "<30", "30-45", ">=45". One more category may come
+    last, for cells that are missing.
     """
-    texts = [variable.categories[0].removeprefix("<")]
-    for label in variable.categories[1:-1]:
+    cuts = _cuts(variable.categories)
+    if cuts is None and variable.size >= 3:
+        cuts = _cuts(variable.categories[:-1])
+    return cuts
+
+
+def _cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
+    texts = [categories[0].removeprefix("<")]
+    for label in categories[1:-1]:
         # A cut may be negative or have an exponent, so a hyphen alone does not part two of them.
         if not label.startswith(f"{texts[-1]}-"):
             return None
         texts.append(label[len(texts[-1]) + 1 :])
     first, last = f"<{texts[0]}", f">={texts[-1]}"
-    if (variable.categories[0], variable.categories[-1]) != (first, last):
+    if (categories[0], categories[-1]) != (first, last):
         return None
     cuts = tuple(_number(text) for text in texts)
     if not all(map(math.isfinite, cuts)) or any(np.diff(cuts) <= 0):
@@ -127,7 +142,9 @@ def interval_cuts(variable: Variable) -> tuple[float, ...] | None:
 
 
 def _encoded(variable: Variable, values: Sequence[Value | None]) -> Codes:
-    labels = {label: code for code, label in enumerate(variable.categories)}
+    # Of two labels that only their Unicode form tells apart, the first.
+    ordered = reversed(list(enumerate(variable.categories)))
+    labels = {unicodedata.normalize("NFC", label): code for code, label in ordered}
     cuts = interval_cuts(variable)
     known: dict[Value | None, int] = {}
     codes = np.empty(len(values), dtype=np.min_scalar_type(variable.size - 1))
@@ -155,9 +172,9 @@ def _code(
             where=variable.name,
             remedy=_wanted(variable, cuts),
         )
-    label = value if isinstance(value, str) else f"{number:.15g}"
-    if label in labels:
-        return labels[label]
+    for label in _written(value):
+        if label in labels:
+            return labels[label]
     if cuts is not None and math.isfinite(number):
         return int(np.searchsorted(cuts, number, side="right"))
     raise UnknownCategory(
@@ -165,6 +182,17 @@ def _code(
         where=variable.name,
         remedy=_wanted(variable, cuts),
     )
+
+
+def _written(value: Value | None) -> tuple[str, ...]:
+    """Return the labels that a value may stand for."""
+    if isinstance(value, str):
+        text = unicodedata.normalize("NFC", value)
+        return text, text.strip()
+    if isinstance(value, Integral):
+        return (str(int(value)),)
+    number = float(value or 0.0)
+    return (str(int(number)) if number.is_integer() else repr(number),)
 
 
 def _wanted(variable: Variable, cuts: tuple[float, ...] | None) -> str:
@@ -175,6 +203,8 @@ def _wanted(variable: Variable, cuts: tuple[float, ...] | None) -> str:
 def _number(value: object) -> float:
     """Return a number, also of its text; not a number where it is none."""
     if isinstance(value, bool) or not isinstance(value, str | Real):
+        return math.nan
+    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
         return math.nan
     try:
         return float(value)

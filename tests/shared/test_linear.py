@@ -17,7 +17,7 @@ from shared.learn.linear import Fitting, LinearClassifier, learn_linear, task
 from shared.learn.linear.cells import Grid, Listed
 from shared.learn.linear.columns import Design, columns_of
 from shared.learn.linear.pocket import pocket
-from shared.learn.linear.sources import ClassCounts
+from shared.learn.linear.sources import ClassCounts, DrawnRecords, moments_of_counts
 from shared.plan import Plan
 from tests.shared.linear_cases import (
     DOMAIN,
@@ -91,6 +91,76 @@ def test_several_classes_are_one_against_the_rest() -> None:
     assert [plane.positive for plane in model.planes] == ["low", "high", "none"]
 
 
+@pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
+@pytest.mark.parametrize("cells", [task.CELLS, 10])
+def test_a_class_without_records_gets_no_plane(
+    loss: str, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "CELLS", cells)
+    columns = records(3, 1_000)
+    over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
+    options = Fitting(loss, sample=2_000, steps=50)  # type: ignore[arg-type]
+    model = learn_linear(exact(columns, over), "class", options=options)
+    assert [plane.positive for plane in model.planes] == ["low", "high"]
+    assert any("never predicted: never." in note for note in model.notes)
+    assert set(model.predict(columns).tolist()) == {0, 1}
+    if loss != "perceptron":
+        # Each of two classes is the rest of the other.
+        assert vectors(model)[0] == pytest.approx(-vectors(model)[1], abs=1e-6)
+    if cells > 10 and loss != "perceptron":
+        two = learn_linear(exact(columns, DOMAIN), "class", options=options)
+        assert (model.predict(columns) == two.predict(columns)).mean() > 0.99
+
+
+@pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
+def test_a_class_that_only_noise_may_hold_gets_no_plane_or_a_fit(loss: str) -> None:
+    over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
+    used = plan(over, {"class": 0.3})
+    absent = 0
+    for seed in range(12):
+        drawn = reports(records(seed, 1_000), used, np.random.default_rng(100 + seed))
+        seen = marginals(drawn, used)
+        model = learn_linear(seen, "class", options=Fitting(loss, steps=20))  # type: ignore[arg-type]
+        below = seen.marginal(["class"]).counts[2] <= 0
+        parted = [plane.positive for plane in model.planes]
+        assert parted[:2] == ["low", "high"]
+        if below:
+            assert len(parted) == 2
+        if len(parted) == 2:
+            assert "never predicted: never." in " ".join(model.notes)
+            assert 2 not in model.predict(records(seed, 1_000))
+        absent += below
+    # The estimate of 0 is as likely to be below 0 as above: 12 alike have a chance of 2^-11.
+    assert 0 < absent < 12
+
+
+def test_a_class_that_noise_alone_may_show_does_not_stop_the_others() -> None:
+    """Taken at its word it has no finite logistic weights in about a third of these samples."""
+    over = Domain((Variable("a", ("x", "y")), Variable("class", ("low", "high", "never"))))
+    used = plan(over, {"a": 0.2, "class": 0.2})
+    positive = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        a = rng.integers(0, 2, 1_000).astype(np.uint8)
+        true = {"a": a, "class": np.where(rng.random(1_000) < 0.8, a, 1 - a)}
+        seen = marginals(reports(true, used, rng), used)
+        model = learn_linear(seen, "class")
+        assert model.basis == "raw"
+        assert model.predict({"a": np.array([0, 1])}).tolist() == [0, 1]
+        positive += len(model.planes) == 2 and seen.marginal(["class"]).counts[2] > 0
+    assert positive > 0
+
+
+@pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
+@pytest.mark.parametrize("names", [("low", "high"), ("low", "high", "none")])
+def test_one_class_alone_is_refused(loss: str, names: tuple[str, ...]) -> None:
+    columns = records(3, 200)
+    columns["class"] = np.zeros(200, dtype=np.uint8)
+    over = Domain((*DOMAIN.variables[:-1], Variable("class", names)))
+    with pytest.raises(EstimationError, match="nothing to tell apart"):
+        learn_linear(exact(columns, over), "class", options=Fitting(loss))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("l2", [0.01, 1.0])
 def test_l2_is_that_of_scaled_columns(l2: float) -> None:
     columns = records(4, 1_500)
@@ -161,8 +231,11 @@ def test_too_many_cells_are_replaced_by_drawn_records(
     # The drawn records have the same dependences; only rare cells near the plane may differ.
     assert abs(shares[0] - shares[1]) < 0.02
     assert shares[1] > max(columns["class"].mean(), 1 - columns["class"].mean()) + 0.05
-    assert steps[0] == (0, 1)
-    assert steps[-1] == (1, 1)
+    # The network has a share of the progress, which never goes back.
+    assert steps[0] == (0, 101)
+    assert steps[-1] == (101, 101)
+    assert steps == sorted(steps)
+    assert len({done for done, _ in steps if 0 < done < 80}) >= 2
     again = learn_linear(exact(columns, DOMAIN), "class", options=options, seed=3)
     assert again == drawn
 
@@ -228,6 +301,24 @@ def test_the_pocket_finds_the_best_of_all_planes() -> None:
     found = grid @ weights > 0
     assert np.where(found, counts[:, 1], counts[:, 0]).sum() == pytest.approx(right.max())
     assert np.median(right) < right.max() - 0.5
+
+
+def test_drawn_records_are_counted_as_rows_of_0_and_1_would_be() -> None:
+    rng = np.random.default_rng(5)
+    columns = tuple(rng.integers(0, size, 300).astype(np.uint8) for size in (3, 4))
+    classes = rng.integers(0, 200, 300).astype(np.uint8)
+    cells = Listed(columns, (3, 4))
+    drawn = DrawnRecords(cells, classes, 200)
+    rows = ClassCounts(cells, (classes[:, None] == np.arange(200)).astype(np.float64))
+    design = Design((rng.standard_normal((3, 2)), rng.standard_normal((4, 1))))
+    assert drawn.valid
+    assert drawn.totals.tolist() == rows.totals.tolist()
+    assert all(drawn.of(code).tolist() == rows.of(code).tolist() for code in range(200))
+    by_class = np.stack([design.first(cells, own) for own in rows.counts.T], axis=1)
+    for source in (drawn, rows):
+        moments = moments_of_counts(design, source)
+        assert moments.by_class == pytest.approx(by_class)
+        assert moments.second == pytest.approx(design.second(cells, np.ones(300)))
 
 
 def test_the_perceptron_is_never_worse_than_one_class_for_all() -> None:

@@ -97,6 +97,9 @@ def test_far_records_have_probabilities() -> None:
         ({"a": CODES["a"], "b": CODES["b"][:2]}, DomainError),
         ({"a": CODES["a"] + 1, "b": CODES["b"]}, DomainError),
         ({"a": np.array([-1, 0, 0]), "b": CODES["b"]}, DomainError),
+        ({"a": np.array([0.0, 1.0, 1.0]), "b": CODES["b"]}, DomainError),
+        ({"a": CODES["a"][:, None], "b": CODES["b"]}, DomainError),
+        ({"a": np.uint8(1), "b": CODES["b"]}, DomainError),
     ],
 )
 def test_records_that_do_not_fit(codes: dict[str, np.ndarray], error: type[Exception]) -> None:
@@ -108,6 +111,13 @@ def test_records_that_do_not_fit(codes: dict[str, np.ndarray], error: type[Excep
     ("change", "error"),
     [
         ({"planes": ()}, DomainError),
+        ({"planes": (plane("yes", 0.0, 0.0, 0.0),) * 2}, DomainError),
+        ({"planes": (plane("yes", 0.0, 1e308, 1e308),)}, DomainError),
+        ({"target": Variable("a", ("no", "yes"))}, DomainError),
+        ({"target": Variable("t", ("no", "yes", "maybe"))}, DomainError),
+        ({"inputs": Domain(()), "columns": ()}, DomainError),
+        ({"columns": COLUMNS[::-1]}, DomainError),
+        ({"columns": (COLUMNS[0], *COLUMNS)}, DomainError),
         ({"planes": (plane("maybe", 0.0, 0.0, 0.0),)}, UnknownCategory),
         ({"planes": (plane("yes", 0.0, 0.0),)}, DomainError),
         ({"columns": (COLUMNS[0], Column("b", "b", (0.0, 1.0)))}, DomainError),
@@ -117,6 +127,25 @@ def test_records_that_do_not_fit(codes: dict[str, np.ndarray], error: type[Excep
 def test_parts_that_do_not_fit(change: dict[str, object], error: type[Exception]) -> None:
     with pytest.raises(error):
         replace(classifier(), **change)  # type: ignore[arg-type]
+
+
+def test_truth_values_are_the_codes_0_and_1() -> None:
+    as_codes = classifier().scores(CODES)
+    as_truth = classifier().scores({**CODES, "a": CODES["a"].astype(bool)})
+    assert as_truth.tolist() == as_codes.tolist()
+
+
+def test_a_class_without_a_plane_is_never_predicted() -> None:
+    two = (plane("no", 1.0, -2.0, 0.5), plane("yes", -1.0, 2.0, -0.5))
+    target = Variable("t", ("none", "no", "yes"))
+    model = replace(classifier(), target=target, planes=two)
+    # Equal scores go to the plane that comes first.
+    assert model.predict(CODES).tolist() == [1, 2, 1]
+    found = model.probabilities(CODES)
+    assert found is not None
+    assert found[:, 0].tolist() == [0.0, 0.0, 0.0]
+    assert found.sum(axis=1) == pytest.approx(1.0)
+    assert read_linear_json(write_linear_json(model)) == model
 
 
 def test_no_records_have_no_classes() -> None:

@@ -40,9 +40,20 @@ def test_cuts_are_read_from_the_labels_that_were_made_of_them(cuts):
     assert interval_cuts(Variable("x", interval_labels(cuts))) == cuts
 
 
+@pytest.mark.parametrize("cuts", CUTS)
+def test_a_last_category_of_missing_cells_leaves_the_cuts(cuts):
+    variable = Variable("x", (*interval_labels(cuts), "?"))
+    assert interval_cuts(variable) == cuts
+    codes = encode_records(Domain((variable,)), [{"x": 1e301}, {"x": "?"}])["x"]
+    assert codes.tolist() == [variable.size - 2, variable.size - 1]
+
+
 @pytest.mark.parametrize(
     "labels",
     [
+        ("?", "<30", ">=30"),
+        ("<30", ">=30", "?", "-"),
+        ("<30", "?"),
         ("a", "b"),
         ("<30", ">=31"),
         ("<30", "31-45", ">=45"),
@@ -89,6 +100,34 @@ def test_labels_are_their_codes_and_whole_numbers_their_labels():
         "age": (0,),
         "grade": (0,),
     }
+
+
+def test_text_is_read_as_the_owners_read_their_cells():
+    variable = Variable("x", ("caf\u00e9", "0", "12345678901234567", "0.3", "-1.5"))
+    given = {
+        "cafe\u0301": 0,
+        " caf\u00e9 ": 0,
+        -0.0: 1,
+        12345678901234567: 2,
+        np.int64(12345678901234567): 2,
+        0.3: 3,
+        -1.5: 4,
+    }
+    for value, code in given.items():
+        assert encode_records(Domain((variable,)), [{"x": value}])["x"].tolist() == [code]
+    # Equal numbers are one value, whichever comes first.
+    assert encode_records(Domain((variable,)), [{"x": v} for v in (-0.0, 0)])["x"].tolist() == [
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize("text", ["4_0", "\uff14\uff10", "\u0664\u0660", "0x28", "4e", "nan", "+"])
+def test_what_the_owners_do_not_read_as_a_number_is_none(text):
+    with pytest.raises(UnknownCategory):
+        encode_records(Domain((AGE,)), [{"age": text}])
+    read = [{"age": t} for t in (" 40 ", "+40", "40.", "4e1", "400E-1")]
+    assert encode_records(Domain((AGE,)), read)["age"].tolist() == [1] * 5
 
 
 GOOD = {"age": 40, "grade": "1"}

@@ -7,6 +7,7 @@ import io
 import json
 import xml.etree.ElementTree as ET
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,9 +18,17 @@ from shared.counts import ReportedCounts
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
 from shared.estimate import EstimatedMarginals
+from shared.learn.rules import pieces as piecewise
 from shared.learn.rules import rules as ruling
 from shared.learn.rules.drawing import COLOURS, draw_itemsets, draw_rules
-from shared.learn.rules.export import itemsets_csv, itemsets_json, rules_csv, rules_json
+from shared.learn.rules.export import (
+    itemsets_csv,
+    itemsets_json,
+    listed_itemsets_csv,
+    listed_rules_csv,
+    rules_csv,
+    rules_json,
+)
 from shared.learn.rules.frames import ITEMSET_ERRORS, RULE_ERRORS, itemsets_frame, rules_frame
 from shared.learn.rules.items import all_items, item_label
 from shared.learn.rules.measures import MEASURES
@@ -136,14 +145,45 @@ def test_what_rules_refuse(monkeypatch: pytest.MonkeyPatch):
         derive_rules(found, EXACT, 1.5)
     assert raised.value.where == "minimum_confidence"
     number = len(derive_rules(found, EXACT, 0.3))
-    monkeypatch.setattr(ruling, "MOST_RULES", number)
-    assert len(derive_rules(found, EXACT, 0.3)) == number
-    monkeypatch.setattr(ruling, "MOST_RULES", number - 1)
-    with pytest.raises(LimitExceeded, match="rules"):
-        derive_rules(found, EXACT, 0.3)
+    assert len(derive_rules(found, EXACT, 0.3, most=number)) == number
+    with pytest.raises(LimitExceeded, match=f"more than {number - 1} rules"):
+        derive_rules(found, EXACT, 0.3, most=number - 1)
     monkeypatch.setattr(ruling, "MOST_PARTS", 4)
     with pytest.raises(LimitExceeded, match="3 items"):
         derive_rules(found, EXACT, 0.3)
+
+
+def test_too_many_rules_are_refused_before_one_is_made(monkeypatch: pytest.MonkeyPatch):
+    def unmade(*_values: object) -> None:
+        raise AssertionError("A rule was made.")
+
+    found = mine_itemsets(NOISY, all_items(OVER), Mining(0.05))
+    number = len(derive_rules(found, NOISY, 0.6))
+    sure = len(derive_rules(found, NOISY, 0.6, certain=True))
+    assert 1 < sure < number
+    # The most is of rules that suffice: those that are likely but not certain do not count.
+    assert len(derive_rules(found, NOISY, 0.6, certain=True, most=sure)) == sure
+    with pytest.raises(LimitExceeded, match="rules"):
+        derive_rules(found, NOISY, 0.6, certain=True, most=sure - 1)
+    monkeypatch.setattr(ruling, "MOST_RULES", sure)
+    with pytest.raises(LimitExceeded, match=f"more than {sure} rules"):
+        derive_rules(found, NOISY, 0.6, certain=True, most=sure)
+    monkeypatch.setattr(ruling, "Rule", unmade)
+    with pytest.raises(LimitExceeded, match="more than 1 rules"):
+        derive_rules(found, NOISY, 0.6, most=1)
+    with pytest.raises(AssertionError, match="made"):
+        derive_rules(found, NOISY, 0.6)
+
+
+def test_rules_in_pieces_are_the_same_and_tell_more_often(monkeypatch: pytest.MonkeyPatch):
+    steps: list[tuple[int, int]] = []
+    found = mine_itemsets(NOISY, all_items(OVER), Mining(0.05))
+    whole = derive_rules(found, NOISY, 0.5)
+    monkeypatch.setattr(piecewise, "PIECE", 7)
+    monkeypatch.setattr(ruling, "PIECE", 7)
+    assert derive_rules(found, NOISY, 0.5, on_step=lambda *step: steps.append(step)) == whole
+    assert steps == sorted(steps)
+    assert len(steps) > 2 * len(found.levels)
 
 
 def test_without_frequent_pairs_there_are_no_rules():
@@ -225,6 +265,12 @@ def test_the_interval_of_a_lift_is_symmetric_on_the_log_scale():
     assert found.low[0] * found.high[0] == pytest.approx(found.estimate[0] ** 2)
     ratio = np.log(found.high[0] / found.estimate[0])
     assert ratio == pytest.approx(Z * found.se[0] / found.estimate[0])
+
+
+def test_of_a_lift_with_a_huge_error_the_interval_is_everything():
+    counts = counts_of(1e-3, 200.0, 100.0, 1000, noise=500.0)
+    found = lifts(counts, 1.96, population=False)
+    assert (found.low[0], found.high[0]) == (0.0, np.inf)
 
 
 def times_covered(runs: int, widths: tuple[float, ...]) -> np.ndarray:
@@ -327,7 +373,7 @@ def test_csv_reads_back():
     found, rules = found_and_rules()
     rows = list(csv.DictReader(io.StringIO(itemsets_csv(found))))
     assert [row["items"] for row in rows] == [
-        " & ".join(found.labels(i.items)) for i in found.frequent
+        json.dumps(found.labels(i.items)) for i in found.frequent
     ]
     assert [float(row["support"]) for row in rows] == [i.support for i in found.frequent]
     assert [float(row["interval_high"]) for row in rows] == [i.interval[1] for i in found.frequent]
@@ -335,7 +381,37 @@ def test_csv_reads_back():
     assert itemsets_csv(found, examined=True).count("\n") == 1 + len(found.itemsets)
     read = list(csv.DictReader(io.StringIO(rules_csv(found, rules))))
     assert [float(row["lift_interval_low"]) for row in read] == [r.lift_interval[0] for r in rules]
-    assert read[0]["antecedent"] == " & ".join(item_label(OVER, i) for i in rules[0].antecedent)
+    assert json.loads(read[0]["antecedent"]) == [item_label(OVER, i) for i in rules[0].antecedent]
+
+
+def test_different_itemsets_are_different_cells():
+    """Names and categories may hold whatever stands between items."""
+    over = Domain.of(a=["x", "x & b=y", 'x", "b=y'], b=["y", "z\n"])
+    columns = {"a": np.array([0, 1, 2, 2] * 25), "b": np.array([0, 1, 0, 1] * 25)}
+    columns = {name: column.astype(np.uint8) for name, column in columns.items()}
+    marginals = EstimatedMarginals(ReportedCounts(columns, {"a": 3, "b": 2}), plan_of(over, 0.0))
+    found = mine_itemsets(marginals, all_items(over), Mining(0.01))
+    cells = [row["items"] for row in csv.DictReader(io.StringIO(itemsets_csv(found), newline=""))]
+    assert len(set(cells)) == len(found.frequent) == 9
+    read = [tuple(json.loads(cell)) for cell in cells]
+    assert read == [found.labels(itemset.items) for itemset in found.frequent]
+
+
+def test_whatever_has_the_fields_is_written_alike():
+    """A model's messages name items by places; the tables are those of the itemsets and rules."""
+    found, rules = found_and_rules()
+    document = rules_json(found, rules)
+    itemsets = [SimpleNamespace(**written) for written in document["itemsets"]]
+    for itemset in itemsets:
+        itemset.interval = tuple(itemset.interval)
+    word = found.item_labels.__getitem__
+    assert listed_itemsets_csv(itemsets, word) == itemsets_csv(found)
+    messages = [
+        SimpleNamespace(**{k: tuple(v) if "interval" in k else v for k, v in written.items()})
+        for written in document["rules"]
+    ]
+    assert listed_rules_csv(messages, word) == rules_csv(found, rules)
+    assert "\r" not in rules_csv(found, rules)
 
 
 @pytest.mark.parametrize("against", ["records", "population"])
@@ -395,7 +471,7 @@ def test_a_picture_of_itemsets_shows_every_verdict():
 
 
 def test_a_mark_stands_where_its_estimate_is():
-    found, rules = found_and_rules()
+    found, _rules = found_and_rules()
     picture = ET.fromstring(draw_itemsets(found, most=5))
     ticks = {
         float(t.text): float(t.get("x"))
@@ -407,10 +483,42 @@ def test_a_mark_stands_where_its_estimate_is():
     largest = sorted((i.support for i in found.frequent), reverse=True)[:5]
     wanted = [at_low + (s - low) / (high - low) * (at_high - at_low) for s in largest]
     assert marks == pytest.approx(wanted, abs=0.1)
-    drawn = ET.fromstring(draw_rules(OVER, rules, most=7))
-    assert len(titles(drawn)) == 8
-    surest = max(rules, key=lambda r: r.confidence_interval[0])
-    assert any(f"confidence {surest.confidence:.3f}" in title for title in titles(drawn))
+
+
+def test_a_picture_of_rules_names_them_and_stands_where_their_confidence_is():
+    _found, rules = found_and_rules()
+    surest = sorted(rules, key=lambda r: -r.confidence_interval[0])[:7]
+    picture = ET.fromstring(draw_rules(OVER, rules, most=7))
+    assert len(titles(picture)) == 8
+    words = [t.text or "" for t in picture.iter(f"{SVG}text")]
+    for rule in surest:
+        sides = (
+            ", ".join(item_label(OVER, i) for i in s) for s in (rule.antecedent, rule.consequent)
+        )
+        assert " → ".join(sides) in words
+        assert any(word.startswith(f"{rule.lift:.2f} (") for word in words)
+    ticks = {
+        float(t.text): float(t.get("x"))
+        for t in picture.iter(f"{SVG}text")
+        if t.get("text-anchor") == "middle" and t.text.replace(".", "").isdigit()
+    }
+    (low, at_low), *_, (high, at_high) = sorted(ticks.items())
+
+    def places(values) -> list[float]:
+        return [at_low + (v - low) / (high - low) * (at_high - at_low) for v in values]
+
+    dots = [float(c.get("cx")) for c in picture.iter(f"{SVG}circle")]
+    assert dots == pytest.approx(places(min(1, r.confidence) for r in surest), abs=0.1)
+    bars = [g.find(f"{SVG}path").get("d") for g in picture.iter(f"{SVG}g")]
+    starts = [float(bar[1:].split(",")[0]) for bar in bars]
+    assert starts == pytest.approx(places(r.confidence_interval[0] for r in surest), abs=0.1)
+
+
+def test_a_lift_of_which_nothing_is_known_is_drawn_without_its_interval():
+    _found, rules = found_and_rules()
+    unknown = Rule(**{**vars(rules[0]), "lift": 1.5, "lift_interval": (0.0, float("inf"))})
+    words = [t.text for t in ET.fromstring(draw_rules(OVER, [unknown])).iter(f"{SVG}text")]
+    assert "1.50" in words
 
 
 def test_pictures_of_nothing_are_pictures():

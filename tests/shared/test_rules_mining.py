@@ -16,6 +16,7 @@ from shared.counts import ReportedCounts
 from shared.domain import Domain, Variable
 from shared.errors import (
     DomainError,
+    EstimationError,
     LimitExceeded,
     NotConverged,
     OptionError,
@@ -25,7 +26,8 @@ from shared.errors import (
 )
 from shared.estimate import EstimatedMarginals
 from shared.learn.rules import candidates as joining
-from shared.learn.rules import consistency
+from shared.learn.rules import consistency, mining
+from shared.learn.rules import pieces as piecewise
 from shared.learn.rules.accuracy import accuracy_by_length
 from shared.learn.rules.candidates import Trie, next_candidates
 from shared.learn.rules.consistency import consistent_supports
@@ -280,6 +282,18 @@ def test_no_itemset_is_longer_than_asked(length: int):
     assert found.length(1) == every.length(1)
 
 
+def test_candidates_beyond_the_last_length_are_not_built(monkeypatch: pytest.MonkeyPatch):
+    lengths = []
+
+    def watched(trie: Trie, rows: np.ndarray, variables: np.ndarray):
+        lengths.append(rows.shape[1] + 1)
+        return next_candidates(trie, rows, variables)
+
+    monkeypatch.setattr(mining, "next_candidates", watched)
+    mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), Mining(0.01, max_length=3))
+    assert lengths == [2, 3]
+
+
 def test_items_may_be_chosen_and_in_any_order():
     items = (("v3", 2), ("v0", 3), ("v3", 1), ("v1", 2))
     found = in_words(mine_itemsets(exact(OVER, COLUMNS), items, Mining(0.05)))
@@ -391,7 +405,12 @@ class Untold:
 
 
 @pytest.mark.parametrize(
-    "error", [SingularChannel("No inverse."), LimitExceeded("Too many cells.")]
+    "error",
+    [
+        SingularChannel("No inverse."),
+        LimitExceeded("Too many cells."),
+        EstimationError("The likelihood is the same for several tables."),
+    ],
 )
 def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
     plain = mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), Mining(0.05))
@@ -414,6 +433,49 @@ def test_if_no_item_can_be_estimated_that_is_an_error():
     marginals = Untold(exact(OVER, COLUMNS), lambda _row: True, SingularChannel("No inverse."))
     with pytest.raises(SingularChannel, match="No inverse"):
         mine_itemsets(marginals, all_items(OVER), Mining(0.05))
+
+
+def test_a_level_too_large_ends_the_search():
+    """It is not taken for one of which the reports tell nothing, and counted bit by bit."""
+    error = LimitExceeded("Too many entries.", where="max_length")
+    marginals = Untold(exact(OVER, COLUMNS), lambda row: len(row) == 2, error)
+    with pytest.raises(LimitExceeded, match="entries"):
+        mine_itemsets(marginals, all_items(OVER), Mining(0.05))
+    assert mine_itemsets(marginals, all_items(OVER), Mining(0.05, 1)).frequent
+
+
+def test_levels_counted_in_pieces_are_the_same_and_tell_more_often(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    steps: list[tuple[int, int]] = []
+    marginals = randomized(OVER, COLUMNS, 0.2, seed=3)
+    whole = mine_itemsets(marginals, all_items(OVER), Mining(0.02))
+    monkeypatch.setattr(piecewise, "PIECE", 10)
+    found = mine_itemsets(
+        marginals, all_items(OVER), Mining(0.02), lambda *step: steps.append(step)
+    )
+    assert found.itemsets == whole.itemsets
+    assert steps == sorted(steps)
+    assert steps.count((1, 5)) > 3
+
+
+@pytest.mark.parametrize("piece", [1, 5, 30, 10_000])
+def test_pieces_are_all_rows_once_and_keep_variables_together(
+    monkeypatch: pytest.MonkeyPatch, piece: int
+):
+    monkeypatch.setattr(piecewise, "PIECE", piece)
+    variables = piecewise.variables_of(all_items(OVER))
+    rows = np.array([r for r in combinations(range(14), 2) if len({*variables[[*r]]}) == 2])
+    found = piecewise.pieces(rows, variables)
+    assert sorted(np.concatenate(found).tolist()) == list(range(len(rows)))
+    if piece < len(rows):
+        assert len(found) > 1
+        sets = [{tuple(kind) for kind in variables[rows[some]].tolist()} for some in found]
+        assert sum(map(len, sets)) == len(set().union(*sets)) == 10
+        # At most the largest set of variables more than a piece.
+        assert max(map(len, found)) <= piece + 12
+    else:
+        assert len(found) == 1
 
 
 # Accuracy
@@ -540,7 +602,7 @@ def test_consistent_supports_are_the_nearest_of_all(seed: int):
     assert all(found[below] <= found[above] for above, below in pairs)
     assert found.min() >= 0
     assert found.max() <= 1
-    assert np.linalg.norm((found - nearest(y, se, pairs)) / se) < 0.001
+    assert np.sqrt(np.mean(np.square((found - nearest(y, se, pairs)) / se))) < 0.001
 
 
 def nearest(y: np.ndarray, se: np.ndarray, pairs: list[tuple[int, int]]) -> np.ndarray:
@@ -563,6 +625,36 @@ def test_a_solution_that_is_not_reached_is_an_error(monkeypatch: pytest.MonkeyPa
     lattice = Lattice.of(5, 4, seed=0)
     with pytest.raises(NotConverged, match="2 steps"):
         consistent_supports(lattice.supports, lattice.errors, lattice.subsets)
+
+
+def test_many_lattices_need_no_more_steps_than_one(monkeypatch: pytest.MonkeyPatch):
+    """What is left is measured by itemset: copies side by side converge when one does."""
+    one = Lattice.of(5, 4, seed=2)
+    copies = 50
+    sizes = [len(part) for part in one.supports]
+    above = [0, *sizes[:-1]]
+    many = Lattice(
+        [np.tile(part, copies) for part in one.supports],
+        [np.tile(part, copies) for part in one.errors],
+        [
+            np.concatenate([part + copy * wide for copy in range(copies)])
+            for part, wide in zip(one.subsets, above, strict=True)
+        ],
+    )
+    rounds = next(n for n in range(1, 100) if converges(one, n, monkeypatch))
+    assert rounds > 1
+    assert not converges(one, rounds - 1, monkeypatch)
+    assert converges(many, rounds, monkeypatch)
+
+
+def converges(lattice: Lattice, rounds: int, monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.setattr(consistency, "_ROUNDS", rounds)
+    monkeypatch.setattr(consistency, "_STEPS", 2)
+    try:
+        consistent_supports(lattice.supports, lattice.errors, lattice.subsets)
+    except NotConverged:
+        return False
+    return True
 
 
 def test_an_exact_support_hardly_moves():

@@ -14,7 +14,13 @@ import pytest
 from shared.combine import CombinedMarginals
 from shared.counts import ReportedCounts
 from shared.domain import Domain
-from shared.errors import DomainError, EstimationError, SingularChannel, UnknownVariable
+from shared.errors import (
+    DomainError,
+    EstimationError,
+    LimitExceeded,
+    SingularChannel,
+    UnknownVariable,
+)
 from shared.estimate import EstimatedMarginals
 from shared.mixed_supports import MixedSupports
 from shared.plan import Block, Plan
@@ -278,6 +284,47 @@ def test_what_is_reported_as_it_is_needs_no_inclusion_and_exclusion():
     every = np.logical_and.reduce([made.columns[v.name] == 1 for v in domain])
     assert counted.counts[0] == every.sum()
     assert reports.asked <= 10
+
+
+@pytest.mark.parametrize(("channel", "monomials"), [(Identity(2), 1), (FLIP, 16)])
+def test_itemsets_are_counted_at_once_as_far_as_their_monomials_allow(
+    monkeypatch: pytest.MonkeyPatch, channel, monomials: int
+):
+    """Of exact columns an itemset is one monomial, of a randomized block two."""
+    domain = Domain.of(**{f"v{i}": "01" for i in range(6)})
+    items = tuple((v.name, 1) for v in domain)
+    itemsets = itemsets_of(items, 4)
+    plan = Plan(tuple(Block((v,), channel) for v in domain))
+    supports = Records.random(plan, 40, seed=8, dtype=np.uint8).marginals().supports(items)
+    assert isinstance(supports, MixedSupports)
+    asked, of = [], supports._monomials
+
+    def watched(ranked: np.ndarray, parts):
+        asked.append(len(ranked))
+        return of(ranked, parts)
+
+    monkeypatch.setattr(supports, "_monomials", watched)
+    whole = supports.counts(itemsets)
+    monkeypatch.setattr("shared.mixed_supports._ENTRIES", 5 * monomials)
+    assert (supports.counts(itemsets).counts == whole.counts).all()
+    assert asked == [15, 5, 5, 5]
+
+
+def test_more_inclusions_and_exclusions_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch):
+    """Four itemsets of three randomized columns: four times eight; their rules as many."""
+    domain = Domain.of(**{f"v{i}": "01" for i in range(4)})
+    plan = Plan(tuple(Block((v,), FLIP) for v in domain))
+    supports = Records.random(plan, 40, seed=8).marginals().supports([(v, 1) for v in domain.names])
+    itemsets = itemsets_of(supports.items, 3)
+    flags = np.tile([True, False, False], (4, 1))
+    monkeypatch.setattr("shared.mixed_supports.MOST_ENTRIES", 32)
+    supports.counts(itemsets)
+    supports.rules(itemsets, flags)
+    monkeypatch.setattr("shared.mixed_supports.MOST_ENTRIES", 31)
+    for ask in (lambda: supports.counts(itemsets), lambda: supports.rules(itemsets, flags)):
+        with pytest.raises(LimitExceeded, match="32 inclusions") as raised:
+            ask()
+        assert raised.value.where == "max_length"
 
 
 # Strata -------------------------------------------------------------------------------------------

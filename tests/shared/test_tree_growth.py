@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+import weakref
 from collections import Counter
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from scipy import stats
 from shared.combine import CombinedMarginals
 from shared.counts import ReportedCounts
 from shared.domain import Domain, Variable
-from shared.errors import OptionError, UnknownVariable
+from shared.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
 from shared.estimate import EstimatedMarginals
 from shared.learn.tree.growth import STEPS, learn_tree
 from shared.learn.tree.model import DecisionTree, Node
 from shared.learn.tree.options import Growth
+from shared.learn.tree.splitting import best_split
 from shared.plan import Block, Plan
 from shared.transition import Symmetric
 
@@ -436,6 +438,83 @@ def test_a_target_that_is_not_there_is_refused():
 def test_options_outside_their_range_are_refused(option):
     with pytest.raises(OptionError):
         Growth(**option)
+
+
+class Failing:
+    """Subpopulations in which the tables of some attributes fail, everywhere or below the root."""
+
+    def __init__(self, inner, fails, everywhere=True):
+        self.inner, self.fails, self.everywhere = inner, fails, everywhere
+        self.given = inner.given
+
+    def table(self, names):
+        if self.given or self.everywhere:
+            for name in names:
+                if name in self.fails:
+                    raise self.fails[name]
+        return self.inner.table(names)
+
+    def within(self, name, code):
+        return Failing(self.inner.within(name, code), self.fails, self.everywhere)
+
+
+class FailingMarginals:
+    def __init__(self, marginals, fails, everywhere=True):
+        self.inner, self.fails, self.everywhere = marginals, fails, everywhere
+        self.domain, self.records = marginals.domain, marginals.records
+
+    def subpopulation(self):
+        return Failing(self.inner.subpopulation(), self.fails, self.everywhere)
+
+
+@pytest.mark.parametrize("options", [Growth(), PLAIN, Growth(criterion="gain-ratio")])
+def test_an_attribute_without_an_estimate_is_not_asked(options):
+    """As if it were no attribute."""
+    domain, columns = survey(800, np.random.default_rng(6))
+    whole = exactly(domain, columns)
+    names = [name for name in domain.names if name != "y"]
+    fails = {names[0]: EstimationError("No estimate.")}
+    found = learn_tree(FailingMarginals(whole, fails), "y", None, options)
+    without = learn_tree(whole, "y", names[1:], options)
+    assert found.root == without.root
+    assert without.root.split is not None
+
+    below = {name: EstimationError("No estimate.") for name in names}
+    stump = learn_tree(FailingMarginals(whole, below, everywhere=False), "y", None, options)
+    assert stump.root.depth == 1
+    with pytest.raises(EstimationError, match=r"No estimate\."):
+        learn_tree(FailingMarginals(whole, below), "y", None, options)
+
+
+def test_an_attribute_that_is_too_wide_is_named():
+    domain = domain_of(a=2, b=2048, y=3)
+    rng = np.random.default_rng(8)
+    columns = {v.name: rng.integers(0, v.size, 50).astype(np.uint16) for v in domain}
+    with pytest.raises(LimitExceeded, match="'b'") as caught:
+        learn_tree(exactly(domain, columns), "y")
+    assert caught.value.where == "b"
+    assert "Leave it out" in str(caught.value)
+    assert learn_tree(exactly(domain, columns), "y", ["a"]).inputs.names == ("a",)
+
+
+def test_tables_of_attributes_that_lose_are_not_kept():
+    domain, columns = survey(300, np.random.default_rng(6))
+    alive: list[weakref.ref] = []
+    most = 0
+
+    class Watched(Failing):
+        def table(self, names):
+            nonlocal most
+            most = max(most, sum(ref() is not None for ref in alive))
+            made = super().table(names)
+            alive.append(weakref.ref(made))
+            return made
+
+    within = Watched(exactly(domain, columns).subpopulation(), {})
+    names = [name for name in domain.names if name != "y"]
+    assert len(names) >= 3
+    assert best_split(within, "y", names, Growth()) is not None
+    assert most <= 1
 
 
 def test_no_warning_is_given_where_nothing_is_left():

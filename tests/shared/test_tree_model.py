@@ -99,12 +99,20 @@ def test_no_records_have_no_classes(tree):
         ({"sex": np.zeros(3, dtype=np.uint8)}, DomainError),
         ({"sex": np.full(5, 2, dtype=np.uint8)}, DomainError),
         ({"zone": np.full(5, -1)}, DomainError),
+        ({"sex": np.zeros(5)}, DomainError),
+        ({"sex": np.zeros((5, 1), dtype=np.uint8)}, DomainError),
     ],
 )
 def test_codes_that_do_not_fit_are_refused(tree, change, error):
     codes = {v.name: np.zeros(5, dtype=np.uint8) for v in tree.inputs} | change
     with pytest.raises(error):
         tree.predict({name: column for name, column in codes.items() if column is not None})
+
+
+def test_truth_values_are_the_codes_0_and_1(tree):
+    columns = drawn(50)
+    truth = columns | {"sex": columns["sex"].astype(bool)}
+    assert tree.predict(truth).tolist() == tree.predict(columns).tolist()
 
 
 # What cannot be a tree.
@@ -130,6 +138,12 @@ def test_a_node_may_be_shared_by_several_parents():
     assert tree.root.depth == 2
 
 
+@pytest.mark.parametrize("names", [(), ("sex", "y")])
+def test_a_class_is_told_from_other_variables(names):
+    with pytest.raises(DomainError):
+        DecisionTree(DOMAIN.project(names), DOMAIN["y"], LEAF, 12, Growth())
+
+
 @pytest.mark.parametrize(
     ("root", "error"),
     [
@@ -151,6 +165,14 @@ def test_nodes_that_do_not_fit_are_refused(root, error):
         ({"counts": (1.0, 2.0)}, DomainError),
         ({"counts": (1.0, 2.0, float("nan"))}, DomainError),
         ({"effective": float("inf")}, DomainError),
+        ({"effective": -1.0}, DomainError),
+        ({"se_records": (0.0, -1.0, 0.0)}, DomainError),
+        ({"se_population": (0.0, -1.0, 0.0)}, DomainError),
+        ({"counts": (1e308, 1e308, 0.0)}, DomainError),
+        (
+            dict.fromkeys(("counts", "se_records", "se_population", "probabilities"), ()),
+            DomainError,
+        ),
         ({"probabilities": (0.5, 0.5, 0.5)}, NotStochastic),
         ({"probabilities": (1.5, -0.5, 0.0)}, NotStochastic),
     ],

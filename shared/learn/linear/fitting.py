@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -18,8 +19,17 @@ from shared.learn.linear.task import CELLS, Fit, Sources, Task, notes_of
 
 __all__ = ["CELLS", "learn_linear"]
 
+EVIDENT = 2.0
+"""A class has records for sure if they are more than this many standard errors of the noise."""
+
+EMPTY = 1e-9
+"""A class with less than this share of all records has none: the rest is rounding."""
+
 OnStep = Callable[[int, int], None]
-"""Called with planes done and planes in all; may raise to stop."""
+"""Called with steps done and steps in all; may raise to stop."""
+
+NETWORK = 100
+"""The steps of progress that drawn records take."""
 
 
 def learn_linear(
@@ -40,7 +50,9 @@ def learn_linear(
 
     Weights are found for columns scaled by their estimated means and deviations and given back in
     the columns' own units, those of the perceptron with length 1 in scaled units. A column that is
-    estimated not to vary gets the weight 0, and a note.
+    estimated not to vary gets the weight 0, and a note. Of three or more classes one that is
+    estimated to have no records gets no plane, and a note; nor does one whose records could be
+    noise alone where its plane has no solution.
 
     Args:
         marginals: exact or estimated counts of (at least) the features and the class.
@@ -48,26 +60,30 @@ def learn_linear(
         features: what it is told from; by default all other variables.
         options: the loss and how it is fitted.
         seed: decides the draws of the perceptron and of records; nothing else is random.
-        on_step: called with (planes done, planes in all), often; may raise to stop.
+        on_step: called with (steps done, steps in all), often; may raise to stop. A plane is a
+            step; learning a network and drawing from it are `NETWORK` steps before the first.
 
     Raises:
         UnknownVariable: a name the marginals do not have, or numbers for none of the features.
         OptionError: no features, one twice, the class among them, numbers that do not fit, or a
             negative seed.
-        EstimationError: no column varies, columns depend on each other, classes are separated
-            (logistic loss without l2), or `raw` counts were demanded and allow no solution.
+        EstimationError: no column varies, fewer than two classes have records, columns depend on
+            each other, classes are separated (logistic loss without l2), or `raw` counts were
+            demanded and allow no solution.
         LimitExceeded, NotConverged: what the marginals raise.
     """
     options = options or Fitting()
     inputs, classes = _chosen(marginals.domain, target, features, seed)
     columns, scaling = scaled(columns_of(inputs, options), marginals, inputs)
-    positives = [1] if classes.size == 2 else list(range(classes.size))
-    report = on_step or (lambda _done, _total: None)
-    report(0, len(positives))
+    positives, evident = _positives(marginals, classes)
     sources = Sources(marginals, inputs, target, options)
-    task = Task(inputs, classes, options, scaling, seed, sources, lambda: None)
-    basis, fits = _first_fit(task, positives, report)
-    report(len(positives), len(positives))
+    progress = _Progress(on_step or (lambda _done, _total: None), len(positives))
+    task = Task(inputs, classes, options, scaling, seed, sources, progress.start, progress.on_share)
+    if task.bases[0] == "network":
+        progress.before = NETWORK
+    progress.start()
+    basis, fits = _first_fit(task, positives, evident, progress)
+    progress.planes(len(positives))
     planes = tuple(_plane(fit, classes, scaling) for fit in fits)
     model = LinearClassifier(
         inputs,
@@ -79,9 +95,48 @@ def learn_linear(
         marginals.records,
         sampled=options.sample if basis == "network" else None,
         seed=seed,
-        notes=notes_of(columns, options, task.bases, basis, planes),
+        notes=notes_of(classes, columns, options, task.bases, basis, planes),
     )
     return replace(model, accuracy=task.accuracy(model))
+
+
+@dataclass
+class _Progress:
+    """Steps done, told to `report`: those `before` the planes, and a step for each plane."""
+
+    report: OnStep
+    number: int
+    before: int = 0
+
+    def start(self) -> None:
+        self.on_share(0.0)
+
+    def on_share(self, share: float) -> None:
+        self.report(round(self.before * share), self.before + self.number)
+
+    def planes(self, done: int) -> None:
+        self.report(self.before + done, self.before + self.number)
+
+
+def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], frozenset[int]]:
+    """Return the classes with records, and those of them that need a plane.
+
+    Of two classes the second has the only plane. Of more, one needs none if its records could be
+    noise alone.
+    """
+    table = marginals.marginal([classes.name])
+    counts, noise = table.counts, np.sqrt(table.variance(population=False))
+    found = np.flatnonzero(counts > EMPTY * marginals.records).tolist()
+    if len(found) < 2:
+        raise EstimationError(
+            f"Fewer than two classes of {classes.name!r} are estimated to have records, so there is"
+            " nothing to tell apart.",
+            where=classes.name,
+            remedy="Choose another class, or collect more records.",
+        )
+    if classes.size == 2:
+        return [1], frozenset([1])
+    return found, frozenset(code for code in found if counts[code] > EVIDENT * noise[code])
 
 
 def _chosen(
@@ -101,21 +156,30 @@ def _chosen(
     return Domain(tuple(inputs)), classes
 
 
-def _first_fit(task: Task, positives: Sequence[int], report: OnStep) -> tuple[Basis, list[Fit]]:
-    """Return the planes on the first basis that gives all of them."""
+def _first_fit(
+    task: Task, positives: Sequence[int], evident: Collection[int], progress: _Progress
+) -> tuple[Basis, list[Fit]]:
+    """Return the planes on the first basis that gives one for each evident class."""
     for basis in task.bases:
-        fits: list[Fit] = []
+        task.prepare(basis)
+        fits, failed = [], None
         for done, positive in enumerate(positives):
-
-            def tick(done: int = done) -> None:
-                report(done, len(positives))
-
-            fit = replace(task, tick=tick).fit(basis, positive, done)
-            if fit is None:
+            fit = None
+            try:
+                fit = replace(task, tick=partial(progress.planes, done)).fit(basis, positive, done)
+            except EstimationError as error:
+                if positive in evident:
+                    raise
+                failed = error
+            if fit is not None:
+                fits.append(fit)
+            elif positive in evident:
                 break
-            fits.append(fit)
         else:
-            return basis, fits
+            if len(fits) >= min(2, len(positives)):
+                return basis, fits
+            if failed is not None:
+                raise failed
     raise EstimationError(
         "The noise in the raw counts is larger than what tells the columns apart, so that the loss"
         " has no least value there.",

@@ -66,7 +66,7 @@ def read_linear_json(text: str) -> LinearClassifier:
         document = _Document.model_validate(json.loads(text))
     except ValidationError as error:
         raise _not_one(faults(error)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _not_one("it is not JSON") from error
     return document.classifier()
 

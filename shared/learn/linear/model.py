@@ -12,10 +12,11 @@ from scipy.special import log_expit, ndtri, softmax
 
 from shared.counts import Codes, Tensor
 from shared.domain import Domain, Variable
-from shared.errors import DomainError, UnknownVariable
+from shared.errors import DomainError
 from shared.learn.linear.cells import Cells, Listed
 from shared.learn.linear.columns import Column, Design
 from shared.learn.linear.options import Fitting
+from shared.learn.record_columns import record_columns
 
 Basis = Literal["raw", "expected", "pairs", "network"]
 
@@ -84,7 +85,7 @@ class LinearClassifier:
         target: the class.
         columns: the numbers that stand for their categories; a plane has a weight for each.
         planes: one if there are two classes, with the second on the positive side; otherwise one
-            for each class against all others.
+            for each class against all others. A class without a plane is never predicted.
         options: how it was fitted.
         basis: what it was fitted to: the `raw` or the `expected` counts of all cells, the raw
             counts of `pairs` of variables, or records drawn from a `network` that was learned.
@@ -93,6 +94,11 @@ class LinearClassifier:
         seed: decided the draws, of records and of the perceptron.
         accuracy: how many records are classified right; None where the counts are not known.
         notes: what the reader of the weights must know.
+
+    Raises:
+        DomainError: planes or columns that do not fit the variables or each other, the class among
+            the inputs, or weights that make a score too large for a number.
+        UnknownVariable, UnknownCategory: a column of no input, a plane of no class.
     """
 
     inputs: Domain
@@ -108,9 +114,38 @@ class LinearClassifier:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.planes) != (1 if self.target.size == 2 else self.target.size):
+        if not len(self.inputs) or self.target.name in self.inputs:
             raise DomainError(
-                f"{len(self.planes)} planes do not part {self.target.size} classes.",
+                f"{self.target.name!r} must be told from one or more other variables.",
+                where=self.target.name,
+            )
+        self._require_columns()
+        self._require_planes()
+
+    def _require_columns(self) -> None:
+        for column in self.columns:
+            if len(column.values) != self.inputs[column.variable].size:
+                raise DomainError(
+                    f"Column {column.name!r} does not have one number for each category of"
+                    f" {column.variable!r}.",
+                    where=column.name,
+                )
+        # An indicator may be called as another variable is.
+        named = {(column.variable, column.name) for column in self.columns}
+        axes = [self.inputs.axis(column.variable) for column in self.columns]
+        if len(named) < len(self.columns) or axes != sorted(axes):
+            raise DomainError(
+                "The columns must be distinct and in the order of their variables.",
+                where="columns",
+            )
+
+    def _require_planes(self) -> None:
+        positives = {plane.positive for plane in self.planes}
+        binary = self.target.size == 2
+        if len(positives) < len(self.planes) or (len(self.planes) == 1) != binary or not positives:
+            raise DomainError(
+                f"{len(self.planes)} planes of {len(positives)} classes do not part"
+                f" {self.target.size} classes.",
                 where=self.target.name,
             )
         names = (INTERCEPT, *(column.name for column in self.columns))
@@ -122,12 +157,13 @@ class LinearClassifier:
                     " column.",
                     where=plane.positive,
                 )
-        for column in self.columns:
-            if len(column.values) != self.inputs[column.variable].size:
+            with np.errstate(over="ignore", invalid="ignore"):
+                parts = self.design.contributions(plane.vector)
+                largest = sum(float(np.abs(part).max()) for part in parts)
+            if not np.isfinite(largest):
                 raise DomainError(
-                    f"Column {column.name!r} does not have one number for each category of"
-                    f" {column.variable!r}.",
-                    where=column.name,
+                    f"The weights of class {plane.positive!r} make scores too large for numbers.",
+                    where=plane.positive,
                 )
 
     @cached_property
@@ -139,10 +175,9 @@ class LinearClassifier:
         """Return each plane's linear function of n records, shape (n, planes).
 
         Raises:
-            UnknownVariable: an input is not there.
-            DomainError: columns of different lengths, or a code outside its variable.
+            UnknownVariable, DomainError: see `record_columns`.
         """
-        return self.scores_of(Listed(self._columns(codes), self.inputs.shape))
+        return self.scores_of(Listed(record_columns(self.inputs, codes), self.inputs.shape))
 
     def scores_of(self, cells: Cells) -> Tensor:
         """Return each plane's linear function in each cell of the inputs, (cells, planes)."""
@@ -150,22 +185,30 @@ class LinearClassifier:
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
         """Return the class code of each of n records. Raises as `scores`."""
-        return self.classes(self.scores(codes))
+        return self.classes_of(Listed(record_columns(self.inputs, codes), self.inputs.shape))
 
-    def classes(self, scores: Tensor) -> Codes:
-        """Return the class codes that scores of shape (n, planes) speak for."""
-        if len(self.planes) == 1:
-            positive = self.target.code(self.planes[0].positive)
-            chosen = np.where(scores[:, 0] > 0, positive, 1 - positive)
-        else:
-            order = [self.target.code(plane.positive) for plane in self.planes]
-            chosen = np.array(order)[scores.argmax(axis=-1)]
+    def classes_of(self, cells: Cells) -> Codes:
+        """Return the class code in each cell of the inputs, shape (cells,).
+
+        It is that of the highest score, of the first plane among equals.
+        """
+        first, *others = self.planes
+        highest = self.design.scores(cells, first.vector)
+        chosen = np.full(len(highest), self.target.code(first.positive))
+        if not others:
+            chosen[highest <= 0] = 1 - self.target.code(first.positive)
+        # Plane by plane: the scores of many cells and many classes together are too large to keep.
+        for plane in others:
+            scores = self.design.scores(cells, plane.vector)
+            chosen[scores > highest] = self.target.code(plane.positive)
+            highest = np.maximum(highest, scores)
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
         """Return the probability of each class, (n, classes); None but for the logistic loss.
 
-        With several planes their probabilities are divided by their sum. Raises as `scores`.
+        With several planes their probabilities are divided by their sum; a class without a plane
+        has 0. Raises as `scores`.
         """
         if self.options.loss != "logistic":
             return None
@@ -174,27 +217,7 @@ class LinearClassifier:
             scores = np.concatenate([scores, -scores], axis=1)
         codes_of = [self.target.code(plane.positive) for plane in self.planes]
         order = codes_of if len(codes_of) > 1 else [codes_of[0], 1 - codes_of[0]]
-        found = np.empty_like(scores)
+        found = np.zeros((len(scores), self.target.size))
         # By logarithms, for all probabilities of a far record may be too small for numbers.
         found[:, order] = softmax(log_expit(scores), axis=1)
         return found
-
-    def _columns(self, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
-        missing = [name for name in self.inputs.names if name not in codes]
-        if missing:
-            raise UnknownVariable(
-                f"The records have no {missing[0]!r}, which the classifier needs.",
-                where=missing[0],
-                remedy=f"Give {list(self.inputs.names)}.",
-            )
-        columns = tuple(np.asarray(codes[name]) for name in self.inputs.names)
-        if len({len(column) for column in columns}) > 1:
-            raise DomainError("The columns of the records have different lengths.")
-        for variable, column in zip(self.inputs, columns, strict=True):
-            if len(column) and (int(column.max()) >= variable.size or int(column.min()) < 0):
-                raise DomainError(
-                    f"A record has a code of {variable.name!r} outside its {variable.size}"
-                    " categories.",
-                    where=variable.name,
-                )
-        return columns

@@ -21,7 +21,7 @@ import numpy as np
 
 from shared.counts import Tensor
 from shared.learn.linear.columns import Design
-from shared.learn.linear.sources import ClassCounts, Tick
+from shared.learn.linear.sources import Classed, Tick
 
 _NONE = 1e-12
 _TICKS = 64
@@ -29,7 +29,7 @@ _TICKS = 64
 
 def pocket(
     design: Design,
-    source: ClassCounts,
+    source: Classed,
     positive: int,
     start: Tensor,
     steps: int,
@@ -50,8 +50,9 @@ def pocket(
     Returns:
         Weights of shape (size,), those without the intercept of length 1 unless they are all 0.
     """
-    ones = source.counts[:, positive]
-    others = source.counts.sum(axis=1) - ones
+    ones = source.of(positive)
+    others = source.totals - ones
+    records = float(source.totals.sum())
     weights = start.copy()
     # All records in one class is what any weights have to surpass.
     best = np.zeros(design.size)
@@ -64,7 +65,7 @@ def pocket(
         wrong = np.cumsum(np.where(above, others, ones))
         if wrong[-1] < least:
             best, least = weights.copy(), float(wrong[-1])
-        if wrong[-1] <= _NONE * source.counts.sum() or step == steps:
+        if wrong[-1] <= _NONE * records or step == steps:
             break
         cell = int(np.searchsorted(wrong, rng.random() * wrong[-1], side="right"))
         row = design.row(source.cells.codes(min(cell, len(wrong) - 1)))

@@ -23,7 +23,7 @@ from shared.counts import Tensor
 from shared.errors import EstimationError, NotConverged
 from shared.learn.linear.cells import Cells
 from shared.learn.linear.columns import Design
-from shared.learn.linear.sources import ClassCounts, Moments, Tick
+from shared.learn.linear.sources import Classed, Moments, Tick
 
 SINGULAR = 1e-9
 """Scaled columns whose moment matrix has a smaller eigenvalue per record are dependent."""
@@ -61,7 +61,7 @@ def least_squares(moments: Moments, positive: int, l2: float) -> Solution | None
 
 
 def logistic(
-    design: Design, source: ClassCounts, positive: int, l2: float, tick: Tick
+    design: Design, source: Classed, positive: int, l2: float, tick: Tick
 ) -> Solution | None:
     """Return the most likely weights of a class against all others, by Newton's method.
 
@@ -72,12 +72,12 @@ def logistic(
             weights the likelier they are.
         NotConverged: no count is negative and Newton's method did not end.
     """
-    cells, totals = source.cells, source.counts.sum(axis=1)
-    records, ones = totals.sum(), source.counts[:, positive]
+    cells, totals = source.cells, source.totals
+    records, ones = totals.sum(), source.of(positive)
     penalty = _penalty(design.size, l2)
     if not _definite(design.second(cells, totals) / records + penalty):
         return None
-    valid = bool(source.counts.min() >= 0)
+    valid = source.valid
 
     def loss(weights: Tensor) -> float:
         scores = design.scores(cells, weights)

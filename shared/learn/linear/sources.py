@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 
-from shared.counts import Marginals, MarginalTable, Tensor
+from shared.counts import Codes, Marginals, MarginalTable, Tensor
 from shared.domain import Domain
 from shared.errors import EstimationError
 from shared.learn.bayes_net import learn_parameters
@@ -26,12 +28,96 @@ Tick = Callable[[], None]
 """Called between pieces of work; may raise to stop."""
 
 
+OnShare = Callable[[float], None]
+"""Called with the share of a piece of work that is done; may raise to stop."""
+
+_SEARCHED, _LEARNED = 0.8, 0.9
+"""The shares of the work when a network's structure and its parameters are learned."""
+
+
+class Classed(Protocol):
+    """How many records of each class are in cells of the features."""
+
+    @property
+    def cells(self) -> Cells:
+        """The cells."""
+
+    @property
+    def totals(self) -> Tensor:
+        """The records of all classes in each cell, shape (cells,)."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether no count is negative."""
+
+    def of(self, code: int) -> Tensor:
+        """Return the records of one class in each cell, shape (cells,)."""
+
+    def by_category(self) -> list[Tensor]:
+        """Return for each variable the records by category and class."""
+
+
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
     """The counts of each class in cells of the features: `counts` has shape (cells, classes)."""
 
     cells: Cells
     counts: Tensor
+
+    @cached_property
+    def totals(self) -> Tensor:
+        """See `Classed`."""
+        total: Tensor = self.counts.sum(axis=1)
+        return total
+
+    @cached_property
+    def valid(self) -> bool:
+        """See `Classed`."""
+        return bool(self.counts.min() >= 0)
+
+    def of(self, code: int) -> Tensor:
+        """See `Classed`."""
+        own: Tensor = self.counts[:, code]
+        return own
+
+    def by_category(self) -> list[Tensor]:
+        """See `Classed`."""
+        singles = [self.cells.singles(counts) for counts in self.counts.T]
+        return [np.stack(own, axis=1) for own in zip(*singles, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRecords:
+    """Records with their class codes: no row of counts is made for each of them."""
+
+    cells: Listed
+    codes: Codes
+    classes: int
+
+    @cached_property
+    def totals(self) -> Tensor:
+        """See `Classed`."""
+        return np.ones(len(self.codes))
+
+    @property
+    def valid(self) -> bool:
+        """See `Classed`."""
+        return True
+
+    def of(self, code: int) -> Tensor:
+        """See `Classed`."""
+        own: Tensor = (self.codes == code).astype(np.float64)
+        return own
+
+    def by_category(self) -> list[Tensor]:
+        """See `Classed`."""
+        tables = [
+            np.bincount(
+                column.astype(np.intp) * self.classes + self.codes, minlength=size * self.classes
+            ).reshape(size, self.classes)
+            for column, size in zip(self.cells.columns, self.cells.shape, strict=True)
+        ]
+        return [np.asarray(table, dtype=np.float64) for table in tables]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +142,12 @@ def expected_counts(marginals: Marginals, variables: Sequence[str]) -> ClassCoun
 
 
 def drawn_counts(
-    marginals: Marginals, features: Domain, target: str, records: int, seed: int, tick: Tick
-) -> ClassCounts:
+    marginals: Marginals, features: Domain, target: str, records: int, seed: int, on_share: OnShare
+) -> DrawnRecords:
     """Return records drawn from a network that is learned of the features and the class.
 
     The class comes first in the network's order, so that every feature may depend on it.
+    `on_share` is called with the share done.
 
     Raises:
         EstimationError, LimitExceeded: what learning raises.
@@ -69,22 +156,30 @@ def drawn_counts(
     others = [name for name in marginals.domain.names if name not in wanted]
     search = Search(order=(*wanted, *others))
     found = learn_structure(
-        marginals, search=search, children=wanted, draws=0, on_step=_ticked(tick)
+        marginals,
+        search=search,
+        children=wanted,
+        draws=0,
+        on_step=_part(on_share, 0.0, _SEARCHED),
     )
     structure = Structure.of({node: found.structure.parents[node] for node in wanted})
-    network = learn_parameters(marginals, structure, on_node=_ticked(tick)).network()
-    chunks = list(sample_chunks(network, records, seed))
+    on_node = _part(on_share, _SEARCHED, _LEARNED)
+    network = learn_parameters(marginals, structure, on_node=on_node).network()
+    chunks, drawn = [], 0
+    for chunk in sample_chunks(network, records, seed):
+        chunks.append(chunk)
+        drawn += len(chunk[target])
+        on_share(_LEARNED + (1 - _LEARNED) * drawn / records)
     columns = tuple(np.concatenate([chunk[name] for chunk in chunks]) for name in features.names)
     classes = np.concatenate([chunk[target] for chunk in chunks])
     size = marginals.domain[target].size
-    return ClassCounts(Listed(columns, features.shape), np.eye(size)[classes])
+    return DrawnRecords(Listed(columns, features.shape), classes, size)
 
 
-def moments_of_counts(design: Design, source: ClassCounts) -> Moments:
+def moments_of_counts(design: Design, source: Classed) -> Moments:
     """Return the moments of counts."""
-    by_class = [design.first(source.cells, counts) for counts in source.counts.T]
-    second = design.second(source.cells, source.counts.sum(axis=1))
-    return Moments(second, np.stack(by_class, axis=1))
+    by_class = _by_class(design, source.by_category())
+    return Moments(design.second(source.cells, source.totals), by_class)
 
 
 def moments_of_pairs(
@@ -101,9 +196,7 @@ def moments_of_pairs(
         tick()
         pairs[one, two] = marginals.marginal([names[one], names[two]]).counts
     second = design.products([table.sum(axis=1) for table in with_class], pairs)
-    blocks = zip(design.blocks, with_class, strict=True)
-    by_class = [with_class[0].sum(axis=0)[None], *(block.T @ table for block, table in blocks)]
-    return Moments(second, np.concatenate(by_class))
+    return Moments(second, _by_class(design, with_class))
 
 
 def scaled(
@@ -143,8 +236,14 @@ def _gridded(counts: Tensor) -> ClassCounts:
     return ClassCounts(Grid(shape), counts.reshape(-1, classes))
 
 
-def _ticked(tick: Tick) -> Callable[[int, int], None]:
-    def on_step(_done: int, _total: int) -> None:
-        tick()
+def _by_class(design: Design, with_class: Sequence[Tensor]) -> Tensor:
+    blocks = zip(design.blocks, with_class, strict=True)
+    sums = [with_class[0].sum(axis=0)[None], *(block.T @ table for block, table in blocks)]
+    return np.concatenate(sums)
+
+
+def _part(on_share: OnShare, start: float, end: float) -> Callable[[int, int], None]:
+    def on_step(done: int, total: int) -> None:
+        on_share(start + (end - start) * min(done / max(total, 1), 1.0))
 
     return on_step

@@ -18,8 +18,10 @@ from shared.learn.linear.options import Fitting
 from shared.learn.linear.pocket import pocket
 from shared.learn.linear.solving import Solution, least_squares, logistic, require_independent
 from shared.learn.linear.sources import (
-    ClassCounts,
+    Classed,
+    DrawnRecords,
     Moments,
+    OnShare,
     Tick,
     drawn_counts,
     expected_counts,
@@ -48,7 +50,7 @@ class Sources:
     def __init__(self, marginals: Marginals, inputs: Domain, target: str, options: Fitting):
         self._marginals, self._inputs, self._target = marginals, inputs, target
         self._options = options
-        self._kept: dict[Basis, ClassCounts] = {}
+        self._kept: dict[Basis, Classed] = {}
         self._pairs: Moments | None = None
 
     @cached_property
@@ -56,16 +58,18 @@ class Sources:
         """The raw counts, class last."""
         return self._marginals.marginal([*self._inputs.names, self._target])
 
-    def of(self, basis: Basis, seed: int, tick: Tick) -> ClassCounts:
+    def of(self, basis: Basis, seed: int, on_share: OnShare) -> Classed:
         """Return the counts of a basis other than `pairs`."""
         if basis not in self._kept:
+            found: Classed
             if basis == "raw":
                 found = raw_counts(self.table)
             elif basis == "expected":
                 found = expected_counts(self._marginals, [*self._inputs.names, self._target])
             else:
+                records = self._options.sample
                 found = drawn_counts(
-                    self._marginals, self._inputs, self._target, self._options.sample, seed, tick
+                    self._marginals, self._inputs, self._target, records, seed, on_share
                 )
             self._kept[basis] = found
         return self._kept[basis]
@@ -111,6 +115,7 @@ class Task:
     seed: int
     sources: Sources
     tick: Tick
+    on_share: OnShare
 
     @cached_property
     def bases(self) -> tuple[Basis, ...]:
@@ -121,6 +126,11 @@ class Task:
     def design(self) -> Design:
         """The scaled columns."""
         return self.scaling.design(self.inputs)
+
+    def prepare(self, basis: Basis) -> None:
+        """Draw the records of a network, which is most of the work; `on_share` says how far."""
+        if basis == "network":
+            self._source(basis)
 
     def fit(self, basis: Basis, positive: int, number: int) -> Fit | None:
         """Return the plane of a class, the `number`-th fitted; None if the basis has none."""
@@ -141,34 +151,34 @@ class Task:
         if model.basis == "pairs":
             return None
         source = self._source(model.basis)
-        predicted = model.classes(model.scores_of(source.cells))
-        if model.basis == "network":
-            right = source.counts[np.arange(len(predicted)), predicted].sum()
-            return Accuracy(float(right / source.counts.sum()))
+        predicted = model.classes_of(source.cells)
+        if isinstance(source, DrawnRecords):
+            return Accuracy(float(np.mean(predicted == source.codes)))
         return accuracy_of(self.sources.table, predicted)
 
-    def _pocket(self, source: ClassCounts, positive: int, number: int) -> Tensor:
+    def _pocket(self, source: Classed, positive: int, number: int) -> Tensor:
         squares = least_squares(moments_of_counts(self.design, source), positive, 0.0)
         start = np.zeros(self.design.size) if squares is None else squares.weights
         rng = stream(self.seed, number)
         return pocket(self.design, source, positive, start, self.options.steps, rng, self.tick)
 
-    def _source(self, basis: Basis) -> ClassCounts:
-        return self.sources.of(basis, self.seed, self.tick)
+    def _source(self, basis: Basis) -> Classed:
+        return self.sources.of(basis, self.seed, self.on_share)
 
     def _solution(self, basis: Basis, positive: int) -> Solution | None:
         design, l2 = self.design, self.options.l2
         if basis == "pairs":
             return least_squares(self.sources.pairs(design, self.tick), positive, l2)
         source = self._source(basis)
-        if source.counts.min() >= 0:
-            require_independent(design, source.cells, source.counts.sum(axis=1), l2)
+        if source.valid:
+            require_independent(design, source.cells, source.totals, l2)
         if self.options.loss == "logistic":
             return logistic(design, source, positive, l2, self.tick)
         return least_squares(moments_of_counts(design, source), positive, l2)
 
 
 def notes_of(
+    target: Variable,
     columns: Sequence[Column],
     options: Fitting,
     bases: Sequence[Basis],
@@ -180,6 +190,10 @@ def notes_of(
     still = [column.name for column in columns if column.deviation == 0]
     if still:
         notes.append(f"Estimated not to vary, so without weight: {', '.join(still)}.")
+    parted = {plane.positive for plane in planes}
+    absent = [name for name in target.categories if len(planes) > 1 and name not in parted]
+    if absent:
+        notes.append(f"Without records beyond the noise, so never predicted: {', '.join(absent)}.")
     if basis != bases[0]:
         notes.append(
             "The raw counts allow no solution: noise is larger than what tells the columns apart."

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from shared.counts import Codes
 from shared.domain import Domain
-from shared.errors import DomainError, UnknownVariable
+from shared.learn.record_columns import record_columns
 
 if TYPE_CHECKING:
     from shared.learn.tree.model import Node
@@ -54,10 +54,9 @@ class Descent:
         """Return the place of each record's leaf.
 
         Raises:
-            UnknownVariable: an input is not there.
-            DomainError: columns of different lengths, or a code outside its variable.
+            UnknownVariable, DomainError: see `record_columns`.
         """
-        columns = self._columns(codes)
+        columns = record_columns(self.inputs, codes)
         found = np.empty(len(columns[0]), dtype=np.uint32)
         for start in range(0, len(found), _CHUNK):
             part = np.concatenate([c[start : start + _CHUNK] for c in columns], dtype=np.int32)
@@ -74,23 +73,3 @@ class Descent:
         for _ in range(self.depth):
             node = step[node * width + codes[offset[node] + records]]
         return node
-
-    def _columns(self, codes: Mapping[str, Codes]) -> list[Codes]:
-        for name in self.inputs.names:
-            if name not in codes:
-                raise UnknownVariable(
-                    f"The records have no codes of {name!r}.",
-                    where=name,
-                    remedy=f"A prediction needs {list(self.inputs.names)}.",
-                )
-        columns = [np.asarray(codes[name]) for name in self.inputs.names]
-        lengths = sorted({len(column) for column in columns})
-        if len(lengths) > 1:
-            raise DomainError(f"The columns have different lengths: {lengths}.")
-        for variable, column in zip(self.inputs, columns, strict=True):
-            if len(column) and not 0 <= int(column.min()) <= int(column.max()) < variable.size:
-                raise DomainError(
-                    f"A code of {variable.name!r} is outside its {variable.size} categories.",
-                    where=variable.name,
-                )
-        return columns

@@ -47,6 +47,7 @@ def learn_tree(
     Raises:
         UnknownVariable: a variable that is not there.
         OptionError: no attributes, one named twice, or the target among them.
+        EstimationError, LimitExceeded: see `best_split`.
         Others: see `Subpopulation.table`.
     """
     options = options or Growth()
@@ -115,7 +116,7 @@ class _Grower:
             self._node(partial(within.within, name, code), left, child, depth + 1, share)
             for code, child in enumerate(self._children(best, classes))
         )
-        return Node(classes, best.split(len(attributes)), children)
+        return Node(classes, best.split(), children)
 
     def _open(self, classes: ClassCounts, depth: int) -> bool:
         """Whether a node may be split: it has enough records, and of more than one class."""

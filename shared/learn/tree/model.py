@@ -31,7 +31,8 @@ class ClassCounts:
     that predictions use.
 
     Raises:
-        DomainError: tuples of different lengths, or a number that is not finite.
+        DomainError: no classes, tuples of different lengths, a number or a sum that is not finite,
+            or an error that is negative.
         NotStochastic: probabilities that are negative or do not sum to 1.
     """
 
@@ -43,10 +44,13 @@ class ClassCounts:
 
     def __post_init__(self) -> None:
         parts = (self.counts, self.se_records, self.se_population, self.probabilities)
-        if len({len(part) for part in parts}) > 1:
-            raise DomainError("A node's counts, errors and probabilities differ in length.")
-        if not all(math.isfinite(number) for part in parts for number in (*part, self.effective)):
+        if not self.counts or len({len(part) for part in parts}) > 1:
+            raise DomainError("A node needs counts, errors and probabilities of one length.")
+        # Not `math.fsum`: it raises where a sum is too large.
+        if not all(math.isfinite(sum(map(abs, part))) for part in (*parts, (self.effective,))):
             raise DomainError("A node's counts and errors must be finite numbers.")
+        if min(*self.se_records, *self.se_population, self.effective) < 0:
+            raise DomainError("A node's errors and effective records must be 0 or more.")
         if min(self.probabilities) < 0 or abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
             raise NotStochastic("A node's class probabilities are no distribution.")
 
@@ -120,7 +124,8 @@ class DecisionTree:
     `records` is the number of records it was learned from.
 
     Raises:
-        DomainError: a node does not fit the variables, or asks what was asked above it.
+        DomainError: no inputs, the class among them, or a node that does not fit the variables or
+            asks what was asked above it.
         UnknownVariable: a split by a variable that is no input.
     """
 
@@ -131,6 +136,11 @@ class DecisionTree:
     options: Growth
 
     def __post_init__(self) -> None:
+        if not len(self.inputs) or self.target.name in self.inputs:
+            raise DomainError(
+                f"{self.target.name!r} must be told from one or more other variables.",
+                where=self.target.name,
+            )
         self._require_fitting(self.root, frozenset())
 
     def _require_fitting(self, node: Node, asked: frozenset[str]) -> None:

@@ -11,11 +11,12 @@ tells much, and was no better on held-out records.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from shared.counts import Subpopulation, Subtable, Tensor
+from shared.errors import EstimationError, LimitExceeded
 from shared.learn.tree.evidence import (
     EMPTY,
     Evidence,
@@ -31,12 +32,30 @@ LEAST_GAIN = 1e-12
 """A gain of fewer bits is rounding and counts as none; so does a difference of two."""
 
 
+@dataclass(frozen=True)
+class Score:
+    """What is kept of an attribute that a node may ask while the others are tried.
+
+    `excess` is the gain less what randomization adds, or the gain where there is no test.
+    """
+
+    attribute: str
+    gain: float
+    excess: float
+    p_value: float
+    own_information: float
+
+
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """An attribute that a node may ask, and the table of it and the class within the node."""
+    """An attribute that a node may ask, and the table of it and the class within the node.
+
+    `tried` is the number of attributes that it is the best of.
+    """
 
     attribute: str
     table: Subtable
+    tried: int
 
     @cached_property
     def counts(self) -> Tensor:
@@ -45,8 +64,11 @@ class Candidate:
 
     @cached_property
     def covariance(self) -> Tensor:
-        """The covariance of the counts given the records."""
-        return self.table.covariance(population=False)
+        """The covariance of the counts given the records. Raises LimitExceeded."""
+        try:
+            return self.table.covariance(population=False)
+        except LimitExceeded as error:
+            raise too_wide(self.attribute, error) from error
 
     @cached_property
     def gain(self) -> float:
@@ -66,8 +88,17 @@ class Candidate:
         """The information, in bits, that the attribute has of itself."""
         return entropy(valid_counts(self.counts).sum(axis=1))
 
-    def split(self, tried: int) -> Split:
-        """Return the question, given the number of attributes tried."""
+    def score(self, *, tested: bool) -> Score:
+        """Return what is kept of it; `tested` whether its gain is tested against chance."""
+        if self.gain <= LEAST_GAIN:
+            return Score(self.attribute, self.gain, self.gain, 1.0, 0.0)
+        excess, p_value = self.gain, 0.0
+        if tested:
+            excess, p_value = self.evidence.excess, self.evidence.p_value
+        return Score(self.attribute, self.gain, excess, p_value, self.own_information)
+
+    def split(self) -> Split:
+        """Return the question."""
         found = self.evidence
         return Split(
             attribute=self.attribute,
@@ -75,32 +106,68 @@ class Candidate:
             se=found.se,
             chance=found.chance,
             degrees=found.degrees,
-            tried=tried,
-            p_value=best_of(tried, found.p_value),
+            tried=self.tried,
+            p_value=best_of(self.tried, found.p_value),
         )
 
 
 def best_split(
     within: Subpopulation, target: str, attributes: Sequence[str], options: Growth
 ) -> Candidate | None:
-    """Return the attribute to ask in a node, the first of equals; None where none is worth it."""
-    tried = [Candidate(name, within.table([name, target])) for name in attributes]
+    """Return the attribute to ask in a node, the first of equals; None where none is worth it.
+
+    An attribute whose counts have no estimate in the node is not asked there.
+
+    Raises:
+        EstimationError: no attribute has an estimate, and the node is the root.
+        LimitExceeded: the table of an attribute is too large.
+    """
     limit = options.limit
-    if limit is None:
-        gains = {c: c.gain for c in tried if c.gain > LEAST_GAIN}
-    else:
-        gains = {
-            c: c.evidence.excess
-            for c in tried
-            if c.gain > LEAST_GAIN and best_of(len(tried), c.evidence.p_value) <= limit
-        }
-    if options.criterion == "gain-ratio":
-        gains = _ratios(gains)
-    best: Candidate | None = None
-    for candidate, gain in gains.items():
-        if best is None or gain > gains[best] + LEAST_GAIN:
-            best = candidate
-    return best
+    tried = list(_tried(within, target, attributes, tested=limit is not None))
+    gains = {s.attribute: s for s in tried if s.gain > LEAST_GAIN}
+    if limit is not None:
+        gains = {n: s for n, s in gains.items() if best_of(len(tried), s.p_value) <= limit}
+    worth = _ratios(gains) if options.criterion == "gain-ratio" else _excess(gains)
+    best: str | None = None
+    for name, gain in worth.items():
+        if best is None or gain > worth[best] + LEAST_GAIN:
+            best = name
+    # Its table is asked for again: those of all candidates together could be too large to keep.
+    return None if best is None else _candidate(within, best, target, len(tried))
+
+
+def _tried(
+    within: Subpopulation, target: str, attributes: Sequence[str], *, tested: bool
+) -> Iterator[Score]:
+    """Yield what is kept of each attribute that has an estimate here."""
+    failed: EstimationError | None = None
+    estimated = False
+    for name in attributes:
+        try:
+            score = _candidate(within, name, target, 0).score(tested=tested)
+        except EstimationError as error:
+            failed = failed or error
+            continue
+        estimated = True
+        yield score
+    if failed is not None and not estimated and not within.given:
+        raise failed
+
+
+def _candidate(within: Subpopulation, name: str, target: str, tried: int) -> Candidate:
+    try:
+        return Candidate(name, within.table([name, target]), tried)
+    except LimitExceeded as error:
+        raise too_wide(name, error) from error
+
+
+def too_wide(attribute: str, error: LimitExceeded) -> LimitExceeded:
+    """Return the error of a table that is too large, with the attribute to blame."""
+    return LimitExceeded(
+        f"Attribute {attribute!r} has too many categories for this tree: {error.message}",
+        where=attribute,
+        remedy="Leave it out of the attributes, or group its categories.",
+    )
 
 
 def best_of(tried: int, p_value: float) -> float:
@@ -108,8 +175,16 @@ def best_of(tried: int, p_value: float) -> float:
     return 1.0 if p_value >= 1 else -math.expm1(tried * math.log1p(-p_value))
 
 
-def _ratios(gains: dict[Candidate, float]) -> dict[Candidate, float]:
+def _excess(gains: dict[str, Score]) -> dict[str, float]:
+    return {name: score.excess for name, score in gains.items()}
+
+
+def _ratios(gains: dict[str, Score]) -> dict[str, float]:
     """Return the gain ratios of those with at least average gain (Quinlan's C4.5)."""
-    average = sum(gains.values()) / max(len(gains), 1)
+    average = sum(score.excess for score in gains.values()) / max(len(gains), 1)
     # A table with a gain has two categories, so the divisor is positive.
-    return {c: g / c.own_information for c, g in gains.items() if g >= average - LEAST_GAIN}
+    return {
+        name: score.excess / score.own_information
+        for name, score in gains.items()
+        if score.excess >= average - LEAST_GAIN
+    }
