@@ -71,8 +71,16 @@ def predictions(predictor: Predictor, query: PredictionQuery, limits: Limits) ->
             where="records",
             remedy="Send them in several requests.",
         )
-    codes = encode_records(predictor.inputs, query.records)
     labels = predictor.target.categories
+    cells = len(query.records) * len(labels)
+    if cells > limits.prediction_cells:
+        raise LimitExceeded(
+            f"{len(query.records)} records with the probabilities of {len(labels)} classes are"
+            f" {cells} numbers; {limits.prediction_cells} are allowed.",
+            where="records",
+            remedy="Send the records in several requests.",
+        )
+    codes = encode_records(predictor.inputs, query.records)
     found = [labels[code] for code in predictor.predict(codes)]
     shares = predictor.probabilities(codes)
     rows = [None] * len(found) if shares is None else shares.tolist()

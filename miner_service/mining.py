@@ -138,7 +138,7 @@ def prepare(
         StructureError, OptionError: the specification is wrong in itself, or its estimator cannot
             serve records reported differently.
         RecordsDoNotAlign: the owners' records may not be joined as the job asks.
-        VariablesMissing: a variable is not reported.
+        VariablesMissing: a variable is not reported, or withheld from every report.
         Conflict: two owners report the same variable (with records `any`: of the same record).
         UnknownCategory: the job names a category that is none.
         LimitExceeded: the job would be too large.
@@ -146,13 +146,14 @@ def prepare(
     kind = kind_of(spec)
     kind.check(spec)
     require_aligned(alignment, spec.records)
-    variables = kind.variables(spec, _reported(releases))
+    reported = _reported(releases)
+    variables = kind.variables(spec, reported)
+    _require_reported(variables, reported)
     blocks = tuple(
         (release, needed)
         for release in releases
         if (needed := tuple(b for b in release.plan.blocks if set(variables) & set(b.names)))
     )
-    _require_reported(set(variables), releases, blocks)
     if spec.records == "any":
         groups = _groups(blocks, aligner)
         _require_combinable(spec, variables, groups)
@@ -187,15 +188,11 @@ def _reported(releases: Sequence[Release]) -> Domain:
     return Domain(tuple(found.values()))
 
 
-def _require_reported(
-    variables: set[str],
-    releases: Sequence[Release],
-    blocks: Sequence[tuple[Release, tuple[Block, ...]]],
-) -> None:
-    """Check that each variable is reported."""
-    missing = sorted(variables - {n for _, needed in blocks for b in needed for n in b.names})
+def _require_reported(variables: Collection[str], domain: Domain) -> None:
+    """Check that each variable is reported: of one withheld everywhere nothing can be told."""
+    missing = sorted(set(variables) - set(domain.names))
     if missing:
-        reported = sorted({n for r in releases for n in r.plan.domain.names})
+        reported = sorted(domain.names)
         raise VariablesMissing(
             f"No sealed release in use reports {missing}.",
             where=", ".join(missing),

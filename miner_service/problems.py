@@ -28,6 +28,12 @@ _KIND = "kind"
 
 _MOST_FIELDS = 10
 
+_ABSENT = frozenset({"missing", "json_invalid"})
+"""Errors whose place ends in what was not sent."""
+
+_ANYTHING = object()
+"""Stands for what was sent where that is not known."""
+
 # fmt: off
 PROBLEMS: Mapping[str, tuple[int, str]] = {
     "error":                     (500, "Unforeseen error"),
@@ -213,7 +219,7 @@ def _problem_of_http(error: HTTPException, instance: str | None) -> ProblemDetai
 
 def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
     """Name the fields that are wrong and why, never what was in them."""
-    found = [(".".join(_place(error, sent)), _reason(error)) for error in errors]
+    found = [(".".join(_place(error, sent)), _numbered(error) + _reason(error)) for error in errors]
     shown = "; ".join(f"{place}: {reason}" for place, reason in found[:_MOST_FIELDS])
     more = len(found) - _MOST_FIELDS
     return found[0][0] if found else "body", shown + (f"; and {more} more" if more > 0 else "")
@@ -221,7 +227,7 @@ def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
 
 def _place(error: Mapping[str, Any], sent: Any) -> list[str]:
     """Return where an error is, in the words of what was sent."""
-    steps = _without_tags(error["loc"], sent)
+    steps = _without_tags(error, sent)
     if error["type"].startswith("union_tag"):
         named = error["ctx"]["discriminator"].strip("'")
         steps.append(named if named.isidentifier() else _KIND)
@@ -230,18 +236,37 @@ def _place(error: Mapping[str, Any], sent: Any) -> list[str]:
     ]
 
 
-def _without_tags(location: Sequence[str | int], sent: Any) -> list[str | int]:
-    """Leave out the steps that name a kind of message: the sender wrote none of them."""
+def _without_tags(error: Mapping[str, Any], sent: Any) -> list[str | int]:
+    """Leave out the steps that name a kind of message or of value: the sender wrote none."""
+    location: Sequence[str | int] = error["loc"]
+    absent = error["type"] in _ABSENT
     steps: list[str | int] = []
     for number, step in enumerate(location):
-        if isinstance(sent, dict) and step not in sent and number not in (0, len(location) - 1):
+        inner = _inside(sent, step)
+        if inner is None and number and not (absent and number == len(location) - 1):
             continue
         steps.append(step)
-        if isinstance(sent, dict):
-            sent = sent.get(step)
-        elif isinstance(sent, list) and isinstance(step, int) and step < len(sent):
-            sent = sent[step]
+        sent = _ANYTHING if inner is None else inner[0]
     return steps
+
+
+def _inside(sent: Any, step: str | int) -> tuple[Any] | None:
+    """Return what was sent under a step, in a tuple; None if the step leads nowhere."""
+    if sent is _ANYTHING:
+        return (sent,)
+    if isinstance(sent, dict):
+        return (sent[step],) if step in sent else None
+    if isinstance(sent, list) and isinstance(step, int) and step < len(sent):
+        return (sent[step],)
+    return None
+
+
+def _numbered(error: Mapping[str, Any]) -> str:
+    """Name the record that an error is about, as all other errors about records count them."""
+    match tuple(error["loc"]):
+        case ("body", "records", int(place), *_):
+            return f"record {place + 1}: "
+    return ""
 
 
 def _reason(error: Mapping[str, Any]) -> str:

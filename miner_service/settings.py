@@ -38,7 +38,7 @@ class Limits:
     may run. `search_variables`: among which a structure may be searched for. `model_parameters`:
     of one learned model. `answer_cells`: combinations in the answer to one question.
     `sample_cells`: synthetic records times their variables, in one answer. `prediction_records`:
-    whose class is asked for at once.
+    whose class is asked for at once. `prediction_cells`: these records times the classes.
 
     Raises:
         OptionError: a limit below 1.
@@ -59,6 +59,7 @@ class Limits:
     answer_cells: int = 1 << 16
     sample_cells: int = 1 << 24
     prediction_records: int = 100_000
+    prediction_cells: int = 1 << 21
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -88,18 +88,25 @@ def read_model(path: Path) -> Model:
     try:
         text = path.read_text(encoding="utf-8")
         document = json.loads(text)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"The file {path} cannot be read as the JSON of a model.",
-            where=str(path),
-            remedy="Name the tree.json or linear.json of a session, or a model as the miner"
-            " answers it.",
-        ) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise _no_model(path) from error
     if isinstance(document, dict) and isinstance(document.get("document"), dict):
         # The miner tells besides what its model was learned from.
         document = document["document"]
         text = json.dumps(document, ensure_ascii=False)
-    return Model(_kind(document), read_predictor(text))
+    try:
+        return Model(_kind(document), read_predictor(text))
+    except RecursionError as error:
+        raise _no_model(path) from error
+
+
+def _no_model(path: Path) -> InputError:
+    return InputError(
+        f"The file {path} cannot be read as the JSON of a model.",
+        where=str(path),
+        remedy="Name the tree.json or linear.json of a session, or a model as the miner"
+        " answers it.",
+    )
 
 
 def predict(model: Model, source: Source, watch: Watch, *, probabilities: bool) -> Predictions:

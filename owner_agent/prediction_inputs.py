@@ -56,7 +56,9 @@ def read_source(source: Source, inputs: Domain) -> TextTable:
         raise TableUnreadable(
             f"There is no table at {source.table}.",
             where=str(source.table),
-            remedy="Name another file, or correct `table` in the site file.",
+            remedy="Name another file."
+            if source.sections is None
+            else "Name another file, or correct `table` in the site file.",
         )
     own = [source.record_id] if source.record_id else []
     return read_table(source.table, list(dict.fromkeys([*own, *columns])))

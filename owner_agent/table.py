@@ -134,7 +134,8 @@ def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) 
         raise MissingColumn(
             f"The table {path} has no column {', '.join(repr(name) for name in missing)}.",
             where=", ".join(missing),
-            remedy=f"It has {shown}{more}. Correct `column` in the site file, or the table.",
+            remedy=f"It has {shown}{more}. Correct the table, or `column` in the site file if you"
+            " gave one.",
         )
     twice = sorted({name for name in wanted if list(present).count(name) > 1})
     if twice:

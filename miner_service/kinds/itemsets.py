@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from miner_service.affordability import Layout, largest_family, require_table
@@ -16,7 +15,7 @@ from shared.counts import Marginals
 from shared.domain import Domain
 from shared.errors import LimitExceeded, OptionError
 from shared.learn.rules.decisions import NOT_FREQUENT
-from shared.learn.rules.export import rules_json
+from shared.learn.rules.export import listed_itemsets_csv, listed_rules_csv, rules_json
 from shared.learn.rules.found import FoundItemsets, Level
 from shared.learn.rules.items import all_items, chosen_items, present_items
 from shared.learn.rules.mining import Mining, mine_itemsets
@@ -26,8 +25,6 @@ from shared.support_counts import Flags, Item
 from shared.wire import (
     AssociationRulesMessage,
     AssociationRulesSpec,
-    ItemsetMessage,
-    RuleMessage,
 )
 
 MOST_ITEMS = 4_096
@@ -114,15 +111,15 @@ def _learn(spec: AssociationRulesSpec, marginals: Marginals, on_step: OnStep) ->
         _mining_of(spec),
         part_of(on_step, 0, _MINING_STEPS),
     )
-    _require_few(sum(int(_listed(level).sum()) for level in found.levels), "itemsets")
+    _require_few(sum(int(_listed(level).sum()) for level in found.levels))
     rules = derive_rules(
         found,
         marginals,
         spec.minimum_confidence,
         certain=spec.certain,
+        most=MOST_LISTED,
         on_step=part_of(on_step, _MINING_STEPS, _RULE_STEPS),
     )
-    _require_few(len(rules), "rules")
     document = rules_json(_shortened(found), rules, examined=True)
     return {
         "items": document["items"],
@@ -149,54 +146,31 @@ def _listed(level: Level) -> Flags:
     return listed
 
 
-def _require_few(number: int, what: str) -> None:
+def _require_few(number: int) -> None:
     if number > MOST_LISTED:
         raise LimitExceeded(
-            f"There are {number} {what}; {MOST_LISTED} are allowed in a model.",
+            f"There are {number} itemsets; {MOST_LISTED} are allowed in a model.",
             where="minimum_support",
-            remedy="Raise the minimum support or confidence, or ask for fewer items.",
+            remedy="Raise the minimum support, or ask for fewer items.",
         )
+
+
+def _word(model: AssociationRulesMessage, place: int) -> str:
+    item = model.items[place]
+    return f"{item.variable}={item.category}"
 
 
 def _words(model: AssociationRulesMessage, items: Iterable[int]) -> str:
     """Return items in words, joined."""
-    chosen = (model.items[place] for place in items)
-    return _JOINED.join(f"{item.variable}={item.category}" for item in chosen)
+    return _JOINED.join(_word(model, place) for place in items)
 
 
 def _itemsets_csv(model: AssociationRulesMessage) -> str:
-    return _csv(model, ItemsetMessage, ("items",), model.itemsets)
+    return listed_itemsets_csv(model.itemsets, partial(_word, model))
 
 
 def _rules_csv(model: AssociationRulesMessage) -> str:
-    return _csv(model, RuleMessage, ("antecedent", "consequent"), model.rules)
-
-
-def _csv(
-    model: AssociationRulesMessage,
-    kind: type[ItemsetMessage | RuleMessage],
-    named: Sequence[str],
-    rows: Sequence[ItemsetMessage | RuleMessage],
-) -> str:
-    """Return a row per itemset or rule; an interval becomes two columns, its ends."""
-    names = [*named, *(name for name in kind.model_fields if name not in named)]
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(column for name in names for column in _columns(name))
-    for row in rows:
-        words = [_words(model, getattr(row, name)) for name in named]
-        values = (part for name in names[len(named) :] for part in _parts(getattr(row, name)))
-        writer.writerow([*words, *values])
-    return text.getvalue()
-
-
-def _columns(name: str) -> Iterator[str]:
-    ends = ("_low", "_high") if name.endswith("interval") else ("",)
-    yield from (f"{name}{end}" for end in ends)
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    yield from value if isinstance(value, tuple) else (value,)
+    return listed_rules_csv(model.rules, partial(_word, model))
 
 
 def _page(model: AssociationRulesMessage) -> str:

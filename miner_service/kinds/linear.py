@@ -30,6 +30,15 @@ from shared.wire import LinearClassifierMessage, LinearClassifierSpec
 MOST_COLUMNS = 2_048
 """A classifier with more columns is not fitted: products of all pairs of them are needed."""
 
+MOST_CLASSES = 256
+"""Among more classes none is told: each is a plane that is fitted by itself."""
+
+MOST_WEIGHTS = 1 << 14
+"""The columns of all classes' planes together."""
+
+MOST_DRAWN = 1 << 24
+"""The records drawn from a network, times the classes."""
+
 _NETWORK_TABLE = 5
 """The most variables in a table of the search for a network to draw records from."""
 
@@ -51,7 +60,7 @@ def _variables(spec: LinearClassifierSpec, reported: Domain) -> tuple[str, ...]:
 def _require_affordable(
     spec: LinearClassifierSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
 ) -> None:
-    """Bound the columns, and the table of all variables or, where it is too large, of a few.
+    """Bound columns, classes, and the table of all variables or, where it is too large, of a few.
 
     Raises:
         LimitExceeded: they are too many.
@@ -66,12 +75,31 @@ def _require_affordable(
             where="features",
             remedy='Choose fewer features, or the encoding "ordinal".',
         )
+    _require_few_classes(spec, domain, columns)
     columns_of(domain.project([n for n in variables if n != spec.target]), _fitting_of(spec))
     if domain.size <= CELLS:
         require_table(spec, variables, layout, limits, where="features")
         return
     _, family = largest_family(layout, variables, _NETWORK_TABLE)
     require_table(spec, family, layout, limits, where="features")
+
+
+def _require_few_classes(spec: LinearClassifierSpec, domain: Domain, columns: int) -> None:
+    """Bound the planes, their weights, and the scores of records that are drawn."""
+    classes = domain[spec.target].size
+    drawn = classes * spec.sample if domain.size > CELLS else 0
+    bounds = (
+        (classes, MOST_CLASSES, "classes", "target"),
+        (classes * columns, MOST_WEIGHTS, f"weights of {classes} classes", "features"),
+        (drawn, MOST_DRAWN, f"scores of {spec.sample} drawn records", "sample"),
+    )
+    for number, most, what, where in bounds:
+        if number > most:
+            raise LimitExceeded(
+                f"The classifier would have {number} {what}; {most} are allowed.",
+                where=where,
+                remedy="Choose a class of fewer categories, fewer features or a smaller sample.",
+            )
 
 
 def _columns(spec: LinearClassifierSpec, variable: Variable) -> int:

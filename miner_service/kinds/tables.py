@@ -10,9 +10,9 @@ import numpy as np
 from miner_service.affordability import Layout, require_table
 from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
 from miner_service.kinds.page import render
-from miner_service.settings import Limits
+from miner_service.settings import MEBIBYTE, Limits
 from shared.counts import Marginals
-from shared.domain import Variable
+from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
 from shared.learn.projection import project_to_simplex
 from shared.wire import (
@@ -25,6 +25,12 @@ from shared.wire import (
 CELLS_SHOWN = 2_000
 """A longer table is left to the CSV."""
 
+MOST_BYTES = 20 * MEBIBYTE
+"""A table that takes more as JSON is no model: each cell names its variables and categories."""
+
+_CELL_BYTES, _LABEL_BYTES = 150, 6
+"""What a cell takes without its labels (four numbers), and what each label in it takes besides."""
+
 _NUMBERS = ("count", "projected", "se_records", "se_population")
 
 
@@ -36,7 +42,8 @@ def _require_distinct(spec: ContingencyTableSpec) -> None:
 def _require_listable(
     spec: ContingencyTableSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
 ) -> None:
-    cells = layout.domain.project(variables).size
+    domain = layout.domain.project(variables)
+    cells = domain.size
     if cells > limits.model_parameters:
         raise LimitExceeded(
             f"The table over {list(variables)} has {cells} cells; {limits.model_parameters} are"
@@ -44,7 +51,27 @@ def _require_listable(
             where="variables",
             remedy="Ask for fewer variables at once.",
         )
+    size = _bytes(domain)
+    if size > MOST_BYTES:
+        raise LimitExceeded(
+            f"With its labels the table of {cells} cells would take about {size} bytes;"
+            f" {MOST_BYTES} are allowed in a model.",
+            where="variables",
+            remedy="Ask for fewer variables at once.",
+        )
     require_table(spec, variables, layout, limits, where="variables")
+
+
+def _bytes(domain: Domain) -> int:
+    """Return about how many bytes of JSON the cells of a table are."""
+    one = _CELL_BYTES + sum(
+        _LABEL_BYTES + _length(v.name) + sum(map(_length, v.categories)) / v.size for v in domain
+    )
+    return int(domain.size * one)
+
+
+def _length(text: str) -> int:
+    return len(text.encode())
 
 
 def _learn(spec: ContingencyTableSpec, marginals: Marginals, on_step: OnStep) -> Content:
@@ -76,7 +103,7 @@ def _write_csv(model: ContingencyTableMessage) -> str:
     """Return a row per cell: a column per variable, then the numbers."""
     names = [variable.name for variable in model.variables]
     text = io.StringIO()
-    writer = csv.writer(text)
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*names, *_NUMBERS])
     for cell in model.cells:
         numbers = [getattr(cell, number) for number in _NUMBERS]

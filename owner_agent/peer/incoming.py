@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from owner_agent.peer.holding import Holding
 from owner_agent.peer.messages import CountTables, Offer, Package, Proposal, read
-from owner_agent.peer.outgoing import counted_names, row_numbers
+from owner_agent.peer.outgoing import count_shapes, row_numbers
 from owner_agent.peer.tasks import task_of
 from shared.combine import CombinedMarginals
 from shared.counts import Codes, Marginals, ReportedCounts, Reports
@@ -173,7 +173,8 @@ def _tables(
     sender: str, package: Package, plan: Plan, body: bytes, proposal: Proposal
 ) -> dict[tuple[str, ...], npt.NDArray[np.int64]]:
     sizes = plan.reported_sizes
-    wanted = {counted_names(plan, scope) for scope in task_of(proposal).scopes(proposal.task)}
+    # Bounds them too: what follows is made only of tables that this owner itself would send.
+    wanted = set(count_shapes(plan, task_of(proposal).scopes(proposal.task)))
     found = {}
     for table in read(CountTables, body, sender).tables:
         names = tuple(table.variables)

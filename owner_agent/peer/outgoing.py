@@ -8,6 +8,7 @@ one value.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -31,6 +32,9 @@ from shared.parts import Keys
 from shared.plan import Block, Plan
 from shared.privacy import epsilon
 from shared.wire import KEY_BYTES, PartManifest, PlanMessage, release_digest
+
+MOST_CELLS = 1 << 22
+"""An owner sends no more cells of counts than this, all tables together."""
 
 PEER = "peer:"
 """Stands before a peer's name where the ledger otherwise has a miner's address."""
@@ -237,26 +241,44 @@ def row_numbers(records: int) -> Keys:
     return numbers.view(f"V{KEY_BYTES}").ravel()
 
 
-def count_tables(made: Randomized, scopes: Sequence[tuple[str, ...]]) -> CountTables:
-    """Return the reports counted over each scope.
+def count_shapes(
+    plan: Plan, scopes: Sequence[tuple[str, ...]]
+) -> dict[tuple[str, ...], tuple[int, ...]]:
+    """Return the reported columns of the table for each scope, and the shape of that table.
 
     Raises:
-        LimitExceeded: a table has more than `CUBE_CELLS` cells.
+        LimitExceeded: a table has more than `CUBE_CELLS` cells, or all together more than
+            `MOST_CELLS`.
     """
-    sizes = made.plan.reported_sizes
-    tables = []
-    for names in dict.fromkeys(counted_names(made.plan, scope) for scope in scopes):
-        shape = [sizes[name] for name in names]
-        cells = int(np.prod([int(size) for size in shape], dtype=object))
+    sizes = plan.reported_sizes
+    shapes, total = {}, 0
+    for names in dict.fromkeys(counted_names(plan, scope) for scope in scopes):
+        shape = tuple(int(sizes[name]) for name in names)
+        cells = math.prod(shape)
         if cells > CUBE_CELLS:
-            raise LimitExceeded(
-                f"A table of counts over {list(names)} has {cells} cells; at most {CUBE_CELLS} are"
-                " sent.",
-                where="peer.send",
-                remedy='Set send = "records" in the [peer] section, or learn over fewer variables.',
-            )
+            raise _too_many(f"A table of counts over {list(names)} has {cells}", CUBE_CELLS)
+        total += cells
+        if total > MOST_CELLS:
+            raise _too_many(f"The {len(scopes)} tables of counts have more than {MOST_CELLS}")
+        shapes[names] = shape
+    return shapes
+
+
+def _too_many(found: str, most: int | None = None) -> LimitExceeded:
+    allowed = "" if most is None else f"; at most {most} are sent"
+    return LimitExceeded(
+        f"{found} cells{allowed}.",
+        where="peer.send",
+        remedy='Set send = "records" in the [peer] section, or learn over fewer variables.',
+    )
+
+
+def count_tables(made: Randomized, scopes: Sequence[tuple[str, ...]]) -> CountTables:
+    """Return the reports counted over each scope. Raises LimitExceeded as `count_shapes` does."""
+    tables = []
+    for names, shape in count_shapes(made.plan, scopes).items():
         counts = tabulate([made.columns[name] for name in names], shape)
         tables.append(
-            CountTable(variables=list(names), shape=shape, counts=counts.ravel().tolist())
+            CountTable(variables=list(names), shape=list(shape), counts=counts.ravel().tolist())
         )
     return CountTables(tables=tables)

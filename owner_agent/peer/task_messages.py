@@ -1,6 +1,7 @@
 """What owners can agree to learn: the `task` of a session file, a class for each kind.
 
-The options are those of the learners, by the same names and with the same defaults.
+Options have the names that they have in the learners. A session has not all of them, and without a
+`max_length` itemsets may be of any length.
 """
 
 from __future__ import annotations

@@ -7,10 +7,11 @@ without any link in columns after them.
 
 from __future__ import annotations
 
+import html
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 
 from shared.learn.structure import Structure
@@ -29,6 +30,9 @@ _ARROW = (
     ' markerHeight="10" markerUnits="userSpaceOnUse" orient="auto">'
     '<path d="M0,0 L10,5 L0,10 z" fill="#555"/></marker></defs>'
 )
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""The characters that no XML document may hold, not even escaped (XML 1.0, 2.2)."""
 
 _Station = tuple[str, int]
 """A node (its name, 0) or the k-th invisible station of a link (its name, k)."""
@@ -56,6 +60,11 @@ class _Layout:
             start + right.width,
             max(self.height, right.height),
         )
+
+
+def escape(text: str) -> str:
+    """Return text for the inside of SVG; characters that XML forbids become U+FFFD."""
+    return html.escape(_NOT_XML.sub("\ufffd", text))
 
 
 def draw_structure(

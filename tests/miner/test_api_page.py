@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from miner_service.kinds import JOB_KINDS, itemsets, linear, trees
+from miner_service.kinds import JOB_KINDS, itemsets, linear, tables, trees
 from miner_service.problems import PROBLEMS
-from miner_service.settings import Limits
+from miner_service.settings import MEBIBYTE, Limits
 from shared.estimate import TEST_CELLS
 from shared.learn.prediction import read_predictor
 from shared.wire import MAX_LENGTH, MAX_SAMPLE, MAX_STEPS, BayesNetStructureSpec, CountsSpec
@@ -110,6 +110,12 @@ def test_the_page_gives_the_limits_of_each_kind():
         (itemsets.MOST_LISTED, "rules"),
         (trees.MOST_NODES, "nodes of a tree"),
         (linear.MOST_COLUMNS, "columns of a linear classifier"),
+        (linear.MOST_CLASSES, "classes"),
+        (linear.MOST_WEIGHTS, "columns times classes"),
+        (linear.MOST_DRAWN, "records drawn for one times classes"),
+        (tables.MOST_BYTES // MEBIBYTE, "MiB of JSON of a contingency table"),
+        (Limits().prediction_records, "records in a question for predictions"),
+        (Limits().prediction_cells, "of them times classes"),
     ):
         assert f"{number:,} {what}" in text
     assert f"`max_length` | 8 | the most items of an itemset, at most {MAX_LENGTH}" in text

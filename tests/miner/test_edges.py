@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import xml.etree.ElementTree as ET
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -15,6 +16,8 @@ from miner_service.problems import HTTP_CODES, PROBLEMS, problem_of_error
 from miner_service.settings import Limits, Settings
 from miner_service.store.paging import encode_cursor
 from shared.errors import OptionError, PramanaError, error_classes
+from shared.learn.drawing import draw_structure
+from shared.learn.structure import Structure
 
 
 def test_the_table_of_problems_is_complete():
@@ -278,3 +281,13 @@ def test_the_audit_log_says_who_did_what_and_no_secret(miner, release_a, assert_
     database = (miner.data / "miner.sqlite").read_bytes()
     wal = (miner.data / "miner.sqlite-wal").read_bytes()
     assert not any(secret.encode() in database + wal for secret in secrets)
+
+
+def test_names_with_control_characters_leave_a_picture_readable():
+    """XML has no way to write them; 0x7F and beyond the first plane it has."""
+    names = [f"a{chr(code)}b" for code in (*range(32), 0x7F, 0xFFFE, 0xFFFF, 0x10FFFF)]
+    picture = draw_structure(Structure.of(dict.fromkeys(["<&>", *names], ())))
+    shown = [text.text for text in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert "<&>" in shown
+    assert shown.count("a\ufffdb") == 32 - 3 + 2
+    assert {"a\tb", "a\nb", "a\x7fb", "a\U0010ffffb"} < set(shown)

@@ -136,9 +136,10 @@ WRONG = [
     ([*RECORDS, {**RECORDS[0], "sport": 98765}], "unknown-category", ["Record 4", "'sport'"]),
     ([RECORDS[0], {**RECORDS[1], "height": SECRET}], "unknown-variable", ["Record 2", "'height'"]),
     ([{"smoker": "yes", "age": "<30"}], "input-invalid", ["Record 1", "'sport'"]),
-    ([{**RECORDS[0], "age": None}], "request-invalid", ["body.records.0.age"]),
-    ([{**RECORDS[0], "age": True}], "request-invalid", ["body.records.0.age"]),
-    ([{**RECORDS[0], "age": [SECRET]}], "request-invalid", ["body.records.0.age"]),
+    ([{**RECORDS[0], "age": None}], "request-invalid", ["body.records.0.age: record 1"]),
+    ([{**RECORDS[0], "age": True}], "request-invalid", ["body.records.0.age: record 1"]),
+    ([{**RECORDS[0], "age": [SECRET]}], "request-invalid", ["body.records.0.age: record 1"]),
+    ([*RECORDS, {**RECORDS[0], "age": {}}], "request-invalid", ["body.records.3.age: record 4"]),
     ([], "request-invalid", ["body.records"]),
 ]
 
@@ -179,6 +180,44 @@ def test_how_many_records_are_predicted_at_once_is_bounded(survey, assert_proble
     answer = study.owner("POST", path, json={"records": RECORDS})
     assert_problem(answer, 413, "limit-exceeded", "3 records", "2 are allowed")
     assert study.owner("POST", path, json={"records": RECORDS[:2]}).status_code == 200
+
+
+@BOTH
+def test_probabilities_of_many_classes_are_bounded_before_any_is_made(survey, assert_problem, spec):
+    """3 records and the 2 classes of `ill` make 6 numbers."""
+    study = survey(limits=Limits(prediction_cells=5))
+    path = f"/v1/models/{study.learn(**spec)['id']}/predictions"
+    answer = study.owner("POST", path, json={"records": RECORDS})
+    assert_problem(answer, 413, "limit-exceeded", "2 classes are 6 numbers", "5 are allowed")
+    assert study.owner("POST", path, json={"records": RECORDS[:2]}).status_code == 200
+
+
+def test_the_place_of_a_wrong_value_is_in_the_words_of_the_request(survey, assert_problem):
+    study = survey()
+    path = f"/v1/models/{study.learn(**TREE)['id']}/predictions"
+    answer = study.owner("POST", path, json={"records": [*RECORDS, {"smoker": None}]})
+    assert assert_problem(answer, 422, "request-invalid").where == "body.records.3.smoker"
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "words"),
+    [
+        ("MOST_CLASSES", 2, ["target", "3 classes", "2 are allowed"]),
+        ("MOST_WEIGHTS", 8, ["features", "9 weights of 3 classes", "8 are allowed"]),
+        ("MOST_DRAWN", 29, ["sample", "30 scores of 10 drawn records", "29 are allowed"]),
+    ],
+)
+def test_a_classifier_of_many_classes_is_refused(
+    survey, assert_problem, monkeypatch, name, most, words
+):
+    """`sport` has 3 classes; the others have a column each, and 36 cells with it."""
+    study = survey()
+    monkeypatch.setattr(linear, name, most)
+    monkeypatch.setattr(linear, "CELLS", 35)
+    spec = {"target": "sport", "loss": "perceptron", "sample": 10}
+    assert_problem(study.job(**{**LINEAR, **spec}), 413, "limit-exceeded", *words)
+    monkeypatch.setattr(linear, name, most + 1)
+    assert study.job(**{**LINEAR, **spec}).status_code == 202
 
 
 @BOTH

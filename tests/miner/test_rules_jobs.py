@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pytest
 
@@ -109,16 +110,19 @@ def test_itemsets_and_rules_as_csv_and_on_a_page(survey, monkeypatch):
     model = study.learn(**RULES)
     path = f"/v1/models/{model['id']}"
     header, *rows = csv.reader(io.StringIO(study.owner("GET", f"{path}/itemsets.csv").text))
-    assert header[:5] == ["items", "support", "se_records", "se_population", "interval_low"]
+    assert header[:4] == ["items", "length", "support", "se_records"]
+    assert header[4:7] == ["se_population", "interval_low", "interval_high"]
     assert len(rows) == len(model["itemsets"])
     pair = model["itemsets"][-1]
-    assert rows[-1][0] == " & ".join("=".join(item) for item in words(model, pair["items"]))
-    assert [float(x) for x in rows[-1][1:6]] == [
-        *(pair[name] for name in header[1:4]),
+    assert json.loads(rows[-1][0]) == ["=".join(item) for item in words(model, pair["items"])]
+    assert [float(x) for x in rows[-1][1:7]] == [
+        len(pair["items"]),
+        *(pair[name] for name in header[2:5]),
         *pair["interval"],
     ]
     answer = study.owner("GET", f"{path}/rules.csv")
     assert answer.headers["content-type"].startswith("text/csv")
+    assert "\r" not in answer.text
     header, *rows = csv.reader(io.StringIO(answer.text))
     assert header[:2] == ["antecedent", "consequent"]
     assert [float(row[header.index("lift")]) for row in rows] == [
@@ -191,10 +195,17 @@ def test_a_joint_block_without_a_closed_form_counts_whole(start, build, assert_p
 
 
 def test_a_model_that_would_be_too_long_fails_with_its_remedy(survey, monkeypatch):
-    monkeypatch.setattr(itemsets, "MOST_LISTED", 5)
     study = survey()
-    job = study.analyst.wait(study.job(**RULES).headers["location"])
-    assert job["state"] == "failed"
-    assert job["problem"]["code"] == "limit-exceeded"
-    assert "itemsets" in job["problem"]["detail"]
-    assert "minimum support" in job["problem"]["remedy"]
+    spec = {**RULES, "minimum_confidence": 0}
+    model = study.learn(**spec)
+    listed, derived = len(model["itemsets"]), len(model["rules"])
+    assert listed < derived, "so that the rules alone can be too many"
+    for most, words in ((listed - 1, f"{listed} itemsets"), (derived - 1, f"{derived - 1} rules")):
+        monkeypatch.setattr(itemsets, "MOST_LISTED", most)
+        named = {"key": f"most-{most}", "spec": spec}
+        answer = study.analyst("POST", "/v1/studies/survey/jobs", json=named)
+        job = study.analyst.wait(answer.headers["location"])
+        assert job["state"] == "failed"
+        assert job["problem"]["code"] == "limit-exceeded"
+        assert words in job["problem"]["detail"]
+        assert "minimum support" in job["problem"]["remedy"]

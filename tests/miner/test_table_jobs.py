@@ -11,6 +11,7 @@ import threading
 from contextlib import closing
 from datetime import timedelta
 from functools import reduce
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from miner_service.settings import Limits
 from miner_service.store.database import Database
 from shared.combine import CombinedMarginals
 from shared.counts import ReportedCounts
-from shared.domain import Variable
+from shared.domain import Domain, Variable
 from shared.errors import JobCancelled
 from shared.learn.linear import Fitting, learn_linear, linear_json
 from shared.learn.rules.items import all_items
@@ -29,7 +30,7 @@ from shared.learn.rules.mining import Mining, mine_itemsets
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.tree_json import tree_json
 from shared.plan import Block, Plan
-from shared.transition import Identity, Symmetric
+from shared.transition import Identity, Symmetric, Withheld
 from shared.wire import CountsSpec
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
@@ -128,6 +129,46 @@ def test_a_table_has_its_limits(survey, assert_problem, limits, change, words):
     study = survey(limits=limits)
     assert_problem(study.job(**TABLE, **change), 413, "limit-exceeded", *words)
     assert len(study.learn(kind="contingency-table", variables=["age"])["cells"]) == 3
+
+
+def test_a_table_that_would_be_a_large_document_is_refused(survey, assert_problem, monkeypatch):
+    """What is announced bounds what is stored: labels count, too."""
+    study = survey()
+    model = study.learn(**TABLE)
+    domain = Domain(tuple(Variable(v["name"], tuple(v["categories"])) for v in model["variables"]))
+    stored = len(json.dumps(model["cells"]))
+    assert stored / 1.3 < tables._bytes(domain) < stored * 1.3
+    monkeypatch.setattr(tables, "MOST_BYTES", tables._bytes(domain) - 1)
+    assert_problem(study.job(**TABLE, estimator="ml"), 413, "limit-exceeded", "6 cells", "bytes")
+    monkeypatch.setattr(tables, "MOST_BYTES", tables._bytes(domain))
+    assert study.job(**TABLE, estimator="ml").status_code == 202
+
+
+P = Symmetric.from_probability(2, 0.2)
+WITHHELD = [
+    {"kind": "contingency-table", "variables": ["A", "B"]},
+    {"kind": "association-rules", "minimum_support": 0.1, "variables": ["A", "B"]},
+    {"kind": "decision-tree", "target": "B", "attributes": ["A"]},
+    {"kind": "linear-classifier", "target": "A", "features": ["B"]},
+    {"kind": "bayes-net-parameters", "structure": {"A": [], "B": ["A"]}},
+    {"kind": "bayes-net-structure", "variables": ["A", "B"]},
+]
+
+
+def test_a_variable_withheld_from_every_report_is_learned_by_no_job(miner, build, assert_problem):
+    """Maximum likelihood would make up its distribution, with no error to tell."""
+    assert {spec["kind"] for spec in WITHHELD} == {
+        get_args(spec.model_fields["kind"].annotation)[0] for spec in JOB_KINDS
+    }
+    analyst, owner = miner.study("survey"), miner.owner("survey", "north")
+    blocks = [Block((Variable(n, ("no", "yes")),), c) for n, c in [("A", P), ("B", Withheld(2))]]
+    owner.publish("survey", build(Plan(tuple(blocks)), range(10), {"A": [0, 1] * 5, "B": [0] * 10}))
+    for spec, estimator in itertools.product(WITHHELD, ["moment", "ml", "log-linear"]):
+        answer = analyst(
+            "POST", "/v1/studies/survey/jobs", json={"spec": {**spec, "estimator": estimator}}
+        )
+        problem = assert_problem(answer, 409, "variables-missing", "['B']")
+        assert "['A']" in problem.remedy
 
 
 def test_a_table_of_all_records_of_owners_of_different_people(miner, build):

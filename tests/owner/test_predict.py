@@ -281,6 +281,7 @@ def test_unknown_values_are_named_by_row_and_column_and_never_told(folder, site,
     ("content", "match"),
     [
         ("{", "cannot be read as the JSON of a model"),
+        ("[" * 200_000, "cannot be read as the JSON of a model"),
         ("[]", "no model that predicts"),
         ('{"kind": "association-rules"}', "no model that predicts"),
         ('{"kind": "decision-tree"}', "not a decision tree"),
@@ -317,6 +318,14 @@ def test_what_else_is_refused(folder, site, called):
         ended, _, err = called(*words)
         assert (ended, text in " ".join(err.split())) == (code, True), (words, err)
     assert (folder / "taken.csv").read_text() == "mine"
+
+
+def test_without_a_site_file_no_remedy_blames_one(folder, called):
+    for words in ((folder / "linear.json", folder / "table.csv"), (folder / "tree.json", "no.csv")):
+        _, _, err = called(*words)
+        told = " ".join(err.split())
+        assert "what to do" in told
+        assert "site file" not in told.replace("in the site file if you gave one", "")
 
 
 def test_an_open_folder_of_predictions_is_refused(folder, site, called):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 
-from shared.learn.drawing import PALETTE
+from shared.learn.drawing import PALETTE, escape
 from shared.learn.linear.model import Accuracy, LinearClassifier, Plane
 
 _MARGIN, _ROW, _HEADER, _AXIS, _PLOT, _LETTER = 16.0, 24.0, 52.0, 34.0, 380.0, 7.4

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 
 from shared.domain import Variable
 from shared.errors import OptionError
-from shared.learn.drawing import PALETTE
+from shared.learn.drawing import PALETTE, escape
 from shared.learn.tree.model import DecisionTree, Node
 
 _ROW, _BOX, _MARGIN, _BAR, _GAP = 50.0, 42.0, 18.0, 110.0, 40.0

@@ -199,6 +199,18 @@ def test_tables_that_would_be_too_large(empty_world, horizontal, monkeypatch):
     assert 'send = "records"' in str(raised.value.remedy)
 
 
+def test_tables_that_would_be_too_large_together(empty_world, horizontal, monkeypatch):
+    """Of several tables, the largest of 12 cells, none is counted if all are too many."""
+    horizontal()
+    counted = []
+    monkeypatch.setattr("owner_agent.peer.outgoing.MOST_CELLS", 12)
+    monkeypatch.setattr("owner_agent.peer.outgoing.tabulate", lambda *a: counted.append(a))
+    with pytest.raises(LimitExceeded, match=r"tables of counts have more than 12 cells") as raised:
+        run(empty_world, {"kind": "parameters", "structure": STRUCTURE})
+    assert 'send = "records"' in str(raised.value.remedy)
+    assert not counted
+
+
 def count_changes():
     def fewer(tables):
         tables[-1]["counts"][0] += 1
