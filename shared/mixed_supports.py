@@ -11,13 +11,14 @@ that report all items of the set: inclusion and exclusion (Ma proposition 7.4), 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from shared.counts import Reports
-from shared.errors import SingularChannel
+from shared.errors import LimitExceeded, SingularChannel
 from shared.plan import Block, Plan
 from shared.reported_supports import reported_supports
 from shared.support_counts import (
@@ -30,7 +31,12 @@ from shared.support_counts import (
 )
 from shared.transition import Identity, MixingTransition, Transition
 
+MOST_ENTRIES = 1 << 28
+"""Itemsets asked for at once are refused where all their inclusions and exclusions, two to the
+number of an itemset's randomized blocks, are more: they would take hours."""
+
 _ENTRIES = 1 << 24
+"""About so many are held at once."""
 
 Group = tuple[int, int]
 """The columns of an itemset that are of one block: from, up to."""
@@ -83,10 +89,15 @@ class MixedSupports:
         self._inverses: dict[tuple[int, ...], tuple[float, float]] = {}
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets; see `Supports`."""
+        """Return the estimated counts of itemsets; see `Supports`.
+
+        Raises:
+            LimitExceeded: more than `MOST_ENTRIES`, with `where` "max_length".
+        """
         counts, second = np.zeros(len(itemsets)), np.zeros(len(itemsets))
         ranked = np.sort(self._rank[itemsets], axis=1)
-        for rows, groups in self._alike(ranked, self._exact[ranked]):
+        exact = self._exact[ranked]
+        for rows, groups in self._alike(ranked, exact, lambda own: 1 if own.any() else 2):
             parts = self._wholes(ranked[rows], groups)
             cells = self._monomials(ranked[rows], parts)
             counts[rows] = _contract(cells, [part.functions[0] for part in parts])
@@ -95,7 +106,11 @@ class MixedSupports:
         return SupportCounts.from_moments(self.records, counts, second)
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the estimated counts of itemsets and their parts; see `Supports`."""
+        """Return the estimated counts of itemsets and their parts; see `Supports`.
+
+        Raises:
+            LimitExceeded: as `counts`.
+        """
         counts, moments = np.zeros((len(itemsets), 3)), np.zeros((len(itemsets), 3, 3))
         parts = (np.ones_like(antecedents), antecedents, ~antecedents)
         for part, flags in enumerate(parts):
@@ -135,7 +150,7 @@ class MixedSupports:
         """
         found = np.zeros((2, len(ranked)))
         sets, which = np.unique(ranked, axis=0, return_inverse=True)
-        for rows, groups in self._alike(sets, self._exact[sets]):
+        for rows, groups in self._alike(sets, self._exact[sets], lambda _: 2):
             parts = self._wholes(sets[rows], groups)
             cells = self._monomials(sets[rows], parts)
             for axis, part in enumerate(parts):
@@ -157,7 +172,7 @@ class MixedSupports:
         They are whole with antecedent, whole with consequent and the two sides, shape (3, n).
         """
         found = np.zeros((3, len(ranked)))
-        for rows, groups in self._alike(ranked, flags):
+        for rows, groups in self._alike(ranked, flags, _sides):
             parts = [_Part.split(self, ranked[rows], group, flags[rows[0]]) for group in groups]
             cells = self._monomials(ranked[rows], parts)
             for place, (one, other) in enumerate(((0, 1), (0, 2), (1, 2))):
@@ -183,17 +198,34 @@ class MixedSupports:
             self._inverses[ranked] = _estimator(channel or block.channel, code)
         return self._inverses[ranked]
 
-    def _alike(self, ranked: Indices, flags: Flags) -> Iterator[tuple[Indices, list[Group]]]:
-        """Yield rows whose blocks are divided alike, some at a time, with their groups."""
+    def _alike(
+        self, ranked: Indices, flags: Flags, monomials: Callable[[Flags], int]
+    ) -> Iterator[tuple[Indices, list[Group]]]:
+        """Yield rows whose blocks are divided alike, some at a time, with their groups.
+
+        Args:
+            ranked: itemsets.
+            flags: what else those given together have in common.
+            monomials: says how many a group has, from its flags.
+
+        Raises:
+            LimitExceeded: more than `MOST_ENTRIES`.
+        """
         blocks = self._block[ranked]
         pattern = np.concatenate([blocks[:, 1:] == blocks[:, :-1], flags], axis=1)
         kinds, kind = np.unique(pattern, axis=0, return_inverse=True)
         width = ranked.shape[1]
+        alike = []
         for number, same in enumerate(kinds):
             starts = [0, *(np.flatnonzero(~same[: width - 1]) + 1).tolist()]
-            groups = list(itertools.pairwise([*starts, width]))
             rows = np.flatnonzero(kind.ravel() == number)
-            some = max(1, _ENTRIES >> (2 * len(groups)))
+            groups = list(itertools.pairwise([*starts, width]))
+            own = flags[rows[0]]
+            entries = math.prod(monomials(own[slice(*group)]) for group in groups)
+            alike.append((rows, groups, entries))
+        _require_few(sum(len(rows) * entries for rows, _, entries in alike))
+        for rows, groups, entries in alike:
+            some = max(1, _ENTRIES // entries)
             for start in range(0, len(rows), some):
                 yield rows[start : start + some], groups
 
@@ -257,6 +289,21 @@ class _Part:
             function[place], function[0] = supports.inverse(ranked[:, items])
             functions.append(function)
         return cls(monomials, tuple(functions))
+
+
+def _sides(antecedent: Flags) -> int:
+    """Return the monomials of a group: four where it is divided, as in `_Part.split`."""
+    return 4 if antecedent.any() and not antecedent.all() else 2
+
+
+def _require_few(entries: int) -> None:
+    if entries > MOST_ENTRIES:
+        raise LimitExceeded(
+            f"To count itemsets of so many items takes {entries:,} inclusions and exclusions;"
+            f" {MOST_ENTRIES:,} are allowed.",
+            where="max_length",
+            remedy="Limit the length, raise the minimum support or choose fewer items.",
+        )
 
 
 def _product(left: Floats, right: Floats) -> Floats:

@@ -18,8 +18,8 @@ from shared.errors import NotConverged
 from shared.support_counts import Flags, Floats, Indices
 
 GAP = 5e-7
-"""The duality gap at which the solution is taken: all in all within sqrt(2 GAP) = 0.001 standard
-errors of the nearest point."""
+"""The duality gap per itemset at which the solution is taken: the root of the mean square of what
+is left to the nearest point is sqrt(2 GAP) = 0.001 standard errors."""
 
 _STEPS, _ROUNDS = 100, 500
 _EXACT = 1e-6
@@ -46,7 +46,7 @@ def consistent_supports(
     for _ in range(_ROUNDS):
         point = lattice.point(multipliers)
         ordered = lattice.swept(point)
-        if lattice.gap(ordered, point, multipliers) <= GAP:
+        if lattice.gap(ordered, point, multipliers) <= GAP * lattice.size:
             return [np.clip(part, 0.0, 1.0) for part in lattice.by_length(ordered)]
         active |= point[lattice.lower] > point[lattice.upper]
         multipliers[active] = lattice.ascended(multipliers[active], active)
@@ -80,6 +80,11 @@ class _Lattice:
         nothing = np.zeros(0, dtype=np.int64)
         below, above = np.concatenate([nothing, *lower]), np.concatenate([nothing, *upper])
         self.lower, self.upper = below[known[below]], above[known[below]]
+
+    @property
+    def size(self) -> int:
+        """The number of itemsets."""
+        return len(self._estimates)
 
     @classmethod
     def of(

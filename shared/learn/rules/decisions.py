@@ -9,6 +9,13 @@ an interval holds the w with
 
 which is s +- z sqrt(v) against the records and, without randomization, Wilson's interval against
 the population. Test and interval agree.
+
+The noise v is estimated at the estimate s, not at w. It grows with the support, and where s is by
+chance too low, so is v: the interval of a rare itemset ends too early above and covers less there
+than it says. Of 2,000 records with variables of 10 categories, each changed with probability 0.5,
+the verdict on itemsets of length 3 and support 2 % is wrongly "not frequent" in 8.3 % of the cases
+instead of 2.5 %. Below, and so for the verdict "frequent" and the p-values, the error is on the
+safe side.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from shared.domain import Domain
+from shared.learn.drawing import escape
 from shared.learn.rules.decisions import Verdict
 from shared.learn.rules.found import FoundItemsets, Itemset
 from shared.learn.rules.items import item_label
@@ -21,6 +21,9 @@ COLOURS: dict[Verdict, str] = {
 """A verdict's colour, named in the legend; the shape of its mark differs too."""
 
 _ROW, _MARGIN, _LETTER, _PLOT, _AXIS = 22.0, 16.0, 7.2, 420.0, 46.0
+_LIFT, _LARGEST_LIFT = 150.0, 1000.0
+"""The width of the column of lifts; an interval of a lift up to more is left out there."""
+
 _LONGEST = 60
 """Labels of more letters are cut; the whole is in the mark's title."""
 
@@ -105,24 +108,19 @@ def _row(itemset: Itemset, label: str, found: FoundItemsets, axis: _Axis, y: flo
         f" {low:.4f} to {high:.4f}, {itemset.verdict}"
     )
     colour = COLOURS[itemset.verdict]
+    mark = _mark(itemset.verdict, axis.at(itemset.support), y)
     return [
-        (
-            f'<text x="{axis.start - 10:.1f}" y="{y + 4:.1f}" text-anchor="end" font-size="12"'
-            f' fill="#333">{escape(label)}</text>'
-        ),
-        (
-            f"<g><title>{escape(words)}</title>{_bar(axis.at(low), axis.at(high), y, colour)}"
-            f"{_mark(itemset.verdict, axis.at(itemset.support), y)}</g>"
-        ),
+        _text(axis.start - 10, y, label, "end"),
+        _titled(words, _bar(axis.at(low), axis.at(high), y, colour) + mark),
     ]
 
 
 def draw_rules(domain: Domain, rules: Sequence[Rule], most: int = 40) -> str:
-    """Return a picture of rules: support across, confidence upwards, both with their intervals.
+    """Return a picture of the rules of surest confidence, a row each.
 
-    The larger the lift, the darker the mark; each mark's title names its rule. Those are drawn
-    whose confidence is surest, by the lower ends of the intervals: the largest estimates of all
-    are the luckiest. An estimated confidence above 1 is drawn at 1.
+    A dot at the confidence, a line over its interval, and the lift in words. The surest are those
+    whose intervals end highest below: the largest estimates of all are the luckiest. An estimated
+    confidence above 1 is drawn at 1; each row's title names its rule in full.
 
     Args:
         domain: the variables.
@@ -130,42 +128,69 @@ def draw_rules(domain: Domain, rules: Sequence[Rule], most: int = 40) -> str:
         most: how many are drawn.
     """
     shown = sorted(rules, key=lambda rule: -rule.confidence_interval[0])[:most]
-    top, height = _MARGIN + 26, 320.0
-    bottom, left = top + height, _MARGIN + 60
-    across = _Axis.over([0.0, *(e for r in shown for e in (*r.support_interval, r.support))], 0, 1)
-    across = _Axis(across.low, across.high, left, _PLOT)
-    upward = _Axis.over([e for r in shown for e in r.confidence_interval], 0, 1)
-    upward = _Axis(upward.low, upward.high, bottom, -height)
-    lifts = sorted(rule.lift for rule in shown)
-    parts = [
-        *_across(across, top, bottom, "support"),
-        *_upward(upward, left, _PLOT, "confidence"),
-        *(_rule(domain, rule, across, upward, lifts) for rule in reversed(shown)),
+    names = [_name(domain, rule) for rule in shown]
+    labels = [_cut(name) for name in names]
+    left = 2 * _MARGIN + _LETTER * max(map(len, labels), default=0)
+    top = _MARGIN + 26
+    bottom = top + _ROW * len(shown)
+    axis = _Axis.over([end for rule in shown for end in _shown_confidence(rule)], left, _PLOT)
+    rows = [
+        part
+        for number, (rule, name, label) in enumerate(zip(shown, names, labels, strict=True))
+        for part in _rule(rule, name, label, axis, top + _ROW * (number + 0.5))
     ]
-    heading = f"Rules: the {len(shown)} of surest confidence, of {len(rules)}; darker: more lift"
-    return _svg(left + _PLOT + 2 * _MARGIN, bottom + _AXIS, heading, parts)
+    parts = [
+        *_across(axis, top, bottom, "confidence and its interval"),
+        *([_text(left + _PLOT + _MARGIN, top - 8, "lift")] if shown else []),
+        *rows,
+    ]
+    heading = f"Rules: the {len(shown)} of surest confidence, of {len(rules)}"
+    return _svg(left + _PLOT + 2 * _MARGIN + _LIFT, bottom + _AXIS, heading, parts)
 
 
-def _rule(domain: Domain, rule: Rule, across: _Axis, upward: _Axis, lifts: Sequence[float]) -> str:
-    x, y = across.at(rule.support), upward.at(min(1.0, rule.confidence))
+def _name(domain: Domain, rule: Rule) -> str:
     sides = (
         ", ".join(item_label(domain, item) for item in side)
         for side in (rule.antecedent, rule.consequent)
     )
+    return " → ".join(sides)
+
+
+def _shown_confidence(rule: Rule) -> tuple[float, float, float]:
+    """Return the estimate and the ends of its interval; the estimate at most 1."""
+    return (min(1.0, rule.confidence), *rule.confidence_interval)
+
+
+def _rule(rule: Rule, name: str, label: str, axis: _Axis, y: float) -> list[str]:
+    estimate, low, high = _shown_confidence(rule)
+    lift = (
+        f"{rule.lift:.2f} ({rule.lift_interval[0]:.2f} to {rule.lift_interval[1]:.2f})"
+        if max(rule.lift_interval) < _LARGEST_LIFT
+        else f"{rule.lift:.2f}"
+    )
     words = (
-        f"{' → '.join(sides)}: support {rule.support:.4f}, confidence {rule.confidence:.3f}"
-        f" ({rule.confidence_interval[0]:.3f} to {rule.confidence_interval[1]:.3f}),"
-        f" lift {rule.lift:.2f}"
+        f"{name}: support {rule.support:.4f}, confidence {rule.confidence:.3f}"
+        f" ({low:.3f} to {high:.3f}), lift {lift}"
     )
-    rank = (lifts.index(rule.lift) + 1) / len(lifts)
-    (left, right), (low, high) = rule.support_interval, rule.confidence_interval
+    colour = COLOURS["frequent"]
+    dot = f'<circle cx="{axis.at(estimate):.1f}" cy="{y:.1f}" r="4.5" fill="{colour}"/>'
+    return [
+        _text(axis.start - 10, y, label, "end"),
+        _titled(words, _bar(axis.at(low), axis.at(high), y, colour) + dot),
+        _text(axis.start + axis.length + _MARGIN, y, lift),
+    ]
+
+
+def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
+    """Return a line of words whose middle is at the height y."""
     return (
-        f'<g opacity="{0.25 + 0.75 * rank:.2f}"><title>{escape(words)}</title>'
-        f'<path d="M{across.at(left):.1f},{y:.1f} H{across.at(right):.1f} M{x:.1f},'
-        f'{upward.at(low):.1f} V{upward.at(high):.1f}" stroke="#2f6f9f" stroke-width="1"'
-        f' fill="none" stroke-opacity="0.45"/><circle cx="{x:.1f}" cy="{y:.1f}" r="4"'
-        ' fill="#2f6f9f"/></g>'
+        f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}" font-size="12"'
+        f' fill="#333">{escape(words)}</text>'
     )
+
+
+def _titled(words: str, marks: str) -> str:
+    return f"<g><title>{escape(words)}</title>{marks}</g>"
 
 
 def _bar(left: float, right: float, y: float, colour: str) -> str:
@@ -203,26 +228,6 @@ def _across(axis: _Axis, top: float, bottom: float, name: str) -> list[str]:
         (
             f'<text x="{middle:.1f}" y="{bottom + 34:.1f}" text-anchor="middle" font-size="12"'
             f' fill="#333">{escape(name)}</text>'
-        )
-    ]
-
-
-def _upward(axis: _Axis, left: float, width: float, name: str) -> list[str]:
-    middle = axis.start + axis.length / 2
-    return [
-        part
-        for tick in axis.ticks()
-        for part in (
-            f'<path d="M{left:.1f},{axis.at(tick):.1f} h{width:.1f}" stroke="#e3e3e3"/>',
-            (
-                f'<text x="{left - 8:.1f}" y="{axis.at(tick) + 4:.1f}" text-anchor="end"'
-                f' font-size="11" fill="#555">{_number(tick)}</text>'
-            ),
-        )
-    ] + [
-        (
-            f'<text transform="translate({_MARGIN + 6:.1f},{middle:.1f}) rotate(-90)"'
-            f' text-anchor="middle" font-size="12" fill="#333">{escape(name)}</text>'
         )
     ]
 

@@ -1,16 +1,18 @@
 """Itemsets and rules as JSON and CSV.
 
 A JSON document has `kind` "association-rules", the items that all others name by their places, and
-what was found; what is not a number is null. CSV has a row per itemset or rule, its items in words
-joined by " & ".
+what was found; what is not a number is null. CSV has a row per itemset or rule, lines end with a
+line feed, and items stand in one cell as a JSON list of words, `["milk=yes", "bread=no"]`, so that
+no letter of a category is taken for the end of an item.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -18,7 +20,8 @@ from shared.learn.rules.found import FoundItemsets, Itemset
 from shared.learn.rules.items import item_label
 from shared.learn.rules.rules import Rule
 
-JOINED = " & "
+Word = Callable[[Any], str]
+"""Says in words what stands for an item: `variable=category`."""
 
 _OF_ITEMSETS = [f.name for f in fields(Itemset)]
 _MEASURED = [f.name for f in fields(Rule) if f.name not in ("antecedent", "consequent")]
@@ -65,27 +68,50 @@ def rules_json(
 
 def itemsets_csv(found: FoundItemsets, *, examined: bool = False) -> str:
     """Return the itemsets as CSV, a header first; arguments as for `itemsets_json`."""
-    header = ["items", "length", *_OF_ITEMSETS[1:]]
     listed = found.itemsets if examined else found.frequent
-    rows = (
-        [JOINED.join(found.labels(i.items)), len(i.items), *(getattr(i, n) for n in header[2:])]
-        for i in listed
-    )
-    return _csv(header, rows)
+    return listed_itemsets_csv(listed, found.item_labels.__getitem__)
 
 
 def rules_csv(found: FoundItemsets, rules: Iterable[Rule]) -> str:
     """Return rules as CSV, a header first."""
-    header = ["antecedent", "consequent", *_MEASURED]
+    return listed_rules_csv(rules, lambda item: item_label(found.domain, item))
 
-    def words(items: Sequence[tuple[str, int]]) -> str:
-        return JOINED.join(item_label(found.domain, item) for item in items)
 
+def listed_itemsets_csv(itemsets: Iterable[Any], word: Word) -> str:
+    """Return itemsets as CSV, a header first.
+
+    Args:
+        itemsets: with the attributes of `Itemset`, whatever class they are of.
+        word: says what is in `items`.
+    """
+    header = ["items", "length", *_OF_ITEMSETS[1:]]
     rows = (
-        [words(r.antecedent), words(r.consequent), *(getattr(r, name) for name in _MEASURED)]
-        for r in rules
+        [_cell(i.items, word), len(i.items), *(getattr(i, name) for name in header[2:])]
+        for i in itemsets
     )
     return _csv(header, rows)
+
+
+def listed_rules_csv(rules: Iterable[Any], word: Word) -> str:
+    """Return rules as CSV, a header first.
+
+    Args:
+        rules: with the attributes of `Rule`, whatever class they are of.
+        word: says what is in `antecedent` and `consequent`.
+    """
+    sides = ["antecedent", "consequent"]
+    rows = (
+        [
+            *(_cell(getattr(rule, side), word) for side in sides),
+            *(getattr(rule, name) for name in _MEASURED),
+        ]
+        for rule in rules
+    )
+    return _csv([*sides, *_MEASURED], rows)
+
+
+def _cell(items: Sequence[Any], word: Word) -> str:
+    return json.dumps([word(item) for item in items], ensure_ascii=False)
 
 
 def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

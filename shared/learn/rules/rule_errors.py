@@ -80,8 +80,11 @@ def lifts(counts: RuleCounts, z: float, *, population: bool) -> Measured:
     estimate = whole / antecedent / consequent
     gradient = np.array([1.0, -1.0, -1.0]) / counts.counts
     relative = np.sqrt(_variance(counts, gradient, population=population))
-    spread = np.exp(z * relative)
-    return Measured(estimate, estimate * relative, estimate / spread, estimate * spread)
+    # Where nothing is known of the lift its interval is from 0 to infinity.
+    with np.errstate(over="ignore"):
+        spread = np.exp(z * relative)
+        high = estimate * spread
+    return Measured(estimate, estimate * relative, estimate / spread, high)
 
 
 def leverages(counts: RuleCounts, z: float, *, population: bool) -> Measured:

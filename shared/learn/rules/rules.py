@@ -7,24 +7,28 @@ counted again to find the rules, only to know their errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, compress
+from typing import Any
 
 import numpy as np
 
-from shared.counts import Marginals
+from shared.counts import Marginals, Supports
 from shared.errors import LimitExceeded
 from shared.learn.rules.candidates import Trie
 from shared.learn.rules.decisions import deviate, require_share
 from shared.learn.rules.found import FoundItemsets, Level
+from shared.learn.rules.pieces import PIECE, pieces, variables_of
 from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
 from shared.support_counts import Flags, Floats, Indices, Item, RuleCounts
 
 MOST_RULES = 1_000_000
-"""More rules than this are refused, and so are itemsets of more than `MOST_PARTS` parts."""
+"""More rules than this are refused if not told otherwise."""
 
 MOST_PARTS = 1 << 16
+"""Itemsets of more parts than this are refused."""
 
 Interval = tuple[float, float]
 
@@ -33,7 +37,8 @@ Interval = tuple[float, float]
 class Rule:
     """A rule `antecedent -> consequent` between items.
 
-    Estimates are raw: a support may be above that of a subset, and so a confidence above 1.
+    Estimates are raw: a support may be above that of a subset, and so a confidence above 1. They
+    are so too where the itemsets were made consistent: the errors are those of the raw estimates.
     Standard errors and intervals are of the kind and at the confidence of the itemsets' options;
     the intervals of supports and confidences are within [0, 1].
     """
@@ -62,37 +67,56 @@ def derive_rules(
     minimum_confidence: float = 0.8,
     *,
     certain: bool = False,
+    most: int = MOST_RULES,
     on_step: Callable[[int, int], None] | None = None,
 ) -> tuple[Rule, ...]:
     """Return the rules between the parts of the itemsets held frequent.
+
+    Supports and confidences are the raw estimates, also of itemsets that were made consistent.
 
     Args:
         found: the itemsets.
         marginals: what they were mined from.
         minimum_confidence: the least confidence, from 0 to 1.
         certain: ask it of the lower end of the confidence's interval, not of the estimate.
-        on_step: called with (lengths done, lengths in all); may raise to stop.
+        most: the most rules allowed; they are counted before they are made.
+        on_step: called with (lengths done, lengths in all) before each length and, in a long one,
+            before each piece of it; may raise to stop.
 
     Returns:
         Rules by length, then by itemset, longer antecedents first.
 
     Raises:
         OptionError: the confidence is no share.
-        LimitExceeded: more than `MOST_RULES` rules, or an itemset of too many items.
+        LimitExceeded: more than `most` rules, an itemset of too many items, or itemsets too many
+            for their length (`mixed_supports.MOST_ENTRIES`). Where rules are to be `certain`, also
+            more than `MOST_RULES` of which only the estimate suffices.
     """
     require_share(minimum_confidence, "minimum_confidence", zero=True)
     report = on_step or (lambda _done, _total: None)
-    estimated = marginals.supports(found.items)
+    estimated, variables = marginals.supports(found.items), variables_of(found.items)
     shares = _Shares(found)
+    last = max(0, len(found.levels) - 1)
     rules: list[Rule] = []
     for done, level in enumerate(found.levels[1:]):
-        report(done, len(found.levels) - 1)
-        rows, antecedents = _candidates(level, shares, minimum_confidence)
+        on_piece = partial(report, done, last)
+        on_piece()
+        # Of the certain ones those that are not are still among the candidates.
+        before, allowed = (0, max(most, MOST_RULES)) if certain else (len(rules), most)
+        rows, antecedents = _candidates(level, shares, minimum_confidence, before, allowed)
         if len(rows):
-            counts = estimated.rules(rows, antecedents)
-            rules += _measured(found, rows, antecedents, counts, minimum_confidence, certain)
-        _require_few(len(rules))
-    report(max(0, len(found.levels) - 1), max(0, len(found.levels) - 1))
+            counts = _counted(estimated, rows, antecedents, variables, on_piece)
+            measured = _measured(found, counts)
+            confidence = measured[1].low if certain else measured[1].estimate
+            enough = np.flatnonzero(confidence >= minimum_confidence)
+            _require_few(len(rules) + len(enough), most)
+            columns = [
+                _parts_of(found, rows[enough], antecedents[enough]),
+                (counts.counts[enough, 1:] / counts.records).tolist(),
+                *(_listed(part, enough) for part in measured),
+            ]
+            rules += _made(columns, on_piece)
+    report(last, last)
     return tuple(rules)
 
 
@@ -111,19 +135,25 @@ class _Shares:
         return np.asarray(self._supports[rows.shape[1] - 1][self._trie.find(rows)])
 
 
-def _candidates(level: Level, shares: _Shares, minimum: float) -> tuple[Indices, Flags]:
-    """Return the itemsets of the rules whose estimated confidence suffices, and their parts."""
+def _candidates(
+    level: Level, shares: _Shares, minimum: float, before: int, most: int
+) -> tuple[Indices, Flags]:
+    """Return the itemsets of the rules whose estimated confidence suffices, and their parts.
+
+    Raises:
+        LimitExceeded: with the rules `before`, more than `most`.
+    """
     chosen = level.itemsets[level.chosen]
     whole = level.support[level.chosen]
     parts = _parts(level.itemsets.shape[1]) if len(chosen) else np.zeros((0, 1), dtype=np.bool_)
-    number, found, places = 0, [], []
+    number, found, places = before, [], []
     for place, antecedent in enumerate(parts):
         # By the same two divisions as everywhere, so that a confidence at the minimum is there.
         enough = np.flatnonzero(whole / shares.of(chosen[:, antecedent]) >= minimum)
         found.append(enough)
         places.append(np.full(len(enough), place))
         number += len(enough)
-        _require_few(number)
+        _require_few(number, most)
     nothing = np.zeros(0, dtype=np.int64)
     rows, part = np.concatenate([nothing, *found]), np.concatenate([nothing, *places])
     order = np.lexsort([part, rows])
@@ -144,44 +174,51 @@ def _parts(length: int) -> Flags:
     return np.asarray(flags[np.argsort(-flags.sum(axis=1), kind="stable")])
 
 
-def _require_few(number: int) -> None:
-    if number > MOST_RULES:
+def _require_few(number: int, most: int) -> None:
+    if number > most:
         raise LimitExceeded(
-            f"There are more than {MOST_RULES} rules.",
+            f"There are more than {most} rules.",
             where="minimum_confidence",
             remedy="Raise the minimum confidence or the minimum support.",
         )
 
 
-def _measured(
-    found: FoundItemsets,
+def _counted(
+    estimated: Supports,
     rows: Indices,
     antecedents: Flags,
-    counts: RuleCounts,
-    minimum: float,
-    certain: bool,
-) -> Iterator[Rule]:
-    """Yield the rules that suffice."""
+    variables: Indices,
+    on_piece: Callable[[], None],
+) -> RuleCounts:
+    """Return the counts of rules, counted some at a time."""
+    chosen = pieces(rows, variables)
+    parts: list[RuleCounts] = []
+    for some in chosen:
+        if parts:
+            on_piece()
+        parts.append(estimated.rules(rows[some], antecedents[some]))
+    return RuleCounts.merged(parts, chosen)
+
+
+def _measured(found: FoundItemsets, counts: RuleCounts) -> tuple[Measured, ...]:
+    """Return supports, confidences, lifts and leverages of rules."""
     population = found.options.against == "population"
     z = deviate(found.options.confidence)
-    measured = [
-        supports(counts, z, population=population),
-        confidences(counts, z, population=population),
-        lifts(counts, z, population=population),
-        leverages(counts, z, population=population),
-    ]
-    confidence = measured[1]
-    enough = (confidence.low if certain else confidence.estimate) >= minimum
-    columns = [
-        _parts_of(found, rows[enough], antecedents[enough]),
-        (counts.counts[enough, 1:] / counts.records).tolist(),
-        *(_listed(part, enough) for part in measured),
-    ]
-    for values in zip(*columns, strict=True):
+    return tuple(
+        measure(counts, z, population=population)
+        for measure in (supports, confidences, lifts, leverages)
+    )
+
+
+def _made(columns: Sequence[Sequence[Any]], on_piece: Callable[[], None]) -> Iterator[Rule]:
+    """Yield rules of what each has in each column."""
+    for number, values in enumerate(zip(*columns, strict=True)):
+        if number and number % PIECE == 0:
+            on_piece()
         yield Rule(*chain.from_iterable(values))
 
 
-def _listed(measured: Measured, rows: Flags) -> list[tuple[float, float, Interval]]:
+def _listed(measured: Measured, rows: Indices) -> list[tuple[float, float, Interval]]:
     low, high = measured.low[rows].tolist(), measured.high[rows].tolist()
     ends = zip(low, high, strict=True)
     return list(
