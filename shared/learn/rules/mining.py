@@ -20,9 +20,9 @@ valid when doubled for any single chain of selections. The procedure over a fixe
 holds its rate for independent and for positively dependent estimates; those of itemsets that share
 items mostly are. The set being chosen by the data, the rate of both steps together is not proved
 but shown by simulation (tests/shared/test_rules_discovery.py), also where whole families of
-itemsets have one support and stand or fall together. Where the noise is a few records only, estimates
-are not normal and the rate can be exceeded: 70 items one record below the minimum, N = 5,000 and
-p = 0.0005, gave 7 % instead of 5 %.
+itemsets have one support and stand or fall together. Where the noise is a few records only,
+estimates are not normal and the rate can be exceeded: 70 items one record below the minimum,
+N = 5,000 and p = 0.0005, gave 7 % instead of 5 %.
 """
 
 from __future__ import annotations
