@@ -28,7 +28,6 @@ from shared.estimate import EstimatedMarginals
 from shared.learn.rules import candidates as joining
 from shared.learn.rules import consistency, mining
 from shared.learn.rules import pieces as piecewise
-from shared.learn.rules.accuracy import accuracy_by_length
 from shared.learn.rules.candidates import Trie, next_candidates
 from shared.learn.rules.consistency import consistent_supports
 from shared.learn.rules.decisions import (
@@ -476,55 +475,6 @@ def test_pieces_are_all_rows_once_and_keep_variables_together(
         assert max(map(len, found)) <= piece + 12
     else:
         assert len(found) == 1
-
-
-# Accuracy
-
-
-def test_accuracy_by_length_is_that_of_frapp():
-    """By the paper's formulas on sets of words, the truth from mlxtend."""
-    over = domain(3, 3, 2, 4)
-    columns = dependent(over, 2000, seed=5)
-    marginals = exact(over, columns), randomized(over, columns, 0.35, seed=6)
-    truth, found = (mine_itemsets(m, all_items(over), Mining(0.06)) for m in marginals)
-    seen = accuracy_by_length(truth, found)
-    true, estimated = by_mlxtend(one_hot(over, columns), 0.06), in_words(found)
-    assert [a.length for a in seen] == sorted({len(items) for items in true})
-    for accuracy in seen:
-        frequent = {items for items in true if len(items) == accuracy.length}
-        reported = {items for items in estimated if len(items) == accuracy.length}
-        both = [abs(estimated[i] - true[i]) / true[i] for i in frequent & reported]
-        assert (accuracy.frequent, accuracy.found) == (len(frequent), len(reported))
-        assert accuracy.support_error_pct == pytest.approx(100 * sum(both) / len(both))
-        for share, wrong in (
-            (accuracy.false_positive_pct, reported - frequent),
-            (accuracy.false_negative_pct, frequent - reported),
-        ):
-            assert share == pytest.approx(100 * len(wrong) / len(frequent))
-    assert max(a.false_positive_pct for a in seen) > 0 < max(a.false_negative_pct for a in seen)
-    clear = accuracy_by_length(truth, truth)
-    assert {(a.support_error_pct, a.false_negative_pct, a.false_positive_pct) for a in clear} == {
-        (0.0, 0.0, 0.0)
-    }
-
-
-def test_accuracy_where_nothing_is_rightly_found():
-    """By hand: of four frequent pairs none is found; of single items, half."""
-    over = domain(2, 2)
-    columns = {"v0": np.repeat([0, 1], 50), "v1": np.tile([0, 1], 50)}
-    columns = {name: column.astype(np.uint8) for name, column in columns.items()}
-    truth = mine_itemsets(exact(over, columns), all_items(over), Mining(0.25))
-    other = {"v0": columns["v0"] * 0, "v1": columns["v0"] * 0 + 1}
-    found = mine_itemsets(exact(over, other), all_items(over), Mining(0.25, max_length=1))
-    ones, twos = accuracy_by_length(truth, found)
-    assert (ones.frequent, ones.found, twos.frequent, twos.found) == (4, 2, 4, 0)
-    assert ones.support_error_pct == 100
-    assert (ones.false_negative_pct, ones.false_positive_pct) == (50, 0)
-    assert np.isnan(twos.support_error_pct)
-    assert (twos.false_negative_pct, twos.false_positive_pct) == (100, 0)
-    fewer = mine_itemsets(exact(over, other), all_items(over)[:2], Mining(0.25))
-    with pytest.raises(OptionError, match="same items"):
-        accuracy_by_length(truth, fewer)
 
 
 # Intervals and tests
