@@ -27,6 +27,7 @@ from shared.design.requirement import require_gamma
 from shared.domain import Domain, Variable
 from shared.errors import OptionError, PramanaError
 from shared.plan import Plan
+from shared.privacy import PRIOR, Amplification
 from shared.transition import RESOLUTION, Mixture, Sampled, Symmetric, Transition
 
 LENGTH = 3
@@ -227,10 +228,10 @@ class Designed:
         needs, held = self.problem.needs, self.chosen.gamma
         if needs.whole is not None or held <= max(needs.variables.values()) * (1 + 1e-9):
             return ""
-        grown = _BELIEF * held / (1 + _BELIEF * (held - 1))  # FRAPP equation 2, solved for rho_2
+        grown = Amplification.of_gamma(held).grown(PRIOR)
         return (
             "Only single variables are limited. About the whole record this plan has gamma"
-            f" {held:.3g} ({100 * _BELIEF:.3g} % can grow to {100 * grown:.3g} %), and variables"
+            f" {held:.3g} ({100 * PRIOR:.3g} % can grow to {100 * grown:.3g} %), and variables"
             " that go together tell of each other; --gamma limits that."
         )
 
@@ -275,9 +276,6 @@ class Designed:
             "p": found.replaced,
         }
 
-
-_BELIEF = 0.05
-"""The belief whose growth a warning tells."""
 
 NOTE = (
     "Errors are predicted as if the variables were independent with the given distributions"

@@ -28,7 +28,8 @@ from owner_agent.report import (
 )
 from owner_agent.reporting.entries import BlockReport, VariableReport
 from owner_agent.reporting.figures import short
-from owner_agent.reporting.measures import POSTERIOR, PRIOR
+from owner_agent.reporting.measures import POSTERIOR
+from shared.privacy import PRIOR
 
 PATIENCE = 2.0
 """Seconds after which somebody who waits is told how far it is."""
@@ -59,7 +60,7 @@ def show_plan(console: Console, plan: PlanReport) -> None:
         f" {_believed(plan)}. The last column is half the 95% interval of the worst proportion.",
         style="dim",
     )
-    if any(math.isinf(row.bounds.gamma) for row in plan.variables):
+    if any(math.isinf(row.bounds.told.gamma) for row in plan.variables):
         console.print("∞: some report proves that some category is not the true one.", style="dim")
     _show_together(console, plan)
     show_warnings(console, plan.warnings)
@@ -68,13 +69,13 @@ def show_plan(console: Console, plan: PlanReport) -> None:
 def _plan_row(row: VariableReport) -> tuple[RenderableType, ...]:
     bounds, accuracy = row.bounds, row.attack.accuracy
     shared = f"\n(with {short(row.block, _BLOCK_NAME)})" if row.block != row.name else ""
-    grouped = math.isinf(bounds.gamma) and math.isfinite(bounds.gamma_within)
+    grouped = math.isinf(bounds.told.gamma) and math.isfinite(bounds.gamma_within)
     within = f"\n({number(bounds.gamma_within)} in group)" if grouped else ""
     return (
         escape(row.name + ("" if row.sensitive else " (public)") + shared),
         escape(row.channel),
-        number(bounds.gamma) + within,
-        number(bounds.epsilon),
+        number(bounds.told.gamma) + within,
+        number(bounds.told.epsilon),
         Text(f"{bounds.rho2:.1%}", _severity(bounds.rho2) if row.sensitive else ""),
         "-" if accuracy is None else f"{accuracy.blind:.0%} → {accuracy.expected:.0%}",
         "-" if row.half_width is None else f"{row.half_width:.2%}",
@@ -93,11 +94,12 @@ def _believed(plan: PlanReport) -> str:
 
 
 def _show_together(console: Console, plan: PlanReport) -> None:
+    told = plan.together.told
     if any(block.sensitive for block in plan.blocks):
         console.print(
-            f"All sensitive variables of a record together: gamma {plan.together.written_gamma},"
-            f" epsilon {number(plan.together.epsilon)}; {PRIOR:.0%} grows to"
-            f" {plan.together.rho2:.1%}, however their values go together."
+            f"All sensitive variables of a record together: gamma {told.written_gamma},"
+            f" epsilon {number(told.epsilon)}; {PRIOR:.0%} grows to"
+            f" {told.grown(PRIOR):.1%}, however their values go together."
         )
     for block in plan.blocks:
         if block.choices:

@@ -23,11 +23,12 @@ from owner_agent.reporting.entries import (
     variable_report,
 )
 from owner_agent.reporting.losses import Losses
-from owner_agent.reporting.measures import BELIEF, POSTERIOR, PRIOR, Bounds
+from owner_agent.reporting.measures import BELIEF, POSTERIOR, Bounds
 from owner_agent.reporting.precision import record_counts
 from owner_agent.reporting.seen import joint_prior, require_believable
 from shared.errors import OptionError, PramanaError
 from shared.plan import Block
+from shared.privacy import PRIOR
 
 ALARMING = 0.95
 """A posterior from which on a sensitive variable is warned of: next to a proof."""
@@ -156,7 +157,7 @@ def warnings(plan: Planned) -> tuple[str, ...]:
     """
     blocks = plan.plan.blocks
     alone = [
-        _warning(block, name, bounds.gamma)
+        _warning(block, name, bounds.told.gamma)
         for block in blocks
         if holds_sensitive(plan, block) and (bounds := Bounds.of(block.channel)).rho2 >= ALARMING
         for name in block.names
@@ -167,7 +168,7 @@ def warnings(plan: Planned) -> tuple[str, ...]:
         alone.append(
             f"The reports of {telling} blocks together can turn a belief of {PRIOR:.0%} about a"
             f" sensitive variable into one of {ALARMING:.0%} or more (gamma"
-            f" {together.written_gamma}), as far as their variables go together."
+            f" {together.told.written_gamma}), as far as their variables go together."
         )
     return (*alone, *(_mixed(plan, block) for block in blocks if _is_mixed(plan, block)))
 

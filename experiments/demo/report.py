@@ -18,20 +18,18 @@ from owner_agent.site import load_site
 from shared.learn.drawing import draw_structure
 from shared.plan import Block
 from shared.privacy import (
+    PRIOR,
+    Amplification,
     epsilon,
     gamma,
     gamma_within_groups,
     largest_proportion_se,
-    posterior_bound,
 )
 from shared.wire import BayesNetMessage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-PRIOR = 0.05
-"""The prior belief rho_1 whose largest posterior the report shows."""
 
 _FACET_ROWS = 24
 _BLUE, _GREY, _RED = "#2f6f9f", "#888888", "#a63d57"
@@ -93,7 +91,7 @@ def _channel_row(block: Block, name: str, records: int) -> dict[str, Any]:
         "gamma": gamma(channel),
         "within": within if within != gamma(channel) else None,
         "epsilon": epsilon(channel),
-        "posterior": posterior_bound(gamma(channel), PRIOR),
+        "posterior": Amplification.of(channel).grown(PRIOR),
         "se": largest_proportion_se(block, name, records),
     }
 

@@ -17,7 +17,7 @@ from experiments.reproduce.mechanisms import Mechanism, det_gd
 from shared.counts import Tensor
 from shared.domain import Domain
 from shared.plan import Block, Plan
-from shared.privacy import posterior_bound, posterior_range
+from shared.privacy import Amplification, posterior_range
 from shared.transition import RESOLUTION, RandomSymmetric
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def posteriors(domain: Domain, steps: int) -> pd.DataFrame:
         spread = np.linspace(-made.spread_units, made.spread_units, 201)
         off = (made.off_units + spread) / RESOLUTION
         ratio = float(np.mean(1 - (made.size - 1) * off) / np.mean(off))
-        rows.append((share, low, high, posterior_bound(ratio, RHO_1)))
+        rows.append((share, low, high, Amplification.of_gamma(ratio).grown(RHO_1)))
     return pd.DataFrame(rows, columns=["alpha_share", "low", "high", "miner"])
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from experiments.reproduce import figure as style
 from experiments.reproduce.experiment import Experiment, Finding, Result, Setting
 from shared.counts import Tensor
-from shared.privacy import gamma, posterior_bound
+from shared.privacy import Amplification, gamma
 from shared.transition import Dense, Symmetric, Transition
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def run(setting: Setting) -> Result:
         {
             "gamma": g,
             "rho_1": prior,
-            "rho_2": posterior_bound(g, prior),
+            "rho_2": Amplification.of_gamma(g).grown(prior),
         }
         for g in GAMMAS
         for prior in priors.tolist()
@@ -80,7 +80,7 @@ def _posteriors(channel: Transition, prior: Tensor) -> Tensor:
 
 def _bounds(channel: Transition, prior: Tensor) -> Tensor:
     amplification = gamma(channel)
-    return np.array([[posterior_bound(amplification, float(p))] for p in prior])
+    return np.array([[Amplification.of_gamma(amplification).grown(float(p))] for p in prior])
 
 
 def _attained(table: pd.DataFrame) -> Finding:
@@ -99,7 +99,7 @@ def _attained(table: pd.DataFrame) -> Finding:
 
 
 def _named_point() -> Finding:
-    reached = posterior_bound(19.0, 0.05)
+    reached = Amplification.of_gamma(19.0).grown(0.05)
     return Finding(
         abs(reached - 0.5) < 1e-12,
         f"gamma = 19 takes a belief of 5 % to {100 * reached:.0f} %, the pair (5 %, 50 %) from"

@@ -16,7 +16,7 @@ from experiments.production import numbered
 from experiments.reproduce import figure as style
 from experiments.reproduce.experiment import Experiment, Finding, Result, Setting
 from shared.plan import Block, Plan
-from shared.privacy import gamma, simultaneous_gamma
+from shared.privacy import Amplification, gamma
 from shared.transition import Symmetric
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def run(setting: Setting) -> Result:
                 {
                     "items": items,
                     "p": p,
-                    "gamma_s": simultaneous_gamma(together.blocks),
-                    "gamma_independent": simultaneous_gamma(alone.blocks),
+                    "gamma_s": Amplification.together(together.blocks).gamma,
+                    "gamma_independent": Amplification.together(alone.blocks).gamma,
                     "gamma_item": gamma(alone.blocks[0].channel),
                 }
             )

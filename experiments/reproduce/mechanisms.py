@@ -20,7 +20,7 @@ from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimate import EstimatedMarginals, Estimator
 from shared.plan import Block, Plan
-from shared.privacy import simultaneous_gamma
+from shared.privacy import Amplification
 from shared.transition import CutAndPaste
 
 CUT = 3
@@ -51,7 +51,7 @@ class Mechanism:
     @property
     def gamma(self) -> float:
         """The amplification about the whole record."""
-        return simultaneous_gamma(self.plan.blocks)
+        return Amplification.together(self.plan.blocks).gamma
 
     @property
     def countable(self) -> bool:

@@ -13,7 +13,7 @@ from experiments.simulate.sources import Source
 from shared.counts import Codes, ReportedCounts
 from shared.errors import OptionError
 from shared.plan import Plan
-from shared.privacy import simultaneous_gamma
+from shared.privacy import Amplification
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Trials:
     @property
     def gamma(self) -> float:
         """The amplification of the plan about the whole record."""
-        return simultaneous_gamma(self.plan.blocks)
+        return Amplification.together(self.plan.blocks).gamma
 
     def described(self) -> dict[str, Any]:
         """Return, as JSON, what the records are of."""

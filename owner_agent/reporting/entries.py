@@ -8,7 +8,6 @@ from typing import Any
 from owner_agent.planning import Planned
 from owner_agent.reporting.families import describe
 from owner_agent.reporting.measures import (
-    PRIOR,
     THRESHOLD,
     Attack,
     Bounds,
@@ -22,7 +21,7 @@ from owner_agent.reporting.priors import Priors
 from owner_agent.reporting.seen import joint_prior, seen
 from shared.errors import OptionError, PramanaError
 from shared.plan import Block
-from shared.privacy import gamma, posterior_range
+from shared.privacy import PRIOR, gamma, posterior_range
 from shared.transition import RESOLUTION, RandomSymmetric, Sampled
 
 
@@ -106,7 +105,7 @@ class VariableReport:
 
     def limit(self, prior: float) -> float:
         """Return the most its block's report can make of a prior, under any beliefs about it."""
-        return self.bounds.grown(prior) if 0 < prior < 1 else prior
+        return self.bounds.told.grown(prior) if 0 < prior < 1 else prior
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def strength_picture(plan: PlanReport) -> Picture | None:
         return None
     from matplotlib.figure import Figure
 
-    gammas = {b.name: b.bounds.gamma for b in plan.blocks}
+    gammas = {b.name: b.bounds.told.gamma for b in plan.blocks}
     shown = sorted(curves, key=lambda c: -gammas[c.block])[:CURVES]
     shown = [c for c in curves if c in shown]
     figure = Figure(figsize=(_WIDTH, 0.35 + 1.75 * len(shown)), layout="constrained")

@@ -13,25 +13,20 @@ from shared.counts import Tensor
 from shared.errors import LimitExceeded, OptionError, SingularChannel
 from shared.plan import Block
 from shared.privacy import (
+    PRIOR,
+    Amplification,
     AttackerAccuracy,
     KAnonymity,
     attacker_accuracy,
     conditional_entropy,
     downward_breach,
-    epsilon,
-    gamma,
     gamma_within_groups,
     k_anonymity,
-    simultaneous_epsilon,
-    simultaneous_gamma,
     upward_breach,
     worst_posterior,
 )
 from shared.privacy.prior import entropy
 from shared.transition import Transition
-
-PRIOR = 0.05
-"""rho_1: the prior probability whose largest posterior is reported."""
 
 POSTERIOR = 0.5
 """rho_2: the posterior below which the report says which priors stay."""
@@ -61,60 +56,36 @@ def attempt(reasons: Reasons, name: str, compute: Callable[[], T]) -> T | None:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What holds for every prior; both may be infinite.
+    """What holds for every prior, and gamma for who knows the group; both may be infinite."""
 
-    `epsilon` is ln gamma. It is kept apart, and all bounds are computed from it, because a gamma
-    about many blocks may be finite and still larger than any floating-point number.
-    """
-
-    gamma: float
+    told: Amplification
     gamma_within: float
-    epsilon: float
 
     @classmethod
     def of(cls, channel: Transition) -> Bounds:
         """Return a channel's bounds. Raises LimitExceeded."""
-        return cls(gamma(channel), gamma_within_groups(channel), epsilon(channel))
+        return cls(Amplification.of(channel), gamma_within_groups(channel))
 
     @classmethod
     def together(cls, blocks: Sequence[Block]) -> Bounds:
         """Return the bounds about all variables of several blocks at once. Raises LimitExceeded."""
-        product = simultaneous_gamma(blocks)
-        return cls(product, product, simultaneous_epsilon(blocks))
-
-    @property
-    def written_gamma(self) -> str:
-        """Gamma with four digits; one that is finite and beyond all numbers says so."""
-        if math.isfinite(self.gamma):
-            return f"{self.gamma:.4g}"
-        return ">1e308" if math.isfinite(self.epsilon) else "∞"
+        told = Amplification.together(blocks)
+        return cls(told, told.gamma)
 
     @property
     def rho2(self) -> float:
         """The largest posterior of a prior of `PRIOR`."""
-        return self.grown(PRIOR)
-
-    def grown(self, prior: float) -> float:
-        """Return the largest posterior of a prior strictly between 0 and 1."""
-        return prior / (prior + (1 - prior) * math.exp(-self.epsilon))
-
-    def fallen(self, belief: float) -> float:
-        """Return the smallest posterior of a prior strictly between 0 and 1.
-
-        It is also the largest prior that cannot grow beyond `belief`.
-        """
-        least = belief * math.exp(-self.epsilon)
-        return least / (1 - belief + least)
+        return self.told.grown(PRIOR)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite number is null, which JSON has no other word for."""
         return {
-            "gamma": finite(self.gamma),
+            "gamma": finite(self.told.gamma),
             "gamma_within_groups": finite(self.gamma_within),
-            "epsilon": finite(self.epsilon),
+            "epsilon": finite(self.told.epsilon),
             "rho_2": self.rho2,
-            "rho_1": self.fallen(POSTERIOR),
-            "falls_to": self.fallen(BELIEF),
+            "rho_1": self.told.fallen(POSTERIOR),
+            "falls_to": self.told.fallen(BELIEF),
         }
 
 

@@ -135,7 +135,7 @@ def html(plan: PlanReport, owner: str, tick: Tick = unwatched) -> str:
     return template.render(
         owner=owner,
         plan=plan.as_dict(),
-        together_gamma=plan.together.written_gamma,
+        together_gamma=plan.together.told.written_gamma,
         listed_choices=LISTED_CHOICES,
         shares={block.name: shares_reported(plan, block) for block in plan.blocks if block.choices},
         missing=missing,

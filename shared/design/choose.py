@@ -13,7 +13,7 @@ from shared.design.predict import NOTHING, Prediction, best_weights, by_model, b
 from shared.design.requirement import Requirements
 from shared.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from shared.plan import Plan
-from shared.privacy import gamma
+from shared.privacy import Amplification
 from shared.transition import Sampled
 
 Progress = Callable[[str, int, int], None]
@@ -77,7 +77,9 @@ class Option:
         """The amplification of the whole record: the product over the randomized blocks."""
         if self.plan is None:
             return math.nan
-        return math.prod(gamma(b.channel) for b in self.plan.blocks if not b.channel.is_identity)
+        return Amplification.together(
+            b for b in self.plan.blocks if not b.channel.is_identity
+        ).gamma
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,21 @@
 """What a channel reveals and what it costs in accuracy.
 
-Worst case over all priors: `gamma`, `epsilon` and the bounds that follow from them. Under a given
-prior: `conditional_entropy` (on average), `k_anonymity`, posteriors, breaches and the attacker's
-accuracy. Each is exact for structured channels of any size. `largest_proportion_se` is the other
-side: the error the miner will have.
+Worst case over all priors: `Amplification`, with epsilon, gamma and the bounds that follow from
+them. Under a given prior: `conditional_entropy` (on average), `k_anonymity`, posteriors, breaches
+and the attacker's accuracy. Each is exact for structured channels of any size.
+`largest_proportion_se` is the other side: the error the miner will have.
 """
 
 from shared.privacy.accuracy import largest_proportion_se
 from shared.privacy.amplification import (
-    downward_bound,
+    NOTHING,
+    PRIOR,
+    Amplification,
+    composed,
     epsilon,
     gamma,
     gamma_for_breach,
     gamma_within_groups,
-    posterior_bound,
-    prior_bound,
-    simultaneous_epsilon,
-    simultaneous_gamma,
 )
 from shared.privacy.anonymity import KAnonymity, k_anonymity
 from shared.privacy.information import conditional_entropy
@@ -30,11 +29,14 @@ from shared.privacy.posterior import (
 from shared.privacy.random_matrix import posterior_range
 
 __all__ = [
+    "NOTHING",
+    "PRIOR",
+    "Amplification",
     "AttackerAccuracy",
     "KAnonymity",
     "attacker_accuracy",
+    "composed",
     "conditional_entropy",
-    "downward_bound",
     "downward_breach",
     "epsilon",
     "gamma",
@@ -42,11 +44,7 @@ __all__ = [
     "gamma_within_groups",
     "k_anonymity",
     "largest_proportion_se",
-    "posterior_bound",
     "posterior_range",
-    "prior_bound",
-    "simultaneous_epsilon",
-    "simultaneous_gamma",
     "upward_breach",
     "worst_posterior",
 ]

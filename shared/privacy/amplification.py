@@ -1,20 +1,127 @@
 """gamma-amplification and what it guarantees whatever the prior (Ma 3.1.2, FRAPP 2.1).
 
-gamma is the worst case over priors and reports; epsilon is its logarithm, so that losses of
-independent releases add.
+An `Amplification` holds epsilon, the logarithm of gamma: epsilons of independent draws add, and
+their sum is a number where the product of the gammas is beyond all numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import singledispatch
+from typing import Self
 
 from shared.errors import OptionError
 from shared.plan import Block
 from shared.privacy.dispatch import structure_of
 from shared.privacy.prior import require_belief
 from shared.transition import Grouped, Sampled, Transition
+
+
+@dataclass(frozen=True, order=True)
+class Amplification:
+    """How much reports can change the odds of anything about what they report.
+
+    No odds change by more than the factor gamma = e^epsilon, whatever was believed before.
+
+    Raises:
+        OptionError: `epsilon` is negative or not a number.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0:
+            raise OptionError(
+                f"An amplification with epsilon {self.epsilon} is below 0.",
+                where="epsilon",
+                remedy="Give epsilon of 0 or more; 0 reveals nothing.",
+            )
+
+    @classmethod
+    def of(cls, channel: Transition) -> Self:
+        """Return what one report through a channel reveals. Raises LimitExceeded, see `gamma`."""
+        return cls(math.log(gamma(channel)))
+
+    @classmethod
+    def of_gamma(cls, gamma: float) -> Self:
+        """Return the amplification of a gamma. Raises OptionError below 1."""
+        if not gamma >= 1:
+            raise OptionError(
+                f"An amplification of {gamma} is below 1.",
+                where="gamma",
+                remedy="Give gamma of 1 or more; 1 reveals nothing.",
+            )
+        return cls(math.log(gamma))
+
+    @classmethod
+    def together(cls, independent: Iterable[Block | Transition]) -> Self:
+        """Return what independent blocks reveal about all their variables at once (Ma 7.1.3).
+
+        Gammas multiply, because each block can be at its worst together with the others. Variables
+        that one channel randomizes together have that channel's. No blocks reveal nothing.
+
+        Raises:
+            LimitExceeded: see `gamma`.
+        """
+        channels = (b.channel if isinstance(b, Block) else b for b in independent)
+        return cls(math.fsum(cls.of(channel).epsilon for channel in channels))
+
+    def __add__(self, other: Amplification) -> Amplification:
+        """Return what independent draws reveal together."""
+        return Amplification(self.epsilon + other.epsilon)
+
+    @property
+    def gamma(self) -> float:
+        """e^epsilon, to the thirteen digits that a logarithm keeps; infinite above 1.8e308."""
+        try:
+            return float(f"{math.exp(self.epsilon):.13g}")
+        except OverflowError:
+            return math.inf
+
+    @property
+    def written_gamma(self) -> str:
+        """Gamma with four digits; one that is finite and beyond all numbers says so."""
+        if math.isfinite(self.gamma):
+            return f"{self.gamma:.4g}"
+        return ">1e308" if math.isfinite(self.epsilon) else "∞"
+
+    def grown(self, prior: float) -> float:
+        """Return rho_2, the largest posterior that a prior of rho_1 can grow to (Ma 3.1.2).
+
+        rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)) = gamma.
+
+        Raises:
+            OptionError: `prior` is not strictly between 0 and 1.
+        """
+        require_belief(prior, "prior")
+        return prior / (prior + (1 - prior) * math.exp(-self.epsilon))
+
+    def fallen(self, belief: float) -> float:
+        """Return how low a belief of rho_2 can fall (the downward breach of Ma 3.1.2).
+
+        It is also rho_1, the largest prior that cannot grow beyond `belief`. Infinite gamma
+        protects no prior at all: 0.
+
+        Raises:
+            OptionError: `belief` is not strictly between 0 and 1.
+        """
+        require_belief(belief, "belief")
+        least = belief * math.exp(-self.epsilon)
+        return least / (1 - belief + least)
+
+
+PRIOR = 0.05
+"""The prior whose largest posterior is told, wherever an amplification is told to people."""
+
+NOTHING = Amplification(0.0)
+"""What reveals nothing."""
+
+
+def composed(amplifications: Iterable[Amplification]) -> Amplification:
+    """Return what independent draws reveal together: their epsilons added. None: `NOTHING`."""
+    return Amplification(math.fsum(a.epsilon for a in amplifications))
 
 
 def gamma(channel: Transition) -> float:
@@ -56,48 +163,7 @@ def _(channel: Sampled) -> float:
 
 def epsilon(channel: Transition) -> float:
     """Return ln gamma, the local differential privacy parameter of the channel."""
-    return math.log(gamma(channel))
-
-
-def simultaneous_gamma(independent: Iterable[Block | Transition]) -> float:
-    """Return gamma for all variables of several independent blocks at once (Ma 7.1.3).
-
-    It is the product of the blocks' own, because each can be at its worst together with the
-    others. Variables randomized together by one channel have that channel's `gamma`. No blocks: 1.
-    Infinite above 1.8e308 too; `simultaneous_epsilon` has no such end.
-    """
-    return math.prod(gamma(channel) for channel in _channels(independent))
-
-
-def simultaneous_epsilon(independent: Iterable[Block | Transition]) -> float:
-    """Return ln `simultaneous_gamma`: the sum of the blocks' epsilons. No blocks: 0."""
-    return math.fsum(epsilon(channel) for channel in _channels(independent))
-
-
-def posterior_bound(amplification: float, prior: float) -> float:
-    """Return rho_2, the largest posterior a prior of rho_1 can grow to (Ma 3.1.2).
-
-    rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)) = gamma.
-
-    Raises:
-        OptionError: `prior` is not strictly between 0 and 1, or `amplification` is below 1.
-    """
-    _require_amplification(amplification)
-    require_belief(prior, "prior")
-    return 1.0 if math.isinf(amplification) else _shift_odds(prior, amplification)
-
-
-def prior_bound(amplification: float, rho_2: float) -> float:
-    """Return rho_1, the prior below which no posterior reaches `rho_2` (the other way round).
-
-    Infinite gamma protects no prior at all: 0.
-
-    Raises:
-        OptionError: `rho_2` is not strictly between 0 and 1, or `amplification` is below 1.
-    """
-    _require_amplification(amplification)
-    require_belief(rho_2, "rho_2")
-    return _shift_odds(rho_2, 1 / amplification)
+    return Amplification.of(channel).epsilon
 
 
 def gamma_for_breach(rho_1: float, rho_2: float) -> float:
@@ -116,34 +182,3 @@ def gamma_for_breach(rho_1: float, rho_2: float) -> float:
             remedy="Give 0 < rho_1 < rho_2 < 1.",
         )
     return rho_2 * (1 - rho_1) / (rho_1 * (1 - rho_2))
-
-
-def downward_bound(amplification: float, belief: float) -> float:
-    """Return how low a belief of rho_2 can fall (the downward breach of Ma 3.1.2).
-
-    It is the largest growth of the opposite belief, 1 - rho_2. Infinite gamma: to 0.
-
-    Raises:
-        OptionError: `belief` is not strictly between 0 and 1, or `amplification` is below 1.
-    """
-    _require_amplification(amplification)
-    require_belief(belief, "belief")
-    return _shift_odds(belief, 1 / amplification)
-
-
-def _channels(independent: Iterable[Block | Transition]) -> Iterator[Transition]:
-    return (b.channel if isinstance(b, Block) else b for b in independent)
-
-
-def _shift_odds(probability: float, factor: float) -> float:
-    """Return the probability whose odds are `factor` times those of another."""
-    return factor * probability / (1 - probability + factor * probability)
-
-
-def _require_amplification(amplification: float) -> None:
-    if not amplification >= 1:
-        raise OptionError(
-            f"An amplification of {amplification} is below 1.",
-            where="gamma",
-            remedy="Give gamma of 1 or more; 1 reveals nothing.",
-        )

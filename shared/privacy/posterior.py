@@ -75,7 +75,7 @@ def upward_breach(channel: Transition, prior: npt.ArrayLike | None, rho_1: float
     """Return the largest posterior of any category whose prior is at most `rho_1` (Ma 3.1.2).
 
     A rho_1-to-rho_2 breach occurs if it is rho_2 or more. 0 if no category has such a prior.
-    Never above `posterior_bound(gamma(channel), rho_1)`, which covers every prior and every
+    Never above `Amplification.of(channel).grown(rho_1)`, which covers every prior and every
     property, not single categories only.
 
     Raises:
@@ -93,7 +93,7 @@ def downward_breach(channel: Transition, prior: npt.ArrayLike | None, rho_2: flo
 
     A rho_2-to-rho_1 breach occurs if it is rho_1 or less. (Ma prints the posterior of the
     opposite as at least rho_1; Evfimievski et al., whose definition it is, mean 1 - rho_1.)
-    1 if no category has such a prior. Never below `downward_bound(gamma(channel), rho_2)`.
+    1 if no category has such a prior. Never below `Amplification.of(channel).fallen(rho_2)`.
 
     Raises:
         OptionError: `rho_2` is not between 0 and 1, or the prior is none.

@@ -30,7 +30,7 @@ from shared.design.predict import NOTHING
 from shared.domain import Domain, Variable
 from shared.errors import NotConverged, OptionError, PramanaError, UnknownVariable
 from shared.learn.rules.mining import Mining
-from shared.privacy import simultaneous_gamma
+from shared.privacy import Amplification
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -105,7 +105,7 @@ def test_every_family_keeps_to_gamma(family):
     wanted = designs.for_itemsets(over, 0.05)
     made = designs.designed(over, family, 19.0, wanted, 5000)
     assert set(made.plan.domain.names) == set(over.names)
-    assert 18.9 < simultaneous_gamma(made.plan.blocks) <= 19
+    assert 18.9 < Amplification.together(made.plan.blocks).gamma <= 19
     begins = {"ran-gd": "random-gamma-diagonal", "auto": ""}.get(family, family)
     assert made.name.startswith(begins)
 

@@ -651,4 +651,4 @@ def test_a_site_file_is_reported(tmp_path):
         ],
     }  # fmt: skip
     made = report(planned(site_from(content, tmp_path)), 10)
-    assert made.variables[0].bounds.gamma == pytest.approx(3)
+    assert made.variables[0].bounds.told.gamma == pytest.approx(3)

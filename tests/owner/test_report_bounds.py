@@ -18,7 +18,7 @@ from owner_agent.reporting.measures import Bounds
 from shared.domain import Variable
 from shared.errors import OptionError
 from shared.plan import Block, Plan
-from shared.privacy import dispatch, simultaneous_epsilon, simultaneous_gamma
+from shared.privacy import Amplification, dispatch
 from shared.privacy.composite import PossibleStructure
 from shared.privacy.sampled import Part, SampledStructure
 from shared.transition import (
@@ -101,19 +101,19 @@ def test_blocks_that_prove_nearly_anything_together_are_warned_of(gamma, expecte
 
 def test_epsilons_add_where_gamma_is_beyond_all_numbers():
     many = [binary(6, f"v{i}") for i in range(400)]
-    assert simultaneous_epsilon(many) == pytest.approx(400 * math.log(6), rel=1e-6)
-    assert simultaneous_gamma(many) == math.inf
+    assert Amplification.together(many).epsilon == pytest.approx(400 * math.log(6), rel=1e-6)
+    assert Amplification.together(many).gamma == math.inf
     bounds = Bounds.together(many)
-    assert bounds.written_gamma == ">1e308"
+    assert bounds.told.written_gamma == ">1e308"
     assert bounds.rho2 == pytest.approx(1)
     assert bounds.as_dict()["gamma"] is None
     assert bounds.as_dict()["epsilon"] == pytest.approx(716.7, abs=0.05)
-    assert simultaneous_epsilon([]) == 0
-    assert Bounds.together([many[0], block(["x"], [2], Identity(2))]).written_gamma == "∞"
+    assert Amplification.together([]).epsilon == 0
+    assert Bounds.together([many[0], block(["x"], [2], Identity(2))]).told.written_gamma == "∞"
     three = [binary(3, "a"), block(["b"], [2], Dense.binary(0.1, 0.25))]
     product = np.kron(three[0].channel.matrix(), three[1].channel.matrix())
     ratio = (product.max(axis=0) / product.min(axis=0)).max()
-    assert simultaneous_epsilon(three) == pytest.approx(math.log(ratio), rel=1e-9)
+    assert Amplification.together(three).epsilon == pytest.approx(math.log(ratio), rel=1e-9)
 
 
 def test_page_and_terminal_say_that_gamma_is_beyond_all_numbers():

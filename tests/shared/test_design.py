@@ -39,7 +39,7 @@ from shared.errors import ChannelError, LimitExceeded, OptionError, StructureErr
 from shared.inversion import Stratum
 from shared.loglinear import fit
 from shared.plan import Plan
-from shared.privacy import gamma, k_anonymity, simultaneous_gamma
+from shared.privacy import Amplification, gamma, k_anonymity
 from shared.transition import Mixture, OneHot, Sampled, Symmetric
 
 DOMAIN = Domain.of(a="xyz", b="pq", c="01")
@@ -370,7 +370,7 @@ def test_no_plan_exceeds_a_requirement(variables, whole):
             continue
         made += 1
         if whole is not None:
-            assert simultaneous_gamma(plan.blocks) <= whole * (1 + 1e-9)
+            assert Amplification.together(plan.blocks).gamma <= whole * (1 + 1e-9)
         for block in plan.blocks:
             matrix = block.channel.matrix().reshape(*(v.size for v in block.variables), -1)
             for axis, name in enumerate(block.names):
@@ -404,7 +404,7 @@ def test_on_census_sampled_pairs_win(census):
     assert ticks[-1][1:] == (11, 11)
     for other in made.options:
         assert other.plan is not None
-        assert simultaneous_gamma(other.plan.blocks) <= 19
+        assert Amplification.together(other.plan.blocks).gamma <= 19
         assert other.gamma == pytest.approx(19, rel=1e-4)
         if math.isinf(other.prediction.score):
             assert "By moments: " in other.reason

@@ -12,15 +12,14 @@ from shared.domain import Domain
 from shared.errors import OptionError
 from shared.plan import Block
 from shared.privacy import (
-    downward_bound,
+    NOTHING,
+    Amplification,
+    composed,
     epsilon,
     gamma,
     gamma_for_breach,
     gamma_within_groups,
     largest_proportion_se,
-    posterior_bound,
-    prior_bound,
-    simultaneous_gamma,
 )
 from shared.transition import (
     Dense,
@@ -88,20 +87,20 @@ def test_groups_within_groups_are_no_secret_either():
 
 
 @pytest.mark.parametrize(("items", "p"), [(2, 0.1), (2, 0.3), (3, 0.1), (3, 0.3)])
-def test_items_randomized_together_have_the_smaller_simultaneous_gamma(items: int, p: float):
+def test_items_randomized_together_have_the_smaller_gamma(items: int, p: float):
     """Ma 7.1.3: gamma_s against (gamma_ind)^|G|, by the closed forms printed there."""
     together = Symmetric.from_probability(2**items, p)
     gamma_s = (1 - p) / p * (2**items - 1)
-    assert simultaneous_gamma([together]) == pytest.approx(gamma_s, rel=1e-7)
+    assert Amplification.together([together]).gamma == pytest.approx(gamma_s, rel=1e-7)
     one = together.restrict([2] * items, [True] + [False] * (items - 1))
     assert one is not None
     moved = {2: 2 / 3 * p, 3: 4 / 7 * p}[items]
     apart = ((1 - moved) / moved) ** items
-    assert simultaneous_gamma([one] * items) == pytest.approx(apart, rel=1e-7)
+    assert Amplification.together([one] * items).gamma == pytest.approx(apart, rel=1e-7)
     assert gamma_s < apart
 
 
-def test_simultaneous_gamma_is_that_of_the_whole_matrix():
+def test_gamma_of_blocks_together_is_that_of_the_whole_matrix():
     """By the Kronecker product, with a joint block, a withheld variable and two bare channels."""
     a, b = Domain.of(a="xy", b="123").variables
     joint = Block((a, b), Symmetric.from_gamma(6, 4.0))
@@ -110,15 +109,15 @@ def test_simultaneous_gamma_is_that_of_the_whole_matrix():
     for part in parts:
         whole = np.kron(whole, (part.channel if isinstance(part, Block) else part).matrix())
     expected = (whole.max(axis=0) / whole.min(axis=0)).max()
-    assert simultaneous_gamma(parts) == pytest.approx(expected, rel=1e-12)
-    assert simultaneous_gamma([]) == 1
-    assert simultaneous_gamma([Identity(2), joint]) == math.inf
+    assert Amplification.together(parts).gamma == pytest.approx(expected, rel=1e-12)
+    assert Amplification.together([]).gamma == 1
+    assert Amplification.together([Identity(2), joint]).gamma == math.inf
 
 
 @pytest.mark.parametrize("prior", [0.01, 0.05, 0.5])
 def test_no_prior_makes_a_larger_posterior_than_the_bound(channel: Transition, prior: float):
     """Maximize the posterior of each truth over priors that give it at most `prior`."""
-    bound = posterior_bound(gamma(channel), prior)
+    bound = Amplification.of(channel).grown(prior)
     matrix, worst = channel.matrix(), 0.0
     for truth in range(len(matrix)):
         for other in set(range(len(matrix))) - {truth}:
@@ -131,36 +130,54 @@ def test_no_prior_makes_a_larger_posterior_than_the_bound(channel: Transition, p
 
 
 def test_the_posterior_bound_solves_its_equation():
-    rho_2 = posterior_bound(19.0, 0.05)
+    rho_2 = Amplification.of_gamma(19.0).grown(0.05)
     assert rho_2 == pytest.approx(0.5)
-    assert posterior_bound(math.inf, 0.05) == 1
-    assert posterior_bound(1.0, 0.05) == pytest.approx(0.05)
+    assert Amplification.of_gamma(math.inf).grown(0.05) == 1
+    assert Amplification.of_gamma(1.0).grown(0.05) == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize("amplification", [1.0, 3.0, 19.0, 1e6])
 @pytest.mark.parametrize("rho_2", [0.1, 0.5, 0.95])
 def test_the_bounds_undo_each_other(amplification: float, rho_2: float):
-    rho_1 = prior_bound(amplification, rho_2)
-    assert posterior_bound(amplification, rho_1) == pytest.approx(rho_2, rel=1e-9)
+    rho_1 = Amplification.of_gamma(amplification).fallen(rho_2)
+    assert Amplification.of_gamma(amplification).grown(rho_1) == pytest.approx(rho_2, rel=1e-9)
     # A belief falls as far as its opposite can grow.
-    fallen = 1 - posterior_bound(amplification, 1 - rho_2)
-    assert downward_bound(amplification, rho_2) == pytest.approx(fallen, abs=1e-12)
+    fallen = 1 - Amplification.of_gamma(amplification).grown(1 - rho_2)
+    assert Amplification.of_gamma(amplification).fallen(rho_2) == pytest.approx(fallen, abs=1e-12)
     if amplification > 1:
         assert gamma_for_breach(rho_1, rho_2) == pytest.approx(amplification, rel=1e-9)
 
 
 def test_frapps_setting_and_the_limits():
     assert gamma_for_breach(0.05, 0.5) == pytest.approx(19)
-    assert prior_bound(math.inf, 0.5) == 0
-    assert downward_bound(math.inf, 0.5) == 0
-    assert downward_bound(1.0, 0.3) == pytest.approx(0.3)
+    assert Amplification.of_gamma(math.inf).fallen(0.5) == 0
+    assert Amplification.of_gamma(math.inf).fallen(0.5) == 0
+    assert Amplification.of_gamma(1.0).fallen(0.3) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(("amplification", "prior"), [(0.5, 0.1), (3, 0), (3, 1), (math.nan, 0.1)])
-@pytest.mark.parametrize("bound", [posterior_bound, prior_bound, downward_bound])
+@pytest.mark.parametrize("bound", [Amplification.grown, Amplification.fallen])
 def test_impossible_bounds_are_refused(bound, amplification: float, prior: float):
     with pytest.raises(OptionError, match="between 0 and 1|amplification"):
-        bound(amplification, prior)
+        bound(Amplification.of_gamma(amplification), prior)
+
+
+@pytest.mark.parametrize("wrong", [-1e-9, math.nan])
+def test_an_epsilon_below_zero_is_none(wrong: float):
+    with pytest.raises(OptionError, match="below 0"):
+        Amplification(wrong)
+
+
+def test_epsilons_of_independent_draws_add_and_gamma_may_be_beyond_all_numbers():
+    three, half = Amplification.of_gamma(3.0), Amplification(0.5)
+    assert (three + half).gamma == pytest.approx(3 * math.exp(0.5), rel=1e-12)
+    assert composed([three, half, half]) == three + half + half
+    assert composed([]) == NOTHING
+    assert three.gamma == 3  # not 3.0000000000000004
+    huge = Amplification(800.0)
+    assert (huge.gamma, huge.written_gamma, huge.grown(0.05)) == (math.inf, ">1e308", 1)
+    assert Amplification(math.inf).written_gamma == "∞"
+    assert max(three, half) is three
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,13 @@ import pytest
 
 from shared.errors import LimitExceeded, OptionError
 from shared.privacy import (
+    Amplification,
     attacker_accuracy,
     conditional_entropy,
-    downward_bound,
     downward_breach,
     gamma,
     gamma_within_groups,
     k_anonymity,
-    posterior_bound,
     posterior_range,
     upward_breach,
     worst_posterior,
@@ -357,11 +356,11 @@ def test_breaches_are_within_the_bounds_that_gamma_gives(
         rare = [h for h, p in zip(known.highest(), full, strict=True) if p <= belief]
         up = upward_breach(channel, prior, belief)
         assert up == close(max(rare, default=0.0))
-        assert up <= posterior_bound(gamma(channel), belief) * (1 + 1e-12)
+        assert up <= Amplification.of(channel).grown(belief) * (1 + 1e-12)
         common = [low for low, p in zip(known.lowest(), full, strict=True) if p >= belief]
         down = downward_breach(channel, prior, belief)
         assert down == close(min(common, default=1.0))
-        assert down >= downward_bound(gamma(channel), belief) * (1 - 1e-12)
+        assert down >= Amplification.of(channel).fallen(belief) * (1 - 1e-12)
 
 
 def test_the_laws_are_probabilities():

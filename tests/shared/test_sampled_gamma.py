@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shared.privacy import gamma, posterior_bound
+from shared.privacy import Amplification, gamma
 from shared.transition import RESOLUTION, Choice, Sampled, Symmetric
 
 SIZES = (2, 3, 2)
@@ -101,7 +101,7 @@ def test_no_prior_of_any_property_grows_beyond_the_bound():
         if not 1e-6 < before < 1 - 1e-6:
             continue
         after = (prior[has] @ matrix[has]) / (prior @ matrix)
-        bound = posterior_bound(19.0, before)
+        bound = Amplification.of_gamma(19.0).grown(before)
         assert after.max() <= bound + 1e-12
         closest = max(closest, float(after.max() / bound))
     assert closest > 0.95
