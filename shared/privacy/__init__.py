@@ -3,7 +3,8 @@
 Worst case over all priors: `Amplification`, with epsilon, gamma and the bounds that follow from
 them. Under a given prior: `conditional_entropy` (on average), `k_anonymity`, posteriors, breaches
 and the attacker's accuracy. Each is exact for structured channels of any size.
-`largest_proportion_se` is the other side: the error the miner will have.
+`largest_proportion_se` is the other side: the error the miner will have. `told_by` adds up what
+all releases of a study told.
 """
 
 from shared.privacy.accuracy import largest_proportion_se
@@ -27,13 +28,18 @@ from shared.privacy.posterior import (
     worst_posterior,
 )
 from shared.privacy.random_matrix import posterior_range
+from shared.privacy.study import ColumnTold, Extremes, StudyTold, Told, told_by
 
 __all__ = [
     "NOTHING",
     "PRIOR",
     "Amplification",
     "AttackerAccuracy",
+    "ColumnTold",
+    "Extremes",
     "KAnonymity",
+    "StudyTold",
+    "Told",
     "attacker_accuracy",
     "composed",
     "conditional_entropy",
@@ -45,6 +51,7 @@ __all__ = [
     "k_anonymity",
     "largest_proportion_se",
     "posterior_range",
+    "told_by",
     "upward_breach",
     "worst_posterior",
 ]

@@ -1,0 +1,124 @@
+"""What everything that left comes to: per column, per owner and per record over a whole study.
+
+Epsilons of different draws add, whoever made them. How far they add for one belief depends on how
+values go together, which nobody knows; so there are two extremes. If columns are *independent*, a
+belief about one grows by that column's own draws alone. If columns *determine* each other, the
+draws of all columns tell of every one, and all of them add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from shared.privacy.amplification import NOTHING, Amplification, composed
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one block of one release told: whose, about which variables, how much, by which draws.
+
+    `draw` identifies the draws among those of the owner: equal exactly if every record's draw is
+    the same, so that the same draws told twice add nothing. `randomized` is false where the values
+    themselves were told; `amplification` then counts for nothing.
+    """
+
+    owner: str
+    variables: tuple[str, ...]
+    amplification: Amplification
+    draw: str
+    randomized: bool = True
+
+
+@dataclass(frozen=True)
+class ColumnTold:
+    """What the draws of one owner's column come to; None: some release told it as it is."""
+
+    owner: str
+    variable: str
+    amplification: Amplification | None
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """The most a belief about one column can grow by, at both extremes.
+
+    `independent`: by the draws of that column alone, the column that lost most. `determined`: by
+    the draws of all columns, because each value tells all others.
+    """
+
+    independent: Amplification
+    determined: Amplification
+
+
+@dataclass(frozen=True)
+class StudyTold:
+    """What a study's releases told; columns and owners in the order they first told something.
+
+    `record` is about one record over all owners.
+    """
+
+    columns: tuple[ColumnTold, ...]
+    owners: dict[str, Extremes]
+    record: Extremes
+
+    def column(self, owner: str, variable: str) -> ColumnTold:
+        """Return what was told of a column: nothing, if it is not among `columns`."""
+        for told in self.columns:
+            if (told.owner, told.variable) == (owner, variable):
+                return told
+        return ColumnTold(owner, variable, NOTHING)
+
+
+def told_by(told: Iterable[Told], *, different_people: bool = False) -> StudyTold:
+    """Add up what left.
+
+    A joint block counts once for a record, and with its whole epsilon for each of its variables. A
+    variable that several owners report of the same people is one secret: its draws add over them.
+    An infinite epsilon makes the sums infinite that it is part of.
+
+    Args:
+        told: what left, in any order; the same draws may occur more than once.
+        different_people: whether no record is at more than one owner. A record then has lost what
+            its own owner told; otherwise the sum over all owners is an upper bound.
+    """
+    distinct = {(t.owner, t.draw, t.variables): t for t in told}.values()
+    by_owner = _grouped(distinct, lambda t: [t.owner])
+    owners = {owner: _extremes(mine) for owner, mine in by_owner.items()}
+    columns = [
+        ColumnTold(owner, variable, _of_column(about))
+        for owner, mine in by_owner.items()
+        for variable, about in _grouped(mine, lambda t: t.variables).items()
+    ]
+    if different_people:
+        record = Extremes(
+            max((e.independent for e in owners.values()), default=NOTHING),
+            max((e.determined for e in owners.values()), default=NOTHING),
+        )
+    else:
+        record = _extremes(distinct)
+    return StudyTold(tuple(columns), owners, record)
+
+
+def _extremes(told: Iterable[Told]) -> Extremes:
+    randomized = [t for t in told if t.randomized]
+    each = _grouped(randomized, lambda t: t.variables).values()
+    return Extremes(
+        max((composed(t.amplification for t in about) for about in each), default=NOTHING),
+        composed(t.amplification for t in randomized),
+    )
+
+
+def _of_column(about: list[Told]) -> Amplification | None:
+    if not all(t.randomized for t in about):
+        return None
+    return composed(t.amplification for t in about)
+
+
+def _grouped(told: Iterable[Told], names: Callable[[Told], Iterable[str]]) -> dict[str, list[Told]]:
+    """Return what was told by each of its names."""
+    found: dict[str, list[Told]] = {}
+    for one in told:
+        for name in names(one):
+            found.setdefault(name, []).append(one)
+    return found
