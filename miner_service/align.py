@@ -7,9 +7,10 @@ ever joined silently.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -57,6 +58,7 @@ class Aligner:
     load_keys: LoadKeys
     _known: dict[tuple[str, ...], Overlap] = field(default_factory=dict)
     _groups: dict[tuple[str, ...], dict[frozenset[str], int]] = field(default_factory=dict)
+    _apart: dict[tuple[str, ...], bool] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def align(self, study: str, sources: Sequence[Source], missing: Sequence[str]) -> Alignment:
@@ -112,6 +114,20 @@ class Aligner:
                 }
             return self._groups[wanted]
 
+    def different_people(self, by_owner: Sequence[Sequence[Source]]) -> bool:
+        """Return whether no record is at two owners, each given by all its releases."""
+        wanted = tuple(source.release for sources in by_owner for source in sources)
+        first = [{source.keys_digest for source in sources} for sources in by_owner]
+        if any(a & b for a, b in itertools.combinations(first, 2)):
+            return False
+        with self._lock:
+            if wanted not in self._apart:
+                if len(self._apart) >= _CACHED:
+                    self._apart.pop(next(iter(self._apart)))
+                keys = ([self.load_keys(s.release) for s in sources] for sources in by_owner)
+                self._apart[wanted] = apart(keys)
+            return self._apart[wanted]
+
     def patterns(self, sources: Sequence[Source]) -> list[list[Mask | None]]:
         """Return the sets of records that are at the same sources; see `presence`."""
         return presence([self.load_keys(source.release) for source in sources])
@@ -144,6 +160,21 @@ def overlap_of(keys: Sequence[KeyText]) -> Overlap:
         in_any = np.insert(in_any, place[new], other[new])
     in_all = int(common_masks(keys)[0].sum())
     return Overlap(in_all, len(in_any), tuple(len(k) - in_all for k in keys))
+
+
+def apart(groups: Iterable[Sequence[KeyText]]) -> bool:
+    """Return whether no pseudonym is in two of some groups of ascending arrays."""
+    seen: KeyText | None = None
+    for group in groups:
+        own = group[0] if len(group) == 1 else np.unique(np.concatenate(group))
+        if seen is None:
+            seen = own
+            continue
+        new, place = _absent(own, seen)
+        if not new.all():
+            return False
+        seen = np.insert(seen, place, own)
+    return True
 
 
 def common_masks(keys: Sequence[KeyText]) -> list[Mask]:

@@ -15,7 +15,7 @@ from miner_service.audit import AuditMiddleware
 from miner_service.bodies import JsonLimitMiddleware
 from miner_service.deps import refuse_unknown_query
 from miner_service.jobs import JobRunner, Learn, learn_model
-from miner_service.routes import health, jobs, models, owners, releases, results, studies
+from miner_service.routes import health, jobs, models, owners, privacy, releases, results, studies
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 
@@ -55,7 +55,7 @@ def create_app(
     checked = [Depends(refuse_unknown_query)]
     app.include_router(health.router, dependencies=checked)
     version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
-    for module in (studies, owners, releases, jobs, models, results):
+    for module in (studies, owners, releases, privacy, jobs, models, results):
         version_1.include_router(module.router)
     app.include_router(version_1, dependencies=checked)
     return app

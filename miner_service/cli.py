@@ -13,6 +13,7 @@ from miner_service.server import bind, exclusive, serve, url_of, write_ready_fil
 from miner_service.services import Services, open_services
 from miner_service.settings import Settings, utc_now
 from miner_service.store.people import admin_token_exists, rotate_admin_token
+from miner_service.study_command import DEFAULT_DATA, DataDir, require_data, study_commands
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
 
@@ -23,10 +24,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 
-DataDir = Annotated[
-    Path, typer.Option("--data", help="Where everything is kept; made if it is not there.")
-]
-DEFAULT_DATA = Path("miner-data")
+app.add_typer(study_commands(), name="study")
 TokenFile = Annotated[
     Path | None,
     typer.Option(help="Write a new admin token here (mode 0600) instead of showing it."),
@@ -82,10 +80,7 @@ def admin_token_command(
     admin_token_file: TokenFile = None,
 ) -> None:
     """Issue a new admin token in place of the one there is, also while the service runs."""
-    if not (data / "miner.sqlite").exists():
-        raise OptionError(
-            f"There is no miner's data in {data}.", where="data", remedy="Look at --data."
-        )
+    require_data(data)
     services = open_services(Settings(data), utc_now)
     try:
         with services.database.read() as session:

@@ -1,4 +1,4 @@
-"""The dashboard: studies, owners, releases, alignment, jobs and models at one moment."""
+"""The dashboard: studies, owners, releases, alignment, privacy, jobs and models at one moment."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from miner_service.store.jobs import job_message
 from miner_service.store.people import ADMIN, owner_message, study_message
 from miner_service.store.releases import release_message
 from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow
+from miner_service.study_privacy import study_privacy
 from shared.wire import Dashboard, DashboardStudy, ModelEntry
 
 NEWEST = 100
@@ -48,6 +49,7 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
             release_message(session, row) for row in _newest(session, releases, ReleaseRow.seq)
         ],
         alignment=caller.view_alignment(services.alignment(session, study.name)),
+        privacy=study_privacy(services, session, study.name, shown_to_owner=caller.role == OWNER),
         jobs=[caller.view_job(job_message(row)) for row in _newest(session, jobs, JobRow.seq)],
         models=[_entry(row) for row in _newest(session, models, ModelRow.seq)],
     )

@@ -7,7 +7,7 @@ can be done again with the same result.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import select
 
@@ -26,6 +26,7 @@ from miner_service.store.releases import (
     release_message,
 )
 from miner_service.store.schema import PartRow, ReleaseRow
+from miner_service.study_privacy import require_within_budget
 from shared.counts import Codes
 from shared.errors import (
     LimitExceeded,
@@ -47,7 +48,14 @@ from shared.transition import (
     Transition,
     Withheld,
 )
-from shared.wire import PartReceipt, ProblemDetail, Release, ReleaseCreate, release_digest
+from shared.wire import (
+    PartReceipt,
+    PlanMessage,
+    ProblemDetail,
+    Release,
+    ReleaseCreate,
+    release_digest,
+)
 
 _NAMED = 10
 
@@ -66,12 +74,12 @@ def announce(
     Raises:
         LimitExceeded: more than the service takes.
         PlanError, ChannelError, DomainError: the plan is not one, or not the one announced.
-        Conflict: a release of this name has other content.
+        Conflict: a release of this name has other content or other draws.
+        BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
     """
     limits = services.settings.limits
     _require_small(limits, body)
-    plan = body.plan.to_plan()
-    _require_small_channels(plan, limits.channel_size)
+    plan = checked_plan(limits, body.plan)
     if body.digest != release_digest(plan.digest, body.parts):
         raise PlanError(
             "The digest of the release is not that of its plan and parts.",
@@ -82,6 +90,9 @@ def announce(
         row, new = create_release(
             session, study=study, owner=owner, body=body, plan=plan, now=services.now()
         )
+        arrived = any(p.received is not None for p in parts_of_release(session, row.id))
+        if row.state == "open" and not arrived:
+            require_within_budget(session, row)
         return release_message(session, row), new
 
 
@@ -292,16 +303,37 @@ def _require_complete(release: str, missing: list[int]) -> None:
         )
 
 
+def checked_plan(limits: Limits, message: PlanMessage) -> Plan:
+    """Return the plan of a message, which is bounded before it is built.
+
+    Raises:
+        LimitExceeded: more than the service takes.
+        PlanError, ChannelError, DomainError: the plan is not one.
+    """
+    variables = [v for block in message.blocks for v in block.variables]
+    _require_few(
+        {
+            "variables": (len(variables), limits.variables),
+            "categories": (sum(len(v.categories) for v in variables), limits.categories),
+        }
+    )
+    plan = message.to_plan()
+    _require_small_channels(plan, limits.channel_size)
+    return plan
+
+
 def _require_small(limits: Limits, body: ReleaseCreate) -> None:
-    """Bound the manifest before its plan is built."""
-    variables = [v for block in body.plan.blocks for v in block.variables]
-    counted = {
-        "parts": (len(body.parts), limits.parts),
-        "bytes in one part": (max(p.bytes for p in body.parts), limits.part_bytes),
-        "bytes in all": (sum(p.bytes for p in body.parts), limits.release_bytes),
-        "variables": (len(variables), limits.variables),
-        "categories": (sum(len(v.categories) for v in variables), limits.categories),
-    }
+    """Bound the parts that a manifest announces."""
+    _require_few(
+        {
+            "parts": (len(body.parts), limits.parts),
+            "bytes in one part": (max(p.bytes for p in body.parts), limits.part_bytes),
+            "bytes in all": (sum(p.bytes for p in body.parts), limits.release_bytes),
+        }
+    )
+
+
+def _require_few(counted: Mapping[str, tuple[int, int]]) -> None:
     for what, (found, allowed) in counted.items():
         if found > allowed:
             raise LimitExceeded(

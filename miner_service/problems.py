@@ -67,6 +67,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "part-conflict":             (409, "The part is stored with other bytes"),
     "release-incomplete":        (409, "Parts of the release are missing"),
     "release-not-open":          (409, "The release takes no more parts"),
+    "budget-exceeded":           (409, "More than the study's privacy budget leaves"),
     "records-do-not-align":      (409, "The owners' records are not the same"),
     "variables-missing":         (409, "Variables are not reported"),
     "not-ready":                 (503, "Not ready"),

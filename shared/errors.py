@@ -31,6 +31,7 @@
     │   ├── PartConflict            part-conflict
     │   ├── ReleaseIncomplete       release-incomplete
     │   ├── ReleaseNotOpen          release-not-open
+    │   ├── BudgetExceeded          budget-exceeded
     │   ├── RecordsDoNotAlign       records-do-not-align
     │   ├── VariablesMissing        variables-missing
     │   ├── NotReady                not-ready
@@ -259,6 +260,12 @@ class ReleaseNotOpen(StateError):
     """The release is sealed or withdrawn and takes no more parts."""
 
     code = "release-not-open"
+
+
+class BudgetExceeded(StateError):
+    """A release would tell more than the study's budget of epsilon leaves."""
+
+    code = "budget-exceeded"
 
 
 class RecordsDoNotAlign(StateError):

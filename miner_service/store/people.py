@@ -17,7 +17,13 @@ ADMIN = "admin"
 
 def study_message(row: StudyRow) -> Study:
     """Return a study as the outside sees it."""
-    return Study(name=row.name, title=row.title, created=row.created)
+    return Study(
+        name=row.name,
+        title=row.title,
+        max_epsilon_record=row.max_epsilon_record,
+        max_epsilon_column=row.max_epsilon_column,
+        created=row.created,
+    )
 
 
 def token_message(row: TokenRow) -> TokenInfo:
@@ -85,15 +91,16 @@ def create_study(session: Session, body: StudyCreate, now: datetime) -> tuple[St
     """Create a study, or find the same one made before; say which. Raises Conflict."""
     row = session.scalar(select(StudyRow).where(StudyRow.name == body.name))
     if row is None:
-        row = StudyRow(name=body.name, title=body.title, created=now)
+        row = StudyRow(**body.model_dump(), created=now)
         session.add(row)
         session.flush()
         return row, True
-    if row.title != body.title:
+    made = study_message(row).model_dump(exclude={"created"})
+    if made != body.model_dump():
         raise Conflict(
-            f"A study {body.name} exists with another title.",
+            f"A study {body.name} exists with another title or budget.",
             where="name",
-            remedy="Choose another name, or send the title it was made with.",
+            remedy="Choose another name, or send the title and the budget it was made with.",
         )
     return row, False
 

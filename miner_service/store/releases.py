@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.people import no_such
@@ -73,8 +74,9 @@ def create_release(
         ReleaseRow.study == study, ReleaseRow.owner == owner, ReleaseRow.name == body.name
     )
     row = session.scalar(query)
+    draws = None if body.draws is None else json.dumps(body.draws)
     if row is not None:
-        if row.digest != body.digest:
+        if (row.digest, row.draws) != (body.digest, draws):
             raise Conflict(
                 f"A release {body.name} of {owner} exists with other content; it is unchanged.",
                 where="name",
@@ -91,6 +93,7 @@ def create_release(
         plan_digest=plan.digest,
         records=body.records,
         digest=body.digest,
+        draws=draws,
         created=now,
     )
     session.add(row)
@@ -101,6 +104,16 @@ def create_release(
     )
     session.flush()
     return row, True
+
+
+def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRow, bool]]:
+    """Return all releases of a study, oldest first, and of each whether any part arrived.
+
+    A release that was withdrawn, and one whose owner was removed, arrived as before.
+    """
+    arrived = exists().where(PartRow.release == ReleaseRow.id, PartRow.received.is_not(None))
+    query = select(ReleaseRow, arrived).where(ReleaseRow.study == study).order_by(ReleaseRow.seq)
+    return [(row, there) for row, there in session.execute(query)]
 
 
 def releases_of(session: Session, study: str, owner: str) -> Sequence[ReleaseRow]:

@@ -55,11 +55,13 @@ class Extremes:
 class StudyTold:
     """What a study's releases told; columns and owners in the order they first told something.
 
-    `record` is about one record over all owners.
+    `variables` has what the draws of each randomized variable come to, and `record` what is told
+    of one record, over all owners.
     """
 
     columns: tuple[ColumnTold, ...]
     owners: dict[str, Extremes]
+    variables: dict[str, Amplification]
     record: Extremes
 
     def column(self, owner: str, variable: str) -> ColumnTold:
@@ -85,28 +87,34 @@ def told_by(told: Iterable[Told], *, different_people: bool = False) -> StudyTol
     distinct = {(t.owner, t.draw, t.variables): t for t in told}.values()
     by_owner = _grouped(distinct, lambda t: [t.owner])
     owners = {owner: _extremes(mine) for owner, mine in by_owner.items()}
+    secrets = [_variables(told) for told in (by_owner.values() if different_people else [distinct])]
+    variables = {
+        name: max(known[name] for known in secrets if name in known)
+        for name in dict.fromkeys(name for known in secrets for name in known)
+    }
     columns = [
         ColumnTold(owner, variable, _of_column(about))
         for owner, mine in by_owner.items()
         for variable, about in _grouped(mine, lambda t: t.variables).items()
     ]
+    record = _extremes(distinct)
     if different_people:
-        record = Extremes(
-            max((e.independent for e in owners.values()), default=NOTHING),
-            max((e.determined for e in owners.values()), default=NOTHING),
-        )
-    else:
-        record = _extremes(distinct)
-    return StudyTold(tuple(columns), owners, record)
+        largest = max((e.determined for e in owners.values()), default=NOTHING)
+        record = Extremes(max(variables.values(), default=NOTHING), largest)
+    return StudyTold(tuple(columns), owners, variables, record)
 
 
 def _extremes(told: Iterable[Told]) -> Extremes:
-    randomized = [t for t in told if t.randomized]
-    each = _grouped(randomized, lambda t: t.variables).values()
+    told = list(told)
     return Extremes(
-        max((composed(t.amplification for t in about) for about in each), default=NOTHING),
-        composed(t.amplification for t in randomized),
+        max(_variables(told).values(), default=NOTHING),
+        composed(t.amplification for t in told if t.randomized),
     )
+
+
+def _variables(told: Iterable[Told]) -> dict[str, Amplification]:
+    each = _grouped((t for t in told if t.randomized), lambda t: t.variables)
+    return {name: composed(t.amplification for t in about) for name, about in each.items()}
 
 
 def _of_column(about: list[Told]) -> Amplification | None:

@@ -8,6 +8,7 @@ from shared.wire.base import Message
 from shared.wire.jobs import Job
 from shared.wire.models import ModelEntry
 from shared.wire.people import Owner, Study
+from shared.wire.privacy import StudyPrivacy
 from shared.wire.releases import Alignment, Release
 
 
@@ -18,6 +19,7 @@ class DashboardStudy(Message):
     owners: list[Owner]
     releases: list[Release]
     alignment: Alignment
+    privacy: StudyPrivacy
     jobs: list[Job]
     models: list[ModelEntry]
 

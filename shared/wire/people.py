@@ -8,13 +8,19 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from shared.wire.base import Message, Name
+from shared.wire.privacy import Epsilon
 
 
 class StudyCreate(Message):
-    """A new study."""
+    """A new study; its budget, if it has one, limits what all owners together tell.
+
+    In epsilons: of a record, if its columns determine each other, and of a column by its own draws.
+    """
 
     name: Name
     title: Annotated[str, StringConstraints(max_length=500)] = ""
+    max_epsilon_record: Epsilon | None = None
+    max_epsilon_column: Epsilon | None = None
 
 
 class Study(StudyCreate):

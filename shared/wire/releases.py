@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from shared.wire.base import KEY_COLUMN, MAX_PARTS, MAX_RECORDS, Label, Message, Name, Sha256
 from shared.wire.plans import PlanMessage
+from shared.wire.privacy import DrawIds, require_one_each
 
 
 class PartManifest(Message):
@@ -22,13 +23,19 @@ class PartManifest(Message):
 
 
 class ReleaseCreate(Message):
-    """The manifest of a release; `digest` is `release_digest(plan.digest, parts)`."""
+    """The manifest of a release; `digest` is `release_digest(plan.digest, parts)`.
+
+    `draws` has, per block of the plan, an opaque identity of the block's draws: equal in two
+    releases of an owner exactly if every record's draw is the same, so that the second tells
+    nothing new. Without it every release counts as drawn anew.
+    """
 
     name: Name
     plan: PlanMessage
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
     parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
     digest: Sha256
+    draws: DrawIds | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseCreate:
@@ -39,6 +46,7 @@ class ReleaseCreate(Message):
         names = [variable.name for block in self.plan.blocks for variable in block.variables]
         if KEY_COLUMN in names:
             raise ValueError(f"no variable may be called {KEY_COLUMN}")
+        require_one_each(self.plan, self.draws)
         return self
 
 

@@ -1,0 +1,101 @@
+"""The command `miner-service study`: studies opened where the miner's data are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from miner_service.services import open_services
+from miner_service.settings import Settings, utc_now
+from miner_service.store import people
+from shared.errors import OptionError
+from shared.terminal import console
+from shared.wire import StudyCreate
+
+DataDir = Annotated[
+    Path, typer.Option("--data", help="Where everything is kept; made if it is not there.")
+]
+DEFAULT_DATA = Path("miner-data")
+
+_FLAGS = {
+    "name": "NAME",
+    "title": "--title",
+    "max_epsilon_record": "--max-epsilon-record",
+    "max_epsilon_column": "--max-epsilon-column",
+}
+
+
+def study_commands() -> typer.Typer:
+    """Return the commands about studies."""
+    app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
+    app.callback()(_commands)
+    app.command()(create)
+    return app
+
+
+def _commands() -> None:
+    # Typer would take a single command for the whole group.
+    return
+
+
+def create(
+    name: Annotated[str, typer.Argument(help="Letters, digits and . _ -, at most 64.")],
+    title: Annotated[str, typer.Option(help="What people read.")] = "",
+    max_epsilon_record: Annotated[
+        float | None,
+        typer.Option(
+            help="The most epsilon that all owners together may tell of a record, if its columns"
+            " determine each other."
+        ),
+    ] = None,
+    max_epsilon_column: Annotated[
+        float | None,
+        typer.Option(help="The most epsilon that a column may be told of by its own draws."),
+    ] = None,
+    data: DataDir = DEFAULT_DATA,
+) -> None:
+    """Open a study; releases that would tell more than its budget are refused."""
+    wanted = _wanted(
+        name=name,
+        title=title,
+        max_epsilon_record=max_epsilon_record,
+        max_epsilon_column=max_epsilon_column,
+    )
+    require_data(data)
+    services = open_services(Settings(data), utc_now)
+    try:
+        with services.database.write() as session:
+            _, new = people.create_study(session, wanted, services.now())
+    finally:
+        services.database.close()
+    said = f"Study {name} is open" if new else f"Study {name} was there"
+    console().print(f"{said}{_budget(wanted)}.", markup=False, soft_wrap=True)
+
+
+def require_data(data: Path) -> None:
+    """Check that a miner's data are there. Raises OptionError."""
+    if not (data / "miner.sqlite").exists():
+        raise OptionError(
+            f"There is no miner's data in {data}.", where="data", remedy="Look at --data."
+        )
+
+
+def _wanted(**given: Any) -> StudyCreate:
+    try:
+        return StudyCreate.model_validate(given)
+    except ValidationError as error:
+        wrong = [f"{_FLAGS[str(e['loc'][0])]} is wrong: {e['msg']}" for e in error.errors()]
+        raise OptionError(
+            "; ".join(wrong) + ".",
+            where=str(error.errors()[0]["loc"][0]),
+            remedy="A budget is a positive number, usually between 1 and 10.",
+        ) from None
+
+
+def _budget(study: StudyCreate) -> str:
+    limits = {"record": study.max_epsilon_record, "column": study.max_epsilon_column}
+    told = [f"epsilon {most:g} of a {what}" for what, most in limits.items() if most is not None]
+    return f"; at most {' and '.join(told)} may be told" if told else ""

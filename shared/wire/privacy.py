@@ -1,0 +1,113 @@
+"""What a study's releases come to, and what another release would add.
+
+Infinite numbers are null, which JSON has no other word for; so is a finite gamma that is beyond
+all numbers, beside its epsilon.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from shared.wire.base import MAX_VARIABLES, Message, Name, Sha256
+from shared.wire.plans import PlanMessage
+
+Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""A budget: the most that epsilons may add up to."""
+
+DrawIds = Annotated[list[Sha256], Field(min_length=1, max_length=MAX_VARIABLES)]
+"""Per block of a plan, in order, what identifies its draws; see `ReleaseCreate`."""
+
+
+def require_one_each(plan: PlanMessage, draws: list[str] | None) -> None:
+    """Check that there is an identity of draws for each block. Raises ValueError."""
+    if draws is not None and len(draws) != len(plan.blocks):
+        raise ValueError(f"there are {len(draws)} draws for {len(plan.blocks)} blocks")
+
+
+class AmplificationMessage(Message):
+    """An amplification; `grows_to` is what a belief of `prior` (see `StudyPrivacy`) can reach."""
+
+    epsilon: float | None
+    gamma: float | None
+    grows_to: float
+
+
+class ExtremesMessage(Message):
+    """The most a belief about one column can grow by, if columns tell nothing of each other
+    (`independent`), and if each determines all others (`determined`)."""
+
+    independent: AmplificationMessage
+    determined: AmplificationMessage
+
+
+class ColumnPrivacy(Message):
+    """What was told of one owner's column by its own draws; null: it was told as it is.
+
+    `left` is what a budget per column leaves for it; null without one.
+    """
+
+    owner: Name
+    variable: str
+    amplification: AmplificationMessage | None
+    left: float | None
+
+
+class OwnerPrivacy(ExtremesMessage):
+    """What one owner's releases told of a record."""
+
+    owner: Name
+
+
+class PrivacyBudget(Message):
+    """The most that a study may tell, in epsilons; null: no limit.
+
+    `max_epsilon_record` limits what is told of a record if columns determine each other,
+    `max_epsilon_column` what is told of any column by its own draws. `left_for_record` is what
+    releases that left, and those announced, leave of the first.
+    """
+
+    max_epsilon_record: float | None
+    max_epsilon_column: float | None
+    left_for_record: float | None
+
+
+class StudyPrivacy(Message):
+    """What everything that left for a study comes to.
+
+    `record` is about one record over all owners: the sum over owners, or, where
+    `different_people` says that no record is at two owners, the largest owner's.
+    """
+
+    study: Name
+    prior: float
+    columns: list[ColumnPrivacy]
+    owners: list[OwnerPrivacy]
+    record: ExtremesMessage
+    different_people: bool
+    budget: PrivacyBudget
+
+
+class PrivacyQuestion(Message):
+    """A release that might be made: its plan, its draws, and by whom (the caller, if left out)."""
+
+    plan: PlanMessage
+    draws: DrawIds | None = None
+    owner: Name | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> PrivacyQuestion:
+        require_one_each(self.plan, self.draws)
+        return self
+
+
+class PrivacyForecast(Message):
+    """What a study comes to before and after a release; `refused` says why it would not be taken.
+
+    The budget and what is left of it are those of each moment.
+    """
+
+    before: StudyPrivacy
+    after: StudyPrivacy
+    refused: str | None
