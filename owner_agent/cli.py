@@ -37,9 +37,11 @@ from owner_agent.reporting.measures import THRESHOLD
 from owner_agent.reporting.page import chosen_page, default_page, require_apart, write_report
 from owner_agent.reporting.priors import read_priors
 from owner_agent.site import Site, load_site
-from owner_agent.summaries import ledger_json, outcome_json
+from owner_agent.study_display import show_study_briefly
+from owner_agent.summaries import ledger_json, outcome_json, study_json
 from owner_agent.surroundings import Surroundings
 from owner_agent.table import read_table
+from owner_agent.whole_study import Outlook, outlook_of
 from shared.errors import OptionError
 from shared.terminal import console, print_json, report_error, run
 from shared.wire import MAX_RECORDS
@@ -81,7 +83,7 @@ def build(surroundings: Surroundings) -> typer.Typer:
         pretty_exceptions_enable=False,
         add_completion=False,
     )
-    _add_reading(app)
+    _add_reading(app, surroundings)
     _add_sending(app, surroundings)
     _add_serving(app, surroundings)
     add_peer_commands(app, surroundings)
@@ -90,7 +92,7 @@ def build(surroundings: Surroundings) -> typer.Typer:
     return app
 
 
-def _add_reading(app: typer.Typer) -> None:
+def _add_reading(app: typer.Typer, surroundings: Surroundings) -> None:
     @app.command()
     def check(site: SiteOption = SITE, json: JsonOption = False) -> None:
         """Validate the table against the site file; nothing is sent."""
@@ -120,7 +122,7 @@ def _add_reading(app: typer.Typer) -> None:
         """Report what publishing would reveal, and how accurate the results would be."""
         _require_countable(records)
         page = _page(report, no_report, json, [site] if prior is None else [site, prior])
-        _plan(load_site(site), records, (prior, threshold), page, json)
+        _plan((load_site(site), surroundings), records, (prior, threshold), page, json)
 
     @app.command()
     def discretize(
@@ -245,10 +247,19 @@ def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:
         """Randomize the table and publish it, or continue where that was interrupted."""
         options = Options(part_records, accept_added_loss)
         opened = load_site(site)
-        show_warnings(console(stderr=True), warnings(planned(opened)))
+        plan = planned(opened)
+        show_warnings(console(stderr=True), warnings(plan))
+        told = outlook_of(opened, plan, surroundings)
+        if not json:
+            show_study_briefly(console(), told)
+        if isinstance(told, Outlook):
+            told.require_accepted()
         with progress(console(stderr=True)) as watch:
             outcome = publish_table(opened, surroundings, options, watch)
-        print_json(outcome_json(outcome)) if json else show_outcome(console(), outcome)
+        if json:
+            print_json({**outcome_json(outcome), **study_json(told)})
+        else:
+            show_outcome(console(), outcome)
 
     @app.command()
     def withdraw(
@@ -367,8 +378,13 @@ def _page(report: Path | None, no_report: bool, json: bool, read: list[Path]) ->
 
 
 def _plan(
-    site: Site, records: int | None, beliefs: tuple[Path | None, float], page: Page, json: bool
+    at: tuple[Site, Surroundings],
+    records: int | None,
+    beliefs: tuple[Path | None, float],
+    page: Page,
+    json: bool,
 ) -> None:
+    site, surroundings = at
     prior, threshold = beliefs
     planned_site = planned(site)
     priors = read_priors(prior, planned_site) if prior is not None else {}
@@ -378,6 +394,7 @@ def _plan(
             records if records is not None else _rows(site),
             Assumptions(priors, threshold),
             losses_of(site, planned_site),
+            outlook_of(site, planned_site, surroundings),
             tick,
         )
         target = page(site)

@@ -22,8 +22,11 @@ from shared.wire import (
     InvitationAccept,
     Message,
     PartReceipt,
+    PrivacyForecast,
+    PrivacyQuestion,
     Release,
     ReleaseCreate,
+    StudyPrivacy,
     TokenIssued,
     problem_of,
 )
@@ -34,6 +37,10 @@ LONGEST_REQUESTED_DELAY = 60.0
 """A miner that asks for a longer pause than this is asked again after it anyway."""
 
 _TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=60.0, pool=10.0)
+
+BRIEFLY = httpx.Timeout(10.0)
+"""For a question whose answer is not worth a long wait."""
+
 _BUSY = frozenset(
     {
         HTTPStatus.TOO_MANY_REQUESTS,
@@ -53,14 +60,20 @@ class Miner:
     where no answer that speaks the contract came.
     """
 
-    def __init__(self, url: str, token: str | None, surroundings: Surroundings):
+    def __init__(
+        self,
+        url: str,
+        token: str | None,
+        surroundings: Surroundings,
+        timeout: httpx.Timeout = _TIMEOUT,
+    ):
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url = url
         self._surroundings = surroundings
         self._client = httpx.Client(
             base_url=url,
             headers=headers,
-            timeout=_TIMEOUT,
+            timeout=timeout,
             transport=surroundings.transport,
             # A proxy named by the environment is never right for this machine itself.
             trust_env=urlsplit(url).hostname not in LOOPBACK,
@@ -90,6 +103,22 @@ class Miner:
         headers = {"Content-Type": "application/json"}
         return self._call(
             Release, "POST", path, content=manifest.model_dump_json().encode(), headers=headers
+        )
+
+    def privacy(self, study: str) -> StudyPrivacy:
+        """Return what everything that left for a study comes to."""
+        return self._call(StudyPrivacy, "GET", f"/v1/studies/{quote(study, safe='')}/privacy")
+
+    def forecast(self, study: str, question: PrivacyQuestion) -> PrivacyForecast:
+        """Return what a study comes to before and after a release; nothing is announced."""
+        path = f"/v1/studies/{quote(study, safe='')}/privacy"
+        headers = {"Content-Type": "application/json"}
+        return self._call(
+            PrivacyForecast,
+            "POST",
+            path,
+            content=question.model_dump_json().encode(),
+            headers=headers,
         )
 
     def put_part(self, release: str, number: int, body: bytes) -> PartReceipt:

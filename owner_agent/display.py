@@ -29,6 +29,7 @@ from owner_agent.report import (
 from owner_agent.reporting.entries import BlockReport, VariableReport
 from owner_agent.reporting.figures import short
 from owner_agent.reporting.measures import POSTERIOR
+from owner_agent.study_display import show_study
 from shared.privacy import PRIOR
 
 PATIENCE = 2.0
@@ -63,6 +64,7 @@ def show_plan(console: Console, plan: PlanReport) -> None:
     if any(math.isinf(row.bounds.told.gamma) for row in plan.variables):
         console.print("∞: some report proves that some category is not the true one.", style="dim")
     _show_together(console, plan)
+    show_study(console, plan.study)
     show_warnings(console, plan.warnings)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,10 +47,18 @@ class Prepared:
         return body
 
 
-def prepare(outbox: Path, randomized: Randomized, per_part: int) -> Prepared:
+def prepare(
+    outbox: Path, randomized: Randomized, per_part: int, draws: Sequence[str] | None = None
+) -> Prepared:
     """Write a release to the outbox, or find it there.
 
     The name is derived from the content, so the same content is always the same folder.
+
+    Args:
+        outbox: the folder of all releases.
+        randomized: the records as they are reported.
+        per_part: the most records in a part.
+        draws: per block, what the manifest says of the identity of its draws.
 
     Raises:
         OptionError: `per_part` is not positive.
@@ -65,7 +74,7 @@ def prepare(outbox: Path, randomized: Randomized, per_part: int) -> Prepared:
         _write_part(temporary, randomized, number, start, stop)
         for number, (start, stop) in enumerate(parts_of(len(randomized.keys), per_part))
     ]
-    manifest = _manifest(randomized, parts)
+    manifest = _manifest(randomized, parts, draws)
     folder = outbox / manifest.name
     if folder.exists():
         shutil.rmtree(temporary)
@@ -126,7 +135,9 @@ def _require_part_count(records: int, per_part: int) -> None:
         )
 
 
-def _manifest(randomized: Randomized, parts: list[PartManifest]) -> ReleaseCreate:
+def _manifest(
+    randomized: Randomized, parts: list[PartManifest], draws: Sequence[str] | None
+) -> ReleaseCreate:
     digest = release_digest(randomized.plan.digest, parts)
     return ReleaseCreate(
         name=f"r-{digest[:12]}",
@@ -134,6 +145,7 @@ def _manifest(randomized: Randomized, parts: list[PartManifest]) -> ReleaseCreat
         records=len(randomized.keys),
         parts=parts,
         digest=digest,
+        draws=None if draws is None else list(draws),
     )
 
 

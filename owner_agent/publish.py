@@ -7,7 +7,8 @@ same bytes under the same name and sends only what the miner does not have.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -35,6 +36,7 @@ from shared.errors import (
     Unreachable,
 )
 from shared.parts import Keys as Pseudonyms
+from shared.plan import Plan
 from shared.privacy import epsilon
 from shared.wire import Release
 
@@ -112,7 +114,9 @@ def publish(
             return _outcome(entry, str(entry.release_id), already=True, asked=False)
         if prepared is None:
             ledger.begin()
-            prepared = prepare(outbox, randomized, options.part_records)
+            prepared = prepare(
+                outbox, randomized, options.part_records, told_draws(plan.plan, draws)
+            )
         entry = _entered(site, ledger, prepared, _New(randomized, draws, surroundings.now()))
         with Miner(site.miner.url, token, surroundings) as miner:
             return _send(miner, prepared, entry, _Sending(ledger, surroundings, watch))
@@ -169,6 +173,18 @@ def planned_draws(
         for identity in (draw_id(secrets, site.miner.study, block),)
         for name in block.names
     )
+
+
+def told_draws(plan: Plan, draws: Sequence[Draw]) -> tuple[str, ...]:
+    """Return what the miner is told of the draws: an opaque identity per block, in order.
+
+    Equal in two releases exactly if every record's draw is the same, so that the second adds
+    nothing to what the study tells. The population is part of it: the same people under other
+    record ids have other draws.
+    """
+    by_variable = {draw.variable: draw.identity for draw in draws}
+    texts = ("\x00".join(by_variable[block.names[0]]) for block in plan.blocks)
+    return tuple(hashlib.sha256(b"pramana/told/1\x00" + t.encode()).hexdigest() for t in texts)
 
 
 def _encoded(site: Site, plan: Planned, secrets: Keys, watch: Watch) -> tuple[Pseudonyms, Columns]:

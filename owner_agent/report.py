@@ -1,7 +1,8 @@
 """What a plan reveals and how accurate its results will be, before anything is published.
 
-Computed from the plan, the number of records and public beliefs only: nothing else of the table
-enters, so that the report may be shown to whoever has to approve the release.
+Computed from the plan, the number of records, public beliefs and what the miner says of the study:
+nothing else of the table enters, so that the report may be shown to whoever has to approve the
+release.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from owner_agent.reporting.losses import Losses
 from owner_agent.reporting.measures import BELIEF, POSTERIOR, Bounds
 from owner_agent.reporting.precision import record_counts
 from owner_agent.reporting.seen import joint_prior, require_believable
+from owner_agent.summaries import study_json
+from owner_agent.whole_study import Outlook
 from shared.errors import OptionError, PramanaError
 from shared.plan import Block
 from shared.privacy import PRIOR
@@ -51,7 +54,8 @@ class PlanReport:
 
     `together` is about all sensitive variables at once, gamma the product over the blocks that hold
     any: it alone bounds what is learned of a variable of which other blocks tell too. `curves` has
-    a curve, or the reason for none, of each block.
+    a curve, or the reason for none, of each block. `study` is what the miner says that all owners
+    tell together, or why it was not asked; None where there is no miner.
     """
 
     records: int
@@ -62,6 +66,7 @@ class PlanReport:
     together: Bounds
     curves: dict[str, StrengthCurve | str]
     losses: Losses | None
+    study: Outlook | str | None
     warnings: tuple[str, ...]
 
     def widths(self) -> dict[str, list[float]]:
@@ -94,6 +99,7 @@ class PlanReport:
                 "half_widths": self.widths(),
             },
             "ledger": None if self.losses is None else self.losses.as_dict(),
+            **study_json(self.study),
             "warnings": list(self.warnings),
         }
 
@@ -103,6 +109,7 @@ def report(
     records: int,
     assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
     losses: Losses | None = None,
+    study: Outlook | str | None = None,
     tick: Tick = unwatched,
 ) -> PlanReport:
     """Report on a plan.
@@ -112,6 +119,7 @@ def report(
         records: N, how many will be reported.
         assumed: what an attacker is taken to believe.
         losses: what left before and what this plan adds, where anything left.
+        study: what the miner says of all owners together, or why it says nothing.
         tick: told how many steps are done.
 
     Raises:
@@ -144,6 +152,7 @@ def report(
         together=_together(plan),
         curves={name: curve for name, curve in curves.items() if curve is not None},
         losses=losses,
+        study=study,
         warnings=warnings(plan),
     )
 

@@ -21,6 +21,7 @@ from owner_agent.site import load_site
 from owner_agent.summaries import ledger_json
 from owner_agent.surroundings import Surroundings
 from owner_agent.table import read_table
+from owner_agent.whole_study import outlook_of
 from shared.errors import Unauthenticated
 from shared.wire import MAX_RECORDS
 
@@ -32,6 +33,7 @@ class Agent:
     site: Path
     token: str
     publications: Publications
+    surroundings: Surroundings
 
 
 def create_app(site: Path, token: str, surroundings: Surroundings) -> FastAPI:
@@ -42,7 +44,7 @@ def create_app(site: Path, token: str, surroundings: Surroundings) -> FastAPI:
         return publish(load_site(site), surroundings, options, watch)
 
     app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
-    app.state.agent = Agent(site, token, Publications(publish_once))
+    app.state.agent = Agent(site, token, Publications(publish_once), surroundings)
     add_handlers(app)
     app.include_router(_health)
     app.include_router(_routes)
@@ -97,7 +99,8 @@ def plan(
     site = load_site(agent.site)
     count = records or read_table(site.table, [site.file.record_id]).rows
     made = planned(site)
-    return report(made, count, losses=losses_of(site, made)).as_dict()
+    study = outlook_of(site, made, agent.surroundings)
+    return report(made, count, losses=losses_of(site, made), study=study).as_dict()
 
 
 @_routes.get("/ledger")

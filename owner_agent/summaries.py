@@ -10,6 +10,7 @@ from typing import Any
 from owner_agent.composition import spent
 from owner_agent.ledger import Entry
 from owner_agent.publish import Outcome
+from owner_agent.whole_study import Outlook
 
 
 def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -23,6 +24,14 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """Return what a publication ended with."""
     return asdict(outcome)
+
+
+def study_json(study: Outlook | str | None) -> dict[str, Any]:
+    """Return what the miner says of the whole study, or why it says nothing."""
+    return {
+        "study": study.as_dict() if isinstance(study, Outlook) else None,
+        "study_unknown": study if isinstance(study, str) else None,
+    }
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def losses_of(site: Site, plan: Planned) -> Losses | None:
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
     if not entries:
         return None
-    draws = _known_draws(site, plan, entries)
+    draws = known_draws(site, plan)
     return compare(draws or _new_draws(plan), entries, keys_known=draws is not None)
 
 
@@ -82,13 +82,18 @@ def compare(draws: Sequence[Draw], entries: Sequence[Entry], *, keys_known: bool
     return Losses(len(entries), keys_known, columns)
 
 
-def _known_draws(site: Site, plan: Planned, entries: Sequence[Entry]) -> tuple[Draw, ...] | None:
+def known_draws(site: Site, plan: Planned) -> tuple[Draw, ...] | None:
+    """Return the draws that publishing would make, or None without keys or a study.
+
+    The records are taken to be those of the newest release under each draw.
+    """
     if site.file.miner is None:
         return None
     try:
         secrets = KeyStore(site.state).load()
     except KeyFileError:
         return None
+    entries = Ledger(site.state).entries()
     newest = {d.draw_id: d.population for entry in entries for d in entry.draws}
     return planned_draws(site, plan, secrets, lambda identity: newest.get(identity, "planned"))
 

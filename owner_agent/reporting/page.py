@@ -15,6 +15,8 @@ from owner_agent.reporting.figures import (
     strength_picture,
     width_picture,
 )
+from owner_agent.study_display import alarming, budget, cells, lines, owners
+from owner_agent.whole_study import Outlook
 from shared.errors import OptionError
 
 FOLDER = "report"
@@ -139,8 +141,23 @@ def html(plan: PlanReport, owner: str, tick: Tick = unwatched) -> str:
         listed_choices=LISTED_CHOICES,
         shares={block.name: shares_reported(plan, block) for block in plan.blocks if block.choices},
         missing=missing,
+        study=_study(plan.study),
         **pictures,
     )
+
+
+def _study(told: Outlook | str | None) -> dict[str, Any] | None:
+    """Return what the page says of the whole study."""
+    if not isinstance(told, Outlook):
+        return None
+    return {
+        "name": told.study,
+        "owners": owners(told),
+        "alarming": alarming(told),
+        "determined": cells(told.record[1])[2],
+        "lines": [(what, cells(change)) for what, change in lines(told)],
+        "budget": list(budget(told)),
+    }
 
 
 def share(value: float | None) -> str:

@@ -68,11 +68,13 @@ class FakeMiner:
 
     `faults` are consulted, in order, for each request: None passes it on, otherwise a pair of
     `before` or `after` (the handling) and what happens: an exception to raise or a status.
+    `study` answers questions about the whole study; without it there is no answer.
     """
 
     releases: dict[str, dict[str, Any]] = field(default_factory=dict)
     requests: list[httpx.Request] = field(default_factory=list)
     faults: list[tuple[str, BaseException | int] | None] = field(default_factory=list)
+    study: Callable[[httpx.Request], Any] | None = None
     invitation: str = "invitation-secret-0123456789"
     issue: TokenIssued = field(
         default_factory=lambda: TokenIssued(
@@ -112,6 +114,10 @@ class FakeMiner:
             return httpx.Response(201, json=self.issue.model_dump(mode="json"))
         if request.headers.get("Authorization") != f"Bearer {TOKEN}":
             return problem(401, "unauthenticated", "A valid token is needed.")
+        if path[2:] == ["privacy"]:
+            if self.study is None:
+                return problem(503, "not-ready")
+            return httpx.Response(200, json=self.study(request))
         if path[0] == "studies":
             return self._create(path[1], ReleaseCreate.model_validate_json(request.content))
         release = self.releases[path[1]]

@@ -125,7 +125,8 @@ def test_publish_and_ledger(bench, command):
     assert ended.exit_code == 0
     (release,) = bench.miner.sealed()
     name = release["manifest"].name
-    assert ended.out == (
+    assert "whole study is not known: The miner refused (503 not-ready)" in ended.out
+    assert ended.out.endswith(
         f"Release {name} is sealed: 50 records in 3 parts, digest"
         f" {release['manifest'].digest[:12]}.\n"
     )
@@ -156,8 +157,9 @@ def test_an_empty_ledger_says_so(bench, command):
 
 
 def test_publish_to_a_miner_that_is_down(bench, command):
-    bench.miner.faults = [("before", httpx.ConnectError("down"))]
+    bench.miner.faults = [("before", httpx.ConnectError("down"))] * 2
     ended = command("publish")
+    assert "whole study is not known: The miner at http://127.0.0.1:9 could not be" in ended.out
     assert ended.exit_code == 5
     assert "error (miner-unreachable)" in ended.err
     assert "is safe in the outbox" in ended.err

@@ -1,0 +1,284 @@
+"""Custodians who ask what the whole study reveals, against a miner in this process."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from miner_service.app import create_app
+from miner_service.settings import Settings
+from miner_service.store.people import rotate_admin_token
+from owner_agent.cli import build
+from owner_agent.surroundings import Surroundings
+from shared.terminal import run
+
+with warnings.catch_warnings():
+    # It warns that it would rather have another HTTP client than the one we pin; it works with it.
+    warnings.simplefilter("ignore", UserWarning)
+    from fastapi.testclient import TestClient
+
+GAMMAS = {"north": 3, "south": 87, "west": 675}
+
+
+class Through(httpx.BaseTransport):
+    """Carries an agent's requests to a miner in this process."""
+
+    def __init__(self, client: TestClient) -> None:
+        self.client, self.down = client, False
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if self.down:
+            raise httpx.ConnectError("down")
+        answer = self.client.request(
+            request.method,
+            request.url.raw_path.decode(),
+            content=request.read(),
+            headers=dict(request.headers),
+        )
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def words(self) -> str:
+        """What was printed, on one line."""
+        return " ".join(self.out.split())
+
+
+@dataclass
+class World:
+    """A miner, and owners' folders."""
+
+    root: Path
+    client: TestClient
+    admin: str
+    transport: Through
+    call: Callable[..., Ended]
+
+    def rest(self, method: str, path: str, **body: Any) -> Any:
+        """Send a request as the admin."""
+        headers = {"Authorization": f"Bearer {self.admin}"}
+        answer = self.client.request(method, path, json=body or None, headers=headers)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def owner(self, name: str, gamma: float, variables: str = "", rows: int = 40) -> None:
+        """Make an owner's folder and let it join the study."""
+        home = self.root / name
+        home.mkdir()
+        lines = ["id,ill,age,town"]
+        lines += [f"P{i:04d},{'yes' if i % 4 else 'no'},old,x{i % 2}" for i in range(rows)]
+        (home / "table.csv").write_text("\n".join(lines) + "\n")
+        (home / "site.toml").write_text(
+            f'owner = "{name}"\ntable = "table.csv"\nrecord_id = "id"\n'
+            '[miner]\nurl = "http://127.0.0.1:9"\nstudy = "asia"\n'
+            f'[[variables]]\nname = "{name}_ill"\ncolumn = "ill"\ncategories = ["no", "yes"]\n'
+            f'sensitive = true\nchannel = {{ kind = "symmetric", gamma = {gamma} }}\n{variables}'
+        )
+        linkage = self.root / "linkage.key"
+        linkage.touch(mode=0o600)
+        linkage.write_text(bytes(range(7, 39)).hex())
+        assert self.call(name, "keys", "create").code == 0
+        assert self.call(name, "keys", "import", "linkage", str(linkage)).code == 0
+        invited = self.rest("POST", "/v1/studies/asia/invitations", owner=name)
+        assert self.call(name, "join", invited["secret"]).code == 0
+
+
+@pytest.fixture
+def world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[World]:
+    """A miner without studies."""
+    app = create_app(Settings(tmp_path / "miner-data"))
+    with TestClient(app, raise_server_exceptions=False) as client:
+        with app.state.services.database.write() as session:
+            token = rotate_admin_token(session, app.state.services.now()).text
+        transport = Through(client)
+        surroundings = Surroundings(transport=transport, sleep=lambda _: None, attempts=2)
+
+        def call(owner: str, *words: str) -> Ended:
+            site = str(tmp_path / owner / "site.toml")
+            monkeypatch.setattr(sys, "argv", ["owner-agent", *words, "--site", site])
+            monkeypatch.setenv("COLUMNS", "100")
+            capsys.readouterr()
+            with pytest.raises(SystemExit) as ended:
+                run(build(surroundings))
+            captured = capsys.readouterr()
+            return Ended(int(ended.value.code or 0), captured.out, captured.err)
+
+        yield World(tmp_path, client, token, transport, call)
+
+
+@pytest.fixture
+def three(world: World) -> World:
+    """The study of the threat model: owners at gamma 3, 87 and 675, two of which have published."""
+    world.rest("POST", "/v1/studies", name="asia")
+    for name, gamma in GAMMAS.items():
+        world.owner(name, gamma)
+    for name in ("south", "west"):
+        assert world.call(name, "publish").code == 0
+    return world
+
+
+def test_a_custodian_asks_what_the_whole_study_reveals(three: World):
+    """Her own release is harmless, 5 % grows to 13.6 %; the study with it proves nearly all."""
+    told = three.call("north", "plan", "--no-report")
+    assert "All sensitive variables of a record together: gamma 3, epsilon 1.099" in told.words
+    rows = [" ".join(line.split()) for line in told.out.splitlines()]
+    assert "north_ill's own draws 0 → 1.099 1 → 3 5.0% → 13.6%" in rows
+    after = "10.98 → 12.08 5.872e+04 → 1.762e+05 99.97% → 99.99%"
+    assert f"the whole study (3 owners), if each column determines the others {after}" in told.words
+    alone = "6.515 675 97.3%"
+    assert (
+        f"the whole study (3 owners), if columns tell nothing of each other {alone}" in told.words
+    )
+    assert max(map(len, told.out.splitlines())) <= 100
+
+    as_json = json.loads(three.call("north", "plan", "--json").out)
+    determined = as_json["study"]["after"]["record"]["determined"]
+    assert determined["gamma"] == pytest.approx(176_175, rel=1e-5)
+    assert as_json["study_unknown"] is None
+
+    published = three.call("north", "publish")
+    assert (
+        "The whole study asia (3 owners) tells of a record, with this release: epsilon 10.98 →"
+        " 12.08, 5% grows to 99.97% → 99.99%, if each column determines the others; epsilon 6.515,"
+        " 5% grows to 97.3%, if columns tell nothing of each other." in published.words
+    )
+    assert "is sealed" in published.out
+    # Again, and with more records, the draws are the same: nothing is added.
+    again = json.loads(three.call("north", "publish", "--json").out)
+    assert again["already"]
+    assert again["study"]["before"] == again["study"]["after"]
+    table = three.root / "north" / "table.csv"
+    table.write_text(table.read_text() + "P9999,yes,old,x0\n")
+    more = json.loads(three.call("north", "publish", "--json").out)
+    assert not more["already"]
+    assert more["study"]["before"] == more["study"]["after"]
+
+    said = three.rest("GET", "/v1/studies/asia/privacy")
+    assert said["record"]["determined"] == more["study"]["after"]["record"]["determined"]
+    (shown,) = three.rest("GET", "/v1/dashboard")["studies"]
+    assert shown["privacy"] == said
+    assert f"{said['record']['determined']['grows_to']:.2%}" == "99.99%"
+
+
+def test_the_page_shows_the_whole_study(three: World):
+    page = three.root / "report.html"
+    assert three.call("north", "plan", "--report", str(page)).code == 0
+    text = " ".join(page.read_text().split())
+    assert '<b class="high">99.97% → 99.99%</b>' in text
+    assert "by all that the whole study tells (3 owners)" in text
+    assert "<h2>Together with the whole study</h2>" in text
+    assert "<td>5.872e+04 → 1.762e+05</td>" in text
+
+
+def test_a_new_channel_for_a_column_that_left_adds(three: World):
+    three.call("north", "publish")
+    site = three.root / "north" / "site.toml"
+    site.write_text(site.read_text().replace("gamma = 3", "gamma = 2"))
+    told = json.loads(three.call("north", "plan", "--json").out)["study"]
+    (column,) = [c for c in told["after"]["columns"] if c["owner"] == "north"]
+    assert column["amplification"]["gamma"] == pytest.approx(6, rel=1e-6)
+
+
+def test_without_an_answer_plan_goes_on_and_says_so(three: World):
+    three.transport.down = True
+    told = three.call("north", "plan", "--no-report")
+    assert told.code == 0
+    assert "whole study is not known: The miner at http://127.0.0.1:9" in told.words
+    assert json.loads(three.call("north", "plan", "--json").out)["study"] is None
+    page = three.root / "report.html"
+    assert three.call("north", "plan", "--report", str(page)).code == 0
+    assert "Not known: The miner at" in page.read_text()
+    assert three.call("north", "publish").code == 5
+
+
+def test_before_the_site_has_joined_plan_goes_on_and_says_so(three: World):
+    (three.root / "north" / ".pramana" / "tokens" / "asia.token").unlink()
+    told = three.call("north", "plan", "--no-report")
+    assert told.code == 0
+    assert "this site has not joined the study 'asia' yet" in told.words
+
+
+# The budget --------------------------------------------------------------------------------------
+
+
+AGE = (
+    '[[variables]]\nname = "age"\ncategories = ["young", "old"]\nsensitive = true\n'
+    'channel = { kind = "symmetric", gamma = 2 }\n'
+)
+
+
+@pytest.fixture
+def limited(world: World) -> World:
+    """A study with a budget, of which one owner has used a part."""
+    world.rest("POST", "/v1/studies", name="asia", max_epsilon_record=2.5, max_epsilon_column=1.2)
+    world.owner("south", 3)
+    world.owner("north", 3, AGE)
+    assert world.call("south", "publish").code == 0
+    return world
+
+
+def test_a_release_over_the_budget_is_stopped_before_anything_is_randomized(limited: World):
+    told = limited.call("north", "plan", "--no-report")
+    assert told.code == 0
+    budget = "The study's budget for a record is epsilon 2.5: 1.401 of it is left"
+    assert budget in told.words
+    assert "The miner would refuse this release. With this release, epsilon 2.89" in told.words
+    assert "Its budget for each column is epsilon 1.2." in told.words
+    stopped = limited.call("north", "publish")
+    assert stopped.code == 4
+    assert "error (budget-exceeded)" in stopped.err
+    assert "1.401 is left" in stopped.err
+    assert "owner-agent design --left-in-study" in stopped.err
+    assert not (limited.root / "north" / ".pramana" / "outbox").exists()
+    page = limited.root / "report.html"
+    limited.call("north", "plan", "--report", str(page))
+    assert "The miner would refuse this release." in page.read_text()
+
+
+def test_the_designer_designs_for_what_is_left(limited: World):
+    made = json.loads(limited.call("north", "design", "--left-in-study", "--json").out)
+    assert made["left_in_study"]["record"] == pytest.approx(1.401, abs=1e-3)
+    assert made["left_in_study"]["column"] == pytest.approx(1.2)
+    chosen = next(o for o in made["options"] if o["family"] == made["chosen"])
+    assert 1 < chosen["gamma"] <= 4.06
+    # A stronger demand of one's own stays; a weaker one gives way to what is left.
+    for gamma, most in ((2, 2.0), (400, 4.06)):
+        words = ("design", "--left-in-study", "--gamma", str(gamma), "--json")
+        made = json.loads(limited.call("north", *words).out)
+        assert max(o["gamma"] for o in made["options"] if o["gamma"]) <= most
+    file = limited.root / "north" / "designed.toml"
+    told = limited.call("north", "design", "--left-in-study", "--write", str(file))
+    assert "epsilon 1.401 of a record and 1.2 of a column" in told.words
+    # The designed channels fit: the miner takes them.
+    site = limited.root / "north" / "site.toml"
+    head = site.read_text().split("[[variables]]")[0]
+    site.write_text(head + file.read_text())
+    text = site.read_text().replace('name = "north_ill"', 'name = "north_ill"\ncolumn = "ill"')
+    site.write_text(text if 'column = "ill"' not in file.read_text() else site.read_text())
+    published = limited.call("north", "publish")
+    assert published.code == 0, published.err
+    assert "is sealed" in published.out
+
+
+def test_a_study_without_a_budget_leaves_nothing_to_design_for(three: World):
+    told = three.call("north", "design", "--left-in-study")
+    assert told.code == 2
+    assert "has no budget" in told.err
