@@ -180,6 +180,13 @@ def _add_reading(app: typer.Typer, surroundings: Surroundings) -> None:
         records: Annotated[
             int | None, typer.Option(help="The number of records, instead of the table's.")
         ] = None,
+        left_in_study: Annotated[
+            bool,
+            typer.Option(
+                "--left-in-study",
+                help="Stay within what the study's budget leaves (asks the miner).",
+            ),
+        ] = False,
         target: Annotated[
             float | None, typer.Option(help="The relative standard error to reach, such as 0.05.")
         ] = None,
@@ -201,7 +208,8 @@ def _add_reading(app: typer.Typer, surroundings: Surroundings) -> None:
         wishes = Wishes(
             gamma, epsilon, breach, kind, length, minimum_support, interactions, records
         )
-        run_design((spec, site), wishes, (target, family), write, json)
+        study = surroundings if left_in_study else None
+        run_design((spec, site), wishes, study, (target, family), write, json)
 
     @app.command()
     def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:

@@ -10,13 +10,17 @@ from owner_agent.design_file import load_design, of_site, site_variables
 from owner_agent.design_snippet import entries_of_file, entries_of_site, save, snippet
 from owner_agent.designing import Wishes, design, problem_of
 from owner_agent.site import load_site
+from owner_agent.study_display import left_json, show_left
+from owner_agent.surroundings import Surroundings
 from owner_agent.table import read_table
+from owner_agent.whole_study import left_in_study
 from shared.terminal import console, print_json
 
 
 def run_design(
     sources: tuple[Path | None, Path],
     wishes: Wishes,
+    study: Surroundings | None,
     asked: tuple[float | None, str | None],
     write: Path | None,
     json: bool,
@@ -26,12 +30,14 @@ def run_design(
     Args:
         sources: the design file, if one was given, and the site file.
         wishes: what the flags ask for; they go before the file.
+        study: where the site's miner is asked what the study leaves; None: it is not asked.
         asked: the target of the reverse questions and the family to choose, if any.
         write: a new file for the variables and blocks chosen.
         json: print JSON instead of tables.
 
     Raises:
         InputError: the files are wrong, or nothing can meet what they ask.
+        Unauthenticated, Refused, Unreachable: the miner could not be asked.
     """
     (spec, site_path), (target, family) = sources, asked
     if spec is None:
@@ -42,13 +48,17 @@ def run_design(
     else:
         file = load_design(spec)
         known, entries = {}, entries_of_file(file)
+    if study is not None:
+        sensitive = [v.name for v in file.variables if v.sensitive]
+        wishes = replace(wishes, left=left_in_study(load_site(site_path), sensitive, study))
     problem = problem_of(wishes.over(file), known)
     with design_progress(console(stderr=True)) as watch:
         made = design(problem, target, family, watch)
     if write is not None:
         save(write, snippet(made.chosen, problem.needs, entries))
     if json:
-        print_json(made.as_dict())
+        print_json({**made.as_dict(), **left_json(wishes.left)})
         return
+    show_left(console(), wishes.left)
     show_design(console(), made)
     show_design_written(console(), write)

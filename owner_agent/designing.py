@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from owner_agent.design_file import DesignFile
+from owner_agent.design_file import Demand, DesignFile
 from owner_agent.planning import raise_together
+from owner_agent.whole_study import Left
 from shared.design import (
     Comparison,
     Option,
@@ -30,6 +31,8 @@ from shared.plan import Plan
 from shared.privacy import PRIOR, Amplification
 from shared.transition import RESOLUTION, Mixture, Sampled, Symmetric, Transition
 
+SomeDemand = TypeVar("SomeDemand", bound=Demand)
+
 LENGTH = 3
 """The longest itemset, where nothing else is said."""
 
@@ -39,7 +42,10 @@ STRONGEST = "strongest privacy"
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a command line says; it goes before what the design file says."""
+    """What a command line says; it goes before what the design file says.
+
+    `left` is what the study leaves: no demand, neither here nor in the file, may go beyond it.
+    """
 
     gamma: float | None = None
     epsilon: float | None = None
@@ -49,6 +55,7 @@ class Wishes:
     minimum_support: float | None = None
     interactions: int | None = None
     records: int | None = None
+    left: Left | None = None
 
     def over(self, file: DesignFile) -> DesignFile:
         """Return a design file as the command line changes it.
@@ -75,11 +82,48 @@ class Wishes:
         unused |= {"structure"} if learn != "structure" else set()
         whole = {"whole_record": given} if given else {}
         try:
-            return DesignFile.model_validate(
+            made = DesignFile.model_validate(
                 file.model_dump(exclude_none=True, exclude=unused) | said | whole
             )
         except ValidationError as error:
             raise _bad_options(error) from None
+        return made if self.left is None else within(made, self.left)
+
+
+def within(file: DesignFile, left: Left) -> DesignFile:
+    """Return a design file none of whose demands go beyond what a study's budget leaves.
+
+    A joint block counts with its whole epsilon for each of its columns, so what the tightest column
+    has left is the limit of all of them.
+
+    Raises:
+        OptionError: the study has no budget, or nothing is left of it; or a demand is none.
+    """
+    if left.record is None and left.column is None:
+        raise OptionError(
+            f"The study {left.study} has no budget.",
+            where="left-in-study",
+            remedy="Say yourself what may be told: --gamma, --epsilon or --breach.",
+        )
+    whole = _capped(file.whole_record, left.record, left)
+    variables = tuple(_capped(v, left.column, left) if v.sensitive else v for v in file.variables)
+    return file.model_copy(update={"whole_record": whole, "variables": variables})
+
+
+def _capped(demand: SomeDemand, most: float | None, left: Left) -> SomeDemand:
+    if most is None:
+        return demand
+    if most <= 0:
+        raise OptionError(
+            f"Nothing is left of the budget of study {left.study}.",
+            where="left-in-study",
+            remedy="The same draws as before cost nothing: keep the channels that left already.",
+        )
+    allowed = demand.allowed
+    if allowed is not None and (allowed <= 1 or math.log(allowed) <= most):
+        return demand
+    nothing = dict.fromkeys(demand.given)
+    return demand.model_copy(update={**nothing, "epsilon": most})
 
 
 def _bad_options(error: ValidationError) -> OptionError:

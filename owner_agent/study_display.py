@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -10,11 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.report import ALARMING, number
-from owner_agent.whole_study import Change, Outlook
-from shared.privacy import PRIOR, Amplification
-
-INDEPENDENT = "if columns tell nothing of each other"
-DETERMINED = "if each column determines the others"
+from owner_agent.whole_study import Change, Left, Outlook
+from shared.privacy import NOTHING, PRIOR, Amplification
 
 
 def show_study(console: Console, told: Outlook | str | None) -> None:
@@ -37,10 +35,10 @@ def show_study(console: Console, told: Outlook | str | None) -> None:
         table.add_row(escape(what), *cells(change))
     console.print(table)
     console.print(
-        "Epsilons of different draws add, over columns and owners, as far as their values go"
-        " together. How far they do nobody knows: the truth lies between a belief about a column"
-        " that grows by that column's own draws alone, and one that grows by all of them."
-        " Before → after this release; the miner added it up.",
+        "Before → after this release, as the miner added it up. Draws add as far as values go"
+        " together, and how far that is nobody knows. Columns independent: a belief about a column"
+        " grows by that column's own draws alone, here those of the column that loses most. Columns"
+        " determined: each column tells all others, and the draws of all of them add.",
         style="dim",
     )
     for line in budget(told):
@@ -51,15 +49,14 @@ def show_study(console: Console, told: Outlook | str | None) -> None:
 def show_study_briefly(console: Console, told: Outlook | str | None) -> None:
     """Print what is told of a record over the study, and what its budget leaves."""
     if isinstance(told, str):
-        _show_unknown(console, told)
+        _show_unknown(console, told, soft_wrap=True)
     if not isinstance(told, Outlook):
         return
     independent, determined = told.record
     console.print(
-        f"The whole study {told.study} ({owners(told)}) tells of a record, with this release:"
-        f" epsilon {_change(determined, number_of)}, {PRIOR:.0%} grows to"
-        f" {_change(determined, grown)}, {DETERMINED}; epsilon {_change(independent, number_of)},"
-        f" {PRIOR:.0%} grows to {_change(independent, grown)}, {INDEPENDENT}.",
+        f"With this release, all that study {told.study} tells ({owners(told)}) can turn a belief"
+        f" of {PRIOR:.0%} about a record into {_told(determined)} if each column determines the"
+        f" others, and into {_told(independent)} if columns tell nothing of each other.",
         markup=False,
         soft_wrap=True,
     )
@@ -67,14 +64,33 @@ def show_study_briefly(console: Console, told: Outlook | str | None) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
 
+def show_left(console: Console, left: Left | None) -> None:
+    """Print within what a study's budget leaves a plan was designed."""
+    if left is None:
+        return
+    limits = {"a record": left.record, "a column": left.column}
+    told = [f"{number(most)} of {what}" for what, most in limits.items() if most is not None]
+    console.print(
+        f"Designed within what is left in study {left.study}: epsilon {' and '.join(told)}.",
+        markup=False,
+    )
+
+
+def left_json(left: Left | None) -> dict[str, Any]:
+    """Return what a study's budget leaves, where it was asked for."""
+    if left is None:
+        return {}
+    return {"left_in_study": {"study": left.study, "record": left.record, "column": left.column}}
+
+
 def lines(told: Outlook) -> Iterator[tuple[str, Change]]:
     """Yield what is told by what, in words: columns, this owner, all owners."""
     for change in told.columns:
-        yield f"{change.what}'s own draws", change
-    everybody = f"the whole study ({owners(told)})"
+        yield f"{change.what}, its own draws", change
+    everybody = f"all that left, {owners(told)}"
     for who, (independent, determined) in ((told.owner, told.own), (everybody, told.record)):
-        yield f"{who}, {INDEPENDENT}", independent
-        yield f"{who}, {DETERMINED}", determined
+        yield f"{who}: columns independent", independent
+        yield f"{who}: columns determined", determined
 
 
 def cells(change: Change) -> tuple[str, str, str]:
@@ -127,17 +143,24 @@ def _change(change: Change, write: Callable[[Amplification], str]) -> str:
     return after if before == after else f"{before} → {after}"
 
 
+def _told(change: Change) -> str:
+    """Say what a belief grows to, by how much epsilon, and how it was before."""
+    now, before = change.after or NOTHING, change.before or NOTHING
+    earlier = "" if now == before else f"; before: {grown(before)}, {number_of(before)}"
+    return f"{grown(now)} (epsilon {number_of(now)}{earlier})"
+
+
 def owners(told: Outlook) -> str:
     """Say how many owners have told something."""
     return "1 owner" if told.owners == 1 else f"{told.owners} owners"
 
 
-def _show_unknown(console: Console, why: str) -> None:
+def _show_unknown(console: Console, why: str, *, soft_wrap: bool = False) -> None:
     console.print(
         f"What this release comes to with the whole study is not known: {why}",
         style="yellow",
         markup=False,
-        soft_wrap=True,
+        soft_wrap=soft_wrap,
     )
 
 
