@@ -87,7 +87,7 @@ def lines(told: Outlook) -> Iterator[tuple[str, Change]]:
     """Yield what is told by what, in words: columns, this owner, all owners."""
     for change in told.columns:
         yield f"{change.what}, its own draws", change
-    everybody = f"all that left, {owners(told)}"
+    everybody = owners(told)
     for who, (independent, determined) in ((told.owner, told.own), (everybody, told.record)):
         yield f"{who}: columns independent", independent
         yield f"{who}: columns determined", determined

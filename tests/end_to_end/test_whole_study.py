@@ -142,8 +142,8 @@ def test_a_custodian_asks_what_the_whole_study_reveals(three: World):
     rows = [" ".join(line.split()) for line in told.out.splitlines()]
     assert "north_ill, its own draws 0 → 1.099 1 → 3 5.0% → 13.6%" in rows
     after = "10.98 → 12.08 5.872e+04 → 1.762e+05 99.97% → 99.99%"
-    assert f"all that left, 3 owners: columns determined {after}" in rows
-    assert "all that left, 3 owners: columns independent 6.515 675 97.3%" in rows
+    assert f"3 owners: columns determined {after}" in rows
+    assert "3 owners: columns independent 6.515 675 97.3%" in rows
     assert max(map(len, told.out.splitlines())) <= 100
 
     as_json = json.loads(three.call("north", "plan", "--json").out)
