@@ -22,7 +22,7 @@ from miner_service.store.releases import active_owners, announced_releases
 from miner_service.store.schema import ReleaseRow, StudyRow
 from shared.errors import BudgetExceeded, LimitExceeded
 from shared.plan import Block, Plan
-from shared.privacy import NOTHING, PRIOR, Amplification, Extremes, StudyTold, Told, told_by
+from shared.privacy import NOTHING, PRIOR, Amplification, StudyTold, Told, told_by
 from shared.wire import (
     AmplificationMessage,
     ColumnPrivacy,
@@ -209,7 +209,7 @@ def _message(study: StudyRow, found: Announced, *, different_people: bool) -> St
                 variable=column.variable,
                 amplification=None
                 if column.amplification is None
-                else _amplification(column.amplification),
+                else AmplificationMessage.of(column.amplification),
                 left=_left(limit, owed.variables.get(column.variable, NOTHING)),
             )
             for column in told.columns
@@ -217,12 +217,12 @@ def _message(study: StudyRow, found: Announced, *, different_people: bool) -> St
         owners=[
             OwnerPrivacy(
                 owner=owner,
-                independent=_amplification(extremes.independent),
-                determined=_amplification(extremes.determined),
+                independent=AmplificationMessage.of(extremes.independent),
+                determined=AmplificationMessage.of(extremes.determined),
             )
             for owner, extremes in told.owners.items()
         ],
-        record=_extremes(told.record),
+        record=ExtremesMessage.of(told.record),
         different_people=different_people,
         budget=PrivacyBudget(
             max_epsilon_record=study.max_epsilon_record,
@@ -234,18 +234,3 @@ def _message(study: StudyRow, found: Announced, *, different_people: bool) -> St
 
 def _left(limit: float | None, told: Amplification) -> float | None:
     return None if limit is None else max(limit - told.epsilon, 0.0)
-
-
-def _extremes(extremes: Extremes) -> ExtremesMessage:
-    return ExtremesMessage(
-        independent=_amplification(extremes.independent),
-        determined=_amplification(extremes.determined),
-    )
-
-
-def _amplification(told: Amplification) -> AmplificationMessage:
-    return AmplificationMessage(
-        epsilon=told.epsilon if math.isfinite(told.epsilon) else None,
-        gamma=told.gamma if math.isfinite(told.gamma) else None,
-        grows_to=told.grown(PRIOR),
-    )

@@ -6,7 +6,6 @@ together, and only the miner has all plans.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +20,6 @@ from owner_agent.tokens import TokenStore
 from shared.errors import BudgetExceeded, PramanaError, Unauthenticated
 from shared.privacy import NOTHING, Amplification
 from shared.wire import (
-    AmplificationMessage,
     ExtremesMessage,
     PlanMessage,
     PrivacyForecast,
@@ -96,7 +94,7 @@ class Outlook:
     def _columns(self, moment: StudyPrivacy) -> dict[str, Amplification | None]:
         mine = [column for column in moment.columns if column.owner == self.owner]
         return {
-            c.variable: None if c.amplification is None else amplification_of(c.amplification)
+            c.variable: None if c.amplification is None else c.amplification.to_amplification()
             for c in mine
         }
 
@@ -150,11 +148,6 @@ def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundin
     return Left(told.study, told.budget.left_for_record, column)
 
 
-def amplification_of(message: AmplificationMessage) -> Amplification:
-    """Return an amplification that the miner states."""
-    return Amplification(math.inf if message.epsilon is None else message.epsilon)
-
-
 def _asked(site: Site, surroundings: Surroundings) -> Miner:
     token = TokenStore(site.state).load(site.miner.study)
     return Miner(site.miner.url, token, replace(surroundings, attempts=1), BRIEFLY)
@@ -170,4 +163,4 @@ def _both(
 def _extremes(told: ExtremesMessage | None) -> tuple[Amplification, Amplification]:
     if told is None:
         return NOTHING, NOTHING
-    return amplification_of(told.independent), amplification_of(told.determined)
+    return told.independent.to_amplification(), told.determined.to_amplification()

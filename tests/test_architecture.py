@@ -123,6 +123,7 @@ ALLOWED = {
         "shared.domain",
         "shared.errors",
         "shared.plan",
+        "shared.privacy",
         "shared.transition",
     },
     "shared.parts": {"shared.counts", "shared.errors", "shared.plan", "shared.wire"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from owner_agent.peer.costs import require_stated
 from owner_agent.peer.holding import require_aligned
 from owner_agent.peer.identity import Pinned, pinned
 from owner_agent.peer.incoming import check_package
@@ -174,7 +175,7 @@ def agree_on_announcements(mine: Session, own: str) -> None:
 
     Raises:
         PeerDeviated: an owner was told something else, or announces something else than it
-            offered.
+            offered, or at a cost that it does not state.
     """
     for owner, announcement in mine.announcements.items():
         agreed = (mine.proposal.digest, mine.offers_digest)
@@ -186,6 +187,7 @@ def agree_on_announcements(mine: Session, own: str) -> None:
             raise PeerDeviated(f"{owner} announces no columns for {own}.", where=owner)
         if names and package is not None:
             check_package(owner, package, mine.offers[owner], names)
+        require_stated(owner, announcement, own)
 
 
 def require_unchanged(path: Path, site: Site, known: Mapping[str, Pinned]) -> None:

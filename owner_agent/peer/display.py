@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.ledger import Entry
+from owner_agent.peer.costs import told_json, told_lines
 from owner_agent.peer.joint import JointOutcome
 from owner_agent.peer.journal import Kept
 from owner_agent.peer.outgoing import PEER
@@ -35,6 +36,7 @@ def outcome_json(outcome: JointOutcome) -> dict[str, Any]:
         "folder": str(outcome.folder),
         "files": sorted(path.name for path in outcome.folder.iterdir()),
         "unconfirmed": list(outcome.unconfirmed),
+        "privacy": told_json(outcome.told),
     }
 
 
@@ -44,6 +46,8 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
     console.print(f"The result is in {outcome.folder}:", markup=False, soft_wrap=True)
     for path in sorted(outcome.folder.iterdir()):
         console.print(f"  {path.name}", markup=False)
+    for line in told_lines(outcome.told):
+        console.print(line, markup=False, soft_wrap=True)
     for name in outcome.unconfirmed:
         console.print(
             f"{name} did not confirm that it wrote the result. It will ask the others when the"

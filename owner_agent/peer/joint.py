@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from owner_agent.peer.costs import session_told
 from owner_agent.peer.messages import Ending, Proposal, Signed, Statements, Status
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.partner import Partner
@@ -22,6 +23,7 @@ from owner_agent.peer.session import error_of, problem_for
 from owner_agent.peer.tasks import learners, task_of
 from owner_agent.peer.waiting import started, uninterrupted
 from shared.errors import PeerDeviated, PramanaError, SessionEnded
+from shared.privacy import StudyTold
 
 Watch = Callable[[str, int, int], None]
 """Called with a step, how much of it is done, and of how much."""
@@ -38,12 +40,16 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class JointOutcome:
-    """A session's result: where it is, its digest, and owners that did not confirm theirs."""
+    """A session's result: where it is, its digest, and owners that did not confirm theirs.
+
+    `told` is what the columns that were sent in it tell.
+    """
 
     session: str
     folder: Path
     digest: str
     unconfirmed: tuple[str, ...]
+    told: StudyTold
 
 
 def run_session(
@@ -99,7 +105,8 @@ def _run(
         raise
     folder = participant.site.folder / participant.site.peer.results / proposal.session
     digest = participant.status(name, proposal.session).digest or ""
-    return JointOutcome(proposal.session, folder, digest, unconfirmed)
+    told = session_told(proposal, participant.announced(proposal.session))
+    return JointOutcome(proposal.session, folder, digest, unconfirmed, told)
 
 
 def _made_ready(steps: _Steps, participant: Participant) -> Statements:

@@ -92,12 +92,24 @@ class Package(Message):
     digest: Sha256
 
 
+class BlockCost(Message):
+    """What one draw of an owner's block tells of these variables, to all its peers together.
+
+    A null epsilon is infinite; where the values themselves are sent it is not `randomized`.
+    """
+
+    variables: Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
+    epsilon: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    randomized: bool
+
+
 class Announcement(Message):
-    """What an owner would send to whom, and (`offers`) the digest of what it was told of all."""
+    """What an owner would send to whom, at what cost, and (`offers`) the digest of all offers."""
 
     proposal: Sha256
     offers: Sha256
     packages: dict[Name, Package]
+    costs: Annotated[list[BlockCost], Field(max_length=MAX_VARIABLES)]
 
 
 _Row = Annotated[

@@ -20,6 +20,7 @@ from owner_agent.peer.agreement import (
     require_unchanged,
     stated,
 )
+from owner_agent.peer.costs import costs_of, session_told, told_lines
 from owner_agent.peer.floor import require_enough_before
 from owner_agent.peer.holding import hold, offer
 from owner_agent.peer.journal import Kept, earlier_status, families_of, keep
@@ -114,7 +115,10 @@ class Participant(Member):
                 mine.outgoing = dict(self._outgoing(mine))
             packages: dict[str, Package] = {p: out.package for p, out in mine.outgoing.items()}
             made = Announcement(
-                proposal=mine.proposal.digest, offers=mine.offers_digest, packages=packages
+                proposal=mine.proposal.digest,
+                offers=mine.offers_digest,
+                packages=packages,
+                costs=costs_of(mine.outgoing.values()),
             )
             mine.phase = "announced"
             return mine.sign_once("announcement", state(self.identity, session, made))
@@ -127,8 +131,14 @@ class Participant(Member):
                 mine, "announcement", Announcement, announcements, mine.proposal.participants
             )
             agree_on_announcements(mine, self.name)
+            for line in told_lines(session_told(mine.proposal, mine.announcements)):
+                self.tell(line)
             mine.phase = "agreed"
             return mine.status()
+
+    def announced(self, session: str) -> dict[str, Announcement]:
+        """Return what all announced in a session. Raises NotFound."""
+        return self._mine(session, self.name).announcements
 
     def begin(self, caller: str, session: str) -> Status:
         """Start to fetch and to learn, in a thread of its own."""

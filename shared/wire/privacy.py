@@ -6,10 +6,12 @@ all numbers, beside its epsilon.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from shared.privacy import PRIOR, Amplification, Extremes
 from shared.wire.base import MAX_VARIABLES, Message, Name, Sha256
 from shared.wire.plans import PlanMessage
 
@@ -33,6 +35,19 @@ class AmplificationMessage(Message):
     gamma: float | None
     grows_to: float
 
+    @classmethod
+    def of(cls, told: Amplification) -> AmplificationMessage:
+        """Return the message of an amplification."""
+        return cls(
+            epsilon=told.epsilon if math.isfinite(told.epsilon) else None,
+            gamma=told.gamma if math.isfinite(told.gamma) else None,
+            grows_to=told.grown(PRIOR),
+        )
+
+    def to_amplification(self) -> Amplification:
+        """Return the amplification."""
+        return Amplification(math.inf if self.epsilon is None else self.epsilon)
+
 
 class ExtremesMessage(Message):
     """The most a belief about one column can grow by, if columns tell nothing of each other
@@ -40,6 +55,14 @@ class ExtremesMessage(Message):
 
     independent: AmplificationMessage
     determined: AmplificationMessage
+
+    @classmethod
+    def of(cls, told: Extremes) -> ExtremesMessage:
+        """Return the message of both extremes."""
+        return ExtremesMessage(
+            independent=AmplificationMessage.of(told.independent),
+            determined=AmplificationMessage.of(told.determined),
+        )
 
 
 class ColumnPrivacy(Message):
