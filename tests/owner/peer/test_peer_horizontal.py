@@ -149,6 +149,17 @@ def test_a_structure_and_a_table_of_all_records(empty_world, horizontal, send):
     assert all("cdcd" not in path for path in empty_world.results("south"))
 
 
+def test_owners_of_different_people_do_not_add(empty_world, horizontal):
+    """Each record has lost what its own owner told; who begins the session sends nobody any."""
+    horizontal()
+    outcome = run(empty_world, {"kind": "parameters", "structure": STRUCTURE})
+    each = {o: e.determined.epsilon for o, e in outcome.told.owners.items()}
+    lost = {"south": 0.25, "east": 0.125}
+    # A is binary and B has three categories: gamma (1 - p)/p and 2 (1 - p)/p.
+    assert each == pytest.approx({o: np.log(2 * ((1 - p) / p) ** 2) for o, p in lost.items()})
+    assert outcome.told.record.determined.epsilon == pytest.approx(each["east"])
+
+
 def test_the_ledger_has_what_left_in_either_form(empty_world, horizontal):
     horizontal({"south": "records"})
     run(empty_world, {"kind": "parameters", "structure": STRUCTURE})
