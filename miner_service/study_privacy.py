@@ -186,8 +186,8 @@ def _excess(study: StudyRow, before: StudyTold, after: StudyTold) -> BudgetExcee
     for what, where, limit, now, then in checked:
         if limit is not None and then.epsilon > limit * _SLACK and then > now:
             return BudgetExceeded(
-                f"With this release, epsilon {then.epsilon:.4g} would have been told of {what} over"
-                f" the study, and {now.epsilon:.4g} without it. The study's budget for it is"
+                f"This release would bring what is told of {what} over the study from epsilon"
+                f" {now.epsilon:.4g} to {then.epsilon:.4g}; the study's budget for it is"
                 f" {limit:.4g}, of which {max(limit - now.epsilon, 0.0):.4g} is left.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"

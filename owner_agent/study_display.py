@@ -108,10 +108,11 @@ def budget(told: Outlook) -> Iterator[str]:
     """Yield what the study's budget is and what it leaves; nothing where there is none."""
     now, then = told.forecast.before.budget, told.forecast.after.budget
     if now.max_epsilon_record is not None and then.left_for_record is not None:
+        fits = told.forecast.refused is None
+        later = f", and {number(then.left_for_record)} after this release" if fits else ""
         yield (
             f"The study's budget for a record is epsilon {number(now.max_epsilon_record)}:"
-            f" {number(now.left_for_record or 0.0)} of it is left, and"
-            f" {number(then.left_for_record)} after this release."
+            f" {number(now.left_for_record or 0.0)} of it is left{later}."
         )
     if now.max_epsilon_column is not None:
         yield f"Its budget for each column is epsilon {number(now.max_epsilon_column)}."

@@ -76,7 +76,7 @@ class Outlook:
         """Check that the miner would take the release. Raises BudgetExceeded."""
         if self.forecast.refused is not None:
             raise BudgetExceeded(
-                f"The study's budget does not allow this release. {self.forecast.refused}",
+                self.forecast.refused,
                 where=self.study,
             )
 

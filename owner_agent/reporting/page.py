@@ -154,10 +154,15 @@ def _study(told: Outlook | str | None) -> dict[str, Any] | None:
         "name": told.study,
         "owners": owners(told),
         "alarming": alarming(told),
-        "determined": cells(told.record[1])[2],
-        "lines": [(what, cells(change)) for what, change in lines(told)],
+        "determined": _spaced(cells(told.record[1])[2]),
+        "lines": [(what, [_spaced(c) for c in cells(change)]) for what, change in lines(told)],
         "budget": list(budget(told)),
     }
+
+
+def _spaced(text: str) -> str:
+    """Write per cent as the page does."""
+    return text.replace("%", " %")
 
 
 def share(value: float | None) -> str:

@@ -179,7 +179,7 @@ def test_the_page_shows_the_whole_study(three: World):
     page = three.root / "report.html"
     assert three.call("north", "plan", "--report", str(page)).code == 0
     text = " ".join(page.read_text().split())
-    assert '<b class="high">99.97% → 99.99%</b>' in text
+    assert '<b class="high">99.97 % → 99.99 %</b>' in text
     assert "by all that the whole study tells (3 owners)" in text
     assert "<h2>Together with the whole study</h2>" in text
     assert "<td>5.872e+04 → 1.762e+05</td>" in text
@@ -237,7 +237,8 @@ def test_a_release_over_the_budget_is_stopped_before_anything_is_randomized(limi
     assert told.code == 0
     budget = "The study's budget for a record is epsilon 2.5: 1.401 of it is left"
     assert budget in told.words
-    assert "The miner would refuse this release. With this release, epsilon 2.89" in told.words
+    assert "The miner would refuse this release. This release would bring" in told.words
+    assert "from epsilon 1.099 to 2.89;" in told.words
     assert "Its budget for each column is epsilon 1.2." in told.words
     stopped = limited.call("north", "publish")
     assert stopped.code == 4
