@@ -5,14 +5,16 @@ Unknown keys are refused by name, and all mistakes are reported at once, as in `
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from owner_agent.planning import planned
 from owner_agent.site import Site, all_mistakes, read_toml
 from owner_agent.strengths import Number
+from owner_agent.whole_study import Left
 from shared.design import (
     Learn,
     gamma_of_breach,
@@ -21,6 +23,7 @@ from shared.design import (
     gamma_of_p,
 )
 from shared.domain import Variable
+from shared.errors import OptionError
 from shared.wire import MAX_CATEGORIES, MAX_RECORDS, Label
 
 
@@ -94,6 +97,9 @@ class VariableDemand(Demand):
         return super().allowed
 
 
+SomeDemand = TypeVar("SomeDemand", bound=Demand)
+
+
 class DesignFile(_Section):
     """The content of `design.toml`."""
 
@@ -164,6 +170,42 @@ def of_site(site: Site) -> DesignFile:
             for v in site.file.variables
         )
     )
+
+
+def within(file: DesignFile, left: Left) -> DesignFile:
+    """Return a design file none of whose demands go beyond what a study's budget leaves.
+
+    A joint block counts with its whole epsilon for each of its columns, so what the tightest column
+    has left is the limit of all of them.
+
+    Raises:
+        OptionError: the study has no budget, or nothing is left of it; or a demand is none.
+    """
+    if left.record is None and left.column is None:
+        raise OptionError(
+            f"The study {left.study} has no budget.",
+            where="left-in-study",
+            remedy="Say yourself what may be told: --gamma, --epsilon or --breach.",
+        )
+    whole = _capped(file.whole_record, left.record, left)
+    variables = tuple(_capped(v, left.column, left) if v.sensitive else v for v in file.variables)
+    return file.model_copy(update={"whole_record": whole, "variables": variables})
+
+
+def _capped(demand: SomeDemand, most: float | None, left: Left) -> SomeDemand:
+    if most is None:
+        return demand
+    if most <= 0:
+        raise OptionError(
+            f"Nothing is left of the budget of study {left.study}.",
+            where="left-in-study",
+            remedy="The same draws as before cost nothing: keep the channels that left already.",
+        )
+    allowed = demand.allowed
+    if allowed is not None and (allowed <= 1 or math.log(allowed) <= most):
+        return demand
+    nothing = dict.fromkeys(demand.given)
+    return demand.model_copy(update={**nothing, "epsilon": most})
 
 
 def _repeated(names: list[str]) -> set[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
-from owner_agent.design_file import Demand, DesignFile
+from owner_agent.design_file import DesignFile, within
 from owner_agent.planning import raise_together
 from owner_agent.whole_study import Left
 from shared.design import (
@@ -30,8 +30,6 @@ from shared.errors import OptionError, PramanaError
 from shared.plan import Plan
 from shared.privacy import PRIOR, Amplification
 from shared.transition import RESOLUTION, Mixture, Sampled, Symmetric, Transition
-
-SomeDemand = TypeVar("SomeDemand", bound=Demand)
 
 LENGTH = 3
 """The longest itemset, where nothing else is said."""
@@ -88,42 +86,6 @@ class Wishes:
         except ValidationError as error:
             raise _bad_options(error) from None
         return made if self.left is None else within(made, self.left)
-
-
-def within(file: DesignFile, left: Left) -> DesignFile:
-    """Return a design file none of whose demands go beyond what a study's budget leaves.
-
-    A joint block counts with its whole epsilon for each of its columns, so what the tightest column
-    has left is the limit of all of them.
-
-    Raises:
-        OptionError: the study has no budget, or nothing is left of it; or a demand is none.
-    """
-    if left.record is None and left.column is None:
-        raise OptionError(
-            f"The study {left.study} has no budget.",
-            where="left-in-study",
-            remedy="Say yourself what may be told: --gamma, --epsilon or --breach.",
-        )
-    whole = _capped(file.whole_record, left.record, left)
-    variables = tuple(_capped(v, left.column, left) if v.sensitive else v for v in file.variables)
-    return file.model_copy(update={"whole_record": whole, "variables": variables})
-
-
-def _capped(demand: SomeDemand, most: float | None, left: Left) -> SomeDemand:
-    if most is None:
-        return demand
-    if most <= 0:
-        raise OptionError(
-            f"Nothing is left of the budget of study {left.study}.",
-            where="left-in-study",
-            remedy="The same draws as before cost nothing: keep the channels that left already.",
-        )
-    allowed = demand.allowed
-    if allowed is not None and (allowed <= 1 or math.log(allowed) <= most):
-        return demand
-    nothing = dict.fromkeys(demand.given)
-    return demand.model_copy(update={**nothing, "epsilon": most})
 
 
 def _bad_options(error: ValidationError) -> OptionError:

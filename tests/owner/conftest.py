@@ -68,13 +68,12 @@ class FakeMiner:
 
     `faults` are consulted, in order, for each request: None passes it on, otherwise a pair of
     `before` or `after` (the handling) and what happens: an exception to raise or a status.
-    `study` answers questions about the whole study; without it there is no answer.
+    What the whole study tells it does not know.
     """
 
     releases: dict[str, dict[str, Any]] = field(default_factory=dict)
     requests: list[httpx.Request] = field(default_factory=list)
     faults: list[tuple[str, BaseException | int] | None] = field(default_factory=list)
-    study: Callable[[httpx.Request], Any] | None = None
     invitation: str = "invitation-secret-0123456789"
     issue: TokenIssued = field(
         default_factory=lambda: TokenIssued(
@@ -115,9 +114,7 @@ class FakeMiner:
         if request.headers.get("Authorization") != f"Bearer {TOKEN}":
             return problem(401, "unauthenticated", "A valid token is needed.")
         if path[2:] == ["privacy"]:
-            if self.study is None:
-                return problem(503, "not-ready")
-            return httpx.Response(200, json=self.study(request))
+            return problem(503, "not-ready")
         if path[0] == "studies":
             return self._create(path[1], ReleaseCreate.model_validate_json(request.content))
         release = self.releases[path[1]]

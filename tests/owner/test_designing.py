@@ -20,12 +20,14 @@ from owner_agent.design_file import (
     load_design,
     of_site,
     site_variables,
+    within,
 )
 from owner_agent.design_snippet import entries_of_file, save, snippet
 from owner_agent.designing import STRONGEST, Wishes, design, problem_of, replacing
 from owner_agent.display import PATIENCE
 from owner_agent.planning import planned
 from owner_agent.site import site_from
+from owner_agent.whole_study import Left
 from shared.design import Option, best_weights, families, option
 from shared.design.families import FINE, sampled, subsets_of
 from shared.errors import ConfigError, DomainError, OptionError
@@ -518,3 +520,48 @@ def test_the_page_is_true(command, tmp_path):
     problem = problem_of(load_design(tmp_path / "census.toml"))
     for name, _ in families(problem.needs, (("age",), ("age", "sex"))):
         assert f"`{re.sub('-[0-9]$', '-K', name)}`" in page, name
+
+
+# Within a study's budget --------------------------------------------------------------------------
+
+
+DEMANDED = """
+whole_record = { gamma = 400 }
+[[variables]]
+name = "a"
+categories = 2
+gamma = 2
+[[variables]]
+name = "b"
+categories = 3
+p = 0.1
+[[variables]]
+name = "c"
+categories = 2
+sensitive = false
+"""
+
+
+def test_what_is_left_of_a_budget_caps_what_is_demanded_and_no_more():
+    file = design_from(tomllib.loads(DEMANDED))
+    made = within(file, Left("asia", 2.5, 1.2))
+    assert made.whole_record.allowed == pytest.approx(math.exp(2.5))
+    a, b, c = made.variables
+    assert a.allowed == 2  # stronger than what is left
+    assert b.allowed == pytest.approx(math.exp(1.2))
+    assert c.given == ()
+    only_column = within(file, Left("asia", None, 1.2))
+    assert only_column.whole_record.allowed == 400
+
+
+@pytest.mark.parametrize(
+    ("left", "match"),
+    [
+        (Left("asia", None, None), "has no budget"),
+        (Left("asia", 0.0, None), "Nothing is left"),
+        (Left("asia", 1.0, 0.0), "Nothing is left"),
+    ],
+)
+def test_without_a_budget_or_with_nothing_left_there_is_nothing_to_design_for(left, match):
+    with pytest.raises(OptionError, match=match):
+        within(design_from(tomllib.loads(DEMANDED)), left)

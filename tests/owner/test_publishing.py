@@ -110,6 +110,26 @@ def test_the_outbox_holds_what_is_sent_before_it_is_sent(bench, killed):
         assert files[f"outbox/{name}/part-{number:05d}.arrow"] == body
 
 
+def test_the_miner_is_told_which_draws_are_the_same(bench, table_text, site_text):
+    """More records repeat their draws; another channel, or the people under other ids, do not."""
+
+    def told(**options):
+        _publish(bench, **options)
+        return bench.miner.sealed()[-1]["manifest"].draws
+
+    first = told()
+    assert len(set(first)) == len(first) == 3
+    bench.write(table=table_text(60))
+    assert told() == first
+    bench.write(site_text.replace("p = 0.4", "p = 0.5"))
+    other = told(accept_added_loss=True)
+    assert [a == b for a, b in zip(first, other, strict=True)] == [True, False, True]
+    bench.write(site_text, table_text(60).replace("PATIENT", "PERSON"))
+    renamed = told(accept_added_loss=True)
+    # What is told as it is draws nothing.
+    assert [a == b for a, b in zip(first, renamed, strict=True)] == [False, False, True]
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("request_number", range(REQUESTS))
 def test_killed_around_any_request_then_published_again(
