@@ -42,7 +42,7 @@ unit: $(STAMP) ## the quick tests only
 
 .PHONY: test
 test: check ## all checks and all tests (the campaign in its short form)
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist worksteal
 
 .PHONY: campaign
 campaign: $(STAMP) ## the calibration of the main job with 2,000 repetitions (minutes)

@@ -121,7 +121,14 @@ def begin_session(
     proposal = proposal_of(file, site, surroundings.random_bytes)
     with (
         stopped_like_interrupted(),
-        opened(path, surroundings, _silent, file.seconds, accept_added_loss=accept) as participant,
+        opened(
+            path,
+            surroundings,
+            _silent,
+            file.seconds,
+            accept_added_loss=accept,
+            connect_seconds=file.connect_seconds,
+        ) as participant,
     ):
         others = [n for n in proposal.participants if n != site.owner]
         partners = [LocalPartner(participant), *(participant.partners(name) for name in others)]

@@ -11,7 +11,7 @@ from owner_agent.peer.journal import all_kept
 from owner_agent.peer.member import Tell
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.partner import Partner
-from owner_agent.peer.remote import RemotePartner
+from owner_agent.peer.remote import CONNECT_SECONDS, RemotePartner
 from owner_agent.peer.staging import staged_in
 from owner_agent.planning import planned
 from owner_agent.site import Site, load_site
@@ -26,6 +26,7 @@ def opened(
     patience: float,
     *,
     accept_added_loss: bool,
+    connect_seconds: float = CONNECT_SECONDS,
 ) -> Iterator[Participant]:
     """Open this owner for sessions; its connections are closed in the end.
 
@@ -35,6 +36,7 @@ def opened(
         tell: told what a person at this owner may want to know.
         patience: seconds to wait for another owner's work.
         accept_added_loss: whether columns may leave that left before under other draws.
+        connect_seconds: seconds to wait until another owner takes a call at all.
 
     Raises:
         ConfigError: the site file or a certificate is wrong.
@@ -47,7 +49,9 @@ def opened(
     with ExitStack() as stack:
         partners: dict[str, Partner] = {
             peer.name: stack.enter_context(
-                RemotePartner(peer, known[peer.name], identity, surroundings, patience)
+                RemotePartner(
+                    peer, known[peer.name], identity, surroundings, patience, connect_seconds
+                )
             )
             for peer in site.peer.known
         }

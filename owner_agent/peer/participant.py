@@ -60,6 +60,7 @@ class Participant(Member):
     only: SessionFile | None = None
     leads: Proposal | None = None
     _taken: threading.Lock = field(default_factory=threading.Lock)
+    _taking_up: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def leading(self, proposal: Proposal) -> Iterator[None]:
@@ -90,14 +91,9 @@ class Participant(Member):
             self.sweep()
             if self.session is not None and not self.session.over:
                 raise self._busy()
-            self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
-            now = self.clock()
-            with self.own_affairs():
-                holding = hold(self.site, proposal, lambda _done, _total: None)
-                enter_session(holding, proposal, self.surroundings.now())
-            session = Session(proposal, holding, now + proposal.seconds + GRACE, heard=self.clock())
-            self.session = session
-            made = offer(holding, proposal)
+            with self._taking_up:
+                session = self._taken_up(caller, proposal)
+            made = offer(session.holding, proposal)
             return session.sign_once("offer", state(self.identity, proposal.session, made))
         finally:
             self._taken.release()
@@ -231,7 +227,9 @@ class Participant(Member):
 
     def end(self, caller: str, session: str, ending: Ending) -> Status:
         """End a session without a result; what all agreed to and was to be written stays."""
-        mine = self._mine(session, caller, initiator=True)
+        # Whoever begins a session may end it while this owner still reads its table for it.
+        with self._taking_up:
+            mine = self._mine(session, caller, initiator=True)
         if mine.agreed is None or caller == self.name:
             self.give_up(mine, error_of(ending.problem))
         return mine.status()
@@ -241,6 +239,16 @@ class Participant(Member):
         with self._step(self.name, session) as mine:
             mine.require_phase("learned")
             return self.make_ready(mine, mine.own_files or {})
+
+    def _taken_up(self, caller: str, proposal: Proposal) -> Session:
+        self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
+        now = self.clock()
+        with self.own_affairs():
+            holding = hold(self.site, proposal, lambda _done, _total: None)
+            enter_session(holding, proposal, self.surroundings.now())
+        ends = now + proposal.seconds + GRACE
+        self.session = Session(proposal, holding, ends, heard=self.clock())
+        return self.session
 
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
         for peer in mine.proposal.participants:
