@@ -18,14 +18,20 @@ from sqlalchemy.orm import Session
 from miner_service.store.schema import Base
 from shared.errors import StoreCorrupt
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised with every change of the tables."""
 
 _UPGRADES = {
     1: (
         "ALTER TABLE models ADD COLUMN kind VARCHAR(300) NOT NULL DEFAULT 'bayes-net'",
         "ALTER TABLE models DROP COLUMN bif",
-    )
+    ),
+    2: (
+        "ALTER TABLE studies ADD COLUMN max_epsilon_record FLOAT",
+        "ALTER TABLE studies ADD COLUMN max_epsilon_column FLOAT",
+        "ALTER TABLE releases ADD COLUMN draws TEXT",
+        "ALTER TABLE releases ADD COLUMN consistency TEXT",
+    ),
 }
 """What makes the tables of a version those of the next."""
 

@@ -35,7 +35,7 @@ class Base(DeclarativeBase):
 
 
 class StudyRow(Base):
-    """A study."""
+    """A study; its budget, if it has one, is in epsilons."""
 
     __tablename__ = "studies"
 
@@ -43,6 +43,8 @@ class StudyRow(Base):
     name: Mapped[str] = mapped_column(unique=True)
     title: Mapped[str] = mapped_column(String(500))
     created: Mapped[datetime]
+    max_epsilon_record: Mapped[float | None]
+    max_epsilon_column: Mapped[float | None]
 
 
 class TokenRow(Base):
@@ -91,7 +93,9 @@ class OwnerRow(Base):
 class ReleaseRow(Base):
     """A release; what follows `sealed` is known from then on.
 
-    `sealing` counts the seals of all releases: their order, whatever the clock says.
+    `sealing` counts the seals of all releases: their order, whatever the clock says. `draws` is what
+    the owner says of the identity of each block's draws; `consistency` is what was found of the
+    reports against the plan when the release was sealed.
     """
 
     __tablename__ = "releases"
@@ -112,6 +116,8 @@ class ReleaseRow(Base):
     sealing: Mapped[int | None] = mapped_column(unique=True)
     keys_digest: Mapped[str | None]
     data_sha256: Mapped[str | None]
+    draws: Mapped[str | None] = mapped_column(Text)
+    consistency: Mapped[str | None] = mapped_column(Text)
 
 
 class PartRow(Base):

@@ -235,6 +235,10 @@ def test_a_database_of_the_first_version_is_upgraded(tmp_path):
     Database(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
+            "ALTER TABLE studies DROP COLUMN max_epsilon_record;"
+            "ALTER TABLE studies DROP COLUMN max_epsilon_column;"
+            "ALTER TABLE releases DROP COLUMN draws;"
+            "ALTER TABLE releases DROP COLUMN consistency;"
             "ALTER TABLE models DROP COLUMN kind;"
             "ALTER TABLE models ADD COLUMN bif TEXT NOT NULL DEFAULT 'network';"
             "INSERT INTO studies VALUES (1, 's', '', '2026-01-01');"
@@ -247,11 +251,13 @@ def test_a_database_of_the_first_version_is_upgraded(tmp_path):
         )
     Database(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
         found = connection.execute("SELECT id, kind, body FROM models").fetchall()
         assert found == [("m-1", "bayes-net", '{"nodes": []}')]
         columns = [row[1] for row in connection.execute("PRAGMA table_info(models)")]
         assert "bif" not in columns
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(releases)")]
+        assert {"draws", "consistency"} <= set(columns)
 
 
 EVERY = {
