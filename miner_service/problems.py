@@ -47,6 +47,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "plan-invalid":              (422, "The plan is not consistent"),
     "sensitive-without-channel": (422, "A sensitive variable is not randomized"),
     "plan-conflict":             (409, "Released before under another randomization"),
+    "records-corrected":         (409, "Records were corrected since they were reported"),
     "structure-invalid":         (422, "The structure is not a network"),
     "option-invalid":            (422, "An option is out of range"),
     "config-invalid":            (422, "The configuration is wrong"),

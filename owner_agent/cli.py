@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from owner_agent.corrections.choice import HELP, Choice
 from owner_agent.discretizing import Method, propose
 from owner_agent.display import (
     patient_progress,
@@ -31,6 +32,7 @@ from owner_agent.publish import PART_RECORDS, Options
 from owner_agent.publish import publish as publish_table
 from owner_agent.publish import withdraw as withdraw_release
 from owner_agent.report import report, warnings
+from owner_agent.reporting.corrected import corrected_of
 from owner_agent.reporting.entries import Assumptions
 from owner_agent.reporting.losses import losses_of
 from owner_agent.reporting.measures import THRESHOLD
@@ -240,10 +242,11 @@ def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:
                 help="Publish although a column left under other draws; its epsilons add.",
             ),
         ] = False,
+        corrections: Annotated[Choice | None, typer.Option(help=HELP)] = None,
         json: JsonOption = False,
     ) -> None:
         """Randomize the table and publish it, or continue where that was interrupted."""
-        options = Options(part_records, accept_added_loss)
+        options = Options(part_records, accept_added_loss, corrections)
         opened = load_site(site)
         show_warnings(console(stderr=True), warnings(planned(opened)))
         with progress(console(stderr=True)) as watch:
@@ -372,12 +375,17 @@ def _plan(
     prior, threshold = beliefs
     planned_site = planned(site)
     priors = read_priors(prior, planned_site) if prior is not None else {}
+    corrected = None
+    if records is None:
+        with patient_progress(console(stderr=True), "looking for corrected records") as tick:
+            corrected = corrected_of(site, planned_site, tick)
     with patient_progress(console(stderr=True), "measuring the plan") as tick:
         made = report(
             planned_site,
             records if records is not None else _rows(site),
             Assumptions(priors, threshold),
             losses_of(site, planned_site),
+            corrected,
             tick,
         )
         target = page(site)

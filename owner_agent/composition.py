@@ -4,13 +4,14 @@ The loss of a secret is the sum of the epsilons of its distinct draws: sending t
 same records again reveals nothing new. Columns and variables that share a name in any release are
 one secret, however either was renamed in between.
 
-The sums hold for a record that kept its value. Each correction draws the value's block anew, which
-may cost that record the epsilon once more; the ledger cannot tell how often that happened.
+The sums hold for corrected records too: a record keeps its report whatever its value becomes, or
+all records are drawn anew, which is a draw of its own here (see `corrections`). Releases made by
+versions before 0.2 drew corrected values anew; of those the sums say nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from owner_agent.ledger import Draw, Entry
 from shared.errors import PlanConflict
@@ -55,14 +56,21 @@ def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw
     )
 
 
-def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
+def refuse_conflicts(
+    draws: Sequence[Draw], entries: Iterable[Entry], renewed: Collection[str] = ()
+) -> None:
     """Check that no column would be randomized a second time in a different way.
+
+    Args:
+        draws: what is about to leave.
+        entries: the ledger's.
+        renewed: identities of draws that the custodian chose in the place of earlier ones.
 
     Raises:
         PlanConflict: one would; the message holds the loss before and after.
     """
     entries = tuple(entries)
-    conflicts = conflicting(draws, entries)
+    conflicts = tuple(d for d in conflicting(draws, entries) if d.draw_id not in renewed)
     if not conflicts:
         return
     left = _left(entries)

@@ -103,6 +103,8 @@ def _show_together(console: Console, plan: PlanReport) -> None:
         if block.choices:
             _show_choices(console, plan, block)
     before = [] if plan.losses is None else [c for c in plan.losses.columns if c.before]
+    for line in () if plan.corrected is None else plan.corrected.lines():
+        console.print(line, style="bold yellow", markup=False)
     for loss in before:
         refused = "; publish refuses it unless you accept the loss" if loss.refused else ""
         console.print(
@@ -154,6 +156,19 @@ def show_outcome(console: Console, outcome: Outcome) -> None:
             " has the release, and could not get it again.",
             soft_wrap=True,
         )
+    if outcome.renewed:
+        console.print(
+            f"All records of {', '.join(outcome.renewed)} were drawn anew; the ledger has the added"
+            " epsilon.",
+            markup=False,
+            soft_wrap=True,
+        )
+    if outcome.stale:
+        console.print(
+            f"{outcome.stale:,} records keep the report of a value that was corrected since.",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
@@ -186,11 +201,6 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     for column, epsilon in spent(entries).items():
         losses.add_row(escape(column), number(epsilon))
     console.print(losses)
-    console.print(
-        "A record whose value was corrected between two releases may have lost the epsilon of the"
-        " column once more for each correction.",
-        style="dim",
-    )
 
 
 @contextmanager

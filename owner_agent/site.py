@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from owner_agent.channels import AnyChannel
+from owner_agent.corrections.choice import Choice
 from shared.errors import ConfigError
 from shared.wire import KEY_COLUMN, Label, Name
 
@@ -171,12 +172,17 @@ class PeerSection(_Section):
 
 
 class SiteFile(_Section):
-    """The content of `site.toml`."""
+    """The content of `site.toml`.
+
+    `corrections` is what happens to records that were reported before and have other values now:
+    they keep their reports, or all records are drawn anew; without it such a release is refused.
+    """
 
     owner: Name
     table: str
     record_id: ColumnName
     state: str = ".pramana"
+    corrections: Choice | None = None
     miner: MinerSection | None = None
     peer: PeerSection | None = None
     variables: Annotated[tuple[VariableSection, ...], Field(min_length=1)]

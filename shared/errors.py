@@ -11,6 +11,7 @@
     │   ├── PlanError               plan-invalid
     │   │   ├── UnprotectedVariable     sensitive-without-channel
     │   │   └── PlanConflict            plan-conflict
+    │   │       └── RecordsCorrected        records-corrected
     │   ├── StructureError          structure-invalid
     │   ├── OptionError             option-invalid
     │   ├── ConfigError             config-invalid
@@ -136,6 +137,12 @@ class PlanConflict(PlanError):
     """The same variable was already released under a different randomization."""
 
     code = "plan-conflict"
+
+
+class RecordsCorrected(PlanConflict):
+    """Records that were reported before have other values now, and nobody said what to do."""
+
+    code = "records-corrected"
 
 
 class StructureError(InputError):

@@ -19,7 +19,15 @@ from owner_agent.peer.signatures import state
 from owner_agent.peer.staging import stage
 from owner_agent.site import Site
 from owner_agent.surroundings import Surroundings
-from shared.errors import LimitExceeded, PramanaError, SessionEnded, StateError, VariablesMissing
+from shared.errors import (
+    LimitExceeded,
+    PlanConflict,
+    PramanaError,
+    RecordsCorrected,
+    SessionEnded,
+    StateError,
+    VariablesMissing,
+)
 
 Partners = Callable[[str], Partner]
 """Returns the owner of a name."""
@@ -95,8 +103,10 @@ class Member:
         except PramanaError as error:
             self.own_error = error
             self.tell(str(error))
-            raise type(error)(
-                f"{self.name} cannot take part ({error.code}).",
+            # That records were corrected is nobody else's business.
+            kind = PlanConflict if isinstance(error, RecordsCorrected) else type(error)
+            raise kind(
+                f"{self.name} cannot take part ({kind.code}).",
                 where=self.name,
                 remedy=f"What is wrong is said at {self.name}, to its custodian.",
             ) from error

@@ -39,7 +39,7 @@ from owner_agent.peer.messages import (
     digest_of,
 )
 from owner_agent.peer.network import files_of, merge, part_of
-from owner_agent.peer.outgoing import Outgoing, outgoing, share_of
+from owner_agent.peer.outgoing import Consent, Outgoing, outgoing, share_of
 from owner_agent.peer.records import close_lines, enter_package, enter_session, mark_session
 from owner_agent.peer.session import Session, error_of, no_session
 from owner_agent.peer.session_file import SessionFile
@@ -53,10 +53,10 @@ class Participant(Member):
     """This owner, as the others meet it; every request names its caller, who was authenticated.
 
     It takes part in sessions like `only`, if that is given, and in no other than `leads` while it
-    leads that one. `accept_added_loss` lets columns leave that left before under other draws.
+    leads that one. `accepts` is what the custodian agreed to beforehand.
     """
 
-    accept_added_loss: bool = False
+    accepts: Consent = field(default_factory=Consent)
     only: SessionFile | None = None
     leads: Proposal | None = None
     _taken: threading.Lock = field(default_factory=threading.Lock)
@@ -160,7 +160,7 @@ class Participant(Member):
             try:
                 with self.own_affairs():
                     now, sleep = self.surroundings.now(), self.surroundings.sleep
-                    enter_package(mine, caller, now, sleep, accept=self.accept_added_loss)
+                    enter_package(mine, caller, now, sleep, self.accepts)
             except PramanaError as error:
                 self.give_up(mine, error)
                 raise
@@ -256,8 +256,7 @@ class Participant(Member):
             share = share_of(mine.holding.plan.plan, names)
             if share is not None:
                 now = self.surroundings.now()
-                accept = self.accept_added_loss
-                yield peer, outgoing(mine.holding, mine.proposal, peer, share, now, accept=accept)
+                yield peer, outgoing(mine.holding, mine.proposal, peer, share, now, self.accepts)
 
     def _learn(self, mine: Session) -> None:
         def watch(done: int, total: int) -> None:

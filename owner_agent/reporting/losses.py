@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from owner_agent.composition import conflicting, losses, spent
+from owner_agent.corrections.permanent import newest_epoch
+from owner_agent.draws import draw_id
 from owner_agent.keys import KeyStore
 from owner_agent.ledger import Draw, Entry, Ledger
 from owner_agent.planning import Planned
@@ -90,7 +92,12 @@ def _known_draws(site: Site, plan: Planned, entries: Sequence[Entry]) -> tuple[D
     except KeyFileError:
         return None
     newest = {d.draw_id: d.population for entry in entries for d in entry.draws}
-    return planned_draws(site, plan, secrets, lambda identity: newest.get(identity, "planned"))
+    study = site.miner.study
+    identities = {
+        block.name: draw_id(secrets, study, block, newest_epoch(entries, secrets, study, block))
+        for block in plan.plan.blocks
+    }
+    return planned_draws(plan, identities, lambda identity: newest.get(identity, "planned"))
 
 
 def _new_draws(plan: Planned) -> tuple[Draw, ...]:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
+from owner_agent.corrections.choice import Choice
 from owner_agent.keys import KeyStore
 from owner_agent.peer.app import create_peer_app
 from owner_agent.peer.identity import make_identity
@@ -28,6 +29,7 @@ from owner_agent.peer.joint import JointOutcome, run_session
 from owner_agent.peer.local import LocalPartner
 from owner_agent.peer.messages import Proposal, Statements
 from owner_agent.peer.opening import opened
+from owner_agent.peer.outgoing import Consent
 from owner_agent.peer.participant import Participant
 from owner_agent.site import load_site
 from owner_agent.surroundings import Surroundings
@@ -186,13 +188,13 @@ class World:
             pem = make_identity(other_site, self.now).public.pem
             (folder / f"{other}.pem").write_bytes(pem)
 
-    def open(self, *, accept: tuple[str, ...] = ()) -> None:
+    def open(self, *, accept: tuple[str, ...] = (), corrections: Choice | None = None) -> None:
         """Start every owner."""
         for owner, lines in self.told.items():
             participant = self.stack.enter_context(
                 opened(
                     self.folder(owner) / "site.toml", self.surroundings(), lines.append, 600.0,
-                    accept_added_loss=owner in accept,
+                    Consent(owner in accept, corrections),
                 )
             )  # fmt: skip
             self.participants[owner] = participant
