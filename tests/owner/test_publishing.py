@@ -525,16 +525,6 @@ def test_killed_between_outbox_and_ledger(bench, monkeypatch, killed):
     assert [state for _, state in _states(bench)] == ["sealed"]
 
 
-def test_a_corrected_value_is_drawn_anew_and_the_rest_as_before(bench, table_text):
-    _publish(bench)
-    bench.write(table=table_text(50).replace(",yes,", ",no,"))
-    _publish(bench)
-    old, new = (_reports(release) for release in bench.miner.sealed())
-    assert [row[1:] for row in old.values()] == [row[1:] for row in new.values()]
-    # From one draw for both values no report could have moved towards what is not true.
-    assert any(new[key][0] > old[key][0] for key in old)
-
-
 def test_only_what_left_can_be_withdrawn(bench):
     with pytest.raises(NotFound, match=r"No release 'r-0'.*owner-agent ledger"):
         withdraw(bench.site, "r-0", bench.surroundings)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from owner_agent.cli import build
 from owner_agent.composition import refuse_conflicts
+from owner_agent.draws import draw_id
 from owner_agent.ledger import Ledger
 from owner_agent.lock import publishing_alone
 from owner_agent.peer import joint, member, participant, remote
@@ -217,7 +218,11 @@ def leave_otherwise(world):
     ledger = Ledger(site.state)
     share = share_of(holding.plan.plan, ["D"])
     with publishing_alone(site.state):
-        draws = draws_of(holding, mine.proposal, share, ledger.entries())
+        identities = {
+            block.name: draw_id(holding.secrets, mine.proposal.study, block)
+            for block in share.drawn
+        }
+        draws = draws_of(holding, share, identities, ledger.entries())
         refuse_conflicts(draws, ledger.entries())
         entry = mine.outgoing["east"].entry
         ledger.add(
