@@ -292,9 +292,7 @@ def test_an_owner_is_tried_for_as_long_as_the_session_file_says(world, seconds):
     tried = []
     world.wire.bend = lambda _, request: tried.append(request.extensions["timeout"]["connect"])
     site, surroundings = world.folder("north") / "site.toml", world.surroundings()
-    with opened(
-        site, surroundings, print, 600.0, accept_added_loss=False, connect_seconds=seconds
-    ) as north:
+    with opened(site, surroundings, print, 600.0, connect_seconds=seconds) as north:
         for call in ("status", "begin"):
             with pytest.raises(NotFound):
                 getattr(north.partners("south"), call)(SESSION)
