@@ -308,8 +308,8 @@ def _withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
         f"Release {entry.name}, which holds exactly these records, was withdrawn {where}; the same"
         " content cannot be published again under that name.",
         where=entry.name,
-        remedy="A table with more, fewer or corrected records makes a new release, in which the"
-        " other records are reported as before.",
+        remedy="A table with more or fewer records makes a new release, in which the others are"
+        " reported as before.",
     )
 
 

@@ -53,25 +53,19 @@ class Memory:
     draws: Mapping[str, Remembered] = field(default_factory=dict)
     releases: frozenset[str] = frozenset()
 
-    def recall(self, draw: str, keys: Keys) -> tuple[Mask, dict[str, Codes]]:
-        """Return which of N records were reported by a draw, and those records' codes, in order."""
+    def of(self, keys: Keys) -> Recollection:
+        """Return what is remembered of some records, in any order."""
         place, there = locate(keys, self.keys)
-        remembered = self.draws.get(draw)
-        if remembered is None:
-            return np.zeros(len(keys), dtype=np.bool_), {}
-        there[there] = remembered.known[place[there]]
-        rows = place[there]
-        return there, {name: codes[rows] for name, codes in remembered.columns.items()}
+        return Recollection(self, place, there)
 
     def with_reports(
-        self, draw: str, keys: Keys, columns: Mapping[str, Codes], *, replacing: bool = False
+        self, keys: Keys, reports: Mapping[str, Mapping[str, Codes]], *, replacing: bool = False
     ) -> Memory:
-        """Return the memory with the reports that some records got by a draw.
+        """Return the memory with the reports that some records got.
 
         Args:
-            draw: the draw's identity.
             keys: N pseudonyms, ascending.
-            columns: N codes of each variable of the draw's block.
+            reports: by the identity of a draw, N codes of each variable of its block.
             replacing: whether these reports take the place of others of the same records.
 
         Raises:
@@ -79,22 +73,13 @@ class Memory:
         """
         wider = self._with_rows(keys)
         place, _ = locate(keys, wider.keys)
-        before = wider.draws.get(draw)
-        known = np.zeros(len(wider.keys), dtype=np.bool_) if before is None else before.known.copy()
-        stored: dict[str, Codes] = {}
-        for name, codes in columns.items():
-            old = np.zeros(len(known), codes.dtype) if before is None else before.columns[name]
-            if not replacing and bool((known[place] & (old[place] != codes)).any()):
-                raise Conflict(
-                    f"Some records were reported otherwise in {name!r} by the same draw, since"
-                    " these reports were made.",
-                    where=name,
-                    remedy="Start again; it goes on from what has left.",
-                )
-            stored[name] = old.copy()
-            stored[name][place] = codes
-        known[place] = True
-        return replace(wider, draws={**wider.draws, draw: Remembered(known, stored)})
+        draws = dict(wider.draws)
+        for draw, columns in reports.items():
+            before = draws.get(draw)
+            if before is not None and not replacing:
+                _refuse_other(before, place, columns)
+            draws[draw] = _updated(before, len(wider.keys), place, columns)
+        return replace(wider, draws=draws)
 
     def with_release(self, content: str) -> Memory:
         """Return the memory with a release of this content noted as known."""
@@ -122,6 +107,58 @@ class Memory:
             for draw, one in self.draws.items()
         }
         return replace(self, keys=joined[order], draws=draws)
+
+
+@dataclass(frozen=True, eq=False)
+class Recollection:
+    """What a memory holds of N records."""
+
+    memory: Memory
+    place: npt.NDArray[np.intp]
+    there: Mask
+
+    def by(self, draw: str) -> tuple[Mask, dict[str, Codes]]:
+        """Return which of the records were reported by a draw, and those records' codes."""
+        remembered = self.memory.draws.get(draw)
+        if remembered is None:
+            return np.zeros(len(self.there), dtype=np.bool_), {}
+        known = self.there.copy()
+        known[known] = remembered.known[self.place[known]]
+        rows = self.place[known]
+        return known, {name: codes[rows] for name, codes in remembered.columns.items()}
+
+
+def _refuse_other(
+    before: Remembered, place: npt.NDArray[np.intp], columns: Mapping[str, Codes]
+) -> None:
+    """Check that records at some places were not reported differently. Raises Conflict."""
+    known = before.known[place]
+    for name, codes in columns.items():
+        if bool((known & (before.columns[name][place] != codes)).any()):
+            raise Conflict(
+                f"Some records were reported otherwise in {name!r} by the same draw, since these"
+                " reports were made.",
+                where=name,
+                remedy="Start again; it goes on from what has left.",
+            )
+
+
+def _updated(
+    before: Remembered | None,
+    rows: int,
+    place: npt.NDArray[np.intp],
+    columns: Mapping[str, Codes],
+) -> Remembered:
+    """Return a draw's reports with those of the records at some places."""
+    known = np.zeros(rows, dtype=np.bool_) if before is None else before.known.copy()
+    known[place] = True
+    stored: dict[str, Codes] = {}
+    for name, codes in columns.items():
+        stored[name] = (
+            np.zeros(rows, codes.dtype) if before is None else before.columns[name].copy()
+        )
+        stored[name][place] = codes
+    return Remembered(known, stored)
 
 
 def locate(keys: Keys, among: Keys) -> tuple[npt.NDArray[np.intp], Mask]:

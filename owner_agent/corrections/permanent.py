@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from owner_agent.corrections.choice import Choice
-from owner_agent.corrections.memory import Memory, load_memory, save_memory
+from owner_agent.corrections.memory import Memory, Recollection, load_memory, save_memory
 from owner_agent.corrections.rebuild import LONGEST_EPOCHS, rebuilt
 from owner_agent.draws import draw_id
 from owner_agent.keys import Keys as Secrets
@@ -147,11 +147,12 @@ class Settled:
             Conflict: records were reported differently by the same draws meanwhile.
         """
         made = self.randomized
-        for block in made.plan.blocks:
-            if is_drawn(block):
-                columns = {name: made.columns[name] for name in block.names}
-                memory = memory.with_reports(self.identities[block.name], made.keys, columns)
-        return memory.with_release(content)
+        reports = {
+            self.identities[block.name]: {name: made.columns[name] for name in block.names}
+            for block in made.plan.blocks
+            if is_drawn(block)
+        }
+        return memory.with_reports(made.keys, reports).with_release(content)
 
     def remember(self, state: Path, study: str, content: str) -> None:
         """Write down, durably and before they leave, what these reports are. Raises Conflict."""
@@ -222,10 +223,11 @@ def examine(
     as_drawn = content(made)
     identities = {b.name: records.identity(b, epochs.get(b.name, 0)) for b in plan.blocks}
     columns = dict(made.columns)
+    known = past.memory.of(made.keys)
     corrections: list[Correction] = []
     for block in plan.blocks:
         if is_drawn(block):
-            found, kept = _compared(block, identities[block.name], made, past.memory)
+            found, kept = _compared(block, identities[block.name], made, known)
             forgotten = tuple(past.forgotten(identities[block.name], as_drawn))
             columns |= kept
             if found.reported or forgotten:
@@ -242,10 +244,10 @@ class _Compared:
 
 
 def _compared(
-    block: Block, identity: str, made: Randomized, memory: Memory
+    block: Block, identity: str, made: Randomized, recollection: Recollection
 ) -> tuple[_Compared, dict[str, Codes]]:
     """Compare a block's reports with those remembered; return the columns with the old ones."""
-    known, before = memory.recall(identity, made.keys)
+    known, before = recollection.by(identity)
     reported = int(known.sum())
     if not reported:
         return _Compared(0, 0), {}
@@ -265,7 +267,7 @@ def _renewed(
     for epoch in range(past.epoch(records, block) + 1, LONGEST_EPOCHS):
         identity = records.identity(block, epoch)
         made = records.drawn(Plan((block,)), {block.name: epoch})
-        found, _ = _compared(block, identity, made, past.memory)
+        found, _ = _compared(block, identity, made, past.memory.of(made.keys))
         if not found.differing:
             break
     else:

@@ -53,7 +53,7 @@ def _read(prepared: Prepared) -> Randomized:
 
 def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, study: str) -> Memory:
     draws = {draw.variable: draw for draw in entry.draws}
-    grown = memory
+    reports = {}
     for block in made.plan.blocks:
         draw = draws[block.names[0]]
         if not draw.randomized:
@@ -62,6 +62,6 @@ def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, stu
         epochs = (draw_id(secrets, study, block, epoch) for epoch in range(LONGEST_EPOCHS))
         if draw.draw_id not in epochs:
             return memory
-        columns = {name: made.columns[name] for name in block.names}
-        grown = grown.with_reports(draw.draw_id, made.keys, columns, replacing=True)
+        reports[draw.draw_id] = {name: made.columns[name] for name in block.names}
+    grown = memory.with_reports(made.keys, reports, replacing=True)
     return grown.with_release(entry.content)

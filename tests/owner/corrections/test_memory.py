@@ -23,34 +23,34 @@ def test_pseudonyms_are_found_among_ascending_ones():
 
 
 def test_what_is_remembered_is_recalled_in_the_order_asked():
-    memory = Memory().with_reports("d", keys_of([1, 5, 9]), {"a": np.array([0, 1, 2], np.uint8)})
-    memory = memory.with_reports("d", keys_of([3, 5]), {"a": np.array([2, 1], np.uint8)})
-    memory = memory.with_reports("e", keys_of([2, 9]), {"b": np.array([70_000, 8], np.uint32)})
-    known, columns = memory.recall("d", keys_of([9, 2, 3, 1]))
+    memory = Memory().with_reports(keys_of([1, 5, 9]), {"d": {"a": np.array([0, 1, 2], np.uint8)}})
+    memory = memory.with_reports(keys_of([3, 5]), {"d": {"a": np.array([2, 1], np.uint8)}})
+    memory = memory.with_reports(keys_of([2, 9]), {"e": {"b": np.array([70_000, 8], np.uint32)}})
+    known, columns = memory.of(keys_of([9, 2, 3, 1])).by("d")
     assert known.tolist() == [True, False, True, True]
     assert columns["a"].tolist() == [2, 2, 0]
-    known, columns = memory.recall("e", keys_of([1, 2, 9]))
+    known, columns = memory.of(keys_of([1, 2, 9])).by("e")
     assert (known.tolist(), columns["b"].tolist()) == ([False, True, True], [70_000, 8])
-    assert not memory.recall("unknown", keys_of([1]))[0].any()
+    assert not memory.of(keys_of([1])).by("unknown")[0].any()
 
 
 def test_a_second_report_of_a_record_by_the_same_draw_is_refused():
-    memory = Memory().with_reports("d", keys_of([1, 5]), {"a": np.array([0, 1], np.uint8)})
+    memory = Memory().with_reports(keys_of([1, 5]), {"d": {"a": np.array([0, 1], np.uint8)}})
     with pytest.raises(Conflict, match=r"reported otherwise in 'a'"):
-        memory.with_reports("d", keys_of([5, 6]), {"a": np.array([0, 1], np.uint8)})
-    memory.with_reports("other draw", keys_of([5]), {"a": np.array([0], np.uint8)})
+        memory.with_reports(keys_of([5, 6]), {"d": {"a": np.array([0, 1], np.uint8)}})
+    memory.with_reports(keys_of([5]), {"other draw": {"a": np.array([0], np.uint8)}})
     replaced = memory.with_reports(
-        "d", keys_of([5]), {"a": np.array([0], np.uint8)}, replacing=True
+        keys_of([5]), {"d": {"a": np.array([0], np.uint8)}}, replacing=True
     )
-    assert replaced.recall("d", keys_of([1, 5]))[1]["a"].tolist() == [0, 0]
+    assert replaced.of(keys_of([1, 5])).by("d")[1]["a"].tolist() == [0, 0]
 
 
 def test_it_is_the_same_after_it_was_written(tmp_path):
     rng = np.random.default_rng(4)
     keys = keys_of(np.arange(0, 2_000, 2))
     sets = rng.integers(0, 1 << 62, len(keys), dtype=np.uint64)
-    memory = Memory().with_reports("d", keys, {"a/b": sets, "c": (sets % 7).astype(np.uint8)})
-    memory = memory.with_reports("e", keys_of([3, 7]), {"c": np.array([5, 6], np.uint16)})
+    memory = Memory().with_reports(keys, {"d": {"a/b": sets, "c": (sets % 7).astype(np.uint8)}})
+    memory = memory.with_reports(keys_of([3, 7]), {"e": {"c": np.array([5, 6], np.uint16)}})
     save_memory(tmp_path, "asia", memory.with_release("f" * 64))
     again = load_memory(tmp_path, "asia")
     assert again.releases == {"f" * 64}
@@ -72,7 +72,7 @@ def test_it_is_compact(tmp_path):
     keys = keys_of(np.arange(100_000))
     memory = Memory()
     for number in range(10):
-        memory = memory.with_reports(f"{number}" * 64, keys, {"v": np.ones(100_000, np.uint8)})
+        memory = memory.with_reports(keys, {f"{number}" * 64: {"v": np.ones(100_000, np.uint8)}})
     save_memory(tmp_path, "asia", memory)
     assert (tmp_path / "reported" / "asia.arrow").stat().st_size < 100_000 * (16 + 10) * 1.01
 
