@@ -1,4 +1,4 @@
-"""The tables. `seq` gives every list its order and every page its cursor.
+"""The tables. `seq` gives every list its order, and never leaves the service.
 
 Plans, specifications, problems and models are stored as the canonical JSON of their messages: they
 are read back whole and never searched.
@@ -93,9 +93,9 @@ class OwnerRow(Base):
 class ReleaseRow(Base):
     """A release; what follows `sealed` is known from then on.
 
-    `sealing` counts the seals of all releases: their order, whatever the clock says. `draws` is what
-    the owner says of the identity of each block's draws; `consistency` is what was found of the
-    reports against the plan when the release was sealed.
+    `sealing` counts the seals of all releases: their order, whatever the clock says. `draws` is
+    what the owner says of the identity of each block's draws; `consistency` is what was found of
+    the reports against the plan when the release was sealed.
     """
 
     __tablename__ = "releases"
