@@ -15,6 +15,7 @@ from owner_agent.client import Miner
 from owner_agent.composition import refuse_conflicts
 from owner_agent.draws import draw_id, pseudonyms
 from owner_agent.encode import encode
+from owner_agent.fingerprints import Values, fingerprint_of, values_of
 from owner_agent.keys import Keys, KeyStore
 from owner_agent.ledger import Draw, Entry, Ledger
 from owner_agent.lock import publishing_alone
@@ -23,6 +24,7 @@ from owner_agent.planning import Planned, planned
 from owner_agent.populations import population_of, sketch_of
 from owner_agent.protection import require_protected
 from owner_agent.randomize import Randomized, randomize
+from owner_agent.recognition import recognized
 from owner_agent.site import Site
 from owner_agent.surroundings import Surroundings
 from owner_agent.tokens import TokenStore
@@ -96,10 +98,11 @@ def publish(
         secrets = KeyStore(site.state).load()
         ledger = Ledger(site.state)
         entries = ledger.entries()
-        keys, columns = _encoded(site, plan, secrets, watch)
+        keys, columns, values = _encoded(site, plan, secrets, watch)
         draws = planned_draws(
             site, plan, secrets, lambda draw_id: population_of(keys, draw_id, entries)
         )
+        draws = recognized(draws, values, entries)
         if not options.accept_added_loss:
             refuse_conflicts(draws, entries)
         randomized = randomize(plan.plan, secrets, site.miner.study, keys, columns)
@@ -113,7 +116,9 @@ def publish(
         if prepared is None:
             ledger.begin()
             prepared = prepare(outbox, randomized, options.part_records)
-        entry = _entered(site, ledger, prepared, _New(randomized, draws, surroundings.now()))
+        fingerprint = fingerprint_of(values, [draw.column for draw in draws])
+        new = _New(randomized, draws, fingerprint, surroundings.now())
+        entry = _entered(site, ledger, prepared, new)
         with Miner(site.miner.url, token, surroundings) as miner:
             return _send(miner, prepared, entry, _Sending(ledger, surroundings, watch))
 
@@ -171,8 +176,10 @@ def planned_draws(
     )
 
 
-def _encoded(site: Site, plan: Planned, secrets: Keys, watch: Watch) -> tuple[Pseudonyms, Columns]:
-    """Return the records' pseudonyms and true codes, in the table's order."""
+def _encoded(
+    site: Site, plan: Planned, secrets: Keys, watch: Watch
+) -> tuple[Pseudonyms, Columns, Values]:
+    """Return the records' pseudonyms and true codes, in the table's order, and its values."""
     for block in plan.plan.blocks:
         require_protected(block, plan.sensitive)
     table = encode(site, plan)
@@ -182,13 +189,14 @@ def _encoded(site: Site, plan: Planned, secrets: Keys, watch: Watch) -> tuple[Ps
         table.record_ids,
         lambda done, total: watch("pseudonyms", done, total),
     )
-    return keys, table.columns
+    return keys, table.columns, values_of(secrets, table.record_ids, table.columns, plan.columns)
 
 
 @dataclass(frozen=True)
 class _New:
     randomized: Randomized
     draws: tuple[Draw, ...]
+    fingerprint: bytes
     now: datetime
 
 
@@ -220,6 +228,7 @@ def _entered(site: Site, ledger: Ledger, prepared: Prepared, new: _New) -> Entry
         release_id=None,
         draws=new.draws,
         sketch=sketch_of(new.randomized.keys),
+        fingerprint=new.fingerprint,
     )
     ledger.add(entry)
     return entry
