@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from owner_agent.keys import Keys as Secrets
 from shared.counts import Codes
 from shared.errors import StoreCorrupt
 
@@ -51,7 +50,7 @@ class Sample:
 
 
 def values_of(
-    secrets: Secrets,
+    draw_key: bytes,
     record_ids: Iterable[str],
     columns: Mapping[str, Codes],
     sources: Mapping[str, str],
@@ -59,12 +58,12 @@ def values_of(
     """Return a table's values.
 
     Args:
-        secrets: the owner's secrets.
+        draw_key: the owner's draw key.
         record_ids: the records' ids, in the order of the codes.
         columns: true codes by variable.
         sources: the table's column of each variable.
     """
-    name_key = _derived(secrets, b"names", 32)
+    name_key = _derived(draw_key, b"names", 32)
     hashed = b"".join(
         hashlib.blake2b(record.encode(), key=name_key, digest_size=8).digest()
         for record in record_ids
@@ -72,7 +71,7 @@ def values_of(
     return Values(
         np.frombuffer(hashed, dtype="<u8").astype(np.uint64),
         {sources[name]: codes for name, codes in columns.items()},
-        _derived(secrets, b"values", _KEY_LENGTH),
+        _derived(draw_key, b"values", _KEY_LENGTH),
     )
 
 
@@ -133,9 +132,9 @@ def numbered(codes: Codes) -> Codes:
     return ranks[inverse]
 
 
-def _derived(secrets: Secrets, what: bytes, length: int) -> bytes:
+def _derived(draw_key: bytes, what: bytes, length: int) -> bytes:
     info = _PURPOSE + b"\x00" + what
-    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(secrets.draw)
+    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info).derive(draw_key)
 
 
 def _mark(key: bytes) -> bytes:

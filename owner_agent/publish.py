@@ -189,7 +189,11 @@ def _encoded(
         table.record_ids,
         lambda done, total: watch("pseudonyms", done, total),
     )
-    return keys, table.columns, values_of(secrets, table.record_ids, table.columns, plan.columns)
+    return (
+        keys,
+        table.columns,
+        values_of(secrets.draw, table.record_ids, table.columns, plan.columns),
+    )
 
 
 @dataclass(frozen=True)

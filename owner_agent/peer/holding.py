@@ -75,7 +75,7 @@ def hold(site: Site, proposal: Proposal, told: Told) -> Holding:
             "Two records have the same pseudonym.", remedy="Make the record ids unique."
         )
     columns = {name: codes[order] for name, codes in table.columns.items()}
-    values = values_of(secrets, table.record_ids, table.columns, plan.columns)
+    values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
     return Holding(site, plan, secrets, keys[order], columns, names, values)
 
 
