@@ -63,13 +63,14 @@ def values_of(
         columns: true codes by variable.
         sources: the table's column of each variable.
     """
-    name_key = _derived(draw_key, b"names", 32)
-    hashed = b"".join(
-        hashlib.blake2b(record.encode(), key=name_key, digest_size=8).digest()
-        for record in record_ids
-    )
+    keyed = hashlib.blake2b(key=_derived(draw_key, b"names", 32), digest_size=8)
+    hashed = bytearray()
+    for record in record_ids:
+        one = keyed.copy()  # the key is absorbed once and not for every record
+        one.update(record.encode())
+        hashed += one.digest()
     return Values(
-        np.frombuffer(hashed, dtype="<u8").astype(np.uint64),
+        np.frombuffer(bytes(hashed), dtype="<u8").astype(np.uint64),
         {sources[name]: codes for name, codes in columns.items()},
         _derived(draw_key, b"values", _KEY_LENGTH),
     )
