@@ -100,13 +100,13 @@ def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
     )
 
 
-def _under_which_name(draw: Draw, left: Iterable[Draw]) -> str:
-    """Say as which columns a column's values left before, if it was not under a name of its own."""
-    names = {name for old in left for name in (old.column, old.variable)}
-    known = [repr(column) for column in draw.same_as if column in names]
-    if not known or draw.column in names or draw.variable in names:
+def _under_which_name(draw: Draw, left: Sequence[Draw]) -> str:
+    """Say as which columns a column's values left before, if none of its names did."""
+    if any(draw.column == old.column or draw.variable == old.variable for old in left):
         return ""
-    return f" has the values of column {' and '.join(known)} that left before under another name"
+    columns = {old.column for old in left}
+    known = " and ".join(repr(column) for column in draw.same_as if column in columns)
+    return f" has the values of column {known} that left before under another name" if known else ""
 
 
 def _left(entries: Iterable[Entry]) -> list[Draw]:
