@@ -25,6 +25,7 @@ from owner_agent.encode import inspect
 from owner_agent.joining import join as join_study
 from owner_agent.keys import KeyStore, read_key
 from owner_agent.ledger import Ledger
+from owner_agent.lookalikes import lookalikes
 from owner_agent.peer.commands import add_identity_command, add_peer_commands
 from owner_agent.planning import planned, raise_together
 from owner_agent.predict_command import add_predict_command
@@ -402,12 +403,13 @@ def _plan(
 def _check(site: Site, json: bool) -> None:
     plan = planned(site)
     found = inspect(site, plan)
+    told = [*warnings(plan), *lookalikes(site, plan, found.encoded)]
     summary = {
         "owner": site.owner,
         "rows": found.rows,
         "variables": len(plan.variables),
         "plan_digest": plan.plan.digest,
-        "warnings": list(warnings(plan)),
+        "warnings": told,
         "problems": [
             {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}
             for p in found.problems
@@ -422,7 +424,7 @@ def _check(site: Site, json: bool) -> None:
             f" {len(found.problems)} problems.",
             markup=False,
         )
-        show_warnings(console(), warnings(plan))
+        show_warnings(console(), told)
     if found.problems:
         if len(found.problems) == 1 or json:
             raise_together(list(found.problems))

@@ -2,7 +2,8 @@
 
 The loss of a secret is the sum of the epsilons of its distinct draws: sending the same draws of the
 same records again reveals nothing new. Columns and variables that share a name in any release are
-one secret, however either was renamed in between.
+one secret, however either was renamed in between; and so are columns that had the same values when
+one of them left, whatever their names (see `recognition`).
 
 The sums hold for corrected records too: a record keeps its report whatever its value becomes, or
 all records are drawn anew, which is a draw of its own here (see `corrections`). Releases made by
@@ -38,6 +39,15 @@ def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, floa
 def spent(entries: Iterable[Entry]) -> dict[str, float]:
     """Return the composed epsilon of each column over everything that may have left."""
     return losses(_left(entries))
+
+
+def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
+    """Return the columns that left with the values of others, and these others."""
+    found: dict[str, set[str]] = {}
+    for draw in _left(entries):
+        if draw.same_as:
+            found.setdefault(draw.column, set()).update(draw.same_as)
+    return {column: tuple(sorted(others)) for column, others in found.items()}
 
 
 def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw, ...]:
@@ -76,8 +86,8 @@ def refuse_conflicts(
     left = _left(entries)
     before, after = losses(left, beside=draws), losses([*left, *draws])
     listed = "; ".join(
-        f"column {draw.column!r}: epsilon {before[draw.column]:.4g} would become"
-        f" {after[draw.column]:.4g}"
+        f"column {draw.column!r}{_under_which_name(draw, left)}: epsilon"
+        f" {before[draw.column]:.4g} would become {after[draw.column]:.4g}"
         for draw in conflicts
     )
     where = ", ".join(draw.column for draw in conflicts)
@@ -93,9 +103,18 @@ def refuse_conflicts(
     raise PlanConflict(
         f"These columns left before under another randomization ({listed}).",
         where=where,
-        remedy="Keep the channel, study, keys and record ids they left with, or accept the added"
-        " loss with --accept-added-loss.",
+        remedy="Keep the names, channel, study, keys and record ids they left with, or accept the"
+        " added loss with --accept-added-loss.",
     )
+
+
+def _under_which_name(draw: Draw, left: Sequence[Draw]) -> str:
+    """Say as which columns a column's values left before, if none of its names did."""
+    if any(draw.column == old.column or draw.variable == old.variable for old in left):
+        return ""
+    columns = {old.column for old in left}
+    known = " and ".join(repr(column) for column in draw.same_as if column in columns)
+    return f" has the values of column {known} that left before under another name" if known else ""
 
 
 def _left(entries: Iterable[Entry]) -> list[Draw]:
@@ -106,10 +125,11 @@ def _secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
     """Return for every column the columns that are one secret with it, itself among them."""
     groups: list[tuple[frozenset[str], frozenset[str]]] = []
     for draw in draws:
-        columns, variables = frozenset({draw.column}), frozenset({draw.variable})
+        columns = frozenset({draw.column, *draw.same_as})
+        variables = frozenset({draw.variable})
         apart = []
         for group in groups:
-            if draw.column in group[0] or draw.variable in group[1]:
+            if columns & group[0] or draw.variable in group[1]:
                 columns, variables = columns | group[0], variables | group[1]
             else:
                 apart.append(group)

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from owner_agent.composition import spent
+from owner_agent.composition import renamed, spent
 from owner_agent.ledger import Entry
 from owner_agent.publish import Outcome, Watch
 from owner_agent.report import (
@@ -201,6 +201,12 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     for column, epsilon in spent(entries).items():
         losses.add_row(escape(column), number(epsilon))
     console.print(losses)
+    for column, others in renamed(entries).items():
+        console.print(
+            f"{escape(column)} has the values of {escape(', '.join(others))}: one secret, whose"
+            " losses add.",
+            soft_wrap=True,
+        )
 
 
 @contextmanager

@@ -16,7 +16,8 @@ from owner_agent.composition import refuse_conflicts
 from owner_agent.corrections.choice import Choice
 from owner_agent.corrections.permanent import Past, Records, Settled, settle
 from owner_agent.draws import pseudonyms
-from owner_agent.encode import encode
+from owner_agent.encode import Encoded, encode
+from owner_agent.fingerprints import fingerprint_of, values_of
 from owner_agent.keys import Keys, KeyStore
 from owner_agent.ledger import Draw, Entry, Ledger
 from owner_agent.lock import publishing_alone
@@ -25,6 +26,7 @@ from owner_agent.planning import Planned, planned
 from owner_agent.populations import population_of, sketch_of
 from owner_agent.protection import require_protected
 from owner_agent.randomize import Randomized
+from owner_agent.recognition import recognized
 from owner_agent.site import Site
 from owner_agent.surroundings import Surroundings
 from owner_agent.tokens import TokenStore
@@ -105,13 +107,15 @@ def publish(
         secrets = KeyStore(site.state).load()
         ledger = Ledger(site.state)
         entries = ledger.entries()
-        records = read_records(site, plan, secrets, watch)
+        records, table = read_records(site, plan, secrets, watch)
+        values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
         past = Past.of(site.state, entries, secrets, site.miner.study)
         settled = settle(plan.plan, records, past, options.corrections or site.file.corrections)
         randomized = settled.randomized
         draws = planned_draws(
             plan, settled.identities, lambda draw_id: population_of(records.keys, draw_id, entries)
         )
+        draws = recognized(draws, values, entries)
         if not options.accept_added_loss:
             refuse_conflicts(draws, entries, settled.renewed)
         entry = ledger.find_content(site.miner.url, site.miner.study, randomized.digest)
@@ -124,7 +128,9 @@ def publish(
         if prepared is None:
             ledger.begin()
             prepared = prepare(outbox, randomized, options.part_records)
-        entry = _entered(site, ledger, prepared, _New(randomized, draws, surroundings.now()))
+        fingerprint = fingerprint_of(values, [draw.column for draw in draws])
+        new = _New(randomized, draws, fingerprint, surroundings.now())
+        entry = _entered(site, ledger, prepared, new)
         with Miner(site.miner.url, token, surroundings) as miner:
             to = _Sending(ledger, settled, surroundings, watch)
             return _send(miner, prepared, entry, to)
@@ -181,8 +187,10 @@ def planned_draws(
     )
 
 
-def read_records(site: Site, plan: Planned, secrets: Keys, watch: Watch = unwatched) -> Records:
-    """Return the table's records with their pseudonyms and true codes, in the table's order.
+def read_records(
+    site: Site, plan: Planned, secrets: Keys, watch: Watch = unwatched
+) -> tuple[Records, Encoded]:
+    """Return the table, and its records with their pseudonyms, in the table's order.
 
     Raises:
         InputError: the table is wrong, or a sensitive variable would leave unprotected.
@@ -196,13 +204,14 @@ def read_records(site: Site, plan: Planned, secrets: Keys, watch: Watch = unwatc
         table.record_ids,
         lambda done, total: watch("pseudonyms", done, total),
     )
-    return Records(secrets, site.miner.study, keys, table.columns)
+    return Records(secrets, site.miner.study, keys, table.columns), table
 
 
 @dataclass(frozen=True)
 class _New:
     randomized: Randomized
     draws: tuple[Draw, ...]
+    fingerprint: bytes
     now: datetime
 
 
@@ -234,6 +243,7 @@ def _entered(site: Site, ledger: Ledger, prepared: Prepared, new: _New) -> Entry
         release_id=None,
         draws=new.draws,
         sketch=sketch_of(new.randomized.keys),
+        fingerprint=new.fingerprint,
     )
     ledger.add(entry)
     return entry

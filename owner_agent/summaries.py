@@ -38,7 +38,12 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "digest": entry.digest,
         "plan_digest": entry.plan_digest,
         "variables": [
-            {"name": d.variable, "column": d.column, "epsilon": _finite(d.epsilon)}
+            {
+                "name": d.variable,
+                "column": d.column,
+                "epsilon": _finite(d.epsilon),
+                "same_values_as": list(d.same_as),
+            }
             for d in entry.draws
         ],
     }

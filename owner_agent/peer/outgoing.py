@@ -18,6 +18,7 @@ import numpy as np
 from owner_agent.composition import refuse_conflicts
 from owner_agent.corrections.choice import Choice
 from owner_agent.corrections.permanent import Past, Records, Settled, settle
+from owner_agent.fingerprints import fingerprint_of
 from owner_agent.ledger import Draw, Entry, Ledger
 from owner_agent.outbox import OUTBOX, Prepared, discard, prepare
 from owner_agent.peer.holding import Holding
@@ -27,6 +28,7 @@ from owner_agent.populations import population_of, sketch_of
 from owner_agent.protection import require_protected
 from owner_agent.publish import PART_RECORDS
 from owner_agent.randomize import Randomized
+from owner_agent.recognition import recognized
 from shared.counts import CUBE_CELLS, Codes, tabulate
 from shared.errors import LimitExceeded
 from shared.parts import Keys
@@ -127,7 +129,7 @@ def draws_of(
             )
             for name in sent.names
         ]
-    return tuple(draws)
+    return recognized(draws, holding.values, entries)
 
 
 def outgoing(
@@ -188,6 +190,7 @@ def outgoing(
         release_id=proposal.session,
         draws=draws,
         sketch=sketch_of(holding.keys),
+        fingerprint=fingerprint_of(holding.values, [draw.column for draw in draws]),
     )
     return Outgoing(package, entry, bodies, settled)
 

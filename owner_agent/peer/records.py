@@ -18,6 +18,7 @@ from owner_agent.peer.outgoing import PEER, Consent, enter
 from owner_agent.peer.session import Session
 from owner_agent.peer.staging import Staged
 from owner_agent.populations import population_of
+from owner_agent.recognition import recognized
 from shared.errors import Conflict
 
 _TRIES = 20
@@ -92,9 +93,12 @@ def enter_package(
         return
     with _publishing(session.holding.site.state, sleep):
         entries = ledger.entries()
-        draws = tuple(_drawn_now(draw, session.holding, entries) for draw in entry.draws)
+        populated = [_drawn_now(draw, session.holding, entries) for draw in entry.draws]
+        draws = recognized(populated, session.holding.values, entries)
         if not consent.added_loss:
-            refuse_conflicts(draws, entries, made.settled.renewed)
+            # What other peers got in this session was looked at when all of it was announced.
+            earlier = [e for e in entries if e.release_id != session.proposal.session]
+            refuse_conflicts(draws, earlier, made.settled.renewed)
         made.settled.remember(ledger.state, entry.study, entry.content)
         enter(ledger, replace(entry, draws=draws), now)
 

@@ -97,7 +97,9 @@ def corrected_of(site: Site, plan: Planned, watch: Watch) -> Corrected | None:
     choice = site.file.corrections
     try:
         secrets = KeyStore(site.state).load()
-        records = read_records(site, plan, secrets, lambda _stage, done, total: watch(done, total))
+        records, _ = read_records(
+            site, plan, secrets, lambda _stage, done, total: watch(done, total)
+        )
         past = Past.of(site.state, entries, secrets, miner.study)
         found = examine(plan.plan, records, past)
     except (InputError, KeyFileError) as error:

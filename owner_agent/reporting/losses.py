@@ -69,7 +69,7 @@ def losses_of(site: Site, plan: Planned) -> Losses | None:
     if not entries:
         return None
     draws = _known_draws(site, plan, entries)
-    return compare(draws or _new_draws(plan), entries, keys_known=draws is not None)
+    return compare(draws or new_draws(plan), entries, keys_known=draws is not None)
 
 
 def compare(draws: Sequence[Draw], entries: Sequence[Entry], *, keys_known: bool) -> Losses:
@@ -100,7 +100,8 @@ def _known_draws(site: Site, plan: Planned, entries: Sequence[Entry]) -> tuple[D
     return planned_draws(plan, identities, lambda identity: newest.get(identity, "planned"))
 
 
-def _new_draws(plan: Planned) -> tuple[Draw, ...]:
+def new_draws(plan: Planned) -> tuple[Draw, ...]:
+    """Return a plan's draws as those of a randomization that never was."""
     return tuple(
         Draw(
             column=plan.columns[name],

@@ -159,7 +159,7 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
     assert model["records"] == 60
     # An owner that had published one person only would read that person's values off it.
     for address in (f"/v1/models/{model['id']}", f"/v1/models/{model['id']}/bif"):
-        assert_problem(north("GET", address), 403, "forbidden", "not the same at all owners")
+        assert_problem(north("GET", address), 404, "not-found", "no such model")
     links = {
         (p["value"], p["parents"]["A"]): p["estimate"]
         for p in model["parameters"]

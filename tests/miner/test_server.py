@@ -170,8 +170,8 @@ def test_what_is_stored_is_for_its_owner_only_from_the_start(tmp_path, monkeypat
     finally:
         os.umask(before)
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
-    files = ("miner.sqlite", "miner.sqlite-wal", "miner.sqlite-shm")
-    assert seen == [dict.fromkeys(files, 0o600)] * 2
+    database = dict.fromkeys(("miner.sqlite", "miner.sqlite-wal", "miner.sqlite-shm"), 0o600)
+    assert seen == [database, {**database, "cursor.key": 0o600}]
 
 
 def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):

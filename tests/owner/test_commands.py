@@ -150,6 +150,52 @@ def test_publish_and_ledger(bench, command):
     assert json.loads(command("ledger", "--json").out)["releases"][0]["state"] == "withdrawn"
 
 
+def test_check_and_ledger_know_a_column_under_another_name(bench, command, site_text):
+    """The custodian renames the column and its variable, and asks before anything leaves."""
+    told = "has the values of column 'smokes' that left before under another name"
+    command("publish")
+    assert "has the values of" not in command("check").out + command("ledger").out
+    site_text = site_text.replace("smoker", "habit").replace("smokes", "tobacco")
+    table = (bench.folder / "patients.csv").read_text()
+    bench.write(site_text, table=table.replace("smokes", "tobacco"))
+    (warning,) = json.loads(command("check", "--json").out)["warnings"]
+    assert warning == (f"Column 'tobacco' {told}: they are one secret, and their losses add.")
+    refused = command("publish")
+    assert refused.exit_code == 2
+    assert told in " ".join(refused.err.split())
+    assert command("publish", "--accept-added-loss").exit_code == 0
+    # From now on the ledger says so itself, with or without the keys.
+    for key in (bench.state / "keys").iterdir():
+        key.unlink()
+    shown = " ".join(command("ledger").out.split())
+    assert "tobacco has the values of smokes: one secret, whose losses add." in shown
+    data = json.loads(command("ledger", "--json").out)
+    assert [v["same_values_as"] for v in data["releases"][1]["variables"]] == [["smokes"], [], []]
+    assert data["composed_epsilon"]["smokes"] == data["composed_epsilon"]["tobacco"]
+    assert data["composed_epsilon"]["smokes"] == pytest.approx(2 * math.log(7.5))
+    assert json.loads(command("check", "--json").out)["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("true", "Columns 'smokes' and 'copy' have the same values under two names"),
+        ("false", "Column 'smokes' has the values of column 'copy', which is not randomized"),
+    ],
+)
+def test_check_tells_of_copies_with_or_without_keys(bench, command, site_text, kind, says):
+    lines = (bench.folder / "patients.csv").read_text().splitlines()
+    head, rows = lines[0] + ",copy", [f"{line},{line.split(',')[1]}" for line in lines[1:]]
+    channel = 'channel = { kind = "symmetric", p = 0.4 }' if kind == "true" else ""
+    copy = f'[[variables]]\nname = "copy"\ncategories = ["no", "yes"]\nsensitive = {kind}\n'
+    bench.write(f"{site_text}{copy}{channel}\n", table="\n".join([head, *rows]) + "\n")
+    for _ in range(2):
+        warnings = json.loads(command("check", "--json").out)["warnings"]
+        assert [w for w in warnings if says in w] == warnings[-1:]
+        for key in (bench.state / "keys").iterdir():
+            key.unlink()
+
+
 def test_an_empty_ledger_says_so(bench, command):
     assert "Nothing has left this site." in command("ledger").out
 
