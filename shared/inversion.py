@@ -96,6 +96,7 @@ def maximum_likelihood(
     start: Tensor | None = None,
     tolerance: float = 1e-4,
     max_steps: int = 100_000,
+    enough: float = math.inf,
 ) -> Likelihood:
     """Maximize the likelihood of the reported counts over true distributions (Ma 2.4.2) by EM.
 
@@ -112,6 +113,8 @@ def maximum_likelihood(
         tolerance: the certified distance from the maximum, in nats. 1e-4 moves no estimate by more
             than about a hundredth of its standard error.
         max_steps: EM steps allowed.
+        enough: a log-likelihood that need not be exceeded: the iteration stops there too, and `gap`
+            may then be larger than `tolerance`.
 
     Raises:
         EstimationError: there are no records, or reports that the channels cannot make.
@@ -131,7 +134,7 @@ def maximum_likelihood(
                 remedy="Check that the plan belongs to these reports.",
             )
         gap = records * (float(gain.max()) - 1)
-        if gap <= tolerance:
+        if gap <= tolerance or value >= enough:
             return Likelihood(theta, value, max(gap, 0.0), steps)
         if steps >= _PATIENCE and theta.size * _reports(strata) <= NEWTON_ENTRIES:
             return _by_newton(strata, theta, records, tolerance, steps)

@@ -1,0 +1,251 @@
+"""Whether reports can have come from the declared channels: evidence against it, by tables.
+
+Under the declared channels the reports of any true table are spread as P' of that table. What no
+true table gives speaks against the declaration, and is weighed by bets whose error rate holds for
+any number of records and any true values, without an approximation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.axes import Axis, axes_of
+from shared.counts import Codes, Tensor, tabulate
+from shared.errors import NotConverged
+from shared.inversion import Stratum, maximum_likelihood, moment
+from shared.plan import Plan
+from shared.transition import CONDITION_LIMIT, StructuralZeros, Transition, Withheld
+
+RATE = 0.001
+"""A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
+
+PAIRS = 256
+"""At most this many pairs of variables are examined, neighbours in the plan first."""
+
+COLUMN_CELLS = 1 << 16
+"""The largest table of one variable (or of a joint block that cannot be taken apart)."""
+
+PAIR_CELLS = 4096
+"""The largest table of a pair."""
+
+_SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
+"""Where the records are cut: each piece is bet on with what was learned from those before it."""
+
+_TOLERANCE = 0.5
+_STEPS = 2_000
+_BOLDEST = 0.9
+_HINT = 2.0
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Examined:
+    """One table: its variables, and the logarithm of the evidence against the declared channels.
+
+    The evidence is a number that is 1 at most in the mean, whatever the true values are.
+    """
+
+    variables: tuple[str, ...]
+    log_evidence: float
+
+
+@dataclass(frozen=True)
+class Plausibility:
+    """What was found of a release: the tables examined, and how many were left out."""
+
+    tables: tuple[Examined, ...]
+    left_out: int
+
+    @property
+    def p_value(self) -> float:
+        """A bound of the probability of so much evidence, over all tables, under the declaration.
+
+        The mean of the tables' evidence is 1 at most in the mean too, however the tables depend on
+        each other, and so at least 1/p with probability p at most (Markov).
+        """
+        logs = np.array([table.log_evidence for table in self.tables])
+        if not logs.size:
+            return 1.0
+        total = float(np.logaddexp.reduce(logs)) - math.log(logs.size)
+        return math.exp(-max(total, 0.0))
+
+    @property
+    def inconsistent(self) -> bool:
+        """Whether the reports are marked; honest ones are with probability `RATE` at most."""
+        return self.p_value <= RATE
+
+    @property
+    def worst(self) -> tuple[str, ...]:
+        """The variables of the least plausible table; none where none was examined."""
+        found = max(self.tables, key=lambda table: table.log_evidence, default=None)
+        return found.variables if found else ()
+
+
+def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
+    """Weigh the evidence that reports were not made by the channels that a plan declares.
+
+    All single variables are examined and up to `PAIRS` pairs, chosen by the plan alone.
+
+    Args:
+        columns: reported codes by variable, in an order that has nothing to do with the draws, as
+            that of pseudonyms.
+        plan: what is declared.
+    """
+    tables, left_out = _tables(plan)
+    found = []
+    for axes in tables:
+        try:
+            found.append(Examined(_names(axes), _evidence(columns, axes)))
+        except NotConverged:
+            left_out += 1
+    return Plausibility(tuple(found), left_out)
+
+
+def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
+    """Return the tables to examine, and how many are left out for their size or number."""
+    chosen: dict[tuple[str, ...], list[Axis]] = {}
+    left_out, pairs = 0, 0
+    for asked in _candidates(plan):
+        if len(asked) > 1 and pairs >= PAIRS:
+            left_out += 1
+            continue
+        axes = axes_of(plan, asked)
+        cells = max(math.prod(a.channel.shape[side] for a in axes) for side in (0, 1))
+        if cells > (COLUMN_CELLS if len(asked) == 1 else PAIR_CELLS):
+            left_out += 1
+        elif _names(axes) not in chosen:
+            chosen[_names(axes)] = axes
+            pairs += len(asked) > 1
+    return list(chosen.values()), left_out
+
+
+def _candidates(plan: Plan) -> Iterator[tuple[str, ...]]:
+    """Yield what there is to examine: single variables, then pairs, near ones in the plan first."""
+    plain = {
+        name: block.channel.is_identity
+        for block in plan.blocks
+        if not isinstance(block.channel, Withheld)
+        for name in block.names
+    }
+    names = list(plain)
+    yield from ((name,) for name in names if not plain[name])
+    for distance in range(1, len(names)):
+        for one, other in zip(names, names[distance:], strict=False):
+            if not (plain[one] and plain[other]):
+                yield one, other
+
+
+def _names(axes: list[Axis]) -> tuple[str, ...]:
+    return tuple(v.name for axis in axes for v in axis.variables)
+
+
+def _evidence(columns: Mapping[str, Codes], axes: list[Axis]) -> float:
+    """Return the logarithm of a table's evidence: what betting on its records in turn has won."""
+    names = _names(axes)
+    held = [columns[name] for name in names]
+    sizes = _reported_sizes(axes)
+    channels = tuple(_possible_channel(axis.channel) for axis in axes)
+    won = 0.0
+    before = np.zeros([c.shape[1] for c in channels])
+    cuts = [int(share * len(held[0])) for share in _SHARES]
+    for start, stop in pairwise(cuts):
+        counts = tabulate([column[start:stop] for column in held], sizes)
+        piece, impossible = _possible_reports(counts, axes)
+        if impossible:
+            return math.inf
+        won += _bet(Stratum(before, channels), piece)
+        before = before + piece
+    return won
+
+
+def _reported_sizes(axes: list[Axis]) -> list[int]:
+    return [
+        size
+        for axis in axes
+        for size in axis.channel.report_sizes([v.size for v in axis.variables]) or ()
+    ]
+
+
+def _possible_channel(channel: Transition) -> Transition:
+    """Return a channel without the truths that were declared impossible."""
+    return channel.channel if isinstance(channel, StructuralZeros) else channel
+
+
+def _possible_reports(
+    counts: npt.NDArray[np.int64], axes: list[Axis]
+) -> tuple[Tensor, bool]:
+    """Return the counts of the reports that can occur, and whether any others did."""
+    table = counts.reshape([axis.channel.shape[1] for axis in axes])
+    for place, axis in enumerate(axes):
+        if isinstance(axis.channel, StructuralZeros):
+            table = np.take(table, axis.channel.possible, axis=place)
+    channels = tuple(_possible_channel(axis.channel) for axis in axes)
+    found = Stratum(table.astype(np.float64), channels)
+    anything = np.full(found.shape, 1 / math.prod(found.shape))
+    lost = table.sum() < counts.sum()
+    return found.reported, bool(lost or np.any(table[found.expected(anything) <= 0]))
+
+
+def _bet(learned: Stratum, piece: Tensor) -> float:
+    """Return the logarithm of what a piece of the records wins with odds learned before it.
+
+    The odds are w(report) with a mean of 1 at most under every truth: (P w)_l <= 1 for each l.
+    Their product over independent reports then has a mean of 1 at most, whatever the truths.
+    With n the reports learned from and t the most likely true table, n / P't has that property and
+    grows fastest (the reverse information projection: Gruenwald, de Heide, Koolen 2024, Safe
+    testing); it is the certificate of `maximum_likelihood`.
+    """
+    odds = _odds(learned)
+    if odds is None:
+        return 0.0
+    fair = max(1.0, float(learned.adjoint(odds).max()) * (1 + _ROUNDING))
+    return float((piece * np.log(odds / fair)).sum())
+
+
+def _odds(learned: Stratum) -> Tensor | None:
+    """Return the odds to bet at, or None where nothing speaks against the channels so far.
+
+    They are drawn towards 1 by the share of the distance from the image that chance alone explains
+    (James and Stein 1961), which costs nothing where the channels are right.
+    """
+    reported = learned.reported
+    records = float(reported.sum())
+    if records == 0:
+        return None
+    seen = reported[reported > 0]
+    saturated = float((seen * np.log(seen / records)).sum())
+    chance = _chance(learned, records)
+    enough = saturated - (chance + _HINT * math.sqrt(2 * chance)) / 2
+    best = maximum_likelihood(
+        [learned], tolerance=_TOLERANCE, max_steps=_STEPS, enough=enough
+    )
+    if best.log_likelihood >= enough:
+        return None
+    free = reported.size - int((best.probabilities * records > 1).sum())
+    distance = 2 * (saturated - best.log_likelihood)
+    boldness = min(_BOLDEST, 1 - max(free, 1) / distance)
+    if boldness <= 0:
+        return None
+    expected = learned.expected(best.probabilities) * records
+    ratio = np.divide(reported, expected, out=np.zeros(reported.shape), where=expected > 0)
+    odds: Tensor = 1 - boldness + boldness * ratio
+    return odds
+
+
+def _chance(learned: Stratum, records: float) -> float:
+    """Return about how far from the image (twice the log-likelihood) chance alone brings reports.
+
+    It is the number of directions in which the image ends or does not extend.
+    """
+    true = math.prod(learned.shape)
+    if learned.reported.size == true and all(
+        c.condition_number <= CONDITION_LIMIT for c in learned.channels
+    ):
+        true = int((moment([learned]) > 0).sum())
+    return float(max(learned.reported.size - true, 1))
