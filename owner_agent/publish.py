@@ -36,7 +36,7 @@ from shared.errors import (
 )
 from shared.parts import Keys as Pseudonyms
 from shared.privacy import epsilon
-from shared.wire import Release
+from shared.wire import Consistency, Release
 
 PART_RECORDS = 100_000
 
@@ -59,7 +59,8 @@ class Outcome:
     """A sealed release; `already` if nothing had to be sent.
 
     `asked` is false where the miner could not be asked whether it still has a release that it
-    sealed before, because the release's folder was removed from the outbox.
+    sealed before, because the release's folder was removed from the outbox. `consistency` is what
+    the miner says of the reports against the plan, where it was asked and says something.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Outcome:
     digest: str
     already: bool
     asked: bool = True
+    consistency: Consistency | None = None
 
 
 def unwatched(stage: str, done: int, total: int) -> None:
@@ -243,7 +245,7 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
             to.ledger.mark(entry, "withdrawn", to.surroundings.now(), release.id)
             raise _withdrawn(entry, "at the miner")
         if (release.state, release.id, entry.state) == ("sealed", entry.release_id, "sealed"):
-            return _outcome(entry, release.id, already=True)
+            return _outcome(entry, release.id, already=True, consistency=release.consistency)
         to.ledger.mark(entry, "sending", to.surroundings.now(), release.id)
         acknowledged = len(release.parts_received)
         arrived = f"{acknowledged} of {total} parts have arrived"
@@ -263,7 +265,7 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
             f"The miner was asked to seal release {entry.name} and calls it {release.state}."
         )
     to.ledger.mark(entry, "sealed", to.surroundings.now(), release.id)
-    return _outcome(entry, release.id, already=False)
+    return _outcome(entry, release.id, already=False, consistency=release.consistency)
 
 
 def _interrupted(error: Unreachable, entry: Entry, arrived: str) -> Unreachable:
@@ -297,5 +299,21 @@ def _withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
     )
 
 
-def _outcome(entry: Entry, release_id: str, *, already: bool, asked: bool = True) -> Outcome:
-    return Outcome(entry.name, release_id, entry.records, entry.parts, entry.digest, already, asked)
+def _outcome(
+    entry: Entry,
+    release_id: str,
+    *,
+    already: bool,
+    asked: bool = True,
+    consistency: Consistency | None = None,
+) -> Outcome:
+    return Outcome(
+        entry.name,
+        release_id,
+        entry.records,
+        entry.parts,
+        entry.digest,
+        already,
+        asked,
+        consistency,
+    )

@@ -50,6 +50,13 @@ ALLOWED = {
         "shared.transition",
     },
     "shared.inversion": {"shared.counts", "shared.errors", "shared.transition"},
+    "shared.plausibility": {
+        "shared.axes",
+        "shared.counts",
+        "shared.inversion",
+        "shared.plan",
+        "shared.transition",
+    },
     "shared.loglinear": {"shared.counts", "shared.errors", "shared.inversion"},
     "shared.combine": {
         "shared.axes",
