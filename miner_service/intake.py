@@ -39,15 +39,7 @@ from shared.errors import (
 )
 from shared.parts import PART_JSON_MEDIA_TYPE, Keys, content_digest, decode_part, decode_part_json
 from shared.plan import Plan
-from shared.transition import (
-    CutAndPaste,
-    Identity,
-    Mixture,
-    Sampled,
-    Symmetric,
-    Transition,
-    Withheld,
-)
+from shared.transition import listed_rows
 from shared.wire import (
     Consistency,
     PartReceipt,
@@ -327,21 +319,10 @@ def _require_small(limits: Limits, body: ReleaseCreate) -> None:
 def _require_small_channels(plan: Plan, allowed: int) -> None:
     """Bound the channels whose matrices have no closed form and must be held whole."""
     for block in plan.blocks:
-        size = _held_rows(block.channel)
+        size = listed_rows(block.channel)
         if size > allowed:
             raise LimitExceeded(
                 f"A matrix of block {block.name!r} has {size} rows; {allowed} are allowed.",
                 where=block.name,
                 remedy="Use a symmetric or sampled channel, or blocks of fewer variables.",
             )
-
-
-def _held_rows(channel: Transition) -> int:
-    """Return the rows of the largest matrix that a channel's estimates must hold."""
-    if isinstance(channel, Identity | Symmetric | Mixture | Withheld):
-        return 0
-    if isinstance(channel, Sampled):
-        return max(_held_rows(choice.channel) for choice in channel.choices)
-    if isinstance(channel, CutAndPaste):
-        return max(channel.sizes)
-    return channel.shape[0]

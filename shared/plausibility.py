@@ -19,7 +19,7 @@ from shared.axes import Axis, axes_of
 from shared.counts import Codes, Tensor, tabulate
 from shared.inversion import Stratum, climb, moment
 from shared.plan import Plan
-from shared.transition import CONDITION_LIMIT, StructuralZeros, Transition, Withheld
+from shared.transition import CONDITION_LIMIT, StructuralZeros, Transition, Withheld, listed_rows
 
 RATE = 0.001
 """A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
@@ -35,6 +35,9 @@ PAIR_CELLS = 4096
 
 RECORDS = 10_000_000
 """Of more records the first so many are examined."""
+
+LISTED_ROWS = 1024
+"""Variables whose channel must be listed in a larger matrix are not examined."""
 
 _SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Where the records are cut: each piece is bet on with what was learned from those before it."""
@@ -111,9 +114,10 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
 def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
     """Return the tables to examine, and how many are left out for their size or number."""
     chosen: dict[tuple[str, ...], list[Axis]] = {}
+    large = {n for b in plan.blocks if listed_rows(b.channel) > LISTED_ROWS for n in b.names}
     left_out, pairs = 0, 0
     for asked in _candidates(plan):
-        if len(asked) > 1 and pairs >= PAIRS:
+        if large.intersection(asked) or (len(asked) > 1 and pairs >= PAIRS):
             left_out += 1
             continue
         axes = axes_of(plan, asked)
