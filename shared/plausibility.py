@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.axes import Axis, axes_of
+from shared.bets import SHARES, evidence
 from shared.counts import Codes, Tensor, tabulate
-from shared.inversion import Stratum, climb, moment
+from shared.inversion import Stratum
 from shared.plan import Plan
-from shared.transition import CONDITION_LIMIT, StructuralZeros, Transition, Withheld, listed_rows
+from shared.transition import StructuralZeros, Transition, Withheld, listed_rows
 
 RATE = 0.001
 """A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
@@ -39,17 +40,7 @@ RECORDS = 10_000_000
 LISTED_ROWS = 1024
 """Variables whose channel must be listed in a larger matrix are not examined."""
 
-_SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Where the records are cut: each piece is bet on with what was learned from those before it."""
-
 _LOUDEST = 700.0
-_TOLERANCE = 0.5
-_STEPS = 300
-_BOLDEST = 0.9
-_HINT = 2.0
-"""Bets are made where what was seen is so many standard deviations beyond what chance explains."""
-
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -151,22 +142,20 @@ def _names(axes: list[Axis]) -> tuple[str, ...]:
 
 
 def _evidence(columns: Mapping[str, Codes], axes: list[Axis]) -> float:
-    """Return the logarithm of a table's evidence: what betting on its records in turn has won."""
+    """Return the logarithm of a table's evidence."""
     names = _names(axes)
     held = [columns[name] for name in names]
     sizes = _reported_sizes(axes)
     channels = tuple(_possible_channel(axis.channel) for axis in axes)
-    won = 0.0
-    before = np.zeros([c.shape[1] for c in channels])
-    cuts = [int(share * min(len(held[0]), RECORDS)) for share in _SHARES]
+    cuts = [int(share * min(len(held[0]), RECORDS)) for share in SHARES]
+    pieces = []
     for start, stop in pairwise(cuts):
         counts = tabulate([column[start:stop] for column in held], sizes)
         piece, impossible = _possible_reports(counts, axes)
         if impossible:
             return math.inf
-        won += _bet(Stratum(before, channels), piece)
-        before = before + piece
-    return won
+        pieces.append(piece)
+    return evidence(pieces, channels)
 
 
 def _reported_sizes(axes: list[Axis]) -> list[int]:
@@ -193,61 +182,3 @@ def _possible_reports(counts: npt.NDArray[np.int64], axes: list[Axis]) -> tuple[
     anything = np.full(found.shape, 1 / math.prod(found.shape))
     lost = table.sum() < counts.sum()
     return found.reported, bool(lost or np.any(table[found.expected(anything) <= 0]))
-
-
-def _bet(learned: Stratum, piece: Tensor) -> float:
-    """Return the logarithm of what a piece of the records wins with odds learned before it.
-
-    The odds are w(report) with a mean of 1 at most under every truth: (P w)_l <= 1 for each l.
-    Their product over independent reports then has a mean of 1 at most, whatever the truths.
-    With n the reports learned from and t the most likely true table, n / P't has that property and
-    grows fastest (the reverse information projection: Gruenwald, de Heide, Koolen 2024, Safe
-    testing): it is what certifies the maximum in `shared.inversion`.
-    """
-    odds = _odds(learned)
-    if odds is None:
-        return 0.0
-    # Whatever table the odds come from, they are made fair here.
-    fair = max(1.0, float(learned.adjoint(odds).max()) * (1 + _ROUNDING))
-    return float((piece * np.log(odds / fair)).sum())
-
-
-def _odds(learned: Stratum) -> Tensor | None:
-    """Return the odds to bet at, or None where nothing speaks against the channels so far.
-
-    They are drawn towards 1 by the share of the distance from the image that chance alone explains
-    (James and Stein 1961), which costs nothing where the channels are right.
-    """
-    reported = learned.reported
-    records = float(reported.sum())
-    if records == 0:
-        return None
-    seen = reported[reported > 0]
-    saturated = float((seen * np.log(seen / records)).sum())
-    chance = _chance(learned)
-    enough = saturated - (chance + _HINT * math.sqrt(2 * chance)) / 2
-    best = climb([learned], tolerance=_TOLERANCE, steps=_STEPS, enough=enough)
-    if best.log_likelihood >= enough:
-        return None
-    free = reported.size - int((best.probabilities * records > 1).sum())
-    distance = 2 * (saturated - best.log_likelihood)
-    boldness = min(_BOLDEST, 1 - max(free, 1) / distance)
-    if boldness <= 0:
-        return None
-    expected = learned.expected(best.probabilities) * records
-    ratio = np.divide(reported, expected, out=np.zeros(reported.shape), where=expected > 0)
-    odds: Tensor = 1 - boldness + boldness * ratio
-    return odds
-
-
-def _chance(learned: Stratum) -> float:
-    """Return about how far from the image (twice the log-likelihood) chance alone brings reports.
-
-    It is the number of directions in which the image ends or does not extend.
-    """
-    true = math.prod(learned.shape)
-    if learned.reported.size == true and all(
-        c.condition_number <= CONDITION_LIMIT for c in learned.channels
-    ):
-        true = int((moment([learned]) > 0).sum())
-    return float(max(learned.reported.size - true, 1))

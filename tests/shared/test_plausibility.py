@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared import plausibility
+from shared import bets, plausibility
 from shared.domain import Variable
 from shared.plan import Block, Plan
 from shared.plausibility import PAIRS, RATE, Examined, Plausibility, examine
@@ -62,15 +62,15 @@ def expected_evidence(plan, laws, records):
     """
     sizes = plan.reported_sizes
     total = np.zeros(len(laws))
-    bets = 0
+    made_bets = 0
     for reports in itertools.product(range(laws.shape[2]), repeat=records):
         codes = np.unravel_index(reports, tuple(sizes.values()))
         columns = {n: c.astype(np.uint8) for n, c in zip(sizes, codes, strict=True)}
         found = examine(columns, plan)
         evidence = np.mean([math.exp(t.log_evidence) for t in found.tables])
-        bets += evidence != 1
+        made_bets += evidence != 1
         total += evidence * np.prod(laws[:, range(records), reports], axis=1)
-    return total, bets
+    return total, made_bets
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def expected_evidence(plan, laws, records):
 )
 def test_the_mean_evidence_is_at_most_one_whatever_the_truths(plan, other, monkeypatch):
     """Summed over all reports of a few records, for all of their truths."""
-    monkeypatch.setattr(plausibility, "_HINT", 0.0)  # more bets than are usual
+    monkeypatch.setattr(bets, "_HINT", 0.0)  # more bets than are usual
     records = 8 if plan.reported_sizes["a"] == 2 else 6
     truths = np.array(list(itertools.product(range(2), repeat=records)))
     channel = plan.blocks[0].channel
-    mean, bets = expected_evidence(plan, channel.matrix()[truths], records)
-    assert bets > 10
+    mean, made_bets = expected_evidence(plan, channel.matrix()[truths], records)
+    assert made_bets > 10
     assert mean.max() <= 1 + 1e-9
     assert mean.min() < 1 - 1e-3
     # The negative control: reports of another channel.
