@@ -10,12 +10,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from shared.counts import Tensor
 from shared.inversion import Stratum, climb, moment
-from shared.transition import CONDITION_LIMIT, Transition
+from shared.transition import (
+    CONDITION_LIMIT,
+    Identity,
+    ListedTransition,
+    MixingTransition,
+    Transition,
+)
 
 SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Where records are cut into pieces: on each is bet what was learned from those before it."""
@@ -27,6 +35,29 @@ _HINT = 1.0
 """Bets are made where what was seen is so many standard deviations beyond what chance explains."""
 
 _ROUNDING = 1e-12
+_LISTED = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed(ListedTransition):
+    """A channel as its matrix: applied many times, one product is faster than many choices."""
+
+    probabilities: Tensor
+
+    @property
+    def _matrix(self) -> Tensor:
+        return self.probabilities
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        true, reports = self.probabilities.shape
+        return true, reports
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> None:  # noqa: ARG002
+        return None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"family": "listed", "probabilities": self.probabilities.tolist()}
 
 
 def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...]) -> float:
@@ -37,6 +68,7 @@ def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...]) -> floa
             axis per channel.
         channels: what is declared.
     """
+    channels = tuple(map(_listed, channels))
     won = 0.0
     learned = np.zeros_like(pieces[0])
     for piece in pieces:
@@ -45,6 +77,12 @@ def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...]) -> floa
             won += _won(Stratum(piece, channels), odds)
         learned = learned + piece
     return won
+
+
+def _listed(channel: Transition) -> Transition:
+    if isinstance(channel, MixingTransition | Identity) or math.prod(channel.shape) > _LISTED:
+        return channel
+    return _Listed(channel.matrix())
 
 
 def _won(reported: Stratum, odds: Tensor) -> float:

@@ -8,7 +8,7 @@ any number of records and any true values, without an approximation.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from shared.axes import Axis, axes_of
 from shared.bets import SHARES, evidence
-from shared.counts import Codes, Tensor, tabulate
+from shared.counts import Codes, ReportedCounts, Tensor
 from shared.inversion import Stratum
 from shared.plan import Plan
 from shared.transition import StructuralZeros, Transition, Withheld, listed_rows
@@ -25,7 +25,7 @@ from shared.transition import StructuralZeros, Transition, Withheld, listed_rows
 RATE = 0.001
 """A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
 
-PAIRS = 256
+PAIRS = 128
 """At most this many pairs of variables are examined, neighbours in the plan first."""
 
 COLUMN_CELLS = 1 << 16
@@ -41,6 +41,7 @@ LISTED_ROWS = 1024
 """Variables whose channel must be listed in a larger matrix are not examined."""
 
 _LOUDEST = 700.0
+_TILE_CELLS = 128
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,57 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
         plan: what is declared.
     """
     tables, left_out = _tables(plan)
-    found = [Examined(_names(axes), _evidence(columns, axes)) for axes in tables]
+    reports = _Pieces(columns, plan)
+    found = [Examined(_names(axes), _evidence(reports, axes)) for axes in tables]
     return Plausibility(tuple(found), left_out)
+
+
+class _Pieces:
+    """Counts of reports in each piece of the records.
+
+    Neighbouring variables with few categories form tiles; what is counted is two tiles at once, of
+    which many pairs are sums.
+    """
+
+    def __init__(self, columns: Mapping[str, Codes], plan: Plan) -> None:
+        self._columns = columns
+        self._sizes = plan.reported_sizes
+        self._tile: dict[str, tuple[str, ...]] = {}
+        for tile in _tiles(self._sizes):
+            self._tile |= dict.fromkeys(tile, tile)
+        records = min(len(next(iter(columns.values()))), RECORDS)
+        self._cuts = sorted({int(share * records) for share in SHARES})
+        self._counted: dict[tuple[str, ...], list[ReportedCounts]] = {}
+
+    def tables(self, names: Sequence[str]) -> list[npt.NDArray[np.int64]]:
+        """Return the counts over some variables, axes in that order, of each piece."""
+        held = tuple(dict.fromkeys(n for name in names for n in self._tile[name]))
+        if math.prod(self._sizes[name] for name in held) > _TILE_CELLS**2:
+            return [piece.table(names) for piece in self._pieces(tuple(names))]
+        if held not in self._counted:
+            self._counted[held] = self._pieces(held)
+        return [piece.table(names) for piece in self._counted[held]]
+
+    def _pieces(self, names: tuple[str, ...]) -> list[ReportedCounts]:
+        sizes = {name: self._sizes[name] for name in names}
+        return [
+            ReportedCounts({name: self._columns[name][start:stop] for name in names}, sizes)
+            for start, stop in pairwise(self._cuts)
+        ]
+
+
+def _tiles(sizes: Mapping[str, int]) -> list[tuple[str, ...]]:
+    """Return runs of variables that have few cells together, or are alone."""
+    tiles: list[tuple[str, ...]] = []
+    cells = _TILE_CELLS
+    for name, size in sizes.items():
+        if tiles and cells * size <= _TILE_CELLS:
+            tiles[-1] += (name,)
+            cells *= size
+        else:
+            tiles.append((name,))
+            cells = size
+    return tiles
 
 
 def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
@@ -141,29 +191,15 @@ def _names(axes: list[Axis]) -> tuple[str, ...]:
     return tuple(v.name for axis in axes for v in axis.variables)
 
 
-def _evidence(columns: Mapping[str, Codes], axes: list[Axis]) -> float:
+def _evidence(reports: _Pieces, axes: list[Axis]) -> float:
     """Return the logarithm of a table's evidence."""
-    names = _names(axes)
-    held = [columns[name] for name in names]
-    sizes = _reported_sizes(axes)
-    channels = tuple(_possible_channel(axis.channel) for axis in axes)
-    cuts = [int(share * min(len(held[0]), RECORDS)) for share in SHARES]
     pieces = []
-    for start, stop in pairwise(cuts):
-        counts = tabulate([column[start:stop] for column in held], sizes)
+    for counts in reports.tables(_names(axes)):
         piece, impossible = _possible_reports(counts, axes)
         if impossible:
             return math.inf
         pieces.append(piece)
-    return evidence(pieces, channels)
-
-
-def _reported_sizes(axes: list[Axis]) -> list[int]:
-    return [
-        size
-        for axis in axes
-        for size in axis.channel.report_sizes([v.size for v in axis.variables]) or ()
-    ]
+    return evidence(pieces, tuple(_possible_channel(axis.channel) for axis in axes))
 
 
 def _possible_channel(channel: Transition) -> Transition:
