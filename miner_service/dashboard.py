@@ -48,7 +48,9 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
             release_message(session, row) for row in _newest(session, releases, ReleaseRow.seq)
         ],
         alignment=caller.view_alignment(services.alignment(session, study.name)),
-        jobs=[caller.view_job(job_message(row)) for row in _newest(session, jobs, JobRow.seq)],
+        jobs=[
+            caller.view_job(job_message(session, row)) for row in _newest(session, jobs, JobRow.seq)
+        ],
         models=[_entry(row) for row in _newest(session, models, ModelRow.seq)],
     )
 

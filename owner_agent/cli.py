@@ -13,6 +13,7 @@ import typer
 from owner_agent.corrections.choice import HELP, Choice
 from owner_agent.discretizing import Method, propose
 from owner_agent.display import (
+    inconsistency,
     patient_progress,
     progress,
     show_ledger,
@@ -253,6 +254,7 @@ def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:
         with progress(console(stderr=True)) as watch:
             outcome = publish_table(opened, surroundings, options, watch)
         print_json(outcome_json(outcome)) if json else show_outcome(console(), outcome)
+        show_warnings(console(stderr=True), inconsistency(outcome))
 
     @app.command()
     def withdraw(

@@ -29,6 +29,7 @@ from owner_agent.report import (
 from owner_agent.reporting.entries import BlockReport, VariableReport
 from owner_agent.reporting.figures import short
 from owner_agent.reporting.measures import POSTERIOR, PRIOR
+from shared.plausibility import RATE
 
 PATIENCE = 2.0
 """Seconds after which somebody who waits is told how far it is."""
@@ -169,6 +170,21 @@ def show_outcome(console: Console, outcome: Outcome) -> None:
             markup=False,
             soft_wrap=True,
         )
+
+
+def inconsistency(outcome: Outcome) -> list[str]:
+    """Return the warning that a release does not fit its plan, if the miner says so."""
+    said = outcome.consistency
+    if said is None or said.state != "inconsistent" or said.p_value is None:
+        return []
+    found = (
+        f"the miner finds that the reports of {', '.join(said.variables)} do not fit the transition"
+        f" matrices they were sent with (p = {said.p_value:.2g}). Of releases made by their plan at"
+        f" most one in {1 / RATE:,.0f} looks so. Another version of the agent may have made this"
+        " one, with other matrices than it declares, or a column may have been sent as it was. The"
+        " release is sealed, and whoever uses it is warned; withdraw it if you find the cause."
+    )
+    return [found]
 
 
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:

@@ -38,7 +38,7 @@ from shared.errors import (
     Unreachable,
 )
 from shared.privacy import epsilon
-from shared.wire import Release
+from shared.wire import Consistency, Release
 
 PART_RECORDS = 100_000
 
@@ -66,7 +66,8 @@ class Outcome:
     `asked` is false where the miner could not be asked whether it still has a release that it
     sealed before, because the release's folder was removed from the outbox. `stale` is how many
     records of a block, at most, keep a report of a value that was corrected since; `renewed` names
-    the blocks of which all records were drawn anew.
+    the blocks of which all records were drawn anew. `consistency` is what the miner says of the
+    reports against the plan, where it was asked and says something.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Outcome:
     asked: bool = True
     stale: int = 0
     renewed: tuple[str, ...] = ()
+    consistency: Consistency | None = None
 
 
 def unwatched(stage: str, done: int, total: int) -> None:
@@ -124,7 +126,7 @@ def publish(
         outbox = site.state / OUTBOX
         prepared = reopen(outbox, entry.name) if entry is not None else None
         if prepared is None and entry is not None and entry.state == "sealed":
-            return _outcome(entry, str(entry.release_id), settled, already=True, asked=False)
+            return _outcome(entry, str(entry.release_id), settled, already=True)
         if prepared is None:
             ledger.begin()
             prepared = prepare(outbox, randomized, options.part_records)
@@ -268,7 +270,7 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
             to.ledger.mark(entry, "withdrawn", to.surroundings.now(), release.id)
             raise _withdrawn(entry, "at the miner")
         if (release.state, release.id, entry.state) == ("sealed", entry.release_id, "sealed"):
-            return _outcome(entry, release.id, to.settled, already=True)
+            return _outcome(entry, release.id, to.settled, already=True, release=release)
         to.settled.remember(to.ledger.state, entry.study, entry.content)
         to.ledger.mark(entry, "sending", to.surroundings.now(), release.id)
         acknowledged = len(release.parts_received)
@@ -289,7 +291,7 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
             f"The miner was asked to seal release {entry.name} and calls it {release.state}."
         )
     to.ledger.mark(entry, "sealed", to.surroundings.now(), release.id)
-    return _outcome(entry, release.id, to.settled, already=False)
+    return _outcome(entry, release.id, to.settled, already=False, release=release)
 
 
 def _interrupted(error: Unreachable, entry: Entry, arrived: str) -> Unreachable:
@@ -324,7 +326,12 @@ def _withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
 
 
 def _outcome(
-    entry: Entry, release_id: str, settled: Settled, *, already: bool, asked: bool = True
+    entry: Entry,
+    release_id: str,
+    settled: Settled,
+    *,
+    already: bool,
+    release: Release | None = None,
 ) -> Outcome:
     return Outcome(
         entry.name,
@@ -333,7 +340,8 @@ def _outcome(
         entry.parts,
         entry.digest,
         already,
-        asked,
-        settled.kept,
-        tuple(c.block for c in settled.corrections if c.renewed),
+        release is not None,
+        stale=settled.kept,
+        renewed=tuple(c.block for c in settled.corrections if c.renewed),
+        consistency=None if release is None else release.consistency,
     )

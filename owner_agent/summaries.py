@@ -22,7 +22,8 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """Return what a publication ended with."""
-    return asdict(outcome)
+    said = outcome.consistency
+    return {**asdict(outcome), "consistency": said.model_dump(mode="json") if said else None}
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

@@ -50,6 +50,15 @@ ALLOWED = {
         "shared.transition",
     },
     "shared.inversion": {"shared.counts", "shared.errors", "shared.transition"},
+    "shared.plausibility": {
+        "shared.axes",
+        "shared.bets",
+        "shared.counts",
+        "shared.inversion",
+        "shared.plan",
+        "shared.transition",
+    },
+    "shared.bets": {"shared.counts", "shared.inversion", "shared.transition"},
     "shared.loglinear": {"shared.counts", "shared.errors", "shared.inversion"},
     "shared.combine": {
         "shared.axes",

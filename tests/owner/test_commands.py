@@ -7,7 +7,7 @@ import shutil
 import httpx
 import pytest
 
-from shared.wire import TokenIssued
+from shared.wire import Consistency, TokenIssued
 
 HEAD = "patient_id,smokes,age,region\n"
 
@@ -274,3 +274,34 @@ def test_serving_to_the_world_is_refused(bench, command):
     ended = command("serve", "--host", "0.0.0.0")
     assert ended.exit_code == 2
     assert "--allow-remote" in ended.err
+
+
+def test_publish_warns_of_a_release_that_does_not_fit_its_plan(bench, command):
+    bench.miner.consistency = Consistency(
+        state="inconsistent",
+        p_value=3.2e-7,
+        variables=["smoker", "age"],
+        tables=3,
+        left_out=0,
+        reason=None,
+    )
+    ended = command("publish")
+    assert ended.exit_code == 0
+    assert "is sealed" in ended.out
+    told = " ".join(ended.err.split())
+    assert "warning: the miner finds that the reports of smoker, age do not fit" in told
+    assert "(p = 3.2e-07). Of releases made by their plan at most one in 1,000 looks so." in told
+    again = command("publish", "--json")
+    assert json.loads(again.out)["consistency"] == bench.miner.consistency.model_dump()
+    assert "3.2e-07" in " ".join(again.err.split())
+
+
+@pytest.mark.parametrize("state", ["consistent", "not-examined", None])
+def test_publish_says_nothing_of_a_release_that_fits(bench, command, state):
+    if state is not None:
+        bench.miner.consistency = Consistency(
+            state=state, p_value=None, variables=[], tables=0, left_out=0, reason=None
+        )
+    ended = command("publish")
+    assert "the miner finds" not in ended.err
+    assert (json.loads(command("publish", "--json").out)["consistency"] is None) == (state is None)
