@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from miner_service import examining, intake
+from shared.bets import SHARES
 from shared.domain import Variable
 from shared.errors import LimitExceeded
 from shared.plan import Block, Plan
-from shared.plausibility import RATE
+from shared.plausibility import PAIR_CELLS, PAIRS, RATE, RECORDS
 from shared.transition import Symmetric
 
+DOCS = Path(__file__).parents[2] / "docs"
 MILLION = 1_000_000
 SIZES = {"age": 5, "illness": 10, "region": 4, "smoker": 2}
 KEPT = 0.7
@@ -185,3 +189,19 @@ def test_what_an_interrupted_seal_found_is_found_again(study, build, monkeypatch
     sealed = owner("POST", f"{path}/seal").json()
     assert sealed["consistency"] == found[0].model_dump()
     assert sealed["consistency"]["state"] == "inconsistent"
+
+
+def test_the_documents_give_the_bounds_of_the_examination():
+    texts = [(DOCS / name).read_text() for name in ("api.md", "architecture.md")]
+    api, architecture = (" ".join(text.split()) for text in texts)
+    assert f"pairs beyond {PAIRS})" in api
+    assert f"at a p-value of {RATE} or less" in api
+    assert (
+        f"up to {PAIRS} pairs, neighbours first; of pairs up to {PAIR_CELLS:,} cells"
+        in architecture
+    )
+    assert f"more than {RECORDS // MILLION} million records" in architecture
+    assert [0, *(1 / n for n in (8, 4, 2)), 1] == list(SHARES)
+    assert "cut at 1/8, 1/4 and 1/2" in architecture
+    warned = " ".join((DOCS / "owner-guide.md").read_text().split())
+    assert f"at most one in {1 / RATE:,.0f}" in warned
