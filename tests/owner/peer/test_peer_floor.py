@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from owner_agent.ledger import Ledger
-from owner_agent.peer.floor import smallest_cell
+from owner_agent.peer.disclosure.counted import smallest_cell
 from shared.errors import SmallCounts
 
 
