@@ -10,10 +10,7 @@ from shared.errors import SmallCounts
 
 def demand(world, owner, floor):
     """Write the smallest count into an owner's site file."""
-    path = world.folder(owner) / "site.toml"
-    text = path.read_text()
-    assert text.count('study = "asia"') == 1
-    path.write_text(text.replace('study = "asia"', f'study = "asia"\nsmallest_count = {floor}'))
+    world.decide(owner, f"smallest_count = {floor}")
 
 
 def cells(*columns):
