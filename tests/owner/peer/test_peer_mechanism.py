@@ -101,13 +101,13 @@ def test_a_gaussian_told_once_is_within_its_delta():
     """Enumerated: all pairs of two counts that may be told of a record here or there."""
     epsilon, delta = 1.0, 1e-3
     mechanism = mechanism_for(GaussianNoise(kind="gaussian", epsilon=epsilon, delta=delta), 1)
-    values, weights = pmf(mechanism)
+    _, weights = pmf(mechanism)
     here = np.multiply.outer(weights, weights)
     there = np.multiply.outer(np.roll(weights, 1), np.roll(weights, -1))
     exceeds = np.maximum(here - math.exp(epsilon) * there, 0).sum()
     assert 0 < exceeds <= delta
     # The control: with 0.6 of the noise it would not be.
-    values, weights = pmf(Mechanism("gaussian", mechanism.scale * 0.6))
+    _values, weights = pmf(Mechanism("gaussian", mechanism.scale * 0.6))
     here = np.multiply.outer(weights, weights)
     there = np.multiply.outer(np.roll(weights, 1), np.roll(weights, -1))
     assert np.maximum(here - math.exp(epsilon) * there, 0).sum() > delta

@@ -79,7 +79,7 @@ def test_it_costs_epsilon_before_it_leaves_and_nothing_exact_is_told(noisy):
     def bend(receiver, request):
         if request.url.path.endswith("/network"):
             written.append(noises(world))
-        return None
+        return
 
     world.wire.bend = bend
     learn(world, SPLIT)
@@ -95,7 +95,7 @@ def test_asking_again_repeats_the_noise_and_costs_nothing(noisy):
     """Also with the parents in another order; a coarser table is another one."""
     world = noisy('noise = { kind = "laplace", epsilon = 0.5 }')
     structure = {"A": [], "B": [], "D": ["A", "B"], "C": [], "E": []}
-    first, found = learn(world, structure)
+    _first, found = learn(world, structure)
     swapped = {"A": [], "B": [], "D": ["B", "A"], "C": [], "E": []}
     _, again = learn(world, swapped)
     for (node, value, *parents), estimate in found.items():
