@@ -8,7 +8,7 @@ from datetime import datetime
 
 from owner_agent.peer.disclosure.counted import Counted, counted_from
 from owner_agent.peer.disclosure.exact import exact_tables
-from owner_agent.peer.disclosure.floor import require_enough, shared_nodes
+from owner_agent.peer.disclosure.floor import shared_nodes
 from owner_agent.peer.disclosure.noise import noisy_tables
 from owner_agent.peer.findings import Findings, Watch
 from owner_agent.peer.incoming import Received, horizontal_marginals, receive
@@ -40,9 +40,7 @@ def learn(
     findings = _learned(mine, counted, counted.reports, received, watch)
     if not task_of(proposal).shared:
         return findings
-    require_enough(holding, proposal, findings.families, counted)
-    told = exact_tables(holding, counted, findings)
-    told.require_allowed(holding, proposal, now)
+    told = exact_tables(holding, proposal, counted, findings.families, now)
     return replace(findings, told=told)
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from owner_agent.peer.disclosure.counted import Counted, counted_from
-from owner_agent.peer.disclosure.floor import require_enough_before, shared_nodes
+from owner_agent.peer.disclosure.floor import (
+    require_enough,
+    require_enough_before,
+    shared_nodes,
+)
 from owner_agent.peer.disclosure.memory import (
     Disclosure,
     added,
@@ -16,11 +21,11 @@ from owner_agent.peer.disclosure.memory import (
     require_few,
 )
 from owner_agent.peer.disclosure.telling import Telling, tellings
-from owner_agent.peer.findings import Findings
 from owner_agent.peer.holding import Holding
 from owner_agent.peer.journal import all_kept
 from owner_agent.peer.messages import Proposal
 from owner_agent.peer.tasks import learners, task_of
+from shared.learn.bayes_net import LearnedFamily
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,30 @@ class ExactTables:
         self._more(holding, proposal, recalled(holding.site.state), now)
 
 
-def exact_tables(holding: Holding, counted: Counted, findings: Findings) -> ExactTables:
-    """Return what telling some families would tell."""
-    families = [counted.names(family.node, family.parents) for family in findings.families]
-    return ExactTables(tellings(holding, counted, families))
+def exact_tables(
+    holding: Holding,
+    proposal: Proposal,
+    counted: Counted,
+    families: Sequence[LearnedFamily],
+    now: datetime,
+) -> ExactTables:
+    """Return what telling some families would tell, if that is allowed.
+
+    Whether the groups are new is asked before anything is counted: once a column has been told by
+    as many groupings as are allowed, no refusal depends on its values any more.
+
+    Raises:
+        OtherGroupings: a column would be told by more groupings than the site file allows.
+        SmallCounts: a table has a cell of fewer records than the site file demands.
+        StoreCorrupt: what was told before cannot be read.
+    """
+    tables = [counted.names(family.node, family.parents) for family in families]
+    at_best = ExactTables(tellings(holding, counted, tables, floor=0))
+    at_best.require_allowed(holding, proposal, now)
+    require_enough(holding, proposal, families, counted)
+    told = ExactTables(tellings(holding, counted, tables, holding.site.peer.smallest_count))
+    told.require_allowed(holding, proposal, now)
+    return told
 
 
 def require_tellable_before(holding: Holding, proposal: Proposal, now: datetime) -> None:
@@ -71,10 +96,10 @@ def require_tellable_before(holding: Holding, proposal: Proposal, now: datetime)
     site = holding.site
     if not task_of(proposal).shared or site.owner not in learners(proposal) or site.peer.noise:
         return
-    require_enough_before(holding, proposal)
     own = [(name,) for name in shared_nodes(holding, proposal)]
-    alone = ExactTables(tellings(holding, counted_from(holding, []), own))
+    alone = ExactTables(tellings(holding, counted_from(holding, []), own, floor=0))
     alone.require_allowed(holding, proposal, now)
+    require_enough_before(holding, proposal)
 
 
 def recalled(state: Path) -> list[Disclosure]:

@@ -139,17 +139,24 @@ def refusal(owner: str, variable: str, groupings: int) -> OtherGroupings:
 
 
 def of_column(known: Iterable[Disclosure], one: Disclosure) -> list[Disclosure]:
-    """Return what was told of the same column in the same study, also under another name."""
-    return [
-        other
-        for other in known
-        if other.study == one.study
-        and (
-            other.column == one.column
-            or other.variable == one.variable
-            or other.content == one.content
-        )
-    ]
+    """Return what was told of the same column in the same study, however it was renamed.
+
+    Two tables are of one column if its name, its variable or its values are the same in both, or
+    in a third one.
+    """
+    same, rest = [one], [other for other in known if other.study == one.study and other != one]
+    mine = [other for other in known if other == one]
+    while found := [other for other in rest if any(_alike(other, known) for known in same)]:
+        same += found
+        mine += found
+        rest = [other for other in rest if other not in found]
+    return sorted(mine, key=lambda other: other.told)
+
+
+def _alike(one: Disclosure, other: Disclosure) -> bool:
+    return (
+        one.column == other.column or one.variable == other.variable or one.content == other.content
+    )
 
 
 def distinct(told: Sequence[Disclosure]) -> list[Disclosure]:

@@ -37,7 +37,7 @@ class Telling:
 
 
 def tellings(
-    holding: Holding, counted: Counted, families: Iterable[Sequence[str]]
+    holding: Holding, counted: Counted, families: Iterable[Sequence[str]], floor: int
 ) -> tuple[Telling, ...]:
     """Return what families tell of each own column in them.
 
@@ -45,6 +45,8 @@ def tellings(
         holding: this owner's records.
         counted: the columns that the families are made from.
         families: the columns that each family was counted from.
+        floor: the fewest records in a cell of a table over all that a column is told against, so
+            that it counts as one; with 0 it always does, and no count is looked at.
     """
     told = [frozenset(family) for family in families]
     own = [name for name in holding.names if any(name in family for family in told)]
@@ -54,7 +56,7 @@ def tellings(
     for name in own:
         sets = [family & theirs for family in told if name in family]
         together = sorted(frozenset().union(*sets))
-        if counted.smallest_cell([name, *together]) >= holding.site.peer.smallest_count:
+        if not floor or counted.smallest_cell([name, *together]) >= floor:
             sets = [frozenset(together)]
         against = _maximal(frozenset(digests[other] for other in one) for one in sets)
         made.append(

@@ -6,12 +6,15 @@ asks for the parameters of south's sensitive D given A: exact counts of D in the
 
 import itertools
 import json
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from owner_agent.peer.disclosure.memory import disclosures, distinct
+from owner_agent.cli import build
+from owner_agent.peer.disclosure.memory import Disclosure, disclosures, distinct, of_column
+from owner_agent.surroundings import Surroundings
 from shared.counts import ReportedCounts
 from shared.domain import Domain
 from shared.errors import OtherGroupings
@@ -19,6 +22,7 @@ from shared.estimate import EstimatedMarginals
 from shared.learn.bayes_net import learn_parameters
 from shared.learn.structure import Structure
 from shared.plan import Plan
+from shared.terminal import run
 
 SPLIT = {"A": [], "D": ["A"], "E": []}
 NUMBERS = itertools.count()
@@ -320,3 +324,84 @@ def cells_of(ill, groups, kinds=2):
     )
     (family,) = [f for f in learned.families if f.node == "D"]
     return np.round(family.estimate * np.bincount(groups, minlength=kinds)[:, None]).astype(int)
+
+
+def test_a_refusal_of_other_groups_does_not_look_at_the_values(empty_world, make_site):
+    """Five of one value would keep to the floor, and five of two would not: one answer for both."""
+    codes = three(empty_world, make_site, 200)
+    empty_world.open()
+    told(empty_world, SPLIT)
+    for value in (0, 1):
+        ones, others = np.flatnonzero(codes["D"] == value), np.flatnonzero(codes["D"] != value)
+        groups = np.zeros(200, dtype=int)
+        groups[[*ones[: 5 - value], *others[:value]]] = 1
+        assert (np.bincount(codes["D"][groups == 1]).max() == 5) == (value == 0)
+        write(empty_world, "north", {"A": groups})
+        with pytest.raises(OtherGroupings, match="south does not share parameters with 'D'"):
+            told(empty_world, SPLIT)
+
+
+def disclosure(content="a", against="", column="D", variable="D", study="asia"):
+    return Disclosure(
+        study=study,
+        column=column,
+        variable=variable,
+        content=content * 64,
+        against=sorted(letter * 64 for letter in against),
+        names=list(against),
+        session="0" * 32,
+        told=datetime(2031, 5, 6, tzinfo=UTC),
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "tables"),
+    [
+        ([], disclosure(), 1),
+        ([disclosure(against="b")], disclosure(), 1),
+        ([disclosure()], disclosure(against="b"), 1),
+        ([disclosure(against="b")], disclosure(against="c"), 2),
+        ([disclosure(against="b"), disclosure(against="c")], disclosure(against="bc"), 1),
+        ([disclosure(against="b"), disclosure(against="cd")], disclosure(against="bc"), 2),
+        ([disclosure(against="b"), disclosure(against="cd")], disclosure(against="ce"), 3),
+        ([disclosure(against="b")], disclosure(content="f", against="b"), 2),
+        # Renamed one after the other, and corrected: still the same column.
+        ([disclosure(), disclosure(column="X")], disclosure("f", column="X", variable="Y"), 2),
+        ([disclosure()], disclosure(column="X", variable="Y", against="b"), 1),
+        ([disclosure()], disclosure(content="f", column="X", variable="Y"), 1),
+        ([disclosure(study="other")], disclosure(content="f"), 1),
+    ],
+)
+def test_tables_that_are_not_part_of_another_count(known, new, tables):
+    assert len(distinct(of_column([*known, new], new))) == tables
+
+
+def test_what_was_told_is_listed(empty_world, make_site, capsys, monkeypatch):
+    """For people, and for scripts."""
+    three(empty_world, make_site, 400)
+    empty_world.decide("south", "groupings = 2")
+    empty_world.open()
+    told(empty_world, {"A": [], "D": [], "E": []})
+    told(empty_world, SPLIT)
+    write(empty_world, "north", {"A": np.arange(400) % 2})
+    told(empty_world, SPLIT)
+
+    def ledger(*words):
+        path = str(empty_world.folder("south") / "site.toml")
+        monkeypatch.setattr("sys.argv", ["owner-agent", "ledger", "--site", path, *words])
+        monkeypatch.setenv("COLUMNS", "300")
+        with pytest.raises(SystemExit) as ended:
+            run(build(Surroundings()))
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    listed = json.loads(ledger("--json"))["told_exactly"]
+    assert [(one["column"], one["against"], one["part_of_another"]) for one in listed] == [
+        ("D", [], True),
+        ("D", ["A"], False),
+        ("D", ["A"], False),
+    ]
+    shown = " ".join(ledger().split())
+    assert "Columns told exactly to peers" in shown
+    assert "asia D 2 A; A" in shown
+    assert "The site file allows 2." in shown

@@ -113,6 +113,19 @@ def test_a_gaussian_told_once_is_within_its_delta():
     assert np.maximum(here - math.exp(epsilon) * there, 0).sum() > delta
 
 
+def test_figures_of_the_page():
+    """docs/peers.md says by how many records a count is off."""
+    laplace = LaplaceNoise(kind="laplace", epsilon=0.5)
+    gaussian = GaussianNoise(kind="gaussian", epsilon=0.5, delta=1e-6)
+    for tables in range(1, 9):
+        flat = math.sqrt(mechanism_for(laplace, tables).variance)
+        bell = math.sqrt(mechanism_for(gaussian, tables).variance)
+        assert flat == pytest.approx(2.83 * tables / 0.5, rel=0.01)
+        assert bell == pytest.approx(12.3 * math.sqrt(tables), rel=0.005)
+        assert (bell < flat) == (tables >= 5)
+    assert math.sqrt(mechanism_for(laplace, 1).variance) == pytest.approx(5.6, abs=0.05)
+
+
 def test_without_the_library_it_says_which_extra_to_install(monkeypatch):
     real = builtins.__import__
 
