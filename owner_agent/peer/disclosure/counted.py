@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ class Counted:
     plan: Plan
     keys: Keys
     columns: Mapping[str, Codes]
+    _digests: dict[str, str] = field(default_factory=dict, init=False)
 
     def names(self, node: str, parents: Sequence[str]) -> tuple[str, ...]:
         """Return the columns whose table gives a family's parameters."""
@@ -45,7 +46,9 @@ class Counted:
 
     def digest(self, name: str) -> str:
         """Return the digest of a column's records and groups."""
-        return partition_digest(self.keys, self.columns[name])
+        if name not in self._digests:
+            self._digests[name] = partition_digest(self.keys, self.columns[name])
+        return self._digests[name]
 
 
 def counted_from(holding: Holding, received: Sequence[Received]) -> Counted:
@@ -75,14 +78,15 @@ def smallest_cell(columns: Sequence[Codes]) -> int:
 
 def partition_digest(keys: Keys, codes: Codes) -> str:
     """Return the digest of records and of how a column parts them, whatever its categories are."""
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    numbers = first_order(first).astype("<u4")[inverse]
     running = hashlib.sha256(b"pramana/partition/1\x00")
     running.update(np.ascontiguousarray(keys).tobytes())
-    running.update(ranks(codes)[np.unique(codes, return_inverse=True)[1]].astype("<u4").tobytes())
+    running.update(numbers.tobytes())
     return running.hexdigest()
 
 
-def ranks(codes: Codes) -> npt.NDArray[np.int64]:
-    """Return for each code that occurs, ascending, how many others occur before it does."""
-    first = np.unique(codes, return_index=True)[1]
+def first_order(first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the order in which codes first occur, from the places where each does."""
     order: npt.NDArray[np.int64] = np.argsort(np.argsort(first))
     return order

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, ValidationError
 
-from owner_agent.peer.disclosure.counted import Counted, ranks
+from owner_agent.peer.disclosure.counted import Counted, first_order
 from owner_agent.peer.disclosure.mechanism import Mechanism
 from owner_agent.private_files import private_directory, write_replacing
 from shared.counts import CUBE_CELLS, tabulate
@@ -138,9 +138,9 @@ def keep_table(state: Path, digest: str, table: KeptTable) -> None:
 
 def _places(counted: Counted, name: str, size: int) -> npt.NDArray[np.int64]:
     """Return a place for each code: those that occur in the order in which they do first."""
-    present = np.unique(counted.columns[name])
+    present, first = np.unique(counted.columns[name], return_index=True)
     places = np.empty(size, dtype=np.int64)
-    places[present] = ranks(counted.columns[name])
+    places[present] = first_order(first)
     absent = np.setdiff1d(np.arange(size), present)
     places[absent] = len(present) + np.arange(len(absent))
     return places

@@ -13,11 +13,13 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from owner_agent.cli import build
+from owner_agent.peer.disclosure.counted import partition_digest
+from owner_agent.peer.disclosure.exact import recalled
 from owner_agent.peer.disclosure.memory import Disclosure, disclosures, distinct, of_column
 from owner_agent.surroundings import Surroundings
 from shared.counts import ReportedCounts
 from shared.domain import Domain
-from shared.errors import OtherGroupings
+from shared.errors import OtherGroupings, StoreCorrupt
 from shared.estimate import EstimatedMarginals
 from shared.learn.bayes_net import learn_parameters
 from shared.learn.structure import Structure
@@ -374,6 +376,42 @@ def disclosure(content="a", against="", column="D", variable="D", study="asia"):
 )
 def test_tables_that_are_not_part_of_another_count(known, new, tables):
     assert len(distinct(of_column([*known, new], new))) == tables
+
+
+def test_a_digest_is_of_records_and_groups_alone():
+    """By all ways to name four groups, all ways to move one record, and all records left out."""
+    keys = np.random.default_rng(3).integers(0, 256, (9, 16), dtype=np.uint8).view("V16").ravel()
+    codes = np.array([2, 0, 1, 0, 3, 3, 0, 1, 2], dtype=np.uint8)
+    digest = partition_digest(keys, codes)
+    for names in itertools.permutations(range(7), 4):
+        assert partition_digest(keys, np.array(names, dtype=np.int64)[codes]) == digest
+    others = set()
+    for record, code in itertools.product(range(9), range(5)):
+        if codes[record] != code:
+            changed = codes.copy()
+            changed[record] = code
+            others.add(partition_digest(keys, changed))
+    # Of a group of two, either may be the one that leaves for a group of its own; three are such.
+    assert len(others) == 9 * 4 - 3
+    others |= {partition_digest(np.delete(keys, i), np.delete(codes, i)) for i in range(9)}
+    others.add(partition_digest(keys[::-1], codes))
+    assert len(others) == 9 * 4 - 3 + 10
+    assert digest not in others
+
+
+def test_what_earlier_versions_told_can_be_left_uncounted(world, parameters_task):
+    """They kept no digests: the remedy that the message names, taken at its word."""
+    world.run(world.proposal(parameters_task))
+    path = world.folder("south") / ".pramana" / "disclosures.json"
+    path.unlink()
+    with pytest.raises(StoreCorrupt, match="nobody knows") as raised:
+        recalled(path.parent)
+    assert "write {} into it, with mode 600" in str(raised.value.remedy)
+    path.write_text("{}")
+    path.chmod(0o600)
+    assert recalled(path.parent) == []
+    world.run(world.proposal(parameters_task, session="cd" * 16))
+    assert len(recalled(path.parent)) == 2
 
 
 def test_what_was_told_is_listed(empty_world, make_site, capsys, monkeypatch):
