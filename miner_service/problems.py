@@ -74,6 +74,8 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "not-installed":             (501, "An optional extra is not installed"),
     "job-cancelled":             (409, "The job was cancelled"),
     "counts-too-small":          (409, "Exact parameters would rest on too few records"),
+    "other-groupings":           (409, "Exact parameters would tell a column by other groupings"),
+    "noise-spent":               (409, "More counts with noise would cost more than is allowed"),
     "session-ended":             (409, "The joint session was ended"),
     "store-corrupt":             (500, "Stored data are damaged"),
     "access":                    (403, "Not allowed"),

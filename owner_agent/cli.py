@@ -208,16 +208,21 @@ def _add_reading(app: typer.Typer) -> None:
     @app.command()
     def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         """List everything that ever left this site, and the privacy spent."""
-        from owner_agent.peer.display import shared_json, show_peer_lines
+        from owner_agent.peer.disclosure.exact import recalled
+        from owner_agent.peer.display import shared_json, show_peer_lines, show_told, told_json
         from owner_agent.peer.journal import all_kept
 
-        state = load_site(site).state
-        entries, kept = Ledger(state).entries(), all_kept(state)
+        opened = load_site(site)
+        entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
+        told = recalled(opened.state)
         if json:
-            print_json({**ledger_json(entries), "parameters_shared": shared_json(kept)})
+            shared = {"parameters_shared": shared_json(kept), "told_exactly": told_json(told)}
+            print_json({**ledger_json(entries), **shared})
             return
         show_ledger(console(), entries)
         show_peer_lines(console(), entries, kept)
+        peer = opened.file.peer
+        show_told(console(), told, None if peer is None else peer.groupings)
 
 
 def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:

@@ -26,6 +26,9 @@ EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
 LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
 """States in which records may have left; what was withdrawn was still seen."""
 
+NOISE = "noise-"
+"""What the identity of draws begins with that are noise on counts."""
+
 _METADATA = sa.MetaData()
 SCHEMA_VERSION = 2
 """Raised with every change of the tables."""
@@ -92,6 +95,11 @@ class Draw:
     randomized: bool
     population: str = ""
     same_as: tuple[str, ...] = ()
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether it is of noise on counts, and not of the randomization of the column."""
+        return self.draw_id.startswith(NOISE)
 
     @property
     def identity(self) -> tuple[str, str]:

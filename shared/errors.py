@@ -38,6 +38,8 @@
     │   ├── NotInstalled            not-installed
     │   ├── JobCancelled            job-cancelled
     │   ├── SmallCounts             counts-too-small
+    │   ├── OtherGroupings          other-groupings
+    │   ├── NoiseSpent              noise-spent
     │   ├── SessionEnded            session-ended
     │   └── StoreCorrupt            store-corrupt
     ├── AccessError ........... who asks may not
@@ -302,6 +304,21 @@ class SmallCounts(StateError):
     """Exact parameters would rest on fewer records than the custodian allows."""
 
     code = "counts-too-small"
+
+
+class OtherGroupings(StateError):
+    """Exact parameters would add groupings of a column's records to those told before.
+
+    Whoever compares the tables of two groupings that differ in few records knows these records.
+    """
+
+    code = "other-groupings"
+
+
+class NoiseSpent(StateError):
+    """Sharing more counts with noise would cost more than the custodian allows in all."""
+
+    code = "noise-spent"
 
 
 class SessionEnded(StateError):

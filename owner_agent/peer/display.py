@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.ledger import Entry
+from owner_agent.peer.disclosure.memory import Disclosure, distinct, of_column
 from owner_agent.peer.joint import JointOutcome
 from owner_agent.peer.journal import Kept
 from owner_agent.peer.outgoing import PEER
@@ -66,6 +67,46 @@ def shared_json(kept: Sequence[Kept]) -> list[dict[str, Any]]:
     ]
 
 
+def told_json(told: Sequence[Disclosure]) -> list[dict[str, Any]]:
+    """Return the tables that were told exactly, for scripts; `part_of_another` adds nothing."""
+    counted = {id(one) for one in told for one in distinct(of_column(told, one))}
+    return [
+        {
+            "study": one.study,
+            "column": one.column,
+            "variable": one.variable,
+            "against": one.names,
+            "session": one.session,
+            "told": one.told.isoformat(),
+            "part_of_another": id(one) not in counted,
+        }
+        for one in told
+    ]
+
+
+def show_told(console: Console, told: Sequence[Disclosure], groupings: int | None) -> None:
+    """Print by how many groupings each column was told exactly; `groupings` are allowed."""
+    if not told:
+        return
+    table = Table(title="Columns told exactly to peers, by groupings of records", box=SIMPLE_HEAD)
+    table.add_column("study", overflow="fold")
+    table.add_column("column", overflow="fold")
+    table.add_column("groupings", justify="right")
+    table.add_column("against the peers'", overflow="fold")
+    for study, column in dict.fromkeys((one.study, one.column) for one in told):
+        mine = next(one for one in told if (one.study, one.column) == (study, column))
+        tables = distinct(of_column(told, mine))
+        against = "; ".join(", ".join(one.names) or "no column" for one in tables)
+        table.add_row(escape(study), escape(column), str(len(tables)), escape(against))
+    console.print(table)
+    allowed = "" if groupings is None else f" The site file allows {groupings}."
+    console.print(
+        "Two groupings that differ in few records tell of those records by subtraction; epsilon"
+        f" does not cover it.{allowed}",
+        style="dim",
+    )
+
+
 def show_peer_lines(console: Console, entries: Sequence[Entry], kept: Sequence[Kept] = ()) -> None:
     """Print what of the ledger went to peers, and to whom; `kept` tells of shared parameters."""
     sent = [entry for entry in entries if entry.miner.startswith(PEER)]
@@ -80,11 +121,14 @@ def show_peer_lines(console: Console, entries: Sequence[Entry], kept: Sequence[K
         columns = ", ".join(draw.column for draw in entry.draws)
         learned = families.get(entry.release_id or "")
         about = f"its offer, and the parameters of {learned}" if learned else "its offer"
+        if any(draw.is_noise for draw in entry.draws):
+            columns = f"counts with noise: {columns}"
         table.add_row(entry.name, escape(entry.miner.removeprefix(PEER)), escape(columns or about))
     console.print(table)
     if any(families.values()):
         console.print(
-            "Epsilon covers the randomized columns. It does not cover the parameters: they are made"
-            " from this owner's true records.",
+            "Epsilon covers the randomized columns, and counts with noise. It does not cover the"
+            " parameters that were shared without noise: they are made from this owner's true"
+            " records.",
             markup=False,
         )

@@ -20,12 +20,14 @@ from owner_agent.peer.staging import stage
 from owner_agent.site import Site
 from owner_agent.surroundings import Surroundings
 from shared.errors import (
+    KeyFileError,
     LimitExceeded,
     PlanConflict,
     PramanaError,
     RecordsCorrected,
     SessionEnded,
     StateError,
+    StoreCorrupt,
     VariablesMissing,
 )
 
@@ -110,6 +112,15 @@ class Member:
                 where=self.name,
                 remedy=f"What is wrong is said at {self.name}, to its custodian.",
             ) from error
+
+    @contextmanager
+    def own_store(self) -> Iterator[None]:
+        """Say in full only here that this owner's memory of what left cannot be relied on."""
+        try:
+            yield
+        except (StoreCorrupt, KeyFileError):
+            with self.own_affairs():
+                raise
 
     def everybody(self) -> dict[str, Pinned]:
         """Return the public identities of all owners it may meet, its own among them."""

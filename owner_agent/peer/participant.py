@@ -20,7 +20,7 @@ from owner_agent.peer.agreement import (
     require_unchanged,
     stated,
 )
-from owner_agent.peer.floor import require_enough_before
+from owner_agent.peer.disclosure.exact import require_tellable_before
 from owner_agent.peer.holding import hold, offer
 from owner_agent.peer.journal import Kept, earlier_status, families_of, keep
 from owner_agent.peer.learning import learn
@@ -40,7 +40,13 @@ from owner_agent.peer.messages import (
 )
 from owner_agent.peer.network import files_of, merge, part_of
 from owner_agent.peer.outgoing import Consent, Outgoing, outgoing, share_of
-from owner_agent.peer.records import close_lines, enter_package, enter_session, mark_session
+from owner_agent.peer.records import (
+    close_lines,
+    enter_package,
+    enter_session,
+    enter_told,
+    mark_session,
+)
 from owner_agent.peer.session import Session, error_of, no_session
 from owner_agent.peer.session_file import SessionFile
 from owner_agent.peer.signatures import state
@@ -105,7 +111,8 @@ class Participant(Member):
             mine.offers = self._stated(mine, "offer", Offer, offers, mine.proposal.participants)
             mine.offers_digest = digest_of(offers.all)
             agree_on_offers(mine)
-            require_enough_before(mine.holding, mine.proposal)
+            with self.own_store():
+                require_tellable_before(mine.holding, mine.proposal, self.surroundings.now())
             with self.own_affairs(), publishing_alone(self.site.state):
                 mine.outgoing = dict(self._outgoing(mine))
             packages: dict[str, Package] = {p: out.package for p, out in mine.outgoing.items()}
@@ -266,14 +273,17 @@ class Participant(Member):
                 mine.progress = (done, total)
 
         try:
-            findings = learn(mine, self.partners, watch)
+            with self.own_store():
+                findings = learn(mine, self.partners, watch, self.surroundings.now())
             records = len(mine.holding.keys)
             if mine.proposal.partition == "horizontal":
                 records = sum(offer.records for offer in mine.offers.values())
             with mine.lock:
                 mine.require_phase("learning")
-                if task_of(mine.proposal).shared:
+                if findings.told is not None:
                     part = part_of(mine.proposal, findings, records)
+                    with self.own_store():
+                        enter_told(mine, findings.told, self.surroundings)
                     mark_session(mine, "sending", self.surroundings.now())
                     families = families_of(part.families)
                     keep(self.site.state, Kept(proposal=mine.proposal, families=families))

@@ -11,6 +11,7 @@ from pathlib import Path
 from owner_agent.composition import refuse_conflicts
 from owner_agent.ledger import Draw, Entry, EntryState, Ledger
 from owner_agent.lock import publishing_alone
+from owner_agent.peer.findings import Told
 from owner_agent.peer.holding import Holding
 from owner_agent.peer.journal import Kept, keep, kept_of
 from owner_agent.peer.messages import Proposal
@@ -19,6 +20,7 @@ from owner_agent.peer.session import Session
 from owner_agent.peer.staging import Staged
 from owner_agent.populations import population_of
 from owner_agent.recognition import recognized
+from owner_agent.surroundings import Surroundings
 from shared.errors import Conflict
 
 _TRIES = 20
@@ -101,6 +103,17 @@ def enter_package(
             refuse_conflicts(draws, earlier, made.settled.renewed)
         made.settled.remember(ledger.state, entry.study, entry.content)
         enter(ledger, replace(entry, draws=draws), now)
+
+
+def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None:
+    """Write down what this owner's families tell, with nobody else publishing meanwhile.
+
+    Raises:
+        PramanaError: it may not be told; what `Told.enter` raises.
+        Conflict: another publication did not end.
+    """
+    with _publishing(session.holding.site.state, surroundings.sleep):
+        told.enter(session.holding, session.proposal, surroundings.now())
 
 
 def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw:

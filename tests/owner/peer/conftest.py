@@ -188,6 +188,13 @@ class World:
             pem = make_identity(other_site, self.now).public.pem
             (folder / f"{other}.pem").write_bytes(pem)
 
+    def decide(self, owner: str, line: str) -> None:
+        """Write a decision into the [peer] section of an owner's site file."""
+        path = self.folder(owner) / "site.toml"
+        text = path.read_text()
+        assert text.count('study = "asia"') == 1
+        path.write_text(text.replace('study = "asia"', f'study = "asia"\n{line}'))
+
     def open(self, *, accept: tuple[str, ...] = (), corrections: Choice | None = None) -> None:
         """Start every owner."""
         for owner, lines in self.told.items():

@@ -191,6 +191,9 @@ def test_another_randomization_of_a_column_is_refused(closed_world, parameters_t
     closed_world.run(closed_world.proposal(parameters_task))
     path = closed_world.folder("north") / "site.toml"
     path.write_text(path.read_text().replace("p = 0.3", "p = 0.5"))
+    # To the others, other reports are another grouping of their records.
+    for owner in ("south", "east"):
+        closed_world.decide(owner, "groupings = 2")
     closed_world.open(accept=("north",) if accept else ())
     again = closed_world.proposal(parameters_task, session="cd" * 16)
     if accept:
