@@ -42,7 +42,7 @@ unit: $(STAMP) ## the quick tests only
 
 .PHONY: test
 test: check ## all checks and all tests (the campaign in its short form)
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist worksteal
 
 .PHONY: campaign
 campaign: $(STAMP) ## the calibration of the main job with 2,000 repetitions (minutes)
@@ -54,7 +54,7 @@ benchmark: $(STAMP) ## ratios against peers, measured side by side
 
 .PHONY: lock
 lock: ## pin the dependencies again (needs uv on the PATH)
-	@for set in "--extra dev -o requirements.lock" "--extra inference -o requirements-runtime.lock"; do \
+	@for set in "--extra dev -o requirements.lock" "--extra inference --extra noise -o requirements-runtime.lock"; do \
 		uv pip compile pyproject.toml $$set --universal --python-version 3.11 \
 			--generate-hashes --no-emit-index-url --no-annotate --no-header --quiet || exit 1; \
 	done

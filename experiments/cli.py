@@ -120,53 +120,43 @@ app.add_typer(network, name="network")
 compose = typer.Typer(help="The demonstration's steps around containers (docker-compose.yml).")
 app.add_typer(compose, name="compose")
 
-RootOption = Annotated[Path, typer.Option(help="The folder shared by both steps.")]
 MinerOption = Annotated[str, typer.Option(help="The miner's URL.")]
 AdminOption = Annotated[Path, typer.Option(help="The file that holds the admin token.")]
 
 
 @compose.command()
 def organize(
-    root: RootOption,
+    root: Annotated[Path, typer.Option(help="The folder in which sites/OWNER is each owner's.")],
     miner: MinerOption,
     admin_token_file: AdminOption,
     records: Annotated[int, typer.Option(help="Records to draw.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of data and keys.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 1,
 ) -> None:
-    """Write the owners' folders and open the study."""
+    """Open the study; draw tables for the owners and lay them before them, with invitations."""
     from experiments.demo.compose import organize as organize_study
 
     scenario = _scenario(records, seed, None, None, None)
     organize_study(root, scenario, miner, admin_token_file, seed=seed)
-    console().print(f"The owners' folders are in {root / 'sites'}.", soft_wrap=True)
+    console().print(f"What the owners start from is in {root / 'sites'}.", soft_wrap=True)
 
 
 @compose.command()
 def conclude(
-    root: RootOption,
+    root: Annotated[Path, typer.Option(help="The folder for result and report.")],
     miner: MinerOption,
     admin_token_file: AdminOption,
-    agent: Annotated[list[str], typer.Option(help="OWNER=URL of an agent; once per owner.")],
     records: Annotated[int, typer.Option(help="As given to organize.")] = 20_000,
     seed: Annotated[int, typer.Option(min=0, help="As given to organize.")] = 1,
 ) -> None:
-    """Have all owners publish, learn at the miner, and write result and report."""
+    """Learn from what the owners published, compare with the truth, write result and report."""
     from experiments.demo.compose import finish
 
     scenario = _scenario(records, seed, None, None, None)
-    agents = dict(pair.split("=", 1) for pair in agent if "=" in pair)
-    missing = sorted(set(scenario.owner_of.values()) - set(agents))
-    if missing or len(agents) != len(agent):
-        raise OptionError(
-            f"--agent is wanted as OWNER=URL for every owner; missing: {missing}.",
-            where="--agent",
-        )
     outcome = finish(
         root,
         scenario,
         miner,
         admin_token_file,
-        agents,
         seed=seed,
         say=lambda what, _share: console(stderr=True).print(what),
     )

@@ -1,6 +1,7 @@
 """Who may do what: a caller's role and study against what is asked.
 
-What belongs to another study, or to another owner, is answered exactly as what does not exist.
+What a caller may not see is answered exactly as what does not exist: that something is there is
+information. Only of what it may see is it told that its role may not do something with it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sqlalchemy.orm import Session
 from miner_service.align import shown_to_owner
 from miner_service.problems import problem
 from miner_service.store.people import ADMIN, find_study, find_token, no_such
-from miner_service.store.schema import JobRow, ReleaseRow
+from miner_service.store.schema import InvitationRow, JobRow, ReleaseRow
 from shared.errors import Forbidden, Unauthenticated
 from shared.wire import Alignment, Job
 
@@ -40,6 +41,15 @@ class Caller:
     def sees_release(self, row: ReleaseRow) -> bool:
         """Whether this caller may read a release."""
         return self.sees_study(row.study) and (self.role != OWNER or self.name == row.owner)
+
+    def sees_invitation(self, row: InvitationRow) -> bool:
+        """Whether this caller may know of an invitation."""
+        return self.sees_study(row.study) and self.role in STAFF
+
+    @property
+    def sees_tokens(self) -> bool:
+        """Whether this caller may know which tokens there are."""
+        return self.role == ADMIN
 
     def view_alignment(self, alignment: Alignment) -> Alignment:
         """Return what this caller may see of the alignment of its study."""

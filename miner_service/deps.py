@@ -12,6 +12,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from miner_service.access import Caller, authenticate
 from miner_service.jobs import JobRunner
 from miner_service.services import Services
+from miner_service.store.cursors import View
 from miner_service.store.paging import Paging
 from shared.wire import MAX_PARTS, MAX_RECORDS
 
@@ -56,16 +57,6 @@ def get_caller(
     return caller
 
 
-def get_paging(
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Items per page.")] = DEFAULT_PAGE,
-    cursor: Annotated[
-        str | None, Query(max_length=64, description="`next` of the page before.")
-    ] = None,
-) -> Paging:
-    """Return which page is asked for."""
-    return Paging(limit, cursor)
-
-
 def refuse_unknown_query(request: Request) -> None:
     """Refuse query parameters that the route does not have, by name.
 
@@ -82,6 +73,21 @@ def refuse_unknown_query(request: Request) -> None:
 
 
 CallerDep = Annotated[Caller, Depends(get_caller)]
+
+
+def get_paging(
+    request: Request,
+    services: ServicesDep,
+    caller: CallerDep,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Items per page.")] = DEFAULT_PAGE,
+    cursor: Annotated[
+        str | None, Query(max_length=64, description="`next` of the page before.")
+    ] = None,
+) -> Paging:
+    """Return which page is asked for, of the list as this caller sees it."""
+    return Paging(limit, cursor, View(request.scope["path"], caller.token), services.cursors)
+
+
 PagingDep = Annotated[Paging, Depends(get_paging)]
 StudyPath = Annotated[str, Path(description="The name of a study.", examples=["asia"])]
 ReleasePath = Annotated[str, Path(description="The id of a release.")]

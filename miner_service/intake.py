@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import select
 
+from miner_service.examining import examined
 from miner_service.problems import problem
 from miner_service.services import Services
 from miner_service.settings import Limits
@@ -39,16 +40,9 @@ from shared.errors import (
 )
 from shared.parts import PART_JSON_MEDIA_TYPE, Keys, content_digest, decode_part, decode_part_json
 from shared.plan import Plan
-from shared.transition import (
-    CutAndPaste,
-    Identity,
-    Mixture,
-    Sampled,
-    Symmetric,
-    Transition,
-    Withheld,
-)
+from shared.transition import listed_rows
 from shared.wire import (
+    Consistency,
     PartReceipt,
     PlanMessage,
     ProblemDetail,
@@ -153,7 +147,7 @@ def _acknowledge(services: Services, part: PartRow, media: str) -> bool:
 
 
 def seal(services: Services, release: str) -> Release:
-    """Close a release and join its parts into columns; again is harmless.
+    """Close a release, join its parts into columns and examine them; again is harmless.
 
     Raises:
         ReleaseIncomplete: parts are missing.
@@ -174,14 +168,16 @@ def _seal(services: Services, release: str) -> Release:
             return release_message(session, row)
     _require_state(row, "open")
     _require_complete(release, [part.number for part in parts if part.received is None])
+    plan = plan_of(row)
     built = build_columns(
-        plan_of(row),
+        plan,
         row.records,
         _decoded(services, row, parts),
         scratch=services.segments.scratch_path(),
         target=services.segments.data_path(release),
     )
-    return _commit_seal(services, release, built)
+    found = examined(release, plan, lambda names: services.columns(release, names))
+    return _commit_seal(services, release, built, found)
 
 
 def withdraw(services: Services, release: str) -> Release:
@@ -221,7 +217,9 @@ def recover(services: Services) -> None:
     )
 
 
-def _commit_seal(services: Services, release: str, built: SealedFile) -> Release:
+def _commit_seal(
+    services: Services, release: str, built: SealedFile, found: Consistency
+) -> Release:
     with services.database.write() as session:
         row = find_release(session, release)
         mark_sealed(
@@ -229,6 +227,7 @@ def _commit_seal(services: Services, release: str, built: SealedFile) -> Release
             row,
             keys_digest=built.keys_digest,
             data_sha256=built.sha256,
+            consistency=found,
             now=services.now(),
         )
         message = release_message(session, row)
@@ -346,21 +345,10 @@ def _require_few(counted: Mapping[str, tuple[int, int]]) -> None:
 def _require_small_channels(plan: Plan, allowed: int) -> None:
     """Bound the channels whose matrices have no closed form and must be held whole."""
     for block in plan.blocks:
-        size = _held_rows(block.channel)
+        size = listed_rows(block.channel)
         if size > allowed:
             raise LimitExceeded(
                 f"A matrix of block {block.name!r} has {size} rows; {allowed} are allowed.",
                 where=block.name,
                 remedy="Use a symmetric or sampled channel, or blocks of fewer variables.",
             )
-
-
-def _held_rows(channel: Transition) -> int:
-    """Return the rows of the largest matrix that a channel's estimates must hold."""
-    if isinstance(channel, Identity | Symmetric | Mixture | Withheld):
-        return 0
-    if isinstance(channel, Sampled):
-        return max(_held_rows(choice.channel) for choice in channel.choices)
-    if isinstance(channel, CutAndPaste):
-        return max(channel.sizes)
-    return channel.shape[0]

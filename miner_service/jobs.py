@@ -21,7 +21,7 @@ from miner_service.problems import problem, problem_of_error
 from miner_service.services import Services, pair
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
-from miner_service.store.releases import find_release
+from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
 from shared.errors import Conflict, JobCancelled, LimitExceeded
 from shared.wire import Job, JobCreate, JobSpec, ModelHead, ProblemDetail, read_job_spec
@@ -64,7 +64,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
         if body.key is not None:
             known = job_rows.job_by_key(session, study, body.key)
             if known is not None and read_job_spec(known.spec) == body.spec:
-                return job_rows.job_message(known), False
+                return job_rows.job_message(session, known), False
         prepared = services.prepare(session, study, body.spec)
     with services.database.write() as session:
         row, to_run = job_rows.create_job(
@@ -76,7 +76,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             releases=[release.source.release for release in prepared.releases],
             now=services.now(),
         )
-        return job_rows.job_message(row), to_run
+        return job_rows.job_message(session, row), to_run
 
 
 def cancel(services: Services, identifier: str) -> Job:
@@ -85,7 +85,7 @@ def cancel(services: Services, identifier: str) -> Job:
         row = job_rows.find_job(session, identifier)
         if row.state in job_rows.UNFINISHED:
             job_rows.finish(row, "cancelled", services.now())
-        return job_rows.job_message(row)
+        return job_rows.job_message(session, row)
 
 
 def learn_model(
@@ -289,6 +289,7 @@ def _model_message(services: Services, attempt: Attempt, learned: mining.Learned
         spec=attempt.spec,
         records=learned.records,
         releases={row.id: row.digest for row in rows},
+        inconsistent=inconsistent(rows),
         created=created,
         **learned.content,
     )

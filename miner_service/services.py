@@ -16,6 +16,7 @@ from miner_service.joining import Release
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.columns import load_columns, load_keys, verify_columns
+from miner_service.store.cursors import Cursors, open_cursors
 from miner_service.store.database import Database
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments
@@ -32,6 +33,7 @@ class Services:
     database: Database
     segments: Segments
     audit: AuditLog
+    cursors: Cursors
     aligner: Aligner = field(init=False)
     closing: threading.Lock = field(default_factory=threading.Lock)
     """Held while a release is sealed or withdrawn."""
@@ -72,7 +74,11 @@ class Services:
 
 
 def open_services(settings: Settings, clock: Clock) -> Services:
-    """Open the store in the settings' data directory, making it if it is not there."""
+    """Open the store in the settings' data directory, making it if it is not there.
+
+    Raises:
+        StoreCorrupt: what is there is not a miner's, or of a version that cannot be read.
+    """
     folder = settings.data_dir
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return Services(
@@ -81,6 +87,7 @@ def open_services(settings: Settings, clock: Clock) -> Services:
         database=Database(folder / "miner.sqlite"),
         segments=Segments(folder),
         audit=AuditLog(folder / "audit.jsonl", clock),
+        cursors=open_cursors(folder),
     )
 
 

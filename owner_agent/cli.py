@@ -10,8 +10,10 @@ from typing import Annotated
 
 import typer
 
+from owner_agent.corrections.choice import HELP, Choice
 from owner_agent.discretizing import Method, propose
 from owner_agent.display import (
+    inconsistency,
     patient_progress,
     progress,
     show_ledger,
@@ -24,6 +26,7 @@ from owner_agent.encode import inspect
 from owner_agent.joining import join as join_study
 from owner_agent.keys import KeyStore, read_key
 from owner_agent.ledger import Ledger
+from owner_agent.lookalikes import lookalikes
 from owner_agent.peer.commands import add_identity_command, add_peer_commands
 from owner_agent.planning import planned, raise_together
 from owner_agent.predict_command import add_predict_command
@@ -31,6 +34,7 @@ from owner_agent.publish import PART_RECORDS, Options
 from owner_agent.publish import publish as publish_table
 from owner_agent.publish import withdraw as withdraw_release
 from owner_agent.report import report, warnings
+from owner_agent.reporting.corrected import corrected_of
 from owner_agent.reporting.entries import Assumptions
 from owner_agent.reporting.losses import losses_of
 from owner_agent.reporting.measures import THRESHOLD
@@ -214,16 +218,21 @@ def _add_reading(app: typer.Typer, surroundings: Surroundings) -> None:
     @app.command()
     def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         """List everything that ever left this site, and the privacy spent."""
-        from owner_agent.peer.display import shared_json, show_peer_lines
+        from owner_agent.peer.disclosure.exact import recalled
+        from owner_agent.peer.display import shared_json, show_peer_lines, show_told, told_json
         from owner_agent.peer.journal import all_kept
 
-        state = load_site(site).state
-        entries, kept = Ledger(state).entries(), all_kept(state)
+        opened = load_site(site)
+        entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
+        told = recalled(opened.state)
         if json:
-            print_json({**ledger_json(entries), "parameters_shared": shared_json(kept)})
+            shared = {"parameters_shared": shared_json(kept), "told_exactly": told_json(told)}
+            print_json({**ledger_json(entries), **shared})
             return
         show_ledger(console(), entries)
         show_peer_lines(console(), entries, kept)
+        peer = opened.file.peer
+        show_told(console(), told, None if peer is None else peer.groupings)
 
 
 def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:
@@ -250,14 +259,18 @@ def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:
                 help="Publish although a column left under other draws; its epsilons add.",
             ),
         ] = False,
+        corrections: Annotated[Choice | None, typer.Option(help=HELP)] = None,
         json: JsonOption = False,
     ) -> None:
         """Randomize the table and publish it, or continue where that was interrupted."""
-        options = Options(part_records, accept_added_loss)
+        options = Options(part_records, accept_added_loss, corrections)
         opened = load_site(site)
         plan = planned(opened)
         show_warnings(console(stderr=True), warnings(plan))
-        told = outlook_of(opened, plan, surroundings)
+        fresh = (corrections or opened.file.corrections) == "fresh"
+        found = corrected_of(opened, plan, lambda _done, _total: None) if fresh else None
+        renewed = found.renewed(corrections) if found is not None else ()
+        told = outlook_of(opened, plan, surroundings, renewed)
         if not json:
             show_study_briefly(console(), told)
         if isinstance(told, Outlook):
@@ -268,6 +281,7 @@ def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:
             print_json({**outcome_json(outcome), **study_json(told)})
         else:
             show_outcome(console(), outcome)
+        show_warnings(console(stderr=True), inconsistency(outcome))
 
     @app.command()
     def withdraw(
@@ -396,13 +410,19 @@ def _plan(
     prior, threshold = beliefs
     planned_site = planned(site)
     priors = read_priors(prior, planned_site) if prior is not None else {}
+    corrected = None
+    if records is None:
+        with patient_progress(console(stderr=True), "looking for corrected records") as tick:
+            corrected = corrected_of(site, planned_site, tick)
+    renewed = corrected.renewed(None) if corrected is not None else ()
     with patient_progress(console(stderr=True), "measuring the plan") as tick:
         made = report(
             planned_site,
             records if records is not None else _rows(site),
             Assumptions(priors, threshold),
             losses_of(site, planned_site),
-            outlook_of(site, planned_site, surroundings),
+            corrected,
+            outlook_of(site, planned_site, surroundings, renewed),
             tick,
         )
         target = page(site)
@@ -419,12 +439,13 @@ def _plan(
 def _check(site: Site, json: bool) -> None:
     plan = planned(site)
     found = inspect(site, plan)
+    told = [*warnings(plan), *lookalikes(site, plan, found.encoded)]
     summary = {
         "owner": site.owner,
         "rows": found.rows,
         "variables": len(plan.variables),
         "plan_digest": plan.plan.digest,
-        "warnings": list(warnings(plan)),
+        "warnings": told,
         "problems": [
             {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}
             for p in found.problems
@@ -439,7 +460,7 @@ def _check(site: Site, json: bool) -> None:
             f" {len(found.problems)} problems.",
             markup=False,
         )
-        show_warnings(console(), warnings(plan))
+        show_warnings(console(), told)
     if found.problems:
         if len(found.problems) == 1 or json:
             raise_together(list(found.problems))

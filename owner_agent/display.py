@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from owner_agent.composition import spent
+from owner_agent.composition import renamed, spent
 from owner_agent.ledger import Entry
 from owner_agent.publish import Outcome, Watch
 from owner_agent.report import (
@@ -30,6 +30,7 @@ from owner_agent.reporting.entries import BlockReport, VariableReport
 from owner_agent.reporting.figures import short
 from owner_agent.reporting.measures import POSTERIOR
 from owner_agent.study_display import show_study
+from shared.plausibility import RATE
 from shared.privacy import PRIOR
 
 PATIENCE = 2.0
@@ -107,6 +108,8 @@ def _show_together(console: Console, plan: PlanReport) -> None:
         if block.choices:
             _show_choices(console, plan, block)
     before = [] if plan.losses is None else [c for c in plan.losses.columns if c.before]
+    for line in () if plan.corrected is None else plan.corrected.lines():
+        console.print(line, style="bold yellow", markup=False)
     for loss in before:
         refused = "; publish refuses it unless you accept the loss" if loss.refused else ""
         console.print(
@@ -158,6 +161,34 @@ def show_outcome(console: Console, outcome: Outcome) -> None:
             " has the release, and could not get it again.",
             soft_wrap=True,
         )
+    if outcome.renewed:
+        console.print(
+            f"All records of {', '.join(outcome.renewed)} were drawn anew; the ledger has the added"
+            " epsilon.",
+            markup=False,
+            soft_wrap=True,
+        )
+    if outcome.stale:
+        console.print(
+            f"{outcome.stale:,} records keep the report of a value that was corrected since.",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def inconsistency(outcome: Outcome) -> list[str]:
+    """Return the warning that a release does not fit its plan, if the miner says so."""
+    said = outcome.consistency
+    if said is None or said.state != "inconsistent" or said.p_value is None:
+        return []
+    found = (
+        f"the miner finds that the reports of {', '.join(said.variables)} do not fit the transition"
+        f" matrices they were sent with (p = {said.p_value:.2g}). Of releases made by their plan at"
+        f" most one in {1 / RATE:,.0f} looks so. Another version of the agent may have made this"
+        " one, with other matrices than it declares, or a column may have been sent as it was. The"
+        " release is sealed, and whoever uses it is warned; withdraw it if you find the cause."
+    )
+    return [found]
 
 
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
@@ -190,11 +221,12 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     for column, epsilon in spent(entries).items():
         losses.add_row(escape(column), number(epsilon))
     console.print(losses)
-    console.print(
-        "A record whose value was corrected between two releases may have lost the epsilon of the"
-        " column once more for each correction.",
-        style="dim",
-    )
+    for column, others in renamed(entries).items():
+        console.print(
+            f"{escape(column)} has the values of {escape(', '.join(others))}: one secret, whose"
+            " losses add.",
+            soft_wrap=True,
+        )
 
 
 @contextmanager

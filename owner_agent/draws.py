@@ -1,14 +1,17 @@
 """Pseudonyms of records, and the draws each record has in each block.
 
-Draws are a pure function of the owner's key, the study, the block, the record and what is true of
-the record in the block. So publishing again, in any row order and with any other rows, repeats it:
-the same truth of a record is never randomized twice in different ways (Ma 5.2.2).
+Draws are a pure function of the owner's key, the study, the block, its epoch, the record and what
+is true of the record in the block. So publishing again, in any row order and with any other rows,
+repeats it: the same truth of a record is never randomized twice in different ways (Ma 5.2.2).
 
-Wherever something else is randomized, the draws are others. If two channels, or a value and its
-correction, shared a draw, the two reports together could rule out what each alone leaves possible,
-and their joint amplification would be unbounded. With independent draws epsilons add: another
-channel is another loss, which the ledger adds up, and a corrected record loses at most another
-epsilon of its block.
+Wherever something else is randomized, the draws are others. If two channels shared a draw, the two
+reports together could rule out what each alone leaves possible, and their joint amplification
+would be unbounded. With independent draws epsilons add, and the ledger adds them up.
+
+Draws alone do not protect a record whose value is corrected. Unchanged values repeat their draw, so
+of a record with two different reports everybody would know that it changed. What is done about
+that is in `corrections`: either the record keeps the report that it was given first, or all records
+are drawn anew, independently, in another epoch.
 """
 
 from __future__ import annotations
@@ -75,11 +78,17 @@ def pseudonyms(
     return np.frombuffer(bytes(made), dtype=f"V{KEY_BYTES}")
 
 
-def draw_id(secrets: Secrets, study: str, block: Block) -> str:
+def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
     """Return the identity of a block's draws: equal exactly if every record's draw is.
 
     Unrandomized blocks draw nothing: theirs depends on the block alone. The same people under
     other record ids are other records; what tells them apart is in `populations`.
+
+    Args:
+        secrets: the owner's secrets.
+        study: the study the draws are for.
+        block: the block.
+        epoch: how often all records of the block were drawn anew.
     """
     parts = ["pramana/draw-id/2", block.digest]
     if not block.channel.is_identity:
@@ -88,16 +97,19 @@ def draw_id(secrets: Secrets, study: str, block: Block) -> str:
             fingerprint("linkage", secrets.linkage),
             study,
         ]
+        parts += [str(epoch)] if epoch else []
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
 
 
-def words(secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes) -> Words:
+def words(
+    secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes, epoch: int = 0
+) -> Words:
     """Return the records' uniform 32-bit words: AES-256(block key, input), four at a time.
 
     The input is the pseudonym with the record's true cell in the block XORed into its last 64
     bits, as a big-endian integer. The same value thus repeats its draw, and a changed value draws
-    independently: with one draw for both, the reports before and after a correction would give
-    the two values away, and this way the record loses at most another epsilon.
+    independently: with one draw for both, two reports of a corrected record could give both of its
+    values away. (That it was corrected they would tell all the same: see `corrections`.)
 
     The first four words are the output, from its head, under the block's key; the next four the
     output under another key, derived in the same way with a counter, and so on: the inputs are as
@@ -113,6 +125,7 @@ def words(secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes) 
         block: the block.
         keys: the records' pseudonyms.
         cells: the records' true cells in the block (see `sampling.true_cells`).
+        epoch: how often all records of the block were drawn anew; each epoch has its own key.
     """
     inputs = np.array(keys, order="C").view(np.uint8).reshape(-1, KEY_BYTES)
     width = cells.dtype.itemsize  # the bytes above are zero: any type of code gives the same
@@ -120,6 +133,8 @@ def words(secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes) 
         cells.astype(cells.dtype.newbyteorder(">")).view(np.uint8).reshape(-1, width)
     )
     info = b"\x00".join([b"pramana/draw/2", study.encode(), block.digest.encode()])
+    if epoch:
+        info += b"\x00epoch %d" % epoch
 
     def source(counter: int, rows: Inputs) -> Draws:
         # A study's name holds no zero byte, so that no two of these are the same.

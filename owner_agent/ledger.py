@@ -26,9 +26,15 @@ EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
 LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
 """States in which records may have left; what was withdrawn was still seen."""
 
+NOISE = "noise-"
+"""What the identity of draws begins with that are noise on counts."""
+
 _METADATA = sa.MetaData()
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised with every change of the tables."""
+
+_UPGRADES = {1: ("ALTER TABLE draws ADD COLUMN same_as JSON NOT NULL DEFAULT '[]'",)}
+"""What makes the tables of a version those of the next; tables that are new are made besides."""
 
 _RELEASES = sa.Table(
     "releases",
@@ -58,12 +64,19 @@ _DRAWS = sa.Table(
     sa.Column("epsilon", sa.Float),  # null: unbounded
     sa.Column("randomized", sa.Boolean, nullable=False),
     sa.Column("population", sa.String, nullable=False),
+    sa.Column("same_as", sa.JSON, nullable=False),
 )
 _SKETCHES = sa.Table(
     "sketches",
     _METADATA,
     sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
     sa.Column("sketch", sa.LargeBinary, nullable=False),
+)
+_FINGERPRINTS = sa.Table(
+    "fingerprints",
+    _METADATA,
+    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
+    sa.Column("fingerprint", sa.LargeBinary, nullable=False),
 )
 
 
@@ -72,6 +85,7 @@ class Draw:
     """One column's part in a release: which draws it was randomized by and at what loss.
 
     `population` names the records the draws were made for; it is empty where nothing was drawn.
+    `same_as` names other columns that held the same values when this one left (see `recognition`).
     """
 
     column: str
@@ -80,6 +94,12 @@ class Draw:
     epsilon: float
     randomized: bool
     population: str = ""
+    same_as: tuple[str, ...] = ()
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether it is of noise on counts, and not of the randomization of the column."""
+        return self.draw_id.startswith(NOISE)
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -91,7 +111,9 @@ class Draw:
 class Entry:
     """One release as the ledger has it; `content` is the same however it is cut into parts.
 
-    `sketch` is a sample of its pseudonyms (see `populations`).
+    `sketch` is a sample of its pseudonyms (see `populations`), `fingerprint` one of its columns'
+    values, encrypted (see `fingerprints`): empty where nothing was drawn from, and for what left
+    before the ledger kept any.
     """
 
     miner: str
@@ -108,6 +130,7 @@ class Entry:
     release_id: str | None
     draws: tuple[Draw, ...]
     sketch: bytes = b""
+    fingerprint: bytes = b""
 
     @property
     def left(self) -> bool:
@@ -132,10 +155,13 @@ class Ledger:
             return ()
         with closing(self._connect()) as connection:
             draws = _all(connection, _DRAWS)
-            sketches = {p["release"]: dict(p) for p in _all(connection, _SKETCHES)}
+            samples: dict[int, dict[str, Any]] = {}
+            for table, name in ((_SKETCHES, "sketch"), (_FINGERPRINTS, "fingerprint")):
+                for kept in _all(connection, table):
+                    samples.setdefault(kept["release"], {})[name] = kept[name]
             rows = connection.execute(sa.select(_RELEASES).order_by(_RELEASES.c.id)).mappings()
             return tuple(
-                _entry(dict(row), [dict(d) for d in draws], sketches.get(row["id"], {}))
+                _entry(dict(row), [dict(d) for d in draws], samples.get(row["id"], {}))
                 for row in rows
             )
 
@@ -182,12 +208,16 @@ class Ledger:
                         epsilon=bound,
                         randomized=draw.randomized,
                         population=draw.population,
+                        same_as=list(draw.same_as),
                     )
                 )
             connection.execute(sa.insert(_SKETCHES).values(release=number, sketch=entry.sketch))
+            connection.execute(
+                sa.insert(_FINGERPRINTS).values(release=number, fingerprint=entry.fingerprint)
+            )
 
     def renew(self, entry: Entry, draws: Sequence[Draw], now: datetime) -> Entry:
-        """Prepare an entry that never left again, for the populations its draws are of now."""
+        """Prepare an entry that never left again, with what is known of its draws now."""
         number = sa.select(_RELEASES.c.id).where(_is(entry)).scalar_subquery()
         with closing(self._connect()) as connection, connection.begin():
             connection.execute(
@@ -197,7 +227,7 @@ class Ledger:
                 connection.execute(
                     sa.update(_DRAWS)
                     .where((_DRAWS.c.release == number) & (_DRAWS.c.column == draw.column))
-                    .values(population=draw.population)
+                    .values(population=draw.population, same_as=list(draw.same_as))
                 )
         return replace(entry, state="prepared", changed=now, draws=tuple(draws))
 
@@ -236,7 +266,7 @@ class Ledger:
         engine = sa.create_engine(f"sqlite:///{self._path}", poolclass=sa.NullPool)
         try:
             with engine.begin() as connection:
-                made = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+                made = _upgraded(connection)
                 if sa.inspect(connection).get_table_names() and made != SCHEMA_VERSION:
                     raise StoreCorrupt(
                         f"The ledger {self._path} has schema {made}; this version of the agent"
@@ -256,6 +286,22 @@ class Ledger:
             ) from error
 
 
+def _upgraded(connection: sa.Connection) -> int:
+    """Bring the tables to this version, whole or not at all; return the version they have."""
+    made: int = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    if made in _UPGRADES:
+        # The driver opens no transaction by itself for changes of tables. Somebody else may have
+        # made them meanwhile.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        made = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    while made in _UPGRADES:
+        for statement in _UPGRADES[made]:
+            connection.exec_driver_sql(statement)
+        made += 1
+        connection.exec_driver_sql(f"PRAGMA user_version={made}")
+    return made
+
+
 def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:
     return connection.execute(sa.select(table)).mappings().all()
 
@@ -269,7 +315,7 @@ def _is(entry: Entry) -> sa.ColumnElement[bool]:
     )
 
 
-def _entry(row: dict[str, Any], draws: list[dict[str, Any]], sketches: dict[str, Any]) -> Entry:
+def _entry(row: dict[str, Any], draws: list[dict[str, Any]], samples: dict[str, Any]) -> Entry:
     number = row.pop("id")
     row["prepared"] = row["prepared"].replace(tzinfo=UTC)
     row["changed"] = row["changed"].replace(tzinfo=UTC)
@@ -281,11 +327,12 @@ def _entry(row: dict[str, Any], draws: list[dict[str, Any]], sketches: dict[str,
             math.inf if d["epsilon"] is None else d["epsilon"],
             d["randomized"],
             d["population"],
+            tuple(d["same_as"]),
         )
         for d in draws
         if d["release"] == number
     )
-    return Entry(**row, draws=mine, sketch=sketches.get("sketch", b""))
+    return Entry(**row, draws=mine, **samples)
 
 
 def _naive(moment: datetime) -> datetime:

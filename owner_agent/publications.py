@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from owner_agent.corrections.choice import Choice
 from owner_agent.problems import problem_of_error, unforeseen
 from owner_agent.publish import PART_RECORDS, Outcome, Watch
 from owner_agent.summaries import outcome_json
@@ -23,6 +24,7 @@ class PublicationCreate(Message):
 
     part_records: Annotated[int, Field(ge=1)] = PART_RECORDS
     accept_added_loss: bool = False
+    corrections: Choice | None = None
 
 
 class Publication(Message):

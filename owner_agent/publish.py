@@ -8,14 +8,17 @@ same bytes under the same name and sends only what the miner does not have.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from owner_agent.client import Miner
 from owner_agent.composition import refuse_conflicts
-from owner_agent.draws import draw_id, pseudonyms
-from owner_agent.encode import encode
+from owner_agent.corrections.choice import Choice
+from owner_agent.corrections.permanent import Past, Records, Settled, settle
+from owner_agent.draws import pseudonyms
+from owner_agent.encode import Encoded, encode
+from owner_agent.fingerprints import fingerprint_of, values_of
 from owner_agent.keys import Keys, KeyStore
 from owner_agent.ledger import Draw, Entry, Ledger
 from owner_agent.lock import publishing_alone
@@ -23,11 +26,11 @@ from owner_agent.outbox import OUTBOX, Prepared, discard, prepare, reopen
 from owner_agent.planning import Planned, planned
 from owner_agent.populations import population_of, sketch_of
 from owner_agent.protection import require_protected
-from owner_agent.randomize import Randomized, randomize
+from owner_agent.randomize import Randomized
+from owner_agent.recognition import recognized
 from owner_agent.site import Site
 from owner_agent.surroundings import Surroundings
 from owner_agent.tokens import TokenStore
-from shared.counts import Codes
 from shared.errors import (
     NotFound,
     NotReady,
@@ -35,14 +38,11 @@ from shared.errors import (
     TransportError,
     Unreachable,
 )
-from shared.parts import Keys as Pseudonyms
 from shared.plan import Plan
 from shared.privacy import epsilon
-from shared.wire import Release
+from shared.wire import Consistency, Release
 
 PART_RECORDS = 100_000
-
-Columns = dict[str, Codes]
 
 Watch = Callable[[str, int, int], None]
 """Called with a stage (`pseudonyms` or `parts`), how much of it is done, and of how much."""
@@ -50,10 +50,15 @@ Watch = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Options:
-    """How to publish: the size of parts, and whether a further loss of privacy is accepted."""
+    """How to publish: the size of parts, and what is chosen where privacy would be lost.
+
+    `corrections` is what to do with records that were reported before and have other values now;
+    None leaves it to the site file, and refuses where that is silent.
+    """
 
     part_records: int = PART_RECORDS
     accept_added_loss: bool = False
+    corrections: Choice | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,10 @@ class Outcome:
     """A sealed release; `already` if nothing had to be sent.
 
     `asked` is false where the miner could not be asked whether it still has a release that it
-    sealed before, because the release's folder was removed from the outbox.
+    sealed before, because the release's folder was removed from the outbox. `stale` is how many
+    records of a block, at most, keep a report of a value that was corrected since; `renewed` names
+    the blocks of which all records were drawn anew. `consistency` is what the miner says of the
+    reports against the plan, where it was asked and says something.
     """
 
     name: str
@@ -71,6 +79,9 @@ class Outcome:
     digest: str
     already: bool
     asked: bool = True
+    stale: int = 0
+    renewed: tuple[str, ...] = ()
+    consistency: Consistency | None = None
 
 
 def unwatched(stage: str, done: int, total: int) -> None:
@@ -84,7 +95,9 @@ def publish(
 
     Raises:
         InputError: the site file or the table is wrong; PlanConflict if a column would be
-            randomized a second time in a different way, or other records under the same draws.
+            randomized a second time in a different way, or other records under the same draws;
+            RecordsCorrected if records would be reported differently and nothing is chosen.
+        StoreCorrupt: what left before is not remembered.
         KeyFileError: a secret is absent or unsafe.
         Unauthenticated: the site has not joined the study.
         Conflict: another publication of this site is running.
@@ -98,28 +111,35 @@ def publish(
         secrets = KeyStore(site.state).load()
         ledger = Ledger(site.state)
         entries = ledger.entries()
-        keys, columns = _encoded(site, plan, secrets, watch)
+        records, table = read_records(site, plan, secrets, watch)
+        values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
+        past = Past.of(site.state, entries, secrets, site.miner.study)
+        settled = settle(plan.plan, records, past, options.corrections or site.file.corrections)
+        randomized = settled.randomized
         draws = planned_draws(
-            site, plan, secrets, lambda draw_id: population_of(keys, draw_id, entries)
+            plan, settled.identities, lambda draw_id: population_of(records.keys, draw_id, entries)
         )
+        draws = recognized(draws, values, entries)
         if not options.accept_added_loss:
-            refuse_conflicts(draws, entries)
-        randomized = randomize(plan.plan, secrets, site.miner.study, keys, columns)
+            refuse_conflicts(draws, entries, settled.renewed)
         entry = ledger.find_content(site.miner.url, site.miner.study, randomized.digest)
         if entry is not None and entry.state == "withdrawn":
             raise _withdrawn(entry, f"on {entry.changed:%Y-%m-%d}")
         outbox = site.state / OUTBOX
         prepared = reopen(outbox, entry.name) if entry is not None else None
         if prepared is None and entry is not None and entry.state == "sealed":
-            return _outcome(entry, str(entry.release_id), already=True, asked=False)
+            return _outcome(entry, str(entry.release_id), settled, already=True)
         if prepared is None:
             ledger.begin()
             prepared = prepare(
                 outbox, randomized, options.part_records, told_draws(plan.plan, draws)
             )
-        entry = _entered(site, ledger, prepared, _New(randomized, draws, surroundings.now()))
+        fingerprint = fingerprint_of(values, [draw.column for draw in draws])
+        new = _New(randomized, draws, fingerprint, surroundings.now())
+        entry = _entered(site, ledger, prepared, new)
         with Miner(site.miner.url, token, surroundings) as miner:
-            return _send(miner, prepared, entry, _Sending(ledger, surroundings, watch))
+            to = _Sending(ledger, settled, surroundings, watch)
+            return _send(miner, prepared, entry, to)
 
 
 def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
@@ -150,27 +170,25 @@ def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
 
 
 def planned_draws(
-    site: Site, plan: Planned, secrets: Keys, population: Callable[[str], str]
+    plan: Planned, identities: Mapping[str, str], population: Callable[[str], str]
 ) -> tuple[Draw, ...]:
     """Return what publishing would cost each column, as the ledger writes it.
 
     Args:
-        site: the site.
-        plan: its plan.
-        secrets: its secrets.
+        plan: the site's plan.
+        identities: the identity of each block's draws, by the block's name.
         population: names the population the records are of, by the identity of a draw.
     """
     return tuple(
         Draw(
             column=plan.columns[name],
             variable=name,
-            draw_id=identity,
+            draw_id=identities[block.name],
             epsilon=epsilon(block.channel),
             randomized=not block.channel.is_identity,
-            population="" if block.channel.is_identity else population(identity),
+            population="" if block.channel.is_identity else population(identities[block.name]),
         )
         for block in plan.plan.blocks
-        for identity in (draw_id(secrets, site.miner.study, block),)
         for name in block.names
     )
 
@@ -187,8 +205,14 @@ def told_draws(plan: Plan, draws: Sequence[Draw]) -> tuple[str, ...]:
     return tuple(hashlib.sha256(b"pramana/told/1\x00" + t.encode()).hexdigest() for t in texts)
 
 
-def _encoded(site: Site, plan: Planned, secrets: Keys, watch: Watch) -> tuple[Pseudonyms, Columns]:
-    """Return the records' pseudonyms and true codes, in the table's order."""
+def read_records(
+    site: Site, plan: Planned, secrets: Keys, watch: Watch = unwatched
+) -> tuple[Records, Encoded]:
+    """Return the table, and its records with their pseudonyms, in the table's order.
+
+    Raises:
+        InputError: the table is wrong, or a sensitive variable would leave unprotected.
+    """
     for block in plan.plan.blocks:
         require_protected(block, plan.sensitive)
     table = encode(site, plan)
@@ -198,13 +222,14 @@ def _encoded(site: Site, plan: Planned, secrets: Keys, watch: Watch) -> tuple[Ps
         table.record_ids,
         lambda done, total: watch("pseudonyms", done, total),
     )
-    return keys, table.columns
+    return Records(secrets, site.miner.study, keys, table.columns), table
 
 
 @dataclass(frozen=True)
 class _New:
     randomized: Randomized
     draws: tuple[Draw, ...]
+    fingerprint: bytes
     now: datetime
 
 
@@ -236,6 +261,7 @@ def _entered(site: Site, ledger: Ledger, prepared: Prepared, new: _New) -> Entry
         release_id=None,
         draws=new.draws,
         sketch=sketch_of(new.randomized.keys),
+        fingerprint=new.fingerprint,
     )
     ledger.add(entry)
     return entry
@@ -244,6 +270,7 @@ def _entered(site: Site, ledger: Ledger, prepared: Prepared, new: _New) -> Entry
 @dataclass(frozen=True)
 class _Sending:
     ledger: Ledger
+    settled: Settled
     surroundings: Surroundings
     watch: Watch
 
@@ -259,7 +286,8 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
             to.ledger.mark(entry, "withdrawn", to.surroundings.now(), release.id)
             raise _withdrawn(entry, "at the miner")
         if (release.state, release.id, entry.state) == ("sealed", entry.release_id, "sealed"):
-            return _outcome(entry, release.id, already=True)
+            return _outcome(entry, release.id, to.settled, already=True, release=release)
+        to.settled.remember(to.ledger.state, entry.study, entry.content)
         to.ledger.mark(entry, "sending", to.surroundings.now(), release.id)
         acknowledged = len(release.parts_received)
         arrived = f"{acknowledged} of {total} parts have arrived"
@@ -279,7 +307,7 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
             f"The miner was asked to seal release {entry.name} and calls it {release.state}."
         )
     to.ledger.mark(entry, "sealed", to.surroundings.now(), release.id)
-    return _outcome(entry, release.id, already=False)
+    return _outcome(entry, release.id, to.settled, already=False, release=release)
 
 
 def _interrupted(error: Unreachable, entry: Entry, arrived: str) -> Unreachable:
@@ -308,10 +336,28 @@ def _withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
         f"Release {entry.name}, which holds exactly these records, was withdrawn {where}; the same"
         " content cannot be published again under that name.",
         where=entry.name,
-        remedy="A table with more, fewer or corrected records makes a new release, in which the"
-        " other records are reported as before.",
+        remedy="A table with more or fewer records makes a new release, in which the others are"
+        " reported as before.",
     )
 
 
-def _outcome(entry: Entry, release_id: str, *, already: bool, asked: bool = True) -> Outcome:
-    return Outcome(entry.name, release_id, entry.records, entry.parts, entry.digest, already, asked)
+def _outcome(
+    entry: Entry,
+    release_id: str,
+    settled: Settled,
+    *,
+    already: bool,
+    release: Release | None = None,
+) -> Outcome:
+    return Outcome(
+        entry.name,
+        release_id,
+        entry.records,
+        entry.parts,
+        entry.digest,
+        already,
+        release is not None,
+        stale=settled.kept,
+        renewed=tuple(c.block for c in settled.corrections if c.renewed),
+        consistency=None if release is None else release.consistency,
+    )

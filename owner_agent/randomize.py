@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -36,7 +37,12 @@ class Randomized:
 
 
 def randomize(
-    plan: Plan, secrets: Secrets, study: str, keys: Keys, columns: Mapping[str, Codes]
+    plan: Plan,
+    secrets: Secrets,
+    study: str,
+    keys: Keys,
+    columns: Mapping[str, Codes],
+    epochs: Mapping[str, int] = MappingProxyType({}),
 ) -> Randomized:
     """Randomize records under a plan by keyed draws.
 
@@ -46,6 +52,7 @@ def randomize(
         study: the study the release is for.
         keys: pseudonyms, in any order, none repeated.
         columns: true codes by variable, in the order of `keys`.
+        epochs: how often a block was drawn anew, by its name; never, if it is not there.
 
     Raises:
         DuplicateRecordId: a pseudonym occurs twice.
@@ -62,7 +69,7 @@ def randomize(
     for block in plan.blocks:
         _require_possible(block, columns)
         true = true_cells(block, columns)[order]
-        drawn = words(secrets, study, block, ordered, true)
+        drawn = words(secrets, study, block, ordered, true, epochs.get(block.name, 0))
         reported.update(sample_block(block, true, drawn))
     return Randomized(plan, ordered, reported)
 

@@ -1,8 +1,8 @@
 """What a plan reveals and how accurate its results will be, before anything is published.
 
-Computed from the plan, the number of records, public beliefs and what the miner says of the study:
-nothing else of the table enters, so that the report may be shown to whoever has to approve the
-release.
+Computed from the plan, the number of records, public beliefs and what the miner says of the study,
+so that the report may be shown to whoever has to approve the release. The one thing else that it
+may count in the table is how many records were corrected since they were reported.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from owner_agent.planning import Planned
 from owner_agent.protection import share_proven
+from owner_agent.reporting.corrected import Corrected
 from owner_agent.reporting.curves import StrengthCurve, strength_curve
 from owner_agent.reporting.entries import (
     Assumptions,
@@ -66,6 +67,7 @@ class PlanReport:
     together: Bounds
     curves: dict[str, StrengthCurve | str]
     losses: Losses | None
+    corrected: Corrected | None
     study: Outlook | str | None
     warnings: tuple[str, ...]
 
@@ -99,6 +101,7 @@ class PlanReport:
                 "half_widths": self.widths(),
             },
             "ledger": None if self.losses is None else self.losses.as_dict(),
+            "corrections": None if self.corrected is None else self.corrected.as_dict(),
             **study_json(self.study),
             "warnings": list(self.warnings),
         }
@@ -109,6 +112,7 @@ def report(
     records: int,
     assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
     losses: Losses | None = None,
+    corrected: Corrected | None = None,
     study: Outlook | str | None = None,
     tick: Tick = unwatched,
 ) -> PlanReport:
@@ -119,6 +123,7 @@ def report(
         records: N, how many will be reported.
         assumed: what an attacker is taken to believe.
         losses: what left before and what this plan adds, where anything left.
+        corrected: how many records would be reported differently than before, where any left.
         study: what the miner says of all owners together, or why it says nothing.
         tick: told how many steps are done.
 
@@ -152,6 +157,7 @@ def report(
         together=_together(plan),
         curves={name: curve for name, curve in curves.items() if curve is not None},
         losses=losses,
+        corrected=corrected,
         study=study,
         warnings=warnings(plan),
     )
@@ -162,7 +168,7 @@ def warnings(plan: Planned) -> tuple[str, ...]:
 
     That is each sensitive variable of which some report proves its value or nearly anything, all
     sensitive variables together where their blocks' reports can, and each block in which a public
-    variable, whenever it changes, has sensitive ones randomized anew.
+    variable's changes count as corrections of sensitive ones.
     """
     blocks = plan.plan.blocks
     alone = [
@@ -211,8 +217,8 @@ def _mixed(plan: Planned, block: Block) -> str:
     redrawn = [name for name in block.names if name in plan.sensitive]
     return (
         f"{listed(public)} {'is' if len(public) == 1 else 'are'} public but in a block with"
-        f" {listed(redrawn)}: whenever a record's public value there changes between two releases,"
-        " its sensitive ones are randomized anew, at one more epsilon of the block."
+        f" {listed(redrawn)}: a record whose public value there changes between two releases counts"
+        " as corrected, and keeps its whole report unless all records are drawn anew."
     )
 
 

@@ -16,6 +16,7 @@ from owner_agent.problems import add_handlers
 from owner_agent.publications import Publication, PublicationCreate, Publications
 from owner_agent.publish import Options, Outcome, Watch, publish
 from owner_agent.report import report
+from owner_agent.reporting.corrected import corrected_of
 from owner_agent.reporting.losses import losses_of
 from owner_agent.site import load_site
 from owner_agent.summaries import ledger_json
@@ -40,7 +41,7 @@ def create_app(site: Path, token: str, surroundings: Surroundings) -> FastAPI:
     """Return the agent's application for a site file."""
 
     def publish_once(request: PublicationCreate, watch: Watch) -> Outcome:
-        options = Options(request.part_records, request.accept_added_loss)
+        options = Options(request.part_records, request.accept_added_loss, request.corrections)
         return publish(load_site(site), surroundings, options, watch)
 
     app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
@@ -99,8 +100,11 @@ def plan(
     site = load_site(agent.site)
     count = records or read_table(site.table, [site.file.record_id]).rows
     made = planned(site)
-    study = outlook_of(site, made, agent.surroundings)
-    return report(made, count, losses=losses_of(site, made), study=study).as_dict()
+    corrected = corrected_of(site, made, lambda _done, _total: None) if records is None else None
+    renewed = corrected.renewed(None) if corrected is not None else ()
+    study = outlook_of(site, made, agent.surroundings, renewed)
+    left = losses_of(site, made)
+    return report(made, count, losses=left, corrected=corrected, study=study).as_dict()
 
 
 @_routes.get("/ledger")

@@ -24,6 +24,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from owner_agent.channels import AnyChannel
+from owner_agent.corrections.choice import Choice
+from owner_agent.peer.disclosure.demand import NoiseDemand
 from shared.errors import ConfigError
 from shared.wire import KEY_COLUMN, Label, Name
 
@@ -143,6 +145,9 @@ class PeerSection(_Section):
 
     `send` is what horizontal sessions get: counts of randomized reports, or randomized records.
     `smallest_count` is the fewest records that a cell of a shared family's table may have.
+    `groupings` is by how many groupings of records a column may be told exactly, over all sessions.
+    `noise`, if given, is added to all counts that are told; `smallest_count` and `groupings` are
+    then not asked, for their answers would be exact.
     `longest_seconds` is how long a session may last at most, whoever begins it.
     """
 
@@ -153,6 +158,8 @@ class PeerSection(_Section):
     results: Annotated[str, StringConstraints(min_length=1)] = "models"
     send: Literal["counts", "records"] = "counts"
     smallest_count: Annotated[int, Field(ge=1)] = 5
+    groupings: Annotated[int, Field(ge=1)] = 1
+    noise: NoiseDemand | None = None
     longest_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
     known: Annotated[tuple[KnownPeer, ...], Field(min_length=1)]
 
@@ -171,12 +178,17 @@ class PeerSection(_Section):
 
 
 class SiteFile(_Section):
-    """The content of `site.toml`."""
+    """The content of `site.toml`.
+
+    `corrections` is what happens to records that were reported before and have other values now:
+    they keep their reports, or all records are drawn anew; without it such a release is refused.
+    """
 
     owner: Name
     table: str
     record_id: ColumnName
     state: str = ".pramana"
+    corrections: Choice | None = None
     miner: MinerSection | None = None
     peer: PeerSection | None = None
     variables: Annotated[tuple[VariableSection, ...], Field(min_length=1)]

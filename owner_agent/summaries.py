@@ -23,7 +23,8 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """Return what a publication ended with."""
-    return asdict(outcome)
+    said = outcome.consistency
+    return {**asdict(outcome), "consistency": said.model_dump(mode="json") if said else None}
 
 
 def study_json(study: Outlook | str | None) -> dict[str, Any]:
@@ -47,7 +48,12 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "digest": entry.digest,
         "plan_digest": entry.plan_digest,
         "variables": [
-            {"name": d.variable, "column": d.column, "epsilon": _finite(d.epsilon)}
+            {
+                "name": d.variable,
+                "column": d.column,
+                "epsilon": _finite(d.epsilon),
+                "same_values_as": list(d.same_as),
+            }
             for d in entry.draws
         ],
     }

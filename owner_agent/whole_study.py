@@ -6,11 +6,13 @@ together, and only the miner has all plans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from owner_agent.client import BRIEFLY, Miner
+from owner_agent.ledger import Draw
 from owner_agent.planning import Planned
 from owner_agent.publish import told_draws
 from owner_agent.reporting.losses import known_draws
@@ -111,18 +113,26 @@ class Left:
     column: float | None
 
 
-def outlook_of(site: Site, plan: Planned, surroundings: Surroundings) -> Outlook | str | None:
+def outlook_of(
+    site: Site, plan: Planned, surroundings: Surroundings, renewed: Collection[str] = ()
+) -> Outlook | str | None:
     """Ask the miner what publishing would add; or say why it could not be asked.
 
     None where the site has no miner. The plan and the identities of its draws are sent, nothing of
     the table.
+
+    Args:
+        site: the site.
+        plan: its plan.
+        surroundings: how the miner is reached.
+        renewed: the blocks whose records would all be drawn anew.
     """
     if site.file.miner is None:
         return None
     draws = known_draws(site, plan)
     question = PrivacyQuestion(
         plan=PlanMessage.from_plan(plan.plan),
-        draws=None if draws is None else list(told_draws(plan.plan, draws)),
+        draws=None if draws is None else _draw_ids(plan, draws, renewed),
     )
     try:
         with _asked(site, surroundings) as miner:
@@ -131,6 +141,16 @@ def outlook_of(site: Site, plan: Planned, surroundings: Surroundings) -> Outlook
         return f"this site has not joined the study {site.miner.study!r} yet."
     except PramanaError as error:
         return error.message
+
+
+def _draw_ids(plan: Planned, draws: Sequence[Draw], renewed: Collection[str]) -> list[str]:
+    """Return the identities of the draws; what is yet to be drawn is like nothing before."""
+    return [
+        hashlib.sha256(f"renewed {identity}".encode()).hexdigest()
+        if block.name in renewed
+        else identity
+        for block, identity in zip(plan.plan.blocks, told_draws(plan.plan, draws), strict=True)
+    ]
 
 
 def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundings) -> Left:

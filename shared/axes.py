@@ -15,6 +15,7 @@ from shared.errors import LimitExceeded
 from shared.inversion import Stratum
 from shared.plan import Plan
 from shared.strata import View
+from shared.tabulated_counts import refuse_noise
 from shared.transition import Identity, Mixture, Symmetric, Transition, along_axis
 
 Moments = tuple[Tensor, Tensor, Tensor]
@@ -153,8 +154,19 @@ def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
     return axes
 
 
-def observed(reports: Reports, axes: Sequence[Axis]) -> Tensor:
-    """Return the reported counts over some axes, an axis for each."""
+def observed(reports: Reports, axes: Sequence[Axis], *, noise_counted: bool = False) -> Tensor:
+    """Return the reported counts over some axes, an axis for each.
+
+    Args:
+        reports: where they are counted.
+        axes: the parts of the table.
+        noise_counted: whether the caller takes account of what was added to the counts.
+
+    Raises:
+        EstimationError: noise was added, and the caller takes no account of it.
+    """
+    if not noise_counted:
+        refuse_noise(reports)
     names = [v.name for axis in axes for v in axis.variables]
     shape = [axis.channel.shape[1] for axis in axes]
     return reports.table(names).reshape(shape).astype(np.float64)

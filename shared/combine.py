@@ -27,6 +27,7 @@ from shared.strata import maximize, start
 from shared.subpopulation import CombinedSubpopulation, TabulatedSubpopulation
 from shared.support_counts import Item
 from shared.supports import CombinedSupports, TabulatedSupports, require_items
+from shared.tabulated_counts import NoisyCounts
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,10 @@ class CombinedMarginals:
         """Return what estimates supports; see `Marginals`."""
         asked = tuple(items)
         require_items(self._domain, asked)
-        if self._estimator == "ml" or not all(serves(plan, asked) for _, plan in self._sources):
+        tables = self._estimator == "ml" or any(
+            isinstance(r, NoisyCounts) for r, _ in self._sources
+        )
+        if tables or not all(serves(plan, asked) for _, plan in self._sources):
             return TabulatedSupports(self, asked)
         strata = [MixedSupports(reports, plan, asked) for reports, plan in self._sources]
         return CombinedSupports(tuple(strata))

@@ -11,6 +11,7 @@
     │   ├── PlanError               plan-invalid
     │   │   ├── UnprotectedVariable     sensitive-without-channel
     │   │   └── PlanConflict            plan-conflict
+    │   │       └── RecordsCorrected        records-corrected
     │   ├── StructureError          structure-invalid
     │   ├── OptionError             option-invalid
     │   ├── ConfigError             config-invalid
@@ -38,6 +39,8 @@
     │   ├── NotInstalled            not-installed
     │   ├── JobCancelled            job-cancelled
     │   ├── SmallCounts             counts-too-small
+    │   ├── OtherGroupings          other-groupings
+    │   ├── NoiseSpent              noise-spent
     │   ├── SessionEnded            session-ended
     │   └── StoreCorrupt            store-corrupt
     ├── AccessError ........... who asks may not
@@ -137,6 +140,12 @@ class PlanConflict(PlanError):
     """The same variable was already released under a different randomization."""
 
     code = "plan-conflict"
+
+
+class RecordsCorrected(PlanConflict):
+    """Records that were reported before have other values now, and nobody said what to do."""
+
+    code = "records-corrected"
 
 
 class StructureError(InputError):
@@ -302,6 +311,21 @@ class SmallCounts(StateError):
     """Exact parameters would rest on fewer records than the custodian allows."""
 
     code = "counts-too-small"
+
+
+class OtherGroupings(StateError):
+    """Exact parameters would add groupings of a column's records to those told before.
+
+    Whoever compares the tables of two groupings that differ in few records knows these records.
+    """
+
+    code = "other-groupings"
+
+
+class NoiseSpent(StateError):
+    """Sharing more counts with noise would cost more than the custodian allows in all."""
+
+    code = "noise-spent"
 
 
 class SessionEnded(StateError):

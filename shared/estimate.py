@@ -42,6 +42,7 @@ from shared.strata import View
 from shared.subpopulation import TabulatedSubpopulation
 from shared.support_counts import Item
 from shared.supports import DividedSupports, TabulatedSupports, require_items
+from shared.tabulated_counts import NoisyCounts, noise_of
 from shared.transition import CONDITION_LIMIT, Sampled, StructuralZeros, Transition
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class EstimatedTable:
 
     `fitted` are the reported counts from which second moments are formed: the observed ones for
     the moment estimate, the expected ones under the estimate for maximum likelihood.
-    `modelled` says that the counts are a log-linear model's.
+    `modelled` says that the counts are a log-linear model's. `noise` is the variance of what was
+    added to each reported count on purpose; it is in both errors.
     """
 
     domain: Domain
@@ -75,6 +77,7 @@ class EstimatedTable:
     axes: tuple[Axis, ...]
     information: Tensor | None = None
     modelled: bool = False
+    noise: float = 0.0
 
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each raw count (see the module's formulas).
@@ -153,19 +156,24 @@ class EstimatedTable:
         for axis, part in enumerate(self.axes):
             estimators = part.estimator(estimators, axis + 1)
         flat = estimators.reshape(len(weights), -1)
-        matrix: Tensor = (flat * self.fitted.ravel()) @ flat.T
+        matrix: Tensor = (flat * self._squares.ravel()) @ flat.T
         return matrix
+
+    @property
+    def _squares(self) -> Tensor:
+        """What each report's squared weight is counted with: how many made it, and its noise."""
+        return self.fitted + self.noise
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts in bootstrap samples of the reports (see `MarginalTable`).
 
-        Where the counts are no linear function of the reports, normal deviates of their covariance
-        are added to them.
+        Where the counts are no linear function of the reports, or noise was added to these, normal
+        deviates of their covariance are added to them.
 
         Raises:
             LimitExceeded: such counts have more than `INFORMATION_CELLS` cells.
         """
-        if self.information is not None:
+        if self.information is not None or self.noise:
             root = _root(self.covariance(population=True))
             noise = rng.standard_normal((draws, len(root))) @ root
             return self.counts + noise.reshape(draws, *self.domain.shape)
@@ -186,7 +194,7 @@ class EstimatedTable:
             self.domain.axis(name)
         if self.information is not None:
             return self._dense_moments(names)
-        tensors: Moments = (self.fitted, self.fitted, self.fitted)
+        tensors: Moments = (self._squares, self._squares, self._squares)
         for axis, part in enumerate(self.axes):
             tensors = part.moments(tensors, axis, names)
         ww, wv, vv = tensors
@@ -287,8 +295,9 @@ class EstimatedMarginals:
                 f"The table over {names} has {cells} cells; at most {MARGINAL_CELLS} are allowed.",
                 remedy="Ask for fewer variables at once.",
             )
-        reported = observed(self._reported, axes)
-        if self._estimator == "ml":
+        moments = self._estimator == "moment"
+        reported = observed(self._reported, axes, noise_counted=moments)
+        if not moments:
             return self._by_likelihood(domain, axes, reported)
         counts = moment([Stratum(reported, tuple(axis.channel for axis in axes))])
         return EstimatedTable(
@@ -297,6 +306,7 @@ class EstimatedMarginals:
             self.records,
             reported,
             tuple(axes),
+            noise=noise_of(self._reported, names),
         )
 
     def expected(self, variables: Sequence[str]) -> Tensor:
@@ -346,7 +356,8 @@ class EstimatedMarginals:
         require_items(self.domain, asked)
         tabulated = TabulatedSupports(self, asked)
         mixing = served(self._plan, asked)
-        if self._estimator != "moment" or not mixing.any():
+        noisy = isinstance(self._reported, NoisyCounts)
+        if self._estimator != "moment" or noisy or not mixing.any():
             return tabulated
         mixed = MixedSupports(self._reported, self._plan, asked)
         return mixed if mixing.all() else DividedSupports(mixed, tabulated, mixing)

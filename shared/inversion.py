@@ -117,11 +117,45 @@ def maximum_likelihood(
         EstimationError: there are no records, or reports that the channels cannot make.
         NotConverged: `max_steps` did not reach `tolerance`.
     """
-    records = float(sum(stratum.reported.sum() for stratum in strata))
+    small = _reports(strata) * math.prod(strata[0].shape) <= NEWTON_ENTRIES
+    steps = min(max_steps, _PATIENCE) if small else max_steps
+    found = climb(strata, start=start, tolerance=tolerance, steps=steps)
+    if found.gap <= tolerance:
+        return found
+    if small and found.steps >= _PATIENCE:
+        return _by_newton(strata, found.probabilities, _records(strata), tolerance, found.steps)
+    raise NotConverged(
+        f"Expectation maximization stopped after {found.steps} steps, at most {found.gap:.3g} nats"
+        " below the maximum.",
+        remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
+    )
+
+
+def climb(
+    strata: Sequence[Stratum],
+    *,
+    start: Tensor | None = None,
+    tolerance: float,
+    steps: int,
+    enough: float = math.inf,
+) -> Likelihood:
+    """Come near the maximum of the likelihood by EM; `gap` says how near.
+
+    Args:
+        strata: see `maximum_likelihood`.
+        start: see `maximum_likelihood`.
+        tolerance: stop where the maximum is certified to be no farther, in nats.
+        steps: stop after about so many EM steps.
+        enough: stop at this log-likelihood.
+
+    Raises:
+        EstimationError: there are no records, or reports that the channels cannot make.
+    """
+    records = _records(strata)
     if not records > 0:
         raise EstimationError("There are no records to estimate from.")
     theta = _start(strata, records) if start is None else start / start.sum()
-    steps, step_bound = 0, 1.0
+    taken, step_bound = 0, 1.0
     while True:
         value, gain = _gain(strata, theta, records)
         if value == -math.inf:
@@ -131,18 +165,14 @@ def maximum_likelihood(
                 remedy="Check that the plan belongs to these reports.",
             )
         gap = records * (float(gain.max()) - 1)
-        if gap <= tolerance:
-            return Likelihood(theta, value, max(gap, 0.0), steps)
-        if steps >= _PATIENCE and theta.size * _reports(strata) <= NEWTON_ENTRIES:
-            return _by_newton(strata, theta, records, tolerance, steps)
-        if steps >= max_steps:
-            raise NotConverged(
-                f"Expectation maximization stopped after {steps} steps, at most {gap:.3g} nats"
-                " below the maximum.",
-                remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
-            )
+        if gap <= tolerance or value >= enough or taken >= steps:
+            return Likelihood(theta, value, max(gap, 0.0), taken)
         theta, step_bound = _squarem(strata, theta, gain, records, step_bound)
-        steps += 3
+        taken += 3
+
+
+def _records(strata: Sequence[Stratum]) -> float:
+    return float(sum(stratum.reported.sum() for stratum in strata))
 
 
 def _reports(strata: Sequence[Stratum]) -> int:

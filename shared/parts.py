@@ -62,8 +62,7 @@ def part_schema(plan: Plan) -> pa.Schema:
 def encode_part(plan: Plan, keys: Keys, columns: Mapping[str, Codes]) -> bytes:
     """Return one part as an Arrow IPC stream: pseudonyms and reported codes, one batch."""
     schema = part_schema(plan)
-    buffer = pa.py_buffer(np.ascontiguousarray(keys).tobytes())
-    arrays = [pa.Array.from_buffers(pa.binary(KEY_BYTES), len(keys), [None, buffer])]
+    arrays = [key_column(keys)]
     arrays += [
         pa.array(columns[name].astype(code_dtype(size), copy=False))
         for name, size in plan.reported_sizes.items()
@@ -102,7 +101,7 @@ def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
     if any(column.null_count for column in table.columns):
         raise PartInvalid("The part has missing values.")
     combined = table.combine_chunks()
-    keys = _key_array(combined.column(KEY_COLUMN))
+    keys = key_array(combined.column(KEY_COLUMN))
     if not strictly_ascending(keys):
         raise PartInvalid(
             "The part's pseudonyms are not strictly ascending.",
@@ -208,7 +207,14 @@ def _require_reported(plan: Plan, columns: Mapping[str, Codes]) -> None:
             )
 
 
-def _key_array(column: pa.ChunkedArray) -> Keys:
+def key_column(keys: Keys) -> pa.Array:
+    """Return pseudonyms as an Arrow array of fixed-size binary values."""
+    buffer = pa.py_buffer(np.ascontiguousarray(keys).tobytes())
+    return pa.Array.from_buffers(pa.binary(KEY_BYTES), len(keys), [None, buffer])
+
+
+def key_array(column: pa.ChunkedArray) -> Keys:
+    """Return the pseudonyms of an Arrow column: the reverse of `key_column`."""
     raw = b"".join(
         chunk.buffers()[1].to_pybytes()[
             chunk.offset * KEY_BYTES : (chunk.offset + len(chunk)) * KEY_BYTES

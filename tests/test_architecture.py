@@ -16,6 +16,7 @@ ALLOWED = {
     "shared.plan": {"shared.domain", "shared.errors", "shared.transition"},
     "shared.support_counts": set(),
     "shared.counts": {"shared.domain", "shared.errors", "shared.support_counts"},
+    "shared.tabulated_counts": {"shared.counts", "shared.errors"},
     "shared.supports": {
         "shared.counts",
         "shared.domain",
@@ -50,8 +51,18 @@ ALLOWED = {
         "shared.transition",
     },
     "shared.inversion": {"shared.counts", "shared.errors", "shared.transition"},
+    "shared.plausibility": {
+        "shared.axes",
+        "shared.bets",
+        "shared.counts",
+        "shared.inversion",
+        "shared.plan",
+        "shared.transition",
+    },
+    "shared.bets": {"shared.counts", "shared.inversion", "shared.transition"},
     "shared.loglinear": {"shared.counts", "shared.errors", "shared.inversion"},
     "shared.combine": {
+        "shared.tabulated_counts",
         "shared.axes",
         "shared.counts",
         "shared.domain",
@@ -78,6 +89,7 @@ ALLOWED = {
     "shared.independence": {"shared.counts", "shared.errors", "shared.strata"},
     "shared.explanation": {"shared.counts", "shared.independence", "shared.strata"},
     "shared.axes": {
+        "shared.tabulated_counts",
         "shared.counts",
         "shared.domain",
         "shared.errors",
@@ -87,6 +99,7 @@ ALLOWED = {
         "shared.transition",
     },
     "shared.estimate": {
+        "shared.tabulated_counts",
         "shared.axes",
         "shared.counts",
         "shared.domain",
@@ -152,7 +165,7 @@ PACKAGES = {
 EFFECTS = {"httpx", "fastapi", "uvicorn", "sqlalchemy", "socket", "requests"}
 """No sockets and no SQL in `shared`."""
 
-LAZY = {"matplotlib", "numba", "sklearn", "dask", "pyagrum"}
+LAZY = {"matplotlib", "numba", "sklearn", "dask", "pyagrum", "opendp"}
 """Heavy libraries are imported inside the function that needs them."""
 
 

@@ -1,77 +1,57 @@
 """The demonstration over containers: sites prepared before, the study concluded after they run.
 
-Between both steps the miner and the agents are containers of their own (see deploy/README.md);
-these steps only write the owners' folders and speak REST.
+Between both steps the miner and the owners are containers of their own, which make their keys and
+publish by themselves (see deploy/README.md); these steps only draw tables and speak REST.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from experiments.demo.folders import Folder, owners
 from experiments.demo.outcome import Outcome
-from experiments.demo.run import (
-    STUDY,
-    Parties,
-    Say,
-    agent_of,
-    conclude,
-    prepare_sites,
-    write_secret,
-)
+from experiments.demo.run import STUDY, Say, conclude, write_secret, write_sites
 from experiments.demo.scenario import Scenario
 from experiments.demo.study import Rest, open_study
 
 
 def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int) -> None:
-    """Open the study, write each owner's folder with keys, and put its invitation there.
+    """Open the study, and lay each owner's table, site file and invitation into its folder.
 
     Doing it again does nothing: the containers may be started any number of times.
 
     Raises:
         Unreachable, Refused: the miner did not do its part.
     """
-    done = root / ".organized"
-    if done.exists():
-        return
     folder = Folder(root)
+    wanted = [owner for owner in owners(scenario) if not folder.invitation(owner).exists()]
+    if not wanted:
+        return
     with Rest(miner, admin_token.read_text().strip()) as admin:
-        prepare_sites(folder, scenario, miner, seed=seed, private_network=True)
-        for owner, secret in open_study(admin, STUDY, scenario.title, owners(scenario)).items():
+        write_sites(folder, scenario, miner, seed=seed, private_network=True)
+        for owner, secret in open_study(admin, STUDY, scenario.title, wanted).items():
             write_secret(folder.invitation(owner), secret)
-    done.touch()
 
 
 def finish(
-    root: Path,
-    scenario: Scenario,
-    miner: str,
-    admin_token: Path,
-    agents: Mapping[str, str],
-    *,
-    seed: int,
-    say: Say,
+    root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int, say: Say
 ) -> Outcome:
-    """Have the agents publish, learn at the miner, and write result and report into `root`.
+    """Learn from what the owners published, and write result and report into `root`.
+
+    The truth to compare with is drawn again: nobody has to hand over a table.
 
     Args:
-        root: the folder that `organize` prepared.
+        root: an empty folder, or that of an earlier result.
         scenario: the one `organize` was given.
         miner: the miner's URL.
         admin_token: the file with the admin token.
-        agents: each owner's agent's URL.
         seed: the seed `organize` was given.
         say: told of progress.
     """
     began = time.monotonic()
-    folder = Folder(root)
-    with ExitStack() as callers:
-        admin = callers.enter_context(Rest(miner, admin_token.read_text().strip()))
-        reached = {
-            owner: callers.enter_context(agent_of(folder.site(owner) / "site.toml", url))
-            for owner, url in agents.items()
-        }
-        return conclude(folder, scenario, Parties(admin, reached), seed=seed, began=began, say=say)
+    with TemporaryDirectory() as truth, Rest(miner, admin_token.read_text().strip()) as admin:
+        drawn = write_sites(Folder(Path(truth)), scenario, miner, seed=seed, private_network=True)
+        sites = list(drawn.values())
+        return conclude(Folder(root), scenario, admin, sites, seed=seed, began=began, say=say)

@@ -13,7 +13,7 @@ from typing import Self
 
 from shared.errors import Unreachable
 
-_START_SECONDS = 60.0
+_START_SECONDS = 300.0
 _STOP_SECONDS = 10.0
 
 

@@ -35,11 +35,14 @@ _FACET_ROWS = 24
 _BLUE, _GREY, _RED = "#2f6f9f", "#888888", "#a63d57"
 
 
-def write_report(path: Path, scenario: Scenario, outcome: Outcome, model: BayesNetMessage) -> None:
+def write_report(
+    path: Path, sites: Sequence[Path], scenario: Scenario, outcome: Outcome, model: BayesNetMessage
+) -> None:
     """Write the report of a demonstration.
 
     Args:
-        path: the HTML file; the site files are beside it in `sites/`.
+        path: the HTML file.
+        sites: the owners' site files.
         scenario: what was run.
         outcome: what was found.
         model: the model as the miner answered it.
@@ -57,7 +60,7 @@ def write_report(path: Path, scenario: Scenario, outcome: Outcome, model: BayesN
         picture=draw_structure(scenario.structure, scenario.owner_of),
         parameters=_svg(_parameter_figure(outcome)),
         errors=_svg(_error_figure(outcome.rows)),
-        channels=_channels(path.parent, scenario, outcome.records),
+        channels=_channels(sites, outcome.records),
         model=model,
         prior=PRIOR,
         infinity=math.inf,
@@ -66,18 +69,18 @@ def write_report(path: Path, scenario: Scenario, outcome: Outcome, model: BayesN
     path.write_text(text, encoding="utf-8")
 
 
-def _channels(root: Path, scenario: Scenario, records: int) -> list[dict[str, Any]]:
+def _channels(sites: Sequence[Path], records: int) -> list[dict[str, Any]]:
     """Say what each owner did to each variable and what it costs."""
     rows = []
-    for site in scenario.sites:
-        file = load_site(root / "sites" / site.owner / "site.toml")
+    for path in sites:
+        file = load_site(path)
         plan = planned(file)
         kinds = {v.name: v.channel.kind for v in file.file.variables if v.channel is not None}
         kinds |= {name: b.channel.kind for b in file.file.blocks for name in b.variables}
         for block in plan.plan.blocks:
             for name in block.names:
                 row = _channel_row(block, name, records)
-                row |= {"owner": site.owner, "sensitive": name in plan.sensitive}
+                row |= {"owner": file.owner, "sensitive": name in plan.sensitive}
                 rows.append(row | {"kind": kinds.get(name, "not randomized")})
     return rows
 

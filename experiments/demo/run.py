@@ -9,7 +9,6 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,8 @@ def demonstrate(
         )
         admin = callers.enter_context(Rest(url, token_file.read_text().strip()))
         say("making tables and keys, inviting the owners", 0.08)
-        sites = prepare_sites(folder, scenario, url, seed=seed)
+        sites = write_sites(folder, scenario, url, seed=seed)
+        _keys(folder, list(sites.values()), seed)
         for owner, secret in open_study(admin, STUDY, scenario.title, owners(scenario)).items():
             write_secret(folder.invitation(owner), secret)
         agents = {}
@@ -68,52 +68,43 @@ def demonstrate(
             say(f"starting the agent of {owner}", 0.2 + 0.3 * i / len(sites))
             agent = _start_agent(processes, owner, site, folder.invitation(owner))
             agents[owner] = callers.enter_context(agent)
+        for i, (owner, agent) in enumerate(agents.items()):
+            say(f"{owner} randomizes and publishes", 0.5 + 0.3 * i / len(agents))
+            publish(agent)
         outcome = conclude(
-            folder, scenario, Parties(admin, agents), seed=seed, began=began, say=say
+            folder, scenario, admin, list(sites.values()), seed=seed, began=began, say=say
         )
     return outcome, folder
 
 
-def prepare_sites(
+def write_sites(
     folder: Folder, scenario: Scenario, url: str, *, seed: int | None, private_network: bool = False
 ) -> dict[str, Path]:
-    """Write each owner's table and site file and make its keys; return the site files."""
+    """Write each owner's table and site file; return the site files."""
     rng = np.random.default_rng(None if seed is None else [seed, 1])
     miner = {"url": url, "study": STUDY} | ({"allow_insecure": True} if private_network else {})
     sites = {site.owner: write_site(folder, site, miner, rng) for site in scenario.sites}
     for path in sites.values():
         site = load_site(path)
         encode(site, planned(site))  # what is wrong with a table is said before anything runs
-    _keys(folder, list(sites.values()), seed)
     return sites
-
-
-@dataclass(frozen=True)
-class Parties:
-    """Whom a study is run with: the analyst's access to the miner and each owner's agent."""
-
-    analyst: Rest
-    agents: dict[str, Rest]
 
 
 def conclude(
     folder: Folder,
     scenario: Scenario,
-    parties: Parties,
+    analyst: Rest,
+    sites: list[Path],
     *,
     seed: int | None,
     began: float,
     say: Say,
 ) -> Outcome:
-    """Have every owner publish, learn at the miner, compare, and write result and report."""
-    for i, (owner, agent) in enumerate(parties.agents.items()):
-        say(f"{owner} randomizes and publishes", 0.5 + 0.3 * i / len(parties.agents))
-        publish(agent)
+    """Learn at the miner, compare with the tables of `sites`, and write result and report."""
     say("the miner aligns and learns", 0.8)
-    model = learn(parties.analyst, STUDY, scenario.structure.as_dict())
-    bif = parties.analyst.text(f"/v1/models/{model.id}/bif")
+    model = learn(analyst, STUDY, scenario.structure.as_dict())
+    bif = analyst.text(f"/v1/models/{model.id}/bif")
     say("learning from the true tables, to compare", 0.88)
-    sites = [folder.site(owner) / "site.toml" for owner in owners(scenario)]
     clean = learn_clean(sites, scenario.structure)
     outcome = Outcome(
         title=scenario.title,
@@ -126,18 +117,13 @@ def conclude(
     say("writing the report", 0.95)
     _write(folder.result, outcome.as_dict())
     (folder.root / "model.bif").write_text(bif, encoding="utf-8")
-    write_report(folder.report, scenario, outcome, model)
+    write_report(folder.report, sites, scenario, outcome, model)
     return outcome
 
 
 def _start_agent(processes: Processes, owner: str, site: Path, invitation: Path) -> Rest:
     run("owner_agent", "join", "--secret-file", str(invitation), "--site", str(site))
     url = processes.serve(f"agent-{owner}", "owner_agent", "serve", "--site", str(site))
-    return agent_of(site, url)
-
-
-def agent_of(site: Path, url: str) -> Rest:
-    """Return the REST interface of an agent whose folder is at hand."""
     token = (site.parent / ".pramana" / "agent.token").read_text(encoding="utf-8").strip()
     return Rest(url, token)
 

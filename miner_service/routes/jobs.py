@@ -66,7 +66,11 @@ def list_jobs(
         enter_study(session, caller, study, *ANYONE)
         query = caller.visible_jobs(select(JobRow).where(JobRow.study == study))
         return page_of(
-            session, query, JobRow.seq, paging, lambda row: caller.view_job(job_message(row))
+            session,
+            query,
+            JobRow.seq,
+            paging,
+            lambda row: caller.view_job(job_message(session, row)),
         )
 
 
@@ -136,9 +140,9 @@ def _visible(services: Services, caller: Caller, job: str) -> Job:
     with services.database.read() as session:
         row = find_job(session, job)
         known = session.scalar(caller.visible_jobs(select(JobRow).where(JobRow.id == job)))
-    if known is None or not caller.sees_study(row.study):
-        raise no_such("job")
-    return caller.view_job(job_message(row))
+        if known is None or not caller.sees_study(row.study):
+            raise no_such("job")
+        return caller.view_job(job_message(session, row))
 
 
 def _advise(response: Response, job: Job) -> None:

@@ -17,7 +17,7 @@ from miner_service.services import Services
 from miner_service.store.jobs import find_model
 from miner_service.store.people import no_such
 from miner_service.store.schema import ModelRow
-from shared.errors import Forbidden, NotFound
+from shared.errors import NotFound
 from shared.learn.network import BayesNet
 from shared.wire import (
     ModelAnswer,
@@ -222,13 +222,9 @@ def _not_offered(kind: str, asked: str) -> NotFound:
 def _visible(services: Services, caller: Caller, model: str) -> ModelRow:
     with services.database.read() as session:
         row = find_model(session, model)
-    if not caller.sees_study(row.study):
+    # Whoever published one person's record only would read that person's others in a model of
+    # records that are not the same at all owners.
+    identical = json.loads(row.body)["spec"]["records"] == "identical"
+    if not caller.sees_study(row.study) or (caller.role == OWNER and not identical):
         raise no_such("model")
-    if caller.role == OWNER and json.loads(row.body)["spec"]["records"] != "identical":
-        # Whoever published one person's record only would read that person's others here.
-        raise Forbidden(
-            "This model is of records that are not the same at all owners; owners may not read it.",
-            where="role",
-            remedy="Ask the analyst for a model of records that are the same set at every owner.",
-        )
     return row

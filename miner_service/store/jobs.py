@@ -10,7 +10,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from miner_service.store.people import no_such
-from miner_service.store.schema import JobRow, ModelRow
+from miner_service.store.releases import inconsistent
+from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
 from miner_service.tokens import new_id
 from shared.errors import Conflict
 from shared.wire import Job, JobSpec, ProblemDetail, read_job_spec
@@ -21,8 +22,9 @@ MOST_BROKEN_OFF = 3
 """After this many runs in a row that took the service down with them, a job is given up."""
 
 
-def job_message(row: JobRow) -> Job:
+def job_message(session: Session, row: JobRow) -> Job:
     """Return a job as the outside sees it."""
+    used = select(ReleaseRow).where(ReleaseRow.id.in_(json.loads(row.releases)))
     return Job.model_validate(
         {
             "id": row.id,
@@ -35,6 +37,7 @@ def job_message(row: JobRow) -> Job:
             "problem": ProblemDetail.model_validate_json(row.problem) if row.problem else None,
             "created": row.created,
             "finished": row.finished,
+            "inconsistent": inconsistent(session.scalars(used)),
         }
     )
 

@@ -1,9 +1,7 @@
-"""Lists in pages: an opaque cursor says after which row the next page starts."""
+"""Lists in pages: an opaque cursor says where the next page starts (see `cursors`)."""
 
 from __future__ import annotations
 
-import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,47 +9,30 @@ from typing import Any, TypeVar
 from sqlalchemy import Select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from shared.errors import OptionError
+from miner_service.store.cursors import Cursors, View
 from shared.wire import Page
 
 Row = TypeVar("Row")
 Item = TypeVar("Item")
 
-_LARGEST = (1 << 63) - 1
-
 
 @dataclass(frozen=True)
 class Paging:
-    """Which page is asked for: at most `limit` rows after the one `cursor` names."""
+    """Which page of a view is asked for: at most `limit` rows after those had at `cursor`."""
 
     limit: int
-    cursor: str | None = None
+    cursor: str | None
+    view: View
+    cursors: Cursors
 
     @property
-    def after(self) -> int:
-        """The number of the last row already given. Raises OptionError."""
-        return decode_cursor(self.cursor) if self.cursor is not None else 0
+    def had(self) -> int:
+        """How many rows of the view were given before. Raises OptionError."""
+        return self.cursors.open(self.view, self.cursor) if self.cursor is not None else 0
 
-
-def encode_cursor(seq: int) -> str:
-    """Return the cursor of the page after row `seq`."""
-    return urlsafe_b64encode(f"after:{seq}".encode()).decode().rstrip("=")
-
-
-def decode_cursor(cursor: str) -> int:
-    """Return the row a cursor names. Raises OptionError."""
-    try:
-        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        word, _, digits = urlsafe_b64decode(padded).decode("ascii").partition(":")
-    except (UnicodeError, binascii.Error):
-        word, digits = "", ""
-    if word != "after" or not digits.isdecimal() or len(digits) > 19 or int(digits) > _LARGEST:
-        raise OptionError(
-            "The cursor is not one that this service gave.",
-            where="cursor",
-            remedy="Take it from `next` of the page before, or leave it out for the first page.",
-        )
-    return int(digits)
+    def after(self, had: int) -> str:
+        """Return the cursor of the page after the first `had` rows of the view."""
+        return self.cursors.seal(self.view, had)
 
 
 def page_of(
@@ -63,14 +44,16 @@ def page_of(
 ) -> Page[Item]:
     """Return one page of a query's rows as messages, in the order of `seq`.
 
+    Rows are counted as the query has them, so that it must leave out what the reader may not see.
+    None is ever removed and new ones come last: no page misses or repeats one.
+
     Raises:
-        OptionError: the cursor is not one.
+        OptionError: the cursor was not given for this view.
     """
-    query = query.where(seq > paging.after).order_by(seq).limit(paging.limit + 1)
-    rows = list(session.scalars(query))
-    more = len(rows) > paging.limit
+    had = paging.had
+    rows = list(session.scalars(query.order_by(seq).offset(had).limit(paging.limit + 1)))
     kept = rows[: paging.limit]
     return Page(
         items=[message(row) for row in kept],
-        next=encode_cursor(kept[-1].seq) if more else None,
+        next=paging.after(had + len(kept)) if len(rows) > len(kept) else None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from sqlalchemy import exists, func, select
@@ -14,7 +14,7 @@ from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from miner_service.tokens import new_id
 from shared.errors import Conflict
 from shared.plan import Plan
-from shared.wire import PlanMessage, Release, ReleaseCreate
+from shared.wire import Consistency, PlanMessage, Release, ReleaseCreate
 
 
 def plan_of(row: ReleaseRow) -> Plan:
@@ -40,8 +40,24 @@ def release_message(session: Session, row: ReleaseRow) -> Release:
             "digest": row.digest,
             "created": row.created,
             "sealed": row.sealed,
+            "consistency": consistency_of(row),
         }
     )
+
+
+def consistency_of(row: ReleaseRow) -> Consistency | None:
+    """Return what was found of a release's reports when it was sealed, if anything was."""
+    return Consistency.model_validate_json(row.consistency) if row.consistency else None
+
+
+def inconsistent(rows: Iterable[ReleaseRow]) -> dict[str, float]:
+    """Return the p-values of those releases that are inconsistent with their plans, by id."""
+    found = ((row.id, consistency_of(row)) for row in rows)
+    return {
+        name: told.p_value
+        for name, told in found
+        if told is not None and told.state == "inconsistent" and told.p_value is not None
+    }
 
 
 def find_release(session: Session, identifier: str) -> ReleaseRow:
@@ -129,7 +145,13 @@ def active_owners(session: Session, study: str) -> Sequence[str]:
 
 
 def mark_sealed(
-    session: Session, row: ReleaseRow, *, keys_digest: str, data_sha256: str, now: datetime
+    session: Session,
+    row: ReleaseRow,
+    *,
+    keys_digest: str,
+    data_sha256: str,
+    consistency: Consistency,
+    now: datetime,
 ) -> None:
     """Close a release; from now on it is the one of its owner in use."""
     row.state = "sealed"
@@ -137,6 +159,7 @@ def mark_sealed(
     row.sealing = (session.scalar(select(func.max(ReleaseRow.sealing))) or 0) + 1
     row.keys_digest = keys_digest
     row.data_sha256 = data_sha256
+    row.consistency = consistency.model_dump_json()
 
 
 def releases_in_use(session: Session, study: str) -> dict[str, ReleaseRow]:

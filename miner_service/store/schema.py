@@ -1,4 +1,4 @@
-"""The tables. `seq` gives every list its order and every page its cursor.
+"""The tables. `seq` gives every list its order, and never leaves the service.
 
 Plans, specifications, problems and models are stored as the canonical JSON of their messages: they
 are read back whole and never searched.

@@ -14,7 +14,7 @@ from owner_agent.peer.needs import owner_of, require_held
 from owner_agent.peer.session import Session
 from owner_agent.peer.session_file import SessionFile
 from owner_agent.peer.signatures import statement_of
-from owner_agent.peer.tasks import entitled, task_of, variables_of
+from owner_agent.peer.tasks import entitled, learners, task_of, variables_of
 from owner_agent.site import Site, load_site
 from shared.domain import Variable
 from shared.errors import ConfigError, DomainError, Forbidden, PeerDeviated
@@ -67,7 +67,27 @@ def consent(
             where=site.owner,
             remedy=f"Give {site.owner} the session file, for `owner-agent peer --only`.",
         )
+    _require_tellable_with_noise(site, proposal)
     task_of(proposal).check(proposal.task)
+
+
+def _require_tellable_with_noise(site: Site, proposal: Proposal) -> None:
+    """Check that an owner that adds noise to all it shares can take its part in this way.
+
+    The search for a structure reads a great many tables, and what it finds tells of all of them.
+    """
+    if (
+        site.peer.noise is not None
+        and proposal.task.kind == "structure"
+        and site.owner in learners(proposal)
+    ):
+        raise Forbidden(
+            f"{site.owner} shares counts with noise only, and structures are searched on exact"
+            " ones.",
+            where=site.owner,
+            remedy='Give the structure, with kind = "parameters"; or let'
+            f" {site.owner} take noise out of its [peer] section deliberately.",
+        )
 
 
 def stated(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from owner_agent.corrections.choice import HELP, Choice
 from owner_agent.peer.identity import make_identity
 from owner_agent.private_files import write_new
 from owner_agent.site import load_site
 from owner_agent.surroundings import Surroundings
 from shared.errors import KeyFileError, PramanaError
 from shared.terminal import console, print_json
+
+if TYPE_CHECKING:
+    from owner_agent.peer.outgoing import Consent
 
 SiteOption = Annotated[Path, typer.Option("--site", help="The site file.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")]
@@ -23,7 +27,11 @@ AcceptOption = Annotated[
         help="Send columns although they left under other draws; their epsilons add.",
     ),
 ]
+CorrectionsOption = Annotated[Choice | None, typer.Option(help=HELP)]
 SITE = Path("site.toml")
+
+Accepted = tuple[bool, Choice | None]
+"""Whether an added loss is accepted, and what is chosen for corrected records."""
 
 
 def add_peer_commands(app: typer.Typer, surroundings: Surroundings) -> None:
@@ -40,19 +48,22 @@ def add_peer_commands(app: typer.Typer, surroundings: Surroundings) -> None:
             typer.Option(help="A session file: take part in sessions like it, and in no others."),
         ] = None,
         accept_added_loss: AcceptOption = False,
+        corrections: CorrectionsOption = None,
     ) -> None:
         """Take part in sessions that the known peers begin, until stopped."""
-        serve_peer(site, surroundings, ready_file, only, accept=accept_added_loss)
+        accepted = (accept_added_loss, corrections)
+        serve_peer(site, surroundings, ready_file, only, accepted)
 
     @app.command()
     def learn(
         peers: Annotated[Path, typer.Option(help="The session file: what to learn, with whom.")],
         site: SiteOption = SITE,
         accept_added_loss: AcceptOption = False,
+        corrections: CorrectionsOption = None,
         json: JsonOption = False,
     ) -> None:
         """Begin a session with the known peers, and learn together."""
-        begin_session(site, surroundings, peers, accept=accept_added_loss, json=json)
+        begin_session(site, surroundings, peers, (accept_added_loss, corrections), json=json)
 
 
 def add_identity_command(app: typer.Typer, surroundings: Surroundings) -> None:
@@ -83,8 +94,7 @@ def serve_peer(
     surroundings: Surroundings,
     ready_file: Path | None,
     only: Path | None,
-    *,
-    accept: bool,
+    accepted: Accepted,
 ) -> None:
     """Serve until stopped. Raises ConfigError, KeyFileError, OptionError."""
     # The server is large and the other commands do not need it.
@@ -93,7 +103,7 @@ def serve_peer(
     from owner_agent.peer.session_file import SECONDS, load_session_file
 
     agreed = None if only is None else load_session_file(only)
-    with opened(site, surroundings, _tell, SECONDS, accept_added_loss=accept) as participant:
+    with opened(site, surroundings, _tell, SECONDS, _consent(accepted)) as participant:
         participant.only = agreed
         fingerprint = participant.identity.public.fingerprint
         listen = participant.site.peer.listen
@@ -102,7 +112,7 @@ def serve_peer(
 
 
 def begin_session(
-    path: Path, surroundings: Surroundings, peers: Path, *, accept: bool, json: bool
+    path: Path, surroundings: Surroundings, peers: Path, accepted: Accepted, *, json: bool
 ) -> None:
     """Run one session, and print what came of it; SIGTERM ends it as Ctrl-C does.
 
@@ -121,7 +131,14 @@ def begin_session(
     proposal = proposal_of(file, site, surroundings.random_bytes)
     with (
         stopped_like_interrupted(),
-        opened(path, surroundings, _silent, file.seconds, accept_added_loss=accept) as participant,
+        opened(
+            path,
+            surroundings,
+            _silent,
+            file.seconds,
+            _consent(accepted),
+            connect_seconds=file.connect_seconds,
+        ) as participant,
     ):
         others = [n for n in proposal.participants if n != site.owner]
         partners = [LocalPartner(participant), *(participant.partners(name) for name in others)]
@@ -136,6 +153,12 @@ def begin_session(
                 # What is wrong here may be said here, though the others were told less.
                 raise participant.own_error or error from None
     print_json(outcome_json(outcome)) if json else show_outcome(console(), outcome)
+
+
+def _consent(accepted: Accepted) -> Consent:
+    from owner_agent.peer.outgoing import Consent
+
+    return Consent(*accepted)
 
 
 def _export(pem: bytes, path: Path) -> None:

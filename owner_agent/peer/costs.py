@@ -69,7 +69,7 @@ def session_told(proposal: Proposal, announcements: Mapping[str, Announcement]) 
     return told_by(told, different_people=proposal.partition == "horizontal")
 
 
-def told_lines(told: StudyTold) -> Iterator[str]:
+def session_lines(told: StudyTold) -> Iterator[str]:
     """Yield what is told in words; nothing where no column is sent to anybody."""
     if not told.columns:
         return
@@ -88,7 +88,7 @@ def told_lines(told: StudyTold) -> Iterator[str]:
     )
 
 
-def told_json(told: StudyTold) -> dict[str, Any]:
+def session_json(told: StudyTold) -> dict[str, Any]:
     """Return what is told for scripts; a column told as it is has null, as what is infinite."""
     return {
         "prior": PRIOR,

@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.ledger import Entry
-from owner_agent.peer.costs import told_json, told_lines
+from owner_agent.peer.costs import session_json, session_lines
+from owner_agent.peer.disclosure.memory import Disclosure, distinct, of_column
 from owner_agent.peer.joint import JointOutcome
 from owner_agent.peer.journal import Kept
 from owner_agent.peer.outgoing import PEER
@@ -36,7 +37,7 @@ def outcome_json(outcome: JointOutcome) -> dict[str, Any]:
         "folder": str(outcome.folder),
         "files": sorted(path.name for path in outcome.folder.iterdir()),
         "unconfirmed": list(outcome.unconfirmed),
-        "privacy": told_json(outcome.told),
+        "privacy": session_json(outcome.told),
     }
 
 
@@ -46,7 +47,7 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
     console.print(f"The result is in {outcome.folder}:", markup=False, soft_wrap=True)
     for path in sorted(outcome.folder.iterdir()):
         console.print(f"  {path.name}", markup=False)
-    for line in told_lines(outcome.told):
+    for line in session_lines(outcome.told):
         console.print(line, markup=False, soft_wrap=True)
     for name in outcome.unconfirmed:
         console.print(
@@ -70,6 +71,46 @@ def shared_json(kept: Sequence[Kept]) -> list[dict[str, Any]]:
     ]
 
 
+def told_json(told: Sequence[Disclosure]) -> list[dict[str, Any]]:
+    """Return the tables that were told exactly, for scripts; `part_of_another` adds nothing."""
+    counted = {id(one) for one in told for one in distinct(of_column(told, one))}
+    return [
+        {
+            "study": one.study,
+            "column": one.column,
+            "variable": one.variable,
+            "against": one.names,
+            "session": one.session,
+            "told": one.told.isoformat(),
+            "part_of_another": id(one) not in counted,
+        }
+        for one in told
+    ]
+
+
+def show_told(console: Console, told: Sequence[Disclosure], groupings: int | None) -> None:
+    """Print by how many groupings each column was told exactly; `groupings` are allowed."""
+    if not told:
+        return
+    table = Table(title="Columns told exactly to peers, by groupings of records", box=SIMPLE_HEAD)
+    table.add_column("study", overflow="fold")
+    table.add_column("column", overflow="fold")
+    table.add_column("groupings", justify="right")
+    table.add_column("against the peers'", overflow="fold")
+    for study, column in dict.fromkeys((one.study, one.column) for one in told):
+        mine = next(one for one in told if (one.study, one.column) == (study, column))
+        tables = distinct(of_column(told, mine))
+        against = "; ".join(", ".join(one.names) or "no column" for one in tables)
+        table.add_row(escape(study), escape(column), str(len(tables)), escape(against))
+    console.print(table)
+    allowed = "" if groupings is None else f" The site file allows {groupings}."
+    console.print(
+        "Two groupings that differ in few records tell of those records by subtraction; epsilon"
+        f" does not cover it.{allowed}",
+        style="dim",
+    )
+
+
 def show_peer_lines(console: Console, entries: Sequence[Entry], kept: Sequence[Kept] = ()) -> None:
     """Print what of the ledger went to peers, and to whom; `kept` tells of shared parameters."""
     sent = [entry for entry in entries if entry.miner.startswith(PEER)]
@@ -84,11 +125,14 @@ def show_peer_lines(console: Console, entries: Sequence[Entry], kept: Sequence[K
         columns = ", ".join(draw.column for draw in entry.draws)
         learned = families.get(entry.release_id or "")
         about = f"its offer, and the parameters of {learned}" if learned else "its offer"
+        if any(draw.is_noise for draw in entry.draws):
+            columns = f"counts with noise: {columns}"
         table.add_row(entry.name, escape(entry.miner.removeprefix(PEER)), escape(columns or about))
     console.print(table)
     if any(families.values()):
         console.print(
-            "Epsilon covers the randomized columns. It does not cover the parameters: they are made"
-            " from this owner's true records.",
+            "Epsilon covers the randomized columns, and counts with noise. It does not cover the"
+            " parameters that were shared without noise: they are made from this owner's true"
+            " records.",
             markup=False,
         )

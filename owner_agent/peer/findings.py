@@ -4,21 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from shared.learn.bayes_net import LearnedFamily
 from shared.learn.structure_learning import LearnedLink
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from owner_agent.peer.holding import Holding
+    from owner_agent.peer.messages import Proposal
 
 Watch = Callable[[int, int], None]
 """Called with (done, total); may raise to stop."""
 
 
+class Told(Protocol):
+    """What is told of this owner's true records where its families are shared."""
+
+    def enter(self, holding: Holding, proposal: Proposal, now: datetime) -> None:
+        """Write it down durably, before it is told, or raise why it may not be."""
+
+
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What one owner learned: its families of the network, or files for itself alone."""
+    """What one owner learned: its families of the network, or files for itself alone.
+
+    `told` is what sharing the families tells.
+    """
 
     families: tuple[LearnedFamily, ...] = ()
     links: tuple[LearnedLink, ...] = ()
     files: Mapping[str, bytes] | None = None
+    told: Told | None = None
 
     @classmethod
     def kept(cls, texts: Mapping[str, str]) -> Findings:

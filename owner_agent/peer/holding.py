@@ -10,6 +10,7 @@ import numpy as np
 
 from owner_agent.draws import pseudonyms
 from owner_agent.encode import encode
+from owner_agent.fingerprints import Values, values_of
 from owner_agent.keys import Keys as Secrets
 from owner_agent.keys import KeyStore
 from owner_agent.peer.messages import Offer, OfferedVariable, Proposal
@@ -31,6 +32,7 @@ class Holding:
     """This owner's records: never sent, and exact for its own learning.
 
     `keys` ascend and `columns` follow them; `names` are the session's variables that it has.
+    `values` is the table as the ledger knows its columns again.
     """
 
     site: Site
@@ -39,6 +41,7 @@ class Holding:
     keys: Keys
     columns: dict[str, Codes]
     names: tuple[str, ...]
+    values: Values
 
     @property
     def domain(self) -> Domain:
@@ -72,7 +75,8 @@ def hold(site: Site, proposal: Proposal, told: Told) -> Holding:
             "Two records have the same pseudonym.", remedy="Make the record ids unique."
         )
     columns = {name: codes[order] for name, codes in table.columns.items()}
-    return Holding(site, plan, secrets, keys[order], columns, names)
+    values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
+    return Holding(site, plan, secrets, keys[order], columns, names, values)
 
 
 def offer(holding: Holding, proposal: Proposal) -> Offer:

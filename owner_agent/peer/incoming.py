@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,10 @@ from owner_agent.peer.tasks import task_of
 from shared.combine import CombinedMarginals
 from shared.counts import Codes, Marginals, ReportedCounts, Reports
 from shared.domain import Domain
-from shared.errors import PartInvalid, PeerDeviated, PramanaError, UnknownVariable
-from shared.estimate import EstimatedMarginals
+from shared.errors import PartInvalid, PeerDeviated, PramanaError
 from shared.parts import Keys, decode_part
 from shared.plan import Plan
+from shared.tabulated_counts import TabulatedCounts
 from shared.wire import release_digest
 
 Fetch = Callable[[int], bytes]
@@ -34,26 +34,6 @@ class Received:
     records: int
     columns: dict[str, Codes]
     reports: Reports
-
-
-class TabulatedCounts:
-    """Reported counts that came as tables; any table inside one of them can be asked."""
-
-    def __init__(self, tables: Mapping[tuple[str, ...], npt.NDArray[np.int64]], records: int):
-        self._tables = dict(tables)
-        self.records = records
-
-    def table(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the counts over the named columns. Raises UnknownVariable."""
-        fitting = [known for known in self._tables if set(names) <= set(known)]
-        if not fitting:
-            raise UnknownVariable(
-                f"No counts over {list(names)} were sent.", where=", ".join(names)
-            )
-        known = min(fitting, key=lambda k: self._tables[k].size)
-        gone = tuple(axis for axis, name in enumerate(known) if name not in names)
-        left = [name for name in known if name in names]
-        return np.transpose(self._tables[known].sum(axis=gone), [left.index(n) for n in names])
 
 
 def check_package(sender: str, package: Package, offer: Offer, names: Sequence[str]) -> Plan:
@@ -128,26 +108,10 @@ def receive(
     return Received(plan, package.records, columns, ReportedCounts(columns, plan.reported_sizes))
 
 
-def vertical_marginals(
-    domain: Domain, own: Mapping[str, Codes], received: Sequence[Received]
-) -> Marginals:
-    """Return the marginals of one owner: its own columns exact, its peers' estimated."""
-    exact = Plan.unrandomized(domain)
-    plan = Plan.combine([exact, *(r.plan for r in received)])
-    columns = {name: own[name] for name in domain.names}
-    for one in received:
-        columns |= one.columns
-    return EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
-
-
-def horizontal_marginals(
-    domain: Domain, own: Mapping[str, Codes], received: Sequence[Received]
-) -> Marginals:
-    """Return the marginals over all owners' records: own exact, others under their own plans."""
-    exact = Plan.unrandomized(domain)
-    columns = {name: own[name] for name in domain.names}
-    mine = ReportedCounts(columns, exact.reported_sizes)
-    return CombinedMarginals([(mine, exact), *((r.reports, r.plan) for r in received)])
+def horizontal_marginals(own: Reports, domain: Domain, received: Sequence[Received]) -> Marginals:
+    """Return the marginals over all owners' records: own as counted, others under their plans."""
+    mine = (own, Plan.unrandomized(domain))
+    return CombinedMarginals([mine, *((r.reports, r.plan) for r in received)])
 
 
 def _records(

@@ -3,46 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 
+from owner_agent.peer.disclosure.counted import Counted, counted_from
+from owner_agent.peer.disclosure.exact import exact_tables
+from owner_agent.peer.disclosure.floor import shared_nodes
+from owner_agent.peer.disclosure.noise import noisy_tables
 from owner_agent.peer.findings import Findings, Watch
-from owner_agent.peer.floor import require_enough, shared_nodes
-from owner_agent.peer.incoming import (
-    Received,
-    horizontal_marginals,
-    receive,
-    vertical_marginals,
-)
+from owner_agent.peer.incoming import Received, horizontal_marginals, receive
 from owner_agent.peer.messages import Package
 from owner_agent.peer.partner import Partner
 from owner_agent.peer.session import Session
 from owner_agent.peer.tasks import entitled, task_of
+from shared.counts import Marginals, Reports
+from shared.estimate import EstimatedMarginals
 
 
-def learn(mine: Session, partners: Callable[[str], Partner], watch: Watch) -> Findings:
+def learn(
+    mine: Session, partners: Callable[[str], Partner], watch: Watch, now: datetime
+) -> Findings:
     """Fetch, check and count the peers' columns, and run the task's learner.
 
     Raises:
         PeerUnreachable, PeerDeviated: a peer did not send what it announced.
         SmallCounts: parameters would rest on too few records.
+        OtherGroupings, NoiseSpent: they would tell too much beside what was told before.
         PramanaError: what the learner raises.
     """
     proposal, holding = mine.proposal, mine.holding
-    own = holding.site.owner
     watch(0, 0)
-    received = []
-    for sender in proposal.participants:
-        if entitled(proposal, mine.holdings, sender, own):
+    received = _received(mine, partners, watch)
+    counted = counted_from(holding, received if proposal.partition == "vertical" else [])
+    if task_of(proposal).shared and holding.site.peer.noise is not None:
+        return _learned_with_noise(mine, counted, received, watch)
+    findings = _learned(mine, counted, counted.reports, received, watch)
+    if not task_of(proposal).shared:
+        return findings
+    told = exact_tables(holding, proposal, counted, findings.families, now)
+    return replace(findings, told=told)
+
+
+def _learned_with_noise(
+    mine: Session, counted: Counted, received: list[Received], watch: Watch
+) -> Findings:
+    """Learn from noisy tables of the agreed families, which are all that is told."""
+    proposal, holding = mine.proposal, mine.holding
+    agreed = task_of(proposal).agreed_parents
+    families = [
+        counted.names(node, agreed(proposal.task, node)) for node in shared_nodes(holding, proposal)
+    ]
+    told = noisy_tables(holding, proposal, counted, families)
+    findings = _learned(mine, counted, told.counts, received, watch)
+    return replace(findings, told=told)
+
+
+def _learned(
+    mine: Session, counted: Counted, own: Reports, received: list[Received], watch: Watch
+) -> Findings:
+    proposal, holding = mine.proposal, mine.holding
+    marginals: Marginals
+    if proposal.partition == "vertical":
+        marginals = EstimatedMarginals(own, counted.plan)
+    else:
+        marginals = horizontal_marginals(own, holding.domain, received)
+    return task_of(proposal).learn(proposal.task, marginals, shared_nodes(holding, proposal), watch)
+
+
+def _received(mine: Session, partners: Callable[[str], Partner], watch: Watch) -> list[Received]:
+    own, received = mine.holding.site.owner, []
+    for sender in mine.proposal.participants:
+        if entitled(mine.proposal, mine.holdings, sender, own):
             package = mine.announcements[sender].packages[own]
             received.append(_fetched(mine, partners(sender).within(mine.ends), sender, package))
             watch(0, 0)
-    vertical = proposal.partition == "vertical"
-    made = vertical_marginals if vertical else horizontal_marginals
-    marginals = made(holding.domain, holding.columns, received)
-    task = task_of(proposal)
-    findings = task.learn(proposal.task, marginals, shared_nodes(holding, proposal), watch)
-    if task.shared:
-        require_enough(holding, proposal, findings.families, received if vertical else [])
-    return findings
+    return received
 
 
 def _fetched(mine: Session, partner: Partner, sender: str, package: Package) -> Received:

@@ -19,7 +19,17 @@ from owner_agent.peer.signatures import state
 from owner_agent.peer.staging import stage
 from owner_agent.site import Site
 from owner_agent.surroundings import Surroundings
-from shared.errors import LimitExceeded, PramanaError, SessionEnded, StateError, VariablesMissing
+from shared.errors import (
+    KeyFileError,
+    LimitExceeded,
+    PlanConflict,
+    PramanaError,
+    RecordsCorrected,
+    SessionEnded,
+    StateError,
+    StoreCorrupt,
+    VariablesMissing,
+)
 
 Partners = Callable[[str], Partner]
 """Returns the owner of a name."""
@@ -95,11 +105,22 @@ class Member:
         except PramanaError as error:
             self.own_error = error
             self.tell(str(error))
-            raise type(error)(
-                f"{self.name} cannot take part ({error.code}).",
+            # That records were corrected is nobody else's business.
+            kind = PlanConflict if isinstance(error, RecordsCorrected) else type(error)
+            raise kind(
+                f"{self.name} cannot take part ({kind.code}).",
                 where=self.name,
                 remedy=f"What is wrong is said at {self.name}, to its custodian.",
             ) from error
+
+    @contextmanager
+    def own_store(self) -> Iterator[None]:
+        """Say in full only here that this owner's memory of what left cannot be relied on."""
+        try:
+            yield
+        except (StoreCorrupt, KeyFileError):
+            with self.own_affairs():
+                raise
 
     def everybody(self) -> dict[str, Pinned]:
         """Return the public identities of all owners it may meet, its own among them."""

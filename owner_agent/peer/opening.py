@@ -9,9 +9,10 @@ from pathlib import Path
 from owner_agent.peer.identity import load_identity, pinned
 from owner_agent.peer.journal import all_kept
 from owner_agent.peer.member import Tell
+from owner_agent.peer.outgoing import Consent
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.partner import Partner
-from owner_agent.peer.remote import RemotePartner
+from owner_agent.peer.remote import CONNECT_SECONDS, RemotePartner
 from owner_agent.peer.staging import staged_in
 from owner_agent.planning import planned
 from owner_agent.site import Site, load_site
@@ -24,8 +25,9 @@ def opened(
     surroundings: Surroundings,
     tell: Tell,
     patience: float,
+    accepts: Consent = Consent(),  # noqa: B008 - frozen
     *,
-    accept_added_loss: bool,
+    connect_seconds: float = CONNECT_SECONDS,
 ) -> Iterator[Participant]:
     """Open this owner for sessions; its connections are closed in the end.
 
@@ -34,7 +36,8 @@ def opened(
         surroundings: transport, clock and randomness.
         tell: told what a person at this owner may want to know.
         patience: seconds to wait for another owner's work.
-        accept_added_loss: whether columns may leave that left before under other draws.
+        accepts: what the custodian agrees to beforehand.
+        connect_seconds: seconds to wait until another owner takes a call at all.
 
     Raises:
         ConfigError: the site file or a certificate is wrong.
@@ -47,7 +50,9 @@ def opened(
     with ExitStack() as stack:
         partners: dict[str, Partner] = {
             peer.name: stack.enter_context(
-                RemotePartner(peer, known[peer.name], identity, surroundings, patience)
+                RemotePartner(
+                    peer, known[peer.name], identity, surroundings, patience, connect_seconds
+                )
             )
             for peer in site.peer.known
         }
@@ -59,7 +64,7 @@ def opened(
             surroundings,
             partners.__getitem__,
             tell,
-            accept_added_loss=accept_added_loss,
+            accepts=accepts,
         )
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 
 from owner_agent.composition import refuse_conflicts
-from owner_agent.draws import draw_id
+from owner_agent.corrections.choice import Choice
+from owner_agent.corrections.permanent import Past, Records, Settled, settle
+from owner_agent.fingerprints import fingerprint_of
 from owner_agent.ledger import Draw, Entry, Ledger
 from owner_agent.outbox import OUTBOX, Prepared, discard, prepare
 from owner_agent.peer.holding import Holding
@@ -25,7 +27,8 @@ from owner_agent.peer.tasks import task_of
 from owner_agent.populations import population_of, sketch_of
 from owner_agent.protection import require_protected
 from owner_agent.publish import PART_RECORDS
-from owner_agent.randomize import Randomized, randomize
+from owner_agent.randomize import Randomized
+from owner_agent.recognition import recognized
 from shared.counts import CUBE_CELLS, Codes, tabulate
 from shared.errors import LimitExceeded
 from shared.parts import Keys
@@ -60,6 +63,7 @@ class Outgoing:
     package: Package
     entry: Entry
     bodies: Prepared | tuple[bytes, ...]
+    settled: Settled
 
     def part(self, number: int) -> bytes:
         """Return one part's bytes. Raises StoreCorrupt."""
@@ -94,8 +98,16 @@ def counted_names(plan: Plan, scope: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+@dataclass(frozen=True)
+class Consent:
+    """What the custodian accepts beforehand: a further loss, and how corrected records are met."""
+
+    added_loss: bool = False
+    corrections: Choice | None = None
+
+
 def draws_of(
-    holding: Holding, proposal: Proposal, share: Share, entries: Sequence[Entry]
+    holding: Holding, share: Share, identities: Mapping[str, str], entries: Sequence[Entry]
 ) -> tuple[Draw, ...]:
     """Return what sending a share costs each column, as the ledger writes it.
 
@@ -103,7 +115,7 @@ def draws_of(
     """
     draws = []
     for block, sent in zip(share.drawn, share.sent, strict=True):
-        identity = draw_id(holding.secrets, proposal.study, block)
+        identity = identities[block.name]
         exact = block.channel.is_identity
         population = "" if exact else population_of(holding.keys, identity, entries)
         draws += [
@@ -117,11 +129,11 @@ def draws_of(
             )
             for name in sent.names
         ]
-    return tuple(draws)
+    return recognized(draws, holding.values, entries)
 
 
 def outgoing(
-    holding: Holding, proposal: Proposal, peer: str, share: Share, now: datetime, *, accept: bool
+    holding: Holding, proposal: Proposal, peer: str, share: Share, now: datetime, consent: Consent
 ) -> Outgoing:
     """Randomize what a peer gets and prepare it; nothing leaves and the ledger is not written.
 
@@ -131,10 +143,12 @@ def outgoing(
         peer: who gets it.
         share: what it gets.
         now: the time.
-        accept: whether a further loss of privacy is accepted.
+        consent: what the custodian accepts.
 
     Raises:
-        PlanConflict: a column left before under other draws, and `accept` is false.
+        PlanConflict: a column left before under other draws, and that is not accepted;
+            RecordsCorrected if records would be reported differently and nothing is chosen.
+        StoreCorrupt: what left before is not remembered.
         UnprotectedVariable: a sensitive variable would leave as it is.
         LimitExceeded: tables of counts would be too large.
     """
@@ -142,20 +156,30 @@ def outgoing(
         require_protected(block, holding.plan.sensitive)
     ledger = Ledger(holding.site.state)
     entries = ledger.entries()
-    draws = draws_of(holding, proposal, share, entries)
-    if not accept:
-        refuse_conflicts(draws, entries)
-    made = randomize(
-        Plan(share.drawn), holding.secrets, proposal.study, holding.keys, holding.columns
+
+    def sent(made: Randomized) -> Randomized:
+        columns = {name: made.columns[name] for name in share.plan.reported_sizes}
+        return Randomized(share.plan, made.keys, columns)
+
+    records = Records(holding.secrets, proposal.study, holding.keys, holding.columns)
+    settled = settle(
+        Plan(share.drawn),
+        records,
+        Past.of(holding.site.state, entries, holding.secrets, proposal.study),
+        consent.corrections or holding.site.file.corrections,
+        lambda made: sent(made).digest,
     )
-    columns = {name: made.columns[name] for name in share.plan.reported_sizes}
+    draws = draws_of(holding, share, settled.identities, entries)
+    if not consent.added_loss:
+        refuse_conflicts(draws, entries, settled.renewed)
+    reports = sent(settled.randomized)
     ledger.begin()
-    package, bodies = _packed(holding, proposal, Randomized(share.plan, made.keys, columns))
+    package, bodies = _packed(holding, proposal, reports)
     entry = Entry(
         miner=f"{PEER}{peer}",
         study=proposal.study,
         name=f"r-{package.digest[:12]}",
-        content=Randomized(share.plan, made.keys, columns).digest,
+        content=reports.digest,
         digest=package.digest,
         plan_digest=share.plan.digest,
         records=package.records,
@@ -166,8 +190,9 @@ def outgoing(
         release_id=proposal.session,
         draws=draws,
         sketch=sketch_of(holding.keys),
+        fingerprint=fingerprint_of(holding.values, [draw.column for draw in draws]),
     )
-    return Outgoing(package, entry, bodies)
+    return Outgoing(package, entry, bodies, settled)
 
 
 def enter(ledger: Ledger, entry: Entry, now: datetime) -> None:

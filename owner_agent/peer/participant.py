@@ -20,8 +20,8 @@ from owner_agent.peer.agreement import (
     require_unchanged,
     stated,
 )
-from owner_agent.peer.costs import costs_of, session_told, told_lines
-from owner_agent.peer.floor import require_enough_before
+from owner_agent.peer.costs import costs_of, session_lines, session_told
+from owner_agent.peer.disclosure.exact import require_tellable_before
 from owner_agent.peer.holding import hold, offer
 from owner_agent.peer.journal import Kept, earlier_status, families_of, keep
 from owner_agent.peer.learning import learn
@@ -40,8 +40,14 @@ from owner_agent.peer.messages import (
     digest_of,
 )
 from owner_agent.peer.network import files_of, merge, part_of
-from owner_agent.peer.outgoing import Outgoing, outgoing, share_of
-from owner_agent.peer.records import close_lines, enter_package, enter_session, mark_session
+from owner_agent.peer.outgoing import Consent, Outgoing, outgoing, share_of
+from owner_agent.peer.records import (
+    close_lines,
+    enter_package,
+    enter_session,
+    enter_told,
+    mark_session,
+)
 from owner_agent.peer.session import Session, error_of, no_session
 from owner_agent.peer.session_file import SessionFile
 from owner_agent.peer.signatures import state
@@ -54,13 +60,14 @@ class Participant(Member):
     """This owner, as the others meet it; every request names its caller, who was authenticated.
 
     It takes part in sessions like `only`, if that is given, and in no other than `leads` while it
-    leads that one. `accept_added_loss` lets columns leave that left before under other draws.
+    leads that one. `accepts` is what the custodian agreed to beforehand.
     """
 
-    accept_added_loss: bool = False
+    accepts: Consent = field(default_factory=Consent)
     only: SessionFile | None = None
     leads: Proposal | None = None
     _taken: threading.Lock = field(default_factory=threading.Lock)
+    _taking_up: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def leading(self, proposal: Proposal) -> Iterator[None]:
@@ -91,14 +98,9 @@ class Participant(Member):
             self.sweep()
             if self.session is not None and not self.session.over:
                 raise self._busy()
-            self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
-            now = self.clock()
-            with self.own_affairs():
-                holding = hold(self.site, proposal, lambda _done, _total: None)
-                enter_session(holding, proposal, self.surroundings.now())
-            session = Session(proposal, holding, now + proposal.seconds + GRACE, heard=self.clock())
-            self.session = session
-            made = offer(holding, proposal)
+            with self._taking_up:
+                session = self._taken_up(caller, proposal)
+            made = offer(session.holding, proposal)
             return session.sign_once("offer", state(self.identity, proposal.session, made))
         finally:
             self._taken.release()
@@ -110,7 +112,8 @@ class Participant(Member):
             mine.offers = self._stated(mine, "offer", Offer, offers, mine.proposal.participants)
             mine.offers_digest = digest_of(offers.all)
             agree_on_offers(mine)
-            require_enough_before(mine.holding, mine.proposal)
+            with self.own_store():
+                require_tellable_before(mine.holding, mine.proposal, self.surroundings.now())
             with self.own_affairs(), publishing_alone(self.site.state):
                 mine.outgoing = dict(self._outgoing(mine))
             packages: dict[str, Package] = {p: out.package for p, out in mine.outgoing.items()}
@@ -131,7 +134,7 @@ class Participant(Member):
                 mine, "announcement", Announcement, announcements, mine.proposal.participants
             )
             agree_on_announcements(mine, self.name)
-            for line in told_lines(session_told(mine.proposal, mine.announcements)):
+            for line in session_lines(session_told(mine.proposal, mine.announcements)):
                 self.tell(line)
             mine.phase = "agreed"
             return mine.status()
@@ -174,7 +177,7 @@ class Participant(Member):
             try:
                 with self.own_affairs():
                     now, sleep = self.surroundings.now(), self.surroundings.sleep
-                    enter_package(mine, caller, now, sleep, accept=self.accept_added_loss)
+                    enter_package(mine, caller, now, sleep, self.accepts)
             except PramanaError as error:
                 self.give_up(mine, error)
                 raise
@@ -241,7 +244,9 @@ class Participant(Member):
 
     def end(self, caller: str, session: str, ending: Ending) -> Status:
         """End a session without a result; what all agreed to and was to be written stays."""
-        mine = self._mine(session, caller, initiator=True)
+        # Whoever begins a session may end it while this owner still reads its table for it.
+        with self._taking_up:
+            mine = self._mine(session, caller, initiator=True)
         if mine.agreed is None or caller == self.name:
             self.give_up(mine, error_of(ending.problem))
         return mine.status()
@@ -252,14 +257,23 @@ class Participant(Member):
             mine.require_phase("learned")
             return self.make_ready(mine, mine.own_files or {})
 
+    def _taken_up(self, caller: str, proposal: Proposal) -> Session:
+        self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
+        now = self.clock()
+        with self.own_affairs():
+            holding = hold(self.site, proposal, lambda _done, _total: None)
+            enter_session(holding, proposal, self.surroundings.now())
+        ends = now + proposal.seconds + GRACE
+        self.session = Session(proposal, holding, ends, heard=self.clock())
+        return self.session
+
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
         for peer in mine.proposal.participants:
             names = entitled(mine.proposal, mine.holdings, self.name, peer)
             share = share_of(mine.holding.plan.plan, names)
             if share is not None:
                 now = self.surroundings.now()
-                accept = self.accept_added_loss
-                yield peer, outgoing(mine.holding, mine.proposal, peer, share, now, accept=accept)
+                yield peer, outgoing(mine.holding, mine.proposal, peer, share, now, self.accepts)
 
     def _learn(self, mine: Session) -> None:
         def watch(done: int, total: int) -> None:
@@ -269,14 +283,17 @@ class Participant(Member):
                 mine.progress = (done, total)
 
         try:
-            findings = learn(mine, self.partners, watch)
+            with self.own_store():
+                findings = learn(mine, self.partners, watch, self.surroundings.now())
             records = len(mine.holding.keys)
             if mine.proposal.partition == "horizontal":
                 records = sum(offer.records for offer in mine.offers.values())
             with mine.lock:
                 mine.require_phase("learning")
-                if task_of(mine.proposal).shared:
+                if findings.told is not None:
                     part = part_of(mine.proposal, findings, records)
+                    with self.own_store():
+                        enter_told(mine, findings.told, self.surroundings)
                     mark_session(mine, "sending", self.surroundings.now())
                     families = families_of(part.families)
                     keep(self.site.state, Kept(proposal=mine.proposal, families=families))

@@ -11,13 +11,16 @@ from pathlib import Path
 from owner_agent.composition import refuse_conflicts
 from owner_agent.ledger import Draw, Entry, EntryState, Ledger
 from owner_agent.lock import publishing_alone
+from owner_agent.peer.findings import Told
 from owner_agent.peer.holding import Holding
 from owner_agent.peer.journal import Kept, keep, kept_of
 from owner_agent.peer.messages import Proposal
-from owner_agent.peer.outgoing import PEER, enter
+from owner_agent.peer.outgoing import PEER, Consent, enter
 from owner_agent.peer.session import Session
 from owner_agent.peer.staging import Staged
 from owner_agent.populations import population_of
+from owner_agent.recognition import recognized
+from owner_agent.surroundings import Surroundings
 from shared.errors import Conflict
 
 _TRIES = 20
@@ -67,7 +70,7 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
 
 
 def enter_package(
-    session: Session, peer: str, now: datetime, sleep: Callable[[float], None], *, accept: bool
+    session: Session, peer: str, now: datetime, sleep: Callable[[float], None], consent: Consent
 ) -> None:
     """Write down that a peer gets its columns, unless this session did so already.
 
@@ -79,22 +82,38 @@ def enter_package(
         peer: who gets them.
         now: the time.
         sleep: waits a number of seconds.
-        accept: whether a further loss of privacy is accepted.
+        consent: what the custodian accepts.
 
     Raises:
-        PlanConflict: a column left meanwhile under other draws, and `accept` is false.
-        Conflict: another publication did not end.
+        PlanConflict: a column left meanwhile under other draws, and that is not accepted.
+        Conflict: another publication did not end, or reported records differently meanwhile.
     """
-    entry = session.outgoing[peer].entry
+    made = session.outgoing[peer]
+    entry = made.entry
     ledger = Ledger(session.holding.site.state)
     if any((e.miner, e.name) == (entry.miner, entry.name) for e in _lines(session, ledger)):
         return
     with _publishing(session.holding.site.state, sleep):
         entries = ledger.entries()
-        draws = tuple(_drawn_now(draw, session.holding, entries) for draw in entry.draws)
-        if not accept:
-            refuse_conflicts(draws, entries)
+        populated = [_drawn_now(draw, session.holding, entries) for draw in entry.draws]
+        draws = recognized(populated, session.holding.values, entries)
+        if not consent.added_loss:
+            # What other peers got in this session was looked at when all of it was announced.
+            earlier = [e for e in entries if e.release_id != session.proposal.session]
+            refuse_conflicts(draws, earlier, made.settled.renewed)
+        made.settled.remember(ledger.state, entry.study, entry.content)
         enter(ledger, replace(entry, draws=draws), now)
+
+
+def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None:
+    """Write down what this owner's families tell, with nobody else publishing meanwhile.
+
+    Raises:
+        PramanaError: it may not be told; what `Told.enter` raises.
+        Conflict: another publication did not end.
+    """
+    with _publishing(session.holding.site.state, surroundings.sleep):
+        told.enter(session.holding, session.proposal, surroundings.now())
 
 
 def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw:

@@ -31,6 +31,8 @@ MESSAGE_BYTES = 1 << 28
 """No message of another owner is read further than this."""
 
 CONNECT_SECONDS = 10.0
+"""Within this an owner takes a call, unless the session file says otherwise."""
+
 SHORT_SECONDS = 20.0
 """Within this an owner answers whatever needs no work."""
 
@@ -50,6 +52,7 @@ class RemotePartner:
         identity: this owner's.
         surroundings: transport, clock and randomness.
         patience: seconds to wait for an answer that needs work.
+        connect_seconds: seconds to wait until the owner takes a call at all.
     """
 
     def __init__(
@@ -59,11 +62,13 @@ class RemotePartner:
         identity: Identity,
         surroundings: Surroundings,
         patience: float,
+        connect_seconds: float = CONNECT_SECONDS,
     ):
         self._peer = peer
         self._identity = identity
         self._surroundings = surroundings
         self._patience = patience
+        self._connect_seconds = connect_seconds
         self.ends: float | None = None
         self._client = httpx.Client(
             base_url=peer.url,
@@ -177,7 +182,7 @@ class RemotePartner:
         given_up = threading.Event()
         timeout = httpx.Timeout(
             min(SHORT_SECONDS, seconds) if quick else seconds,
-            connect=min(CONNECT_SECONDS, seconds),
+            connect=min(self._connect_seconds, seconds),
         )
         request = self._client.build_request(
             method, path, content=body, headers=headers, timeout=timeout

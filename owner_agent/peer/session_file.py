@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from owner_agent.peer.messages import LONGEST_SECONDS, Partition, Proposal
+from owner_agent.peer.remote import CONNECT_SECONDS
 from owner_agent.peer.task_messages import TaskMessage
 from owner_agent.site import Site, all_mistakes, read_toml
 from shared.wire import Name
@@ -16,6 +17,8 @@ from shared.wire import Name
 SECONDS = 600.0
 
 _SESSION_BYTES = 16
+
+_Seconds = Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 
 
 class SessionFile(BaseModel):
@@ -25,14 +28,15 @@ class SessionFile(BaseModel):
 
     participants: Annotated[tuple[Name, ...] | None, Field(min_length=1)] = None
     partition: Partition = "vertical"
-    seconds: Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)] = SECONDS
+    seconds: _Seconds = SECONDS
+    connect_seconds: _Seconds = CONNECT_SECONDS
     task: TaskMessage
 
     def allows(self, proposal: Proposal, own: str, known: Collection[str]) -> bool:
         """Whether a proposal is for what this file says, with all `known` peers if it names none.
 
         The initiator and the owner itself need not be named among the participants. How long it
-        may last is the initiator's affair.
+        may last, and how soon others must take a call, is the initiator's affair.
         """
         named = {*(self.participants or known), proposal.initiator, own}
         return (

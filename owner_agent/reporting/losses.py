@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from owner_agent.composition import conflicting, losses, spent
+from owner_agent.corrections.permanent import newest_epoch
+from owner_agent.draws import draw_id
 from owner_agent.keys import KeyStore
 from owner_agent.ledger import Draw, Entry, Ledger
 from owner_agent.planning import Planned
@@ -67,7 +69,7 @@ def losses_of(site: Site, plan: Planned) -> Losses | None:
     if not entries:
         return None
     draws = known_draws(site, plan)
-    return compare(draws or _new_draws(plan), entries, keys_known=draws is not None)
+    return compare(draws or new_draws(plan), entries, keys_known=draws is not None)
 
 
 def compare(draws: Sequence[Draw], entries: Sequence[Entry], *, keys_known: bool) -> Losses:
@@ -95,10 +97,16 @@ def known_draws(site: Site, plan: Planned) -> tuple[Draw, ...] | None:
         return None
     entries = Ledger(site.state).entries()
     newest = {d.draw_id: d.population for entry in entries for d in entry.draws}
-    return planned_draws(site, plan, secrets, lambda identity: newest.get(identity, "planned"))
+    study = site.miner.study
+    identities = {
+        block.name: draw_id(secrets, study, block, newest_epoch(entries, secrets, study, block))
+        for block in plan.plan.blocks
+    }
+    return planned_draws(plan, identities, lambda identity: newest.get(identity, "planned"))
 
 
-def _new_draws(plan: Planned) -> tuple[Draw, ...]:
+def new_draws(plan: Planned) -> tuple[Draw, ...]:
+    """Return a plan's draws as those of a randomization that never was."""
     return tuple(
         Draw(
             column=plan.columns[name],

@@ -141,6 +141,7 @@ def html(plan: PlanReport, owner: str, tick: Tick = unwatched) -> str:
         listed_choices=LISTED_CHOICES,
         shares={block.name: shares_reported(plan, block) for block in plan.blocks if block.choices},
         missing=missing,
+        corrected_lines=() if plan.corrected is None else plan.corrected.lines(),
         study=_study(plan.study),
         **pictures,
     )

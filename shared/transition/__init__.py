@@ -29,6 +29,7 @@ from shared.transition.grouped import Grouped, StructuralZeros
 from shared.transition.items import ITEMS, CutAndPaste, OneHot
 from shared.transition.mixture import MIXTURE_CELLS, MIXTURE_RESOLUTION, Mixture, Withheld
 from shared.transition.sampled import CHOICES, Choice, Sampled
+from shared.transition.size import listed_rows
 from shared.transition.symmetric import Identity, MixingTransition, RandomSymmetric, Symmetric
 
 __all__ = [
@@ -59,5 +60,6 @@ __all__ = [
     "Withheld",
     "along_axis",
     "left_inverse",
+    "listed_rows",
     "require_prior",
 ]

@@ -50,7 +50,11 @@ JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
 class Job(Message):
-    """A job's state; `progress` runs from 0 to 1."""
+    """A job's state; `progress` runs from 0 to 1.
+
+    `inconsistent` maps each of its releases that is inconsistent with its plan, by id, to the
+    p-value.
+    """
 
     id: str
     study: Name
@@ -62,3 +66,4 @@ class Job(Message):
     problem: ProblemDetail | None
     created: datetime
     finished: datetime | None
+    inconsistent: Annotated[dict[str, float], Field(default_factory=dict)]

@@ -60,7 +60,8 @@ class LinkMessage(Message):
 class ModelHead(Message):
     """What every model tells: of which records it is, and how it was asked for.
 
-    `releases` maps each release used, by id, to the digest of its content.
+    `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
+    that are inconsistent with their plan to the p-value.
     """
 
     id: str
@@ -69,6 +70,7 @@ class ModelHead(Message):
     spec: JobSpec
     records: int
     releases: dict[str, Sha256]
+    inconsistent: Annotated[dict[str, float], Field(default_factory=dict)]
     created: datetime
 
 

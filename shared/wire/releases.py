@@ -53,8 +53,28 @@ class ReleaseCreate(Message):
 ReleaseState = Literal["open", "sealed", "withdrawn"]
 
 
+class Consistency(Message):
+    """Whether a release's reports can have come from the channels of its plan.
+
+    `p_value` bounds the probability that reports made as the plan says give so much evidence
+    against it; `inconsistent` is a release where that is 0.001 or less. `variables` are those of
+    the table that speaks most against the plan; `tables` were examined, `left_out` not, because
+    they are too large or too many. What was `not-examined` has no p-value; `reason` says why.
+    """
+
+    state: Literal["consistent", "inconsistent", "not-examined"]
+    p_value: Annotated[float, Field(ge=0, le=1)] | None
+    variables: list[Label]
+    tables: int
+    left_out: int
+    reason: str | None
+
+
 class Release(Message):
-    """A release as the miner has it."""
+    """A release as the miner has it.
+
+    `consistency` is found when it is sealed; releases sealed by earlier versions have none.
+    """
 
     id: str
     study: Name
@@ -69,6 +89,7 @@ class Release(Message):
     digest: Sha256
     created: datetime
     sealed: datetime | None
+    consistency: Consistency | None = None
 
 
 class PartJson(Message):

@@ -1,10 +1,16 @@
-"""Real services in real processes, the way people run them."""
+"""Real services in real processes, the way people run them.
+
+Tests wait for states and set no deadlines of their own: what hangs is ended by pytest's `timeout`.
+"""
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +30,6 @@ def run_command(module: str, *arguments: str) -> subprocess.CompletedProcess[str
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
     )
 
 
@@ -32,6 +37,46 @@ def run_command(module: str, *arguments: str) -> subprocess.CompletedProcess[str
 def run() -> Run:
     """Run `python -m module arguments...` to its end."""
     return run_command
+
+
+def wait_until(
+    reached: Callable[[], object],
+    *processes: subprocess.Popen[bytes],
+    said: Callable[[], object] = str,
+) -> None:
+    """Wait for a state; fail with what was `said` if one of the processes that make it ends."""
+    while not reached():
+        ended = [process.args for process in processes if process.poll() is not None]
+        # It may have been reached just before the end.
+        assert not ended or reached(), f"{ended} ended: {said()}"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="session")
+def until() -> Callable[..., None]:
+    """Wait for a state: `(reached, *processes, said=...)`."""
+    return wait_until
+
+
+@pytest.fixture
+def free_port() -> Iterator[Callable[[], int]]:
+    """Return loopback ports that stay this test's.
+
+    Nobody else is given a port that is bound here. The services may bind it too: Linux lets sockets
+    with SO_REUSEADDR share a port of which one only listens.
+    """
+    with ExitStack() as held:
+
+        def port() -> int:
+            holding = held.enter_context(socket.socket())
+            holding.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            holding.bind(("127.0.0.1", 0))
+            number = int(holding.getsockname()[1])
+            if not sys.platform.startswith("linux"):
+                holding.close()
+            return number
+
+        yield port
 
 
 @dataclass

@@ -1,17 +1,21 @@
-"""docker-compose.yml, its commands run as plain processes: only addresses and folders differ."""
+"""docker-compose.yml, its commands run as plain processes: only addresses and folders differ.
+
+Every service gets a folder that stands for its file system, with the volumes that it mounts and no
+others; so what a container could read is what lies in that folder.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -20,85 +24,205 @@ import yaml
 pytestmark = pytest.mark.end_to_end
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES = COMPOSE["services"]
 AGENTS = ("clinic", "laboratory", "registry")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@dataclass(frozen=True)
+class Mount:
+    """One entry of a service's volumes."""
+
+    source: str
+    target: str
+    writable: bool
+
+    @property
+    def volume(self) -> bool:
+        """Whether it is a volume, and not a file of the project."""
+        return not self.source.startswith(".")
 
 
-@contextmanager
-def running(command: list[str], health: str, **environment: str) -> Iterator[None]:
-    """Run a long-lived container's command until its health check's address answers."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    process = subprocess.Popen(command, env={**os.environ, "PATH": path, **environment})
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                if httpx.get(health).is_success:
-                    break
-            except httpx.TransportError:
-                assert process.poll() is None, f"{command} ended"
-                assert time.monotonic() < deadline, f"{command} is not healthy"
-            time.sleep(0.1)
-        yield
-    finally:
-        process.terminate()
-        process.wait(20)
+def mounts(service: dict[str, Any]) -> list[Mount]:
+    """Return what a service mounts."""
+    split = [text.split(":") for text in service["volumes"]]
+    return [Mount(source, target, rest != ["ro"]) for source, target, *rest in split]
 
 
-def test_the_compose_file_is_the_demonstration(tmp_path: Path):
-    ports = {name: free_port() for name in ("miner", *AGENTS)}
-    places = {f"/{name}": str(tmp_path / name) for name in ("data", "handover", "sites")}
-    for place in places.values():
-        Path(place).mkdir(mode=0o700)
-    places["/deploy"] = str(ROOT / "deploy")
+def users(services: dict[str, Any]) -> dict[str, dict[str, bool]]:
+    """Return by volume who mounts it, and whether to write."""
+    found: dict[str, dict[str, bool]] = {}
+    for name, service in services.items():
+        for mount in mounts(service):
+            if mount.volume:
+                found.setdefault(mount.source, {})[name] = mount.writable
+    return found
 
-    def words(service: str) -> list[str]:
+
+@dataclass
+class Machine:
+    """The services' folders and ports on this machine."""
+
+    root: Path
+    ports: dict[str, int]
+
+    def make(self) -> None:
+        for volume in COMPOSE["volumes"]:
+            (self.root / "volumes" / volume).mkdir(parents=True, mode=0o700)
+        for name, service in SERVICES.items():
+            for mount in mounts(service):
+                inside = self.inside(name, mount.target)
+                inside.parent.mkdir(parents=True, exist_ok=True)
+                whence = self.volume(mount.source) if mount.volume else ROOT / mount.source
+                inside.symlink_to(whence)
+
+    def volume(self, name: str) -> Path:
+        return self.root / "volumes" / name
+
+    def inside(self, service: str, path: str) -> Path:
+        """Return where a path of a container is here."""
+        return self.root / "services" / service / path.lstrip("/")
+
+    def words(self, service: str) -> list[str]:
+        """Return a service's command with addresses and folders of this machine."""
         text = SERVICES[service]["command"]
-        text = text.replace("--host 0.0.0.0 --allow-remote --port 8000", f"--port {ports['miner']}")
-        for name, port in ports.items():
-            inside = 8000 if name == "miner" else 8100
-            text = text.replace(f"http://{name}:{inside}", f"http://127.0.0.1:{port}")
-        split = shlex.split(text)
-        for inside, outside in places.items():
-            split = [outside + w[len(inside) :] if w.startswith(inside) else w for w in split]
-        return split
+        here = f"--port {self.ports['miner']}"
+        text = text.replace("--host 0.0.0.0 --allow-remote --port 8000", here)
+        text = text.replace("http://miner:8000", f"http://127.0.0.1:{self.ports['miner']}")
+        return [
+            str(self.inside(service, word)) if word.startswith("/") else word
+            for word in shlex.split(text)
+        ]
 
-    def to_its_end(service: str) -> subprocess.CompletedProcess[str]:
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    def environment(self, service: str) -> dict[str, str]:
+        return {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PRAMANA_ROOT": str(self.inside(service, "/")),
+            "PRAMANA_HOST": "127.0.0.1",
+            "PRAMANA_PORT": str(self.ports.get(service, 0)),
+        }
+
+    def to_its_end(self, service: str) -> str:
+        """Run a container that ends; return what it says."""
         done = subprocess.run(
-            words(service),
-            env={**os.environ, "PATH": path},
+            self.words(service),
+            env=self.environment(service),
             capture_output=True,
             text=True,
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        return done
+        return done.stdout
+
+    def readable(self, service: str) -> dict[str, bytes]:
+        """Return every file that a container could read, by volume and path."""
+        volumes = [mount.source for mount in mounts(SERVICES[service]) if mount.volume]
+        folder = self.root / "volumes"
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            for volume in volumes
+            for path in sorted((folder / volume).rglob("*"))
+            if path.is_file()
+        }
+
+
+@contextmanager
+def running(
+    machine: Machine, service: str, health: str, until: Callable[..., None]
+) -> Iterator[None]:
+    """Run a long-lived container's command until its health check's address answers."""
+    address = f"http://127.0.0.1:{machine.ports[service]}{health}"
+    process = subprocess.Popen(machine.words(service), env=machine.environment(service))
+    try:
+        until(lambda: answers(address), process)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def answers(health: str) -> bool:
+    """Whether a service says that it is well."""
+    try:
+        return httpx.get(health).is_success
+    except httpx.TransportError:
+        return False
+
+
+def secrets_of(machine: Machine, owner: str) -> dict[str, bytes]:
+    """Return what is an owner's alone: its keys, its tokens, its table, and where that begins."""
+    home = machine.volume(owner)
+    state = home / ".pramana"
+    table = (home / "table.csv").read_bytes()
+    tokens = [state / "agent.token", *sorted((state / "tokens").iterdir())]
+    assert len(tokens) == 2
+    return {
+        "draw": (state / "keys" / "draw.key").read_bytes().strip(),
+        "linkage": (state / "keys" / "linkage.key").read_bytes().strip(),
+        "table": table[-200:],
+        **{token.name: token.read_bytes().strip() for token in tokens},
+    }
+
+
+def found_in(files: dict[str, bytes], secrets: dict[str, bytes]) -> set[str]:
+    """Return which secrets are in any of the files."""
+    return {name for name, secret in secrets.items() if any(secret in f for f in files.values())}
+
+
+def test_the_compose_file_is_the_demonstration(tmp_path: Path, until, free_port):
+    machine = Machine(tmp_path, {name: free_port() for name in ("miner", *AGENTS)})
+    machine.make()
 
     def start(owner: str) -> AbstractContextManager[None]:
-        return running(
-            words(owner),
-            f"http://127.0.0.1:{ports[owner]}/healthz",
-            PRAMANA_SITES=places["/sites"],
-            PRAMANA_HOST="127.0.0.1",
-            PRAMANA_PORT=str(ports[owner]),
-        )
+        return running(machine, owner, "/healthz", until)
 
-    with running(words("miner"), f"http://127.0.0.1:{ports['miner']}/readyz"):
-        to_its_end("organizer")
-        to_its_end("organizer")  # containers may start again
+    with running(machine, "miner", "/readyz", until):
+        machine.to_its_end("organizer")
+        machine.to_its_end("organizer")  # containers may start again
+        with start("clinic"):
+            pass
         with start("clinic"), start("laboratory"), start("registry"):
-            said = to_its_end("analyst").stdout
+            said = machine.to_its_end("analyst")
     assert "95 % intervals hold the true value" in said
-    result = json.loads((tmp_path / "sites" / "result.json").read_text())
+    results = machine.volume("results")
+    result = json.loads((results / "result.json").read_text())
     assert result["records"] == 20_000
-    assert (tmp_path / "sites" / "report.html").stat().st_size > 10_000
+    assert (results / "report.html").stat().st_size > 10_000
+
+    secrets = {owner: secrets_of(machine, owner) for owner in AGENTS}
+    assert len({secret["linkage"] for secret in secrets.values()}) == 1
+    assert len({secret["draw"] for secret in secrets.values()}) == len(AGENTS)
+    for service in SERVICES:
+        files = machine.readable(service)
+        for owner, own in secrets.items():
+            reached = found_in(files, own)
+            if service == owner:  # The control: what is there is found.
+                assert reached == own.keys()
+            elif service in AGENTS:
+                assert reached == {"linkage"}
+            elif service == "organizer":  # It drew the table; no key is made where it looks.
+                assert reached == {"table"}
+            else:
+                assert reached == set(), service
+
+
+def test_every_service_mounts_its_own_volumes_only():
+    found = users(SERVICES)
+    assert set(found) == set(COMPOSE["volumes"])
+    for owner in AGENTS:
+        assert found.pop(owner) == {owner: True}
+        assert found.pop(f"{owner}-drop") == {"organizer": True, owner: False}
+    assert found == {
+        "miner": {"miner": True},
+        "admin": {"miner": True, "organizer": False, "analyst": False},
+        "linkage": {"clinic": True, "laboratory": False, "registry": False},
+        "results": {"analyst": True},
+    }
+    for name, service in SERVICES.items():
+        files = [mount for mount in mounts(service) if not mount.volume]
+        expected = [Mount("./deploy/agent.sh", "/deploy/agent.sh", False)]
+        assert files == (expected if name in AGENTS else []), name
 
 
 def test_every_container_drops_what_it_does_not_need():

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -197,17 +196,14 @@ def test_a_demonstrations_folder_is_kept_if_more_was_put_there(run, demo: Path, 
     assert (out / "result.json").exists()
 
 
-def test_ended_from_outside_it_leaves_no_process(tmp_path: Path):
+def test_ended_from_outside_it_leaves_no_process(until, tmp_path: Path):
     out = tmp_path / "out"
     command = [sys.executable, "-m", "experiments", "demo", "--records", "50", "--out", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     ready = out / "logs" / "miner.ready"
-    deadline = time.monotonic() + 60
-    while not ready.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(ready.exists, process)
     miner = json.loads(ready.read_text())["pid"]
     process.terminate()
-    assert process.wait(60) == 128 + signal.SIGTERM
+    assert process.wait() == 128 + signal.SIGTERM
     with pytest.raises(ProcessLookupError):
         os.kill(miner, 0)

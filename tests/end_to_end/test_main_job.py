@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -76,28 +74,36 @@ def sealed_table(study) -> pa.Table:
         return pa.ipc.open_file(source).read_all()
 
 
-def kill_in_mid_upload(site: Path, study, parts: int) -> int:
-    """Start `publish`, kill -9 it once some but not all parts have arrived; return how many."""
-    command = [sys.executable, "-m", "owner_agent", "publish", "--part-records", "20"]
-    process = subprocess.Popen([*command, "--site", str(site)], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        releases = study.releases()
-        received = len(releases[0]["parts_received"]) if releases else 0
-        if 0 < received < parts:
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-            return len(study.releases()[0]["parts_received"])
-        assert process.poll() is None, "the upload ended before it could be interrupted"
-        time.sleep(0.005)
-    raise AssertionError("no part arrived")
+KILLED = """
+import os, signal, httpx
+from owner_agent.cli import build
+from owner_agent.surroundings import Surroundings
+
+class Killed(httpx.HTTPTransport):
+    parts = 0
+
+    def handle_request(self, request):
+        self.parts += request.method == "PUT"
+        if self.parts > 60:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().handle_request(request)
+
+build(Surroundings(transport=Killed()))()
+"""
+
+
+def kill_in_mid_upload(site: Path, study) -> int:
+    """Let `publish` be killed by signal 9 after 60 parts; return how many the miner has."""
+    command = [sys.executable, "-c", KILLED, "publish", "--part-records", "20"]
+    done = subprocess.run([*command, "--site", str(site)], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    return len(study.releases()[0]["parts_received"])
 
 
 def test_a_killed_upload_resumes_with_identical_bytes(study, tables, variables, run, tmp_path):
     """kill -9 in mid-upload, then publish again: the same sealed release, byte for byte."""
     site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
-    received = kill_in_mid_upload(site, study, parts=150)
-    assert 0 < received < 150
+    assert kill_in_mid_upload(site, study) == 60
     assert study.releases()[0]["state"] == "open"
     outbox = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
     assert len(outbox) == 150, "the whole release lay in the outbox before the first byte left"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -192,6 +193,25 @@ def test_a_new_channel_for_a_column_that_left_adds(three: World):
     told = json.loads(three.call("north", "plan", "--json").out)["study"]
     (column,) = [c for c in told["after"]["columns"] if c["owner"] == "north"]
     assert column["amplification"]["gamma"] == pytest.approx(6, rel=1e-6)
+
+
+def test_records_drawn_anew_after_a_correction_add_and_kept_reports_do_not(three: World):
+    assert three.call("north", "publish").code == 0
+    table = three.root / "north" / "table.csv"
+    table.write_text(table.read_text().replace("P0001,yes", "P0001,no"))
+
+    def added(*words: str) -> float:
+        told = json.loads(three.call("north", "publish", "--json", *words).out)["study"]
+        before, after = (told[when]["record"]["determined"] for when in ("before", "after"))
+        assert three.rest("GET", "/v1/studies/asia/privacy")["record"]["determined"] == after
+        return float(after["epsilon"] - before["epsilon"])
+
+    assert added("--corrections", "keep") == 0
+    table.write_text(table.read_text().replace("P0002,yes", "P0002,no"))
+    assert added("--corrections", "fresh") == pytest.approx(math.log(3), rel=1e-6)
+    # Drawn once, the new draws are those of the next release too.
+    table.write_text(table.read_text() + "P8888,yes,old,x0\n")
+    assert added() == 0
 
 
 def test_without_an_answer_plan_goes_on_and_says_so(three: World):

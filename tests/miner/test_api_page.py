@@ -161,7 +161,6 @@ def test_the_examples_run(serve, tmp_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

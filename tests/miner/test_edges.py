@@ -14,7 +14,6 @@ from starlette.requests import ClientDisconnect, Request
 from miner_service.bodies import read_limited
 from miner_service.problems import HTTP_CODES, PROBLEMS, problem_of_error
 from miner_service.settings import Limits, Settings
-from miner_service.store.paging import encode_cursor
 from shared.errors import OptionError, PramanaError, error_classes
 from shared.learn.drawing import draw_structure
 from shared.learn.structure import Structure
@@ -104,10 +103,9 @@ def test_lists_come_in_pages(miner, assert_problem):
     for bad in ("limit=0", "limit=501", "limit=x"):
         answer = miner.admin("GET", f"/v1/studies?{bad}")
         assert_problem(answer, 422, "request-invalid", "query.limit")
-    for bad in ("x", "YWZ0ZXI6", "%C3%BC", encode_cursor(1 << 80), encode_cursor(-1), "===="):
+    for bad in ("x", "YWZ0ZXI6", "%C3%BC", "====", "A" * 32):
         answer = miner.admin("GET", f"/v1/studies?cursor={bad}")
         assert_problem(answer, 422, "option-invalid", "cursor", "`next`")
-    assert miner.admin.get(f"/v1/studies?cursor={encode_cursor(10**18)}")["items"] == []
 
 
 def test_a_json_body_above_its_limit_is_refused(start, assert_problem):

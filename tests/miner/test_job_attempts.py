@@ -26,12 +26,12 @@ def test_an_attempt_that_ends_late_decides_nothing(start, release_a):
             past.set()
             return learn_model(spec, prepared, services, on_node)
         reached.set()
-        assert go_on.wait(10)
+        go_on.wait()
         raise NotConverged("Attempt 1 failed.")
 
     def second(spec, prepared, services, on_node):
         go_on.set()
-        assert past.wait(10)
+        past.wait()
         assert analyst.get(path)["state"] == "running"
         return learn_model(spec, prepared, services, on_node)
 
@@ -39,7 +39,7 @@ def test_an_attempt_that_ends_late_decides_nothing(start, release_a):
     analyst = miner.study("asia")
     miner.owner("asia", "north").publish("asia", release_a)
     path = analyst("POST", JOBS, json=SPEC).headers["location"]
-    assert reached.wait(10)
+    reached.wait()
     assert analyst("DELETE", path).json()["state"] == "cancelled"
     again = analyst("POST", JOBS, json=SPEC)
     assert (again.status_code, again.headers["location"]) == (202, path)
@@ -51,7 +51,7 @@ def test_an_attempt_that_ends_late_decides_nothing(start, release_a):
         rows = session.connection().exec_driver_sql(query).all()
     assert rows == [(2, "queued"), (1, "queued")]
     beside.start()
-    beside.join(20)
+    beside.join()
     job = analyst.wait(path)
     assert (job["state"], job["problem"]) == ("succeeded", None)
     assert analyst.get(f"/v1/models/{job['model']}")["records"] == 100
@@ -85,14 +85,14 @@ def test_a_job_created_again_takes_the_releases_in_use_now(start, release_a):
 
 
 @pytest.fixture
-def interrupted(start, release_a):
+def interrupted(start, release_a, when_stopping):
     """A stopped miner with a job; call to start it with the job as a crash would leave it."""
     go_on = threading.Event()
     ran = []
 
     def held(spec, prepared, services, on_node):
         ran.append(spec)
-        go_on.wait(10)
+        go_on.wait()
         on_node(1, 1)
         raise AssertionError("asked to stop")
 
@@ -101,7 +101,7 @@ def interrupted(start, release_a):
         analyst = miner.study("asia")
         miner.owner("asia", "north").publish("asia", release_a)
         path = analyst("POST", JOBS, json=SPEC).headers["location"]
-        threading.Timer(0.2, go_on.set).start()
+        when_stopping(miner, go_on.set)
 
     def crash(state="running"):
         with miner.services.database.write() as session:

@@ -248,11 +248,11 @@ def test_who_may_not_read_a_model_may_do_nothing_with_it(learned, assert_problem
         session.connection().exec_driver_sql(sql)
     for address in ADDRESSES:
         assert_problem(other("GET", miner.model + address), 404, "not-found")
-        assert_problem(miner.owner_person("GET", miner.model + address), 403, "forbidden")
+        assert_problem(miner.owner_person("GET", miner.model + address), 404, "not-found")
         assert_problem(miner.nobody("GET", miner.model + address), 401, "unauthenticated")
         assert miner.analyst("GET", miner.model + address).status_code == 200
     assert_problem(ask(other, miner.model, of=["A"]), 404, "not-found")
-    assert_problem(ask(miner.owner_person, miner.model, of=["A"]), 403, "forbidden")
+    assert_problem(ask(miner.owner_person, miner.model, of=["A"]), 404, "not-found")
     assert_problem(ask(miner.nobody, miner.model, of=["A"]), 401, "unauthenticated")
 
 

@@ -179,7 +179,7 @@ def test_an_invitation_can_be_revoked(miner, assert_problem):
     before = miner.snapshot()
     assert_problem(other("DELETE", path), 404, "not-found", "invitation")
     assert_problem(miner.nobody("DELETE", path), 401, "unauthenticated")
-    assert_problem(owner("DELETE", path), 403, "forbidden", "may not do this")
+    assert_problem(owner("DELETE", path), 404, "not-found", "invitation")
     absent = analyst("DELETE", "/v1/invitations/i-000000000000")
     assert_problem(absent, 404, "not-found", "invitation")
     assert miner.snapshot() == before
@@ -267,7 +267,6 @@ def test_roles_may_do_what_is_theirs(miner, release_a, assert_problem):
         (analyst, "POST", "/v1/studies", {"name": "mine"}),
         (analyst, "POST", "/v1/studies/asia/tokens", {"name": "friend"}),
         (analyst, "GET", "/v1/studies/asia/tokens", None),
-        (analyst, "DELETE", f"/v1/tokens/{owner.id}", None),
         (analyst, "POST", "/v1/studies/asia/releases", release_a.body),
         (miner.admin, "POST", "/v1/studies/asia/releases", release_a.body),
         (analyst, "POST", f"{path}/seal", None),

@@ -228,7 +228,7 @@ def test_who_may_not_read_a_model_may_not_ask_it(survey, assert_problem, spec):
     other = study.miner.study("other")
     for person, status, code in (
         (other, 404, "not-found"),
-        (study.owner, 403, "forbidden"),
+        (study.owner, 404, "not-found"),
         (study.miner.nobody, 401, "unauthenticated"),
     ):
         answer = person("POST", f"{path}/predictions", json={"records": RECORDS})

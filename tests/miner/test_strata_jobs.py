@@ -95,7 +95,7 @@ def test_moments_serve_what_every_record_has(partial):
 
 def test_owners_may_not_read_such_a_model(partial, assert_problem):
     model, _ = estimates(partial.analyst, {**SPEC, "estimator": "ml"})
-    assert_problem(partial.north("GET", f"/v1/models/{model['id']}"), 403, "forbidden", "not the")
+    assert_problem(partial.north("GET", f"/v1/models/{model['id']}"), 404, "not-found", "no such")
 
 
 def test_a_log_linear_model_is_refused_before_it_runs(partial, assert_problem):

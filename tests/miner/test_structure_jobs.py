@@ -328,7 +328,7 @@ def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy, monkeypatch
                 miner.analyst("DELETE", path[0])
             on_step(done, total)
 
-        assert go_on.wait(10)
+        go_on.wait()
         try:
             return learn_model(spec, prepared, services, step)
         except JobCancelled:
@@ -341,7 +341,7 @@ def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy, monkeypatch
     go_on.set()
     job = miner.analyst.wait(path[0])
     assert job["state"] == "cancelled"
-    assert stopped.wait(10)
+    stopped.wait()
     assert len(seen) == 3
     assert miner.analyst("POST", JOBS, json=body).status_code == 202
     assert miner.analyst.wait(path[0])["state"] == "succeeded"

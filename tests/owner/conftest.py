@@ -21,7 +21,14 @@ from owner_agent.surroundings import Surroundings
 from owner_agent.tokens import TokenStore
 from shared.parts import DIGEST_HEADER, content_digest, decode_part
 from shared.terminal import run
-from shared.wire import PartReceipt, ProblemDetail, Release, ReleaseCreate, TokenIssued
+from shared.wire import (
+    Consistency,
+    PartReceipt,
+    ProblemDetail,
+    Release,
+    ReleaseCreate,
+    TokenIssued,
+)
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 TOKEN = "token-of-clinic-north-0123456789"
@@ -74,6 +81,7 @@ class FakeMiner:
     releases: dict[str, dict[str, Any]] = field(default_factory=dict)
     requests: list[httpx.Request] = field(default_factory=list)
     faults: list[tuple[str, BaseException | int] | None] = field(default_factory=list)
+    consistency: Consistency | None = None
     invitation: str = "invitation-secret-0123456789"
     issue: TokenIssued = field(
         default_factory=lambda: TokenIssued(
@@ -160,6 +168,7 @@ class FakeMiner:
             records=manifest.records, parts=len(manifest.parts),
             parts_received=sorted(release["bodies"]), digest=manifest.digest, created=NOW,
             sealed=NOW if release["state"] == "sealed" else None,
+            consistency=self.consistency,
         )  # fmt: skip
         return described.model_dump(mode="json")
 

@@ -7,7 +7,7 @@ import shutil
 import httpx
 import pytest
 
-from shared.wire import TokenIssued
+from shared.wire import Consistency, TokenIssued
 
 HEAD = "patient_id,smokes,age,region\n"
 
@@ -143,13 +143,58 @@ def test_publish_and_ledger(bench, command):
     assert data["composed_epsilon"]["smokes"] == pytest.approx(math.log(7.5))
     assert data["composed_epsilon"]["region"] is None
     assert data["releases"][0]["records"] == 50
-    assert "corrected between two releases may have lost the epsilon" in shown.out
     shutil.rmtree(bench.state / "outbox")
     unasked = command("publish", "--part-records", "20").out
     assert "nothing was sent" in unasked
     assert "removed from the outbox, so the miner was not asked" in unasked
     assert command("withdraw", name).exit_code == 0
     assert json.loads(command("ledger", "--json").out)["releases"][0]["state"] == "withdrawn"
+
+
+def test_check_and_ledger_know_a_column_under_another_name(bench, command, site_text):
+    """The custodian renames the column and its variable, and asks before anything leaves."""
+    told = "has the values of column 'smokes' that left before under another name"
+    command("publish")
+    assert "has the values of" not in command("check").out + command("ledger").out
+    site_text = site_text.replace("smoker", "habit").replace("smokes", "tobacco")
+    table = (bench.folder / "patients.csv").read_text()
+    bench.write(site_text, table=table.replace("smokes", "tobacco"))
+    (warning,) = json.loads(command("check", "--json").out)["warnings"]
+    assert warning == (f"Column 'tobacco' {told}: they are one secret, and their losses add.")
+    refused = command("publish")
+    assert refused.exit_code == 2
+    assert told in " ".join(refused.err.split())
+    assert command("publish", "--accept-added-loss").exit_code == 0
+    # From now on the ledger says so itself, with or without the keys.
+    for key in (bench.state / "keys").iterdir():
+        key.unlink()
+    shown = " ".join(command("ledger").out.split())
+    assert "tobacco has the values of smokes: one secret, whose losses add." in shown
+    data = json.loads(command("ledger", "--json").out)
+    assert [v["same_values_as"] for v in data["releases"][1]["variables"]] == [["smokes"], [], []]
+    assert data["composed_epsilon"]["smokes"] == data["composed_epsilon"]["tobacco"]
+    assert data["composed_epsilon"]["smokes"] == pytest.approx(2 * math.log(7.5))
+    assert json.loads(command("check", "--json").out)["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("true", "Columns 'smokes' and 'copy' have the same values under two names"),
+        ("false", "Column 'smokes' has the values of column 'copy', which is not randomized"),
+    ],
+)
+def test_check_tells_of_copies_with_or_without_keys(bench, command, site_text, kind, says):
+    lines = (bench.folder / "patients.csv").read_text().splitlines()
+    head, rows = lines[0] + ",copy", [f"{line},{line.split(',')[1]}" for line in lines[1:]]
+    channel = 'channel = { kind = "symmetric", p = 0.4 }' if kind == "true" else ""
+    copy = f'[[variables]]\nname = "copy"\ncategories = ["no", "yes"]\nsensitive = {kind}\n'
+    bench.write(f"{site_text}{copy}{channel}\n", table="\n".join([head, *rows]) + "\n")
+    for _ in range(2):
+        warnings = json.loads(command("check", "--json").out)["warnings"]
+        assert [w for w in warnings if says in w] == warnings[-1:]
+        for key in (bench.state / "keys").iterdir():
+            key.unlink()
 
 
 def test_an_empty_ledger_says_so(bench, command):
@@ -231,3 +276,34 @@ def test_serving_to_the_world_is_refused(bench, command):
     ended = command("serve", "--host", "0.0.0.0")
     assert ended.exit_code == 2
     assert "--allow-remote" in ended.err
+
+
+def test_publish_warns_of_a_release_that_does_not_fit_its_plan(bench, command):
+    bench.miner.consistency = Consistency(
+        state="inconsistent",
+        p_value=3.2e-7,
+        variables=["smoker", "age"],
+        tables=3,
+        left_out=0,
+        reason=None,
+    )
+    ended = command("publish")
+    assert ended.exit_code == 0
+    assert "is sealed" in ended.out
+    told = " ".join(ended.err.split())
+    assert "warning: the miner finds that the reports of smoker, age do not fit" in told
+    assert "(p = 3.2e-07). Of releases made by their plan at most one in 1,000 looks so." in told
+    again = command("publish", "--json")
+    assert json.loads(again.out)["consistency"] == bench.miner.consistency.model_dump()
+    assert "3.2e-07" in " ".join(again.err.split())
+
+
+@pytest.mark.parametrize("state", ["consistent", "not-examined", None])
+def test_publish_says_nothing_of_a_release_that_fits(bench, command, state):
+    if state is not None:
+        bench.miner.consistency = Consistency(
+            state=state, p_value=None, variables=[], tables=0, left_out=0, reason=None
+        )
+    ended = command("publish")
+    assert "the miner finds" not in ended.err
+    assert (json.loads(command("publish", "--json").out)["consistency"] is None) == (state is None)

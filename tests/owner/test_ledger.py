@@ -9,18 +9,22 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from owner_agent.composition import conflicting, losses, refuse_conflicts, spent
+from owner_agent import ledger as ledger_module
+from owner_agent.composition import conflicting, losses, refuse_conflicts, renamed, spent
 from owner_agent.ledger import Draw, Entry, Ledger
 from shared.errors import PlanConflict, StoreCorrupt
 
 MOMENT = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-def _draw(column="a", draw_id="1", epsilon=1.5, randomized=True, variable=None, population=""):
-    return Draw(column, variable or column.upper(), draw_id, epsilon, randomized, population)
+def _draw(
+    column="a", draw_id="1", epsilon=1.5, randomized=True, variable=None, population="", same_as=()
+):
+    variable = variable or column.upper()
+    return Draw(column, variable, draw_id, epsilon, randomized, population, same_as)
 
 
-def _entry(name="r-1", state="sealed", draws=None, sketch=b""):
+def _entry(name="r-1", state="sealed", draws=None, sketch=b"", fingerprint=b""):
     return Entry(
         "http://m",
         "asia",
@@ -36,6 +40,7 @@ def _entry(name="r-1", state="sealed", draws=None, sketch=b""):
         None,
         tuple(draws or [_draw()]),
         sketch,
+        fingerprint,
     )
 
 
@@ -43,8 +48,9 @@ def test_what_is_written_is_read_again(tmp_path):
     ledger = Ledger(tmp_path / "state")
     assert ledger.entries() == ()
     assert not (tmp_path / "state").exists()
-    draws = [_draw(population="p"), _draw("b", "2", math.inf, randomized=False)]
-    entry = _entry(draws=draws, sketch=bytes(range(32)))
+    public = _draw("b", "2", math.inf, randomized=False, same_as=("a", "c"))
+    draws = [_draw(population="p"), public]
+    entry = _entry(draws=draws, sketch=bytes(range(32)), fingerprint=b"sealed")
     ledger.add(entry)
     assert Ledger(tmp_path / "state").entries() == (entry,)
     later = MOMENT.astimezone(timezone(timedelta(hours=5))) + timedelta(hours=1)
@@ -128,6 +134,37 @@ def test_what_shares_a_column_or_a_variable_is_one_secret():
     assert conflicting([_draw("tobacco", "1", 1.0, variable="smoker")], left) == ()
 
 
+def test_columns_of_the_same_values_are_one_secret():
+    left = [_entry(draws=[_draw("smokes", "1", 1.0)])]
+    other = _draw("tobacco", "2", 2.0, same_as=("smokes",))
+    assert conflicting([other], left) == (other,)
+    assert conflicting([replace(other, same_as=())], left) == ()
+    with pytest.raises(PlanConflict) as raised:
+        refuse_conflicts([other], left)
+    assert (
+        "column 'tobacco' has the values of column 'smokes' that left before under another name:"
+        " epsilon 1 would become 3"
+    ) in raised.value.message
+    assert "Keep the names" in raised.value.remedy
+    both = [*left, _entry("r-2", draws=[other])]
+    assert spent(both) == {"smokes": 3.0, "tobacco": 3.0}
+    assert renamed(both) == {"tobacco": ("smokes",)}
+    # What is in the ledger needs no second look: the name alone is enough from now on.
+    third = _draw("tobacco", "3", 4.0)
+    with pytest.raises(PlanConflict, match=r"column 'tobacco': epsilon 3 would become 7"):
+        refuse_conflicts([third], both)
+
+
+def test_copies_that_leave_together_first_are_not_refused_and_add_up():
+    copies = [_draw("a", "1", 1.0, same_as=("b",)), _draw("b", "2", 2.0, same_as=("a",))]
+    assert conflicting(copies, []) == ()
+    left = [_entry(draws=copies)]
+    assert spent(left) == {"a": 3.0, "b": 3.0}
+    assert conflicting(copies, left) == ()
+    # The one that comes later tells more of what the other told before.
+    assert conflicting(copies, [_entry(draws=copies[:1])]) == (copies[1],)
+
+
 def test_the_same_draws_for_other_records_add_up():
     left = [_entry(draws=[_draw(population="p")])]
     other = _draw(population="q")
@@ -162,9 +199,10 @@ def test_an_entry_that_never_left_is_prepared_again_for_its_population_of_now(tm
     public = _draw("b", "2", math.inf, randomized=False)
     entry = _entry(state="discarded", draws=[_draw(population="p"), public], sketch=b"s" * 16)
     ledger.add(entry)
-    renewed = ledger.renew(entry, (_draw(population="q"), public), MOMENT)
+    draws = (_draw(population="q", same_as=("c",)), public)
+    renewed = ledger.renew(entry, draws, MOMENT)
     assert ledger.entries() == (renewed,)
-    assert (renewed.state, renewed.draws) == ("prepared", (_draw(population="q"), public))
+    assert (renewed.state, renewed.draws) == ("prepared", draws)
 
 
 def test_a_ledger_of_another_version_is_left_alone(tmp_path):
@@ -172,8 +210,71 @@ def test_a_ledger_of_another_version_is_left_alone(tmp_path):
     ledger.add(_entry())
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
         connection.execute("PRAGMA user_version=7")
-    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 1"):
+    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 2"):
         ledger.entries()
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        connection.execute("PRAGMA user_version=1")
+        connection.execute("PRAGMA user_version=2")
     assert ledger.entries() == (_entry(),)
+
+
+VERSION_1 = (
+    """
+CREATE TABLE releases (
+    id INTEGER NOT NULL, miner VARCHAR NOT NULL, study VARCHAR NOT NULL, name VARCHAR NOT NULL,
+    content VARCHAR NOT NULL, digest VARCHAR NOT NULL, plan_digest VARCHAR NOT NULL,
+    records INTEGER NOT NULL, parts INTEGER NOT NULL, state VARCHAR NOT NULL,
+    prepared DATETIME NOT NULL, changed DATETIME NOT NULL, release_id VARCHAR,
+    PRIMARY KEY (id), UNIQUE (miner, study, name)
+);
+CREATE TABLE draws (
+    release INTEGER NOT NULL, "column" VARCHAR NOT NULL, variable VARCHAR NOT NULL,
+    draw_id VARCHAR NOT NULL, epsilon FLOAT, randomized BOOLEAN NOT NULL,
+    population VARCHAR NOT NULL,
+    PRIMARY KEY (release, "column"), FOREIGN KEY(release) REFERENCES releases (id)
+);
+CREATE TABLE sketches (
+    release INTEGER NOT NULL, sketch BLOB NOT NULL,
+    PRIMARY KEY (release), FOREIGN KEY(release) REFERENCES releases (id)
+);
+INSERT INTO releases VALUES (
+    1, 'http://m', 'asia', 'r-1', '{c}', '{d}', '{p}', 7, 1, 'sealed',
+    '2030-01-02 03:04:05.000000', '2030-01-02 03:04:05.000000', NULL
+);
+INSERT INTO draws VALUES (1, 'a', 'A', '1', 1.5, 1, 'p');
+INSERT INTO sketches VALUES (1, x'0102');
+PRAGMA user_version = 1;
+""".replace("{c}", "c" * 64)
+    .replace("{d}", "d" * 64)
+    .replace("{p}", "p" * 64)
+)
+"""A ledger as the first version of the tables has it."""
+
+
+def _version_1(state):
+    state.mkdir(mode=0o700)
+    with closing(sqlite3.connect(state / "ledger.sqlite")) as connection:
+        connection.executescript(VERSION_1)
+
+
+def test_a_ledger_of_the_first_version_is_upgraded_where_it_is(tmp_path):
+    _version_1(tmp_path / "state")
+    ledger = Ledger(tmp_path / "state")
+    old = _entry(draws=[_draw(population="p")], sketch=b"\x01\x02")
+    assert ledger.entries() == (old,)
+    new = _entry("r-2", draws=[_draw("b", "2", same_as=("a",))], fingerprint=b"sealed")
+    ledger.add(new)
+    assert ledger.entries() == (old, new)
+    assert spent(ledger.entries()) == {"a": 3.0, "b": 3.0}
+    with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_an_upgrade_that_is_interrupted_changes_nothing(tmp_path, monkeypatch):
+    _version_1(tmp_path / "state")
+    (statement,) = ledger_module._UPGRADES[1]
+    monkeypatch.setattr(ledger_module, "_UPGRADES", {1: (statement, "ALTER TABLE nothing")})
+    with pytest.raises(StoreCorrupt, match="cannot be read or written"):
+        Ledger(tmp_path / "state").entries()
+    monkeypatch.undo()
+    (entry,) = Ledger(tmp_path / "state").entries()
+    assert entry.name == "r-1"

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from shared.errors import EstimationError, NotConverged, OptionError, SingularChannel
-from shared.inversion import Stratum, maximum_likelihood, moment
+from shared.inversion import Stratum, climb, maximum_likelihood, moment
 from shared.transition import Dense, Identity, Symmetric, Transition
 
 RECTANGULAR = Dense.from_probabilities([[0.5, 0.3, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4]])
@@ -193,3 +193,15 @@ def test_newton_steps_serve_strata_and_rectangular_channels(monkeypatch: pytest.
     monkeypatch.setattr("shared.inversion._NEWTON_STEPS", 1)
     with pytest.raises(NotConverged, match="Newton steps stopped"):
         maximum_likelihood(strata)
+
+
+def test_climbing_stops_at_each_of_its_ends():
+    stratum = heavy_noise((4, 4), 0.6, 2_000)
+    best = maximum_likelihood([stratum])
+    short = climb([stratum], tolerance=1e-4, steps=3)
+    assert short.steps == 3
+    assert best.log_likelihood - short.log_likelihood <= short.gap
+    halfway = (short.log_likelihood + best.log_likelihood) / 2
+    enough = climb([stratum], tolerance=1e-4, steps=10_000, enough=halfway)
+    assert enough.log_likelihood >= halfway
+    assert 3 < enough.steps < climb([stratum], tolerance=1e-2, steps=10_000).steps

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
+from owner_agent.corrections.choice import Choice
 from owner_agent.keys import KeyStore
 from owner_agent.peer.app import create_peer_app
 from owner_agent.peer.identity import make_identity
@@ -28,6 +29,7 @@ from owner_agent.peer.joint import JointOutcome, run_session
 from owner_agent.peer.local import LocalPartner
 from owner_agent.peer.messages import Proposal, Statements
 from owner_agent.peer.opening import opened
+from owner_agent.peer.outgoing import Consent
 from owner_agent.peer.participant import Participant
 from owner_agent.site import load_site
 from owner_agent.surroundings import Surroundings
@@ -186,13 +188,20 @@ class World:
             pem = make_identity(other_site, self.now).public.pem
             (folder / f"{other}.pem").write_bytes(pem)
 
-    def open(self, *, accept: tuple[str, ...] = ()) -> None:
+    def decide(self, owner: str, line: str) -> None:
+        """Write a decision into the [peer] section of an owner's site file."""
+        path = self.folder(owner) / "site.toml"
+        text = path.read_text()
+        assert text.count('study = "asia"') == 1
+        path.write_text(text.replace('study = "asia"', f'study = "asia"\n{line}'))
+
+    def open(self, *, accept: tuple[str, ...] = (), corrections: Choice | None = None) -> None:
         """Start every owner."""
         for owner, lines in self.told.items():
             participant = self.stack.enter_context(
                 opened(
-                    self.folder(owner) / "site.toml", self.surroundings(), lines.append, 5.0,
-                    accept_added_loss=owner in accept,
+                    self.folder(owner) / "site.toml", self.surroundings(), lines.append, 600.0,
+                    Consent(owner in accept, corrections),
                 )
             )  # fmt: skip
             self.participants[owner] = participant
@@ -249,12 +258,9 @@ class World:
 
 def no_threads_left() -> bool:
     """Wait until sessions' threads are gone."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        if not any("_learn" in thread.name for thread in threading.enumerate()):
-            return True
+    while any("_learn" in thread.name for thread in threading.enumerate()):
         time.sleep(0.005)
-    return False
+    return True
 
 
 @pytest.fixture

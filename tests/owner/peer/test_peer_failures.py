@@ -143,13 +143,13 @@ def test_an_owner_that_learns_for_too_long_is_named(world, ended, monkeypatch):
     """South's learner runs until the session ends; north's clock goes on meanwhile."""
     learn = participant.learn
 
-    def slow(mine, partners, watch):
+    def slow(mine, partners, watch, now):
         if mine.holding.site.owner == "south":
             world.later(61)
         while mine.holding.site.owner == "south":
             watch(0, 1)
             time.sleep(0.01)
-        return learn(mine, partners, watch)
+        return learn(mine, partners, watch, now)
 
     monkeypatch.setattr(participant, "learn", slow)
     monkeypatch.setattr(participant, "GRACE", 1e6)

@@ -4,16 +4,13 @@ import numpy as np
 import pytest
 
 from owner_agent.ledger import Ledger
-from owner_agent.peer.floor import smallest_cell
+from owner_agent.peer.disclosure.counted import smallest_cell
 from shared.errors import SmallCounts
 
 
 def demand(world, owner, floor):
     """Write the smallest count into an owner's site file."""
-    path = world.folder(owner) / "site.toml"
-    text = path.read_text()
-    assert text.count('study = "asia"') == 1
-    path.write_text(text.replace('study = "asia"', f'study = "asia"\nsmallest_count = {floor}'))
+    world.decide(owner, f"smallest_count = {floor}")
 
 
 def cells(*columns):

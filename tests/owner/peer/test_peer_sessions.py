@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from owner_agent.composition import spent
 from owner_agent.ledger import Ledger
 from owner_agent.peer.display import outcome_json
 from shared.errors import PlanConflict, VariablesMissing
@@ -190,6 +191,9 @@ def test_another_randomization_of_a_column_is_refused(closed_world, parameters_t
     closed_world.run(closed_world.proposal(parameters_task))
     path = closed_world.folder("north") / "site.toml"
     path.write_text(path.read_text().replace("p = 0.3", "p = 0.5"))
+    # To the others, other reports are another grouping of their records.
+    for owner in ("south", "east"):
+        closed_world.decide(owner, "groupings = 2")
     closed_world.open(accept=("north",) if accept else ())
     again = closed_world.proposal(parameters_task, session="cd" * 16)
     if accept:
@@ -203,6 +207,48 @@ def test_another_randomization_of_a_column_is_refused(closed_world, parameters_t
     assert any("column 'B'" in line for line in closed_world.told["north"])
     assert not any("column 'B'" in line for line in closed_world.told["south"])
     assert all(len(closed_world.results(owner)) == 3 for owner in closed_world.told)
+
+
+def test_a_column_under_another_name_is_known_again(closed_world):
+    """North calls B, and its variable, something else, and would send other draws of it."""
+    closed_world.open()
+    structure = {"A": [], "C": ["A", "B"], "B": [], "D": [], "E": []}
+    closed_world.run(closed_world.proposal({"kind": "parameters", "structure": structure}))
+    folder = closed_world.folder("north")
+    head, table = (folder / "table.csv").read_text().split("\n", 1)
+    (folder / "table.csv").write_text(head.replace("B", "G") + "\n" + table)
+    site = (folder / "site.toml").read_text()
+    site = site.replace('name = "B"', 'name = "G"').replace("p = 0.3", "p = 0.5")
+    (folder / "site.toml").write_text(site)
+    closed_world.open()
+    renamed = {"A": [], "C": ["A", "G"], "G": [], "D": [], "E": []}
+    again = closed_world.proposal({"kind": "parameters", "structure": renamed}, session="cd" * 16)
+    with pytest.raises(PlanConflict, match=r"^north cannot take part \(plan-conflict\)"):
+        closed_world.run(again)
+    told = str(closed_world.participants["north"].own_error)
+    assert "column 'G' has the values of column 'B' that left before under another name" in told
+    assert not any("'G'" in line or "'B'" in line for line in closed_world.told["south"])
+
+
+def test_copies_that_go_to_two_peers_in_one_session_are_not_refused(empty_world, make_site, codes):
+    """The second is entered when the first has left; both were announced before either left."""
+    north = {"A": '{ kind = "symmetric", p = 0.3 }', "D": '{ kind = "symmetric", p = 0.4 }'}
+    columns = {"north": (north, {"A": codes["A"], "D": codes["A"]})}
+    columns["south"] = ({"C": None}, {"C": codes["C"]})
+    columns["east"] = ({"E": None}, {"E": codes["E"]})
+    for owner, (variables, own) in columns.items():
+        empty_world.add(owner, make_site(owner, variables), own)
+    empty_world.open()
+    structure = {"A": [], "D": [], "C": ["A"], "E": ["D"]}
+    empty_world.run(empty_world.proposal({"kind": "parameters", "structure": structure}))
+    sent = {e.miner: e.draws for e in ledger(empty_world, "north") if e.draws}
+    assert sorted(sent) == ["peer:east", "peer:south"]
+    assert {d.same_as for draws in sent.values() for d in draws} in (
+        {(), ("A",)}, {(), ("D",)},
+    )  # fmt: skip
+    total = sum(d.epsilon for draws in sent.values() for d in draws)
+    spent_so_far = spent(ledger(empty_world, "north"))
+    assert spent_so_far["A"] == spent_so_far["D"] == pytest.approx(total)
 
 
 def test_a_margin_of_a_joint_draw_is_sent(empty_world, make_site, codes):

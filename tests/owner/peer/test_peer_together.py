@@ -12,6 +12,7 @@ from rich.console import Console
 
 from owner_agent.cli import build
 from owner_agent.composition import refuse_conflicts
+from owner_agent.draws import draw_id
 from owner_agent.ledger import Ledger
 from owner_agent.lock import publishing_alone
 from owner_agent.peer import joint, member, participant, remote
@@ -20,6 +21,7 @@ from owner_agent.peer.journal import all_kept, earlier_status, kept_of
 from owner_agent.peer.local import LocalPartner
 from owner_agent.peer.member import GRACE, IDLE_SECONDS
 from owner_agent.peer.messages import Ending, Statements
+from owner_agent.peer.opening import opened
 from owner_agent.peer.outgoing import draws_of, share_of
 from owner_agent.peer.session import problem_for
 from owner_agent.planning import planned
@@ -216,7 +218,11 @@ def leave_otherwise(world):
     ledger = Ledger(site.state)
     share = share_of(holding.plan.plan, ["D"])
     with publishing_alone(site.state):
-        draws = draws_of(holding, mine.proposal, share, ledger.entries())
+        identities = {
+            block.name: draw_id(holding.secrets, mine.proposal.study, block)
+            for block in share.drawn
+        }
+        draws = draws_of(holding, share, identities, ledger.entries())
         refuse_conflicts(draws, ledger.entries())
         entry = mine.outgoing["east"].entry
         ledger.add(
@@ -280,19 +286,59 @@ def test_an_owner_that_answers_by_drops_is_given_up(world, monkeypatch, headers)
         drip.stop.set()
 
 
+@pytest.mark.parametrize("seconds", [3.0, 700.0])
+def test_an_owner_is_tried_for_as_long_as_the_session_file_says(world, seconds):
+    """And for no longer than an answer is waited for."""
+    tried = []
+    world.wire.bend = lambda _, request: tried.append(request.extensions["timeout"]["connect"])
+    site, surroundings = world.folder("north") / "site.toml", world.surroundings()
+    with opened(site, surroundings, print, 600.0, connect_seconds=seconds) as north:
+        for call in ("status", "begin"):
+            with pytest.raises(NotFound):
+                getattr(north.partners("south"), call)(SESSION)
+    assert tried == [min(seconds, 600.0)] * 2
+
+
+def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
+    world, parameters_task, monkeypatch
+):
+    """North ends the session while south takes it up; south's answer comes later."""
+    north, honest = world.participants["north"], participant.hold
+    ending = Ending(owner="north", problem=problem_for(SessionEnded("north interrupted it.")))
+    end = threading.Thread(target=lambda: north.partners("south").end(SESSION, ending))
+
+    def slow(site, proposal, told):
+        end.start()
+        end.join(0.3)  # Were it not waiting for this, it would be over by now.
+        return honest(site, proposal, told)
+
+    monkeypatch.setattr(participant, "hold", slow)
+    north.partners("south").propose(world.proposal(parameters_task))
+    end.join()
+    assert world.participants["south"].session.phase == "ended"
+    assert "north interrupted it" in world.told["south"][-1]
+
+
 def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
     world, parameters_task, monkeypatch
 ):
+    """The time is over once the two others have answered, and for nobody before."""
+    monkeypatch.setattr(joint, "SIGN_OF_LIFE_SECONDS", 0.01)
     monkeypatch.setattr(joint, "LAST_SECONDS", 0.2)
     free = threading.Event()
     honest = participant.hold
 
     def slow(site, proposal, told):
         if site.owner == "north":
-            free.wait(30)
+            free.wait()
         return honest(site, proposal, told)
 
+    class Time:
+        def monotonic(self):
+            return float("inf") if ("offers", 2, 3) in world.steps else 0.0
+
     monkeypatch.setattr(participant, "hold", slow)
+    monkeypatch.setattr(joint, "time", Time())
     try:
         with pytest.raises(SessionEnded, match="north did not answer within 0 seconds"):
             world.run(world.proposal(parameters_task, seconds=0.1))
@@ -325,10 +371,12 @@ def test_owners_that_wait_for_a_slow_one_hear_that_it_goes_on(world, parameters_
 
     def slow(site, proposal, told):
         if site.owner == "east":
+            south = world.participants["south"]
             for _ in range(3):
-                time.sleep(0.3)
                 world.later(IDLE_SECONDS * 0.9)
-                world.participants["south"].sweep()
+                while south.session is None or south.session.heard < world.now.timestamp():
+                    time.sleep(0.005)
+                south.sweep()
         return honest(site, proposal, told)
 
     monkeypatch.setattr(participant, "hold", slow)

@@ -8,20 +8,14 @@ counts. So the floor holds for the table that was counted, whatever the parents'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
+from owner_agent.peer.disclosure.counted import Counted, counted_from
 from owner_agent.peer.holding import Holding
-from owner_agent.peer.incoming import Received
 from owner_agent.peer.messages import Proposal
-from owner_agent.peer.outgoing import counted_names
 from owner_agent.peer.tasks import learners, task_of, variables_of
-from shared.counts import Codes
 from shared.errors import SmallCounts
 from shared.learn.bayes_net import LearnedFamily
-from shared.plan import Plan
 
 
 def require_enough_before(holding: Holding, proposal: Proposal) -> None:
@@ -34,38 +28,23 @@ def require_enough_before(holding: Holding, proposal: Proposal) -> None:
     """
     if not task_of(proposal).shared or holding.site.owner not in learners(proposal):
         return
+    counted = counted_from(holding, [])
     for node in shared_nodes(holding, proposal):
         agreed = task_of(proposal).agreed_parents(proposal.task, node)
-        own = [name for name in agreed if name in holding.columns]
-        _require_enough(holding, proposal, node, own, [*own, node], holding.columns)
+        own = [name for name in agreed if name in holding.names]
+        _require_enough(holding, proposal, node, own, counted)
 
 
 def require_enough(
-    holding: Holding,
-    proposal: Proposal,
-    families: Iterable[LearnedFamily],
-    received: Sequence[Received],
+    holding: Holding, proposal: Proposal, families: Iterable[LearnedFamily], counted: Counted
 ) -> None:
-    """Check every family that this owner is about to share.
-
-    Args:
-        holding: this owner's records.
-        proposal: the session.
-        families: what it learned.
-        received: its peers' columns of the same records; in horizontal sessions there are none,
-            and the table is that of the owner's own true records: the others know their own
-            reports, and could take them off.
+    """Check every family that this owner is about to share, by the columns it was counted from.
 
     Raises:
         SmallCounts: some combination has records, but fewer than the site file demands.
     """
-    plan = Plan.combine([Plan.unrandomized(holding.domain), *(one.plan for one in received)])
-    columns = dict(holding.columns)
-    for one in received:
-        columns |= one.columns
     for family in families:
-        names = counted_names(plan, (*family.parents, family.node))
-        _require_enough(holding, proposal, family.node, family.parents, names, columns)
+        _require_enough(holding, proposal, family.node, family.parents, counted)
 
 
 def shared_nodes(holding: Holding, proposal: Proposal) -> tuple[str, ...]:
@@ -73,26 +52,15 @@ def shared_nodes(holding: Holding, proposal: Proposal) -> tuple[str, ...]:
     return holding.names if proposal.partition == "vertical" else variables_of(proposal)
 
 
-def smallest_cell(columns: Sequence[Codes]) -> int:
-    """Return the fewest records that some combination of codes has, of those that occur."""
-    cells: npt.NDArray[np.int64] = np.zeros(len(columns[0]), dtype=np.int64)
-    for codes in columns:
-        # Numbered anew each time, so that no number of variables makes the numbers too large.
-        combined = cells * (int(codes.max()) + 1) + codes
-        cells = np.unique(combined, return_inverse=True)[1]
-    return int(np.bincount(cells).min())
-
-
 def _require_enough(
     holding: Holding,
     proposal: Proposal,
     node: str,
     parents: Sequence[str],
-    counted: Sequence[str],
-    columns: Mapping[str, Codes],
+    counted: Counted,
 ) -> None:
     floor, owner = holding.site.peer.smallest_count, holding.site.owner
-    if smallest_cell([columns[name] for name in counted]) >= floor:
+    if counted.smallest_cell(counted.names(node, parents)) >= floor:
         return
     given = f" given {list(parents)}" if parents else ""
     raise SmallCounts(

@@ -1,0 +1,67 @@
+"""The memory of releases that left without being remembered, from their folders in the outbox.
+
+Releases made before there was a memory are known in this way, and so are those that a restored
+backup does not have yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from owner_agent.corrections.memory import Memory
+from owner_agent.draws import draw_id
+from owner_agent.keys import Keys as Secrets
+from owner_agent.ledger import Entry
+from owner_agent.outbox import Prepared, reopen
+from owner_agent.randomize import Randomized
+from shared.errors import PramanaError
+from shared.parts import decode_part
+
+LONGEST_EPOCHS = 64
+"""A block's records are drawn anew fewer times than this."""
+
+
+def rebuilt(
+    memory: Memory, outbox: Path, missing: Sequence[Entry], secrets: Secrets, study: str
+) -> Memory:
+    """Return a memory with those of some releases, oldest first, that the outbox still has.
+
+    A release that is not there whole, as it left, is passed over.
+    """
+    for entry in missing:
+        try:
+            prepared = reopen(outbox, entry.name)
+            made = None if prepared is None else _read(prepared)
+        except PramanaError:
+            continue
+        if made is not None and made.digest == entry.content:
+            memory = _added(memory, made, entry, secrets, study)
+    return memory
+
+
+def _read(prepared: Prepared) -> Randomized:
+    plan = prepared.manifest.plan.to_plan()
+    parts = [decode_part(plan, prepared.part(n)) for n in range(len(prepared.manifest.parts))]
+    columns = {
+        name: np.concatenate([codes[name] for _, codes in parts]) for name in plan.reported_sizes
+    }
+    return Randomized(plan, np.concatenate([keys for keys, _ in parts]), columns)
+
+
+def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, study: str) -> Memory:
+    draws = {draw.variable: draw for draw in entry.draws}
+    reports = {}
+    for block in made.plan.blocks:
+        draw = draws[block.names[0]]
+        if not draw.randomized:
+            continue
+        # The margin of a joint draw, sent to a peer, is not the whole of what was drawn.
+        epochs = (draw_id(secrets, study, block, epoch) for epoch in range(LONGEST_EPOCHS))
+        if draw.draw_id not in epochs:
+            return memory
+        reports[draw.draw_id] = {name: made.columns[name] for name in block.names}
+    grown = memory.with_reports(made.keys, reports, replacing=True)
+    return grown.with_release(entry.content)

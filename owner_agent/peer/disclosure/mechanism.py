@@ -1,0 +1,99 @@
+"""Discrete noise for counts, drawn and accounted for by OpenDP; its variance is known exactly.
+
+A record that changes its values leaves one cell of each table and enters another. Over k tables
+that is a distance of 2 k (L1) or sqrt(2 k) (L2), for which the scale is chosen:
+
+* discrete Laplace, P(x) proportional to exp(-|x| / b), with b = 2 k / epsilon;
+* discrete Gaussian, P(x) proportional to exp(-x^2 / (2 s^2)), which is k / s^2-zCDP, with the least
+  s for which that is (epsilon, delta) by the conversion of Canonne, Kamath and Steinke (2020).
+
+OpenDP is an optional extra (`noise`), imported when the first noise is asked for. It draws from the
+operating system's generator, with exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from owner_agent.peer.disclosure.demand import GaussianNoise, LaplaceNoise
+from shared.errors import NotInstalled
+
+_TAIL = 40
+"""So many scales from its middle the Gaussian is nothing, even beside rounding."""
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """The noise of one session: its kind, and its scale (b or s above)."""
+
+    kind: str
+    scale: float
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise in one cell; its mean is 0."""
+        if self.kind == "laplace":
+            return 0.5 / math.sinh(0.5 / self.scale) ** 2
+        values = np.arange(1, math.ceil(_TAIL * self.scale) + 2, dtype=np.float64)
+        weights = np.exp(-np.square(values) / (2 * self.scale**2))
+        return float(2 * (np.square(values) * weights).sum() / (1 + 2 * weights.sum()))
+
+    def draw(self, cells: int) -> npt.NDArray[np.int64]:
+        """Return independent noise for some cells. Raises NotInstalled."""
+        return np.array(_measurement(self.kind, self.scale)([0] * cells), dtype=np.int64)
+
+
+Draw = Callable[[Mechanism, int], npt.NDArray[np.int64]]
+"""Draws the noise of some cells; `Mechanism.draw`, where nothing else is said."""
+
+
+def mechanism_for(demand: LaplaceNoise | GaussianNoise, tables: int) -> Mechanism:
+    """Return the noise that some tables together need to keep to a demand. Raises NotInstalled."""
+    if isinstance(demand, LaplaceNoise):
+        scale = 2 * tables / demand.epsilon
+        # The library rounds the loss up: the next number may be needed.
+        while _measurement("laplace", scale).map(2 * tables) > demand.epsilon:
+            scale = math.nextafter(scale, math.inf)
+        return Mechanism("laplace", scale)
+    library = _library()
+    scale = library.binary_search_param(
+        lambda s: _approximate(s, demand.delta),
+        d_in=math.sqrt(2 * tables),
+        d_out=(demand.epsilon, demand.delta),
+        T=float,
+    )
+    return Mechanism("gaussian", float(scale))
+
+
+def _approximate(scale: float, delta: float) -> Any:
+    library = _library()
+    curve = library.c.make_zCDP_to_approxDP(_measurement("gaussian", scale))
+    return library.c.make_fix_delta(curve, delta)
+
+
+def _measurement(kind: str, scale: float) -> Any:
+    library = _library()
+    counts = library.vector_domain(library.atom_domain(T=int))
+    if kind == "laplace":
+        return library.m.make_laplace(counts, library.l1_distance(T=int), scale=scale)
+    return library.m.make_gaussian(counts, library.l2_distance(T=float), scale=scale)
+
+
+def _library() -> ModuleType:
+    try:
+        import opendp.prelude as library
+    except ImportError as error:
+        raise NotInstalled(
+            "Noise on shared counts is drawn by OpenDP, which is not installed here.",
+            where="noise",
+            remedy="Install the extra: pip install 'pramana[noise]'.",
+        ) from error
+    library.enable_features("contrib")
+    return library

@@ -1,0 +1,172 @@
+"""What was ever told exactly of each own column, kept for ever, and what may be told besides.
+
+All that was told against some columns of the peers is part of one table, and so is what is told
+against fewer of them: it adds nothing. Against others it is another table, and two tables whose
+groups differ in one record tell that record's value by subtraction. So the tables that are not part
+of another are counted, for each column, and there are never more than the custodian allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from owner_agent.peer.disclosure.telling import Telling
+from owner_agent.private_files import private_directory, write_replacing
+from shared.errors import OtherGroupings, StoreCorrupt
+from shared.wire import Message, Sha256
+
+_FILE = "disclosures.json"
+
+
+class Disclosure(Message):
+    """One table that was told of an own column, by digests: no value and no record is in it.
+
+    `against` are the digests of the peers' columns, `names` what the session called them.
+    """
+
+    study: str
+    column: str
+    variable: str
+    content: Sha256
+    against: list[Sha256]
+    names: list[str]
+    session: str
+    told: datetime
+
+    def holds(self, other: Disclosure) -> bool:
+        """Whether another table is part of this one."""
+        return self.content == other.content and set(self.against) >= set(other.against)
+
+
+class _Memory(Message):
+    told: tuple[Disclosure, ...] = ()
+
+
+def disclosures(state: Path, sessions: Sequence[str] = ()) -> list[Disclosure]:
+    """Return all that was told, oldest first.
+
+    Args:
+        state: the state folder.
+        sessions: sessions that are known to have told something.
+
+    Raises:
+        StoreCorrupt: the memory cannot be read, or is gone although something was told.
+    """
+    path = state / _FILE
+    if not path.exists():
+        if sessions:
+            raise StoreCorrupt(
+                f"There is no {path}, but {len(sessions)} sessions shared parameters: nobody knows"
+                " by which groups of records.",
+                where=str(path),
+                remedy="Restore it from your backup. If those sessions were held by a version of"
+                " the agent that kept no such file, write {} into it, with mode 600: what they"
+                " told is then not counted.",
+            )
+        return []
+    try:
+        return list(_Memory.model_validate_json(path.read_bytes()).told)
+    except ValidationError:
+        raise StoreCorrupt(
+            f"{path} is not what was kept of the tables that were told.",
+            where=str(path),
+            remedy="Restore it from your backup: without it nobody knows what was told.",
+        ) from None
+
+
+def remember(state: Path, known: Sequence[Disclosure], more: Iterable[Disclosure]) -> None:
+    """Write down what is told now, durably, before it is."""
+    whole = _Memory(told=(*known, *more))
+    write_replacing(private_directory(state) / _FILE, whole.model_dump_json(indent=1).encode())
+
+
+def added(
+    known: Sequence[Disclosure],
+    tellings: Iterable[Telling],
+    *,
+    study: str,
+    session: str,
+    now: datetime,
+) -> list[Disclosure]:
+    """Return the tables of a session that are not part of any told before."""
+    made = [
+        Disclosure(
+            study=study,
+            column=one.column,
+            variable=one.variable,
+            content=one.content,
+            against=sorted(groups),
+            names=list(one.names),
+            session=session,
+            told=now,
+        )
+        for one in tellings
+        for groups in one.against
+    ]
+    return [new for new in made if not any(o.holds(new) for o in of_column(known, new))]
+
+
+def require_few(
+    owner: str, known: Sequence[Disclosure], more: Sequence[Disclosure], groupings: int
+) -> None:
+    """Check that no column is told by more groupings than the custodian allows.
+
+    What the others hear names the column, and nothing of what it was told against before.
+
+    Raises:
+        OtherGroupings: one would be.
+    """
+    for new in more:
+        if len(distinct(of_column([*known, *more], new))) > groupings:
+            raise refusal(owner, new.variable, groupings)
+
+
+def refusal(owner: str, variable: str, groupings: int) -> OtherGroupings:
+    """Return the error of a column that would be told by too many groupings."""
+    most = "one grouping" if groupings == 1 else f"{groupings} groupings"
+    return OtherGroupings(
+        f"{owner} does not share parameters with {variable!r}: they would tell it by other groups"
+        f" of records, or of other records or values, than before; {owner} allows {most}. Two"
+        " tables that differ in few records tell of those records.",
+        where=variable,
+        remedy="Learn from the same columns and records as before, all in one session; or let"
+        f" {owner} share counts with noise, or raise groupings in its [peer] section deliberately.",
+    )
+
+
+def of_column(known: Iterable[Disclosure], one: Disclosure) -> list[Disclosure]:
+    """Return what was told of the same column in the same study, however it was renamed.
+
+    Two tables are of one column if its name, its variable or its values are the same in both, or
+    in a third one.
+    """
+    same, rest = [one], [other for other in known if other.study == one.study and other != one]
+    mine = [other for other in known if other == one]
+    while found := [other for other in rest if any(_alike(other, known) for known in same)]:
+        same += found
+        mine += found
+        rest = [other for other in rest if other not in found]
+    return sorted(mine, key=lambda other: other.told)
+
+
+def _alike(one: Disclosure, other: Disclosure) -> bool:
+    return (
+        one.column == other.column or one.variable == other.variable or one.content == other.content
+    )
+
+
+def distinct(told: Sequence[Disclosure]) -> list[Disclosure]:
+    """Return the tables that are not part of another, the first of those that are alike."""
+    return [
+        one
+        for place, one in enumerate(told)
+        if not any(
+            other.holds(one) and (other_place < place or not one.holds(other))
+            for other_place, other in enumerate(told)
+            if other_place != place
+        )
+    ]

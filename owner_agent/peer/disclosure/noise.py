@@ -1,0 +1,167 @@
+"""Tables with noise: what a session tells of them, and what that costs in the ledger.
+
+All tables that are told for the first time share the session's epsilon. Those that were told before
+repeat their noise and cost nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from owner_agent.ledger import NOISE, Draw, Entry, Ledger
+from owner_agent.peer.disclosure.counted import Counted
+from owner_agent.peer.disclosure.demand import GaussianNoise, LaplaceNoise
+from owner_agent.peer.disclosure.exact import recalled
+from owner_agent.peer.disclosure.mechanism import Draw as DrawNoise
+from owner_agent.peer.disclosure.mechanism import Mechanism, mechanism_for
+from owner_agent.peer.disclosure.memory import remember
+from owner_agent.peer.disclosure.noisy_tables import (
+    KeptTable,
+    exact_table,
+    keep_table,
+    kept_table,
+    layout_of,
+    shown,
+    with_noise,
+)
+from owner_agent.peer.holding import Holding
+from owner_agent.peer.messages import Proposal
+from owner_agent.peer.outgoing import PEER
+from owner_agent.populations import population_of, sketch_of
+from shared.errors import NoiseSpent
+from shared.tabulated_counts import NoisyCounts, NoisyTable
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTables:
+    """What a session would tell with noise; see `findings.Told`.
+
+    Attributes:
+        counts: the tables, from which all that is told is made.
+        fresh: those that were not told before, by digest, as they will be kept.
+        columns: the own columns in these, with their names in the session.
+    """
+
+    counts: NoisyCounts
+    fresh: dict[str, KeptTable]
+    columns: dict[str, str]
+
+    def enter(self, holding: Holding, proposal: Proposal, now: datetime) -> None:
+        """Write the noise into the ledger and keep the tables, before they are told.
+
+        Raises:
+            NoiseSpent: it would cost more than the site file allows.
+        """
+        state = holding.site.state
+        # Also where nothing exact is told: that the file is there is how its loss is noticed.
+        remember(state, recalled(state), ())
+        if not self.fresh:
+            return
+        demand = _demand(holding)
+        require_affordable(holding, Ledger(state).entries())
+        Ledger(state).add(self._entry(holding, proposal, demand.epsilon, now))
+        for digest, table in self.fresh.items():
+            keep_table(state, digest, table)
+
+    def _entry(self, holding: Holding, proposal: Proposal, epsilon: float, now: datetime) -> Entry:
+        told = hashlib.sha256("\n".join(sorted(self.fresh)).encode()).hexdigest()
+        identity = f"{NOISE}{proposal.session}"
+        population = population_of(holding.keys, identity, ())
+        others = [name for name in proposal.participants if name != holding.site.owner]
+        return Entry(
+            miner=PEER + ",".join(others),
+            study=proposal.study,
+            name=identity,
+            content=told,
+            digest=told,
+            plan_digest=proposal.digest,
+            records=len(holding.keys),
+            parts=0,
+            state="sending",
+            prepared=now,
+            changed=now,
+            release_id=proposal.session,
+            draws=tuple(
+                Draw(column, variable, identity, epsilon, randomized=True, population=population)
+                for column, variable in self.columns.items()
+            ),
+            sketch=sketch_of(holding.keys),
+        )
+
+
+def noisy_tables(
+    holding: Holding,
+    proposal: Proposal,
+    counted: Counted,
+    families: Sequence[tuple[str, ...]],
+    draw: DrawNoise = Mechanism.draw,
+) -> NoisyTables:
+    """Return the tables of families with the noise that the site file demands.
+
+    Args:
+        holding: this owner's records.
+        proposal: the session.
+        counted: the columns that the families are made from.
+        families: for each the columns whose table it is made from.
+        draw: draws noise.
+
+    Raises:
+        NoiseSpent: it would cost more than the site file allows.
+        NotInstalled: the library that draws it is not there.
+        LimitExceeded: a table has too many cells.
+    """
+    layouts = {layout.digest: layout for layout in (layout_of(counted, f) for f in families)}
+    known = {digest: kept_table(holding.site.state, digest) for digest in layouts}
+    fresh: dict[str, KeptTable] = {}
+    wanted = [digest for digest, kept in known.items() if kept is None]
+    if wanted:
+        require_affordable(holding, Ledger(holding.site.state).entries())
+        mechanism = mechanism_for(_demand(holding), len(wanted))
+        for digest in wanted:
+            exact = exact_table(counted, layouts[digest].names)
+            noise = draw(mechanism, exact.size)
+            fresh[digest] = with_noise(exact, layouts[digest], noise, mechanism, proposal.session)
+    tables: dict[tuple[str, ...], NoisyTable] = {}
+    for names in families:
+        layout = layout_of(counted, names)
+        kept = fresh.get(layout.digest) or known[layout.digest]
+        assert kept is not None  # noqa: S101 - every digest is in one of the two
+        tables[names] = shown(kept, layout)
+    own = {name for digest in fresh for name in layouts[digest].names if name in holding.names}
+    columns = {holding.plan.columns[name]: name for name in holding.names if name in own}
+    return NoisyTables(NoisyCounts(tables, len(holding.keys)), fresh, columns)
+
+
+def noise_spent(entries: Sequence[Entry]) -> float:
+    """Return the epsilon of all noise so far; every session may be about the same records."""
+    spent = {
+        draw.draw_id: draw.epsilon for entry in entries for draw in entry.draws if draw.is_noise
+    }
+    return sum(spent.values())
+
+
+def require_affordable(holding: Holding, entries: Sequence[Entry]) -> None:
+    """Check that one more session's noise stays within what the site file allows in all.
+
+    Raises:
+        NoiseSpent: it does not.
+    """
+    demand, owner = _demand(holding), holding.site.owner
+    after = noise_spent(entries) + demand.epsilon
+    if demand.max_epsilon is not None and after > demand.max_epsilon * (1 + 1e-12):
+        raise NoiseSpent(
+            f"{owner} does not share more counts: with this session they would cost epsilon"
+            f" {after:.4g} in all, and {owner} allows {demand.max_epsilon:.4g}.",
+            where=owner,
+            remedy="Ask for the families of an earlier session, which cost nothing more, or let"
+            f" {owner} raise max_epsilon in its [peer] section deliberately.",
+        )
+
+
+def _demand(holding: Holding) -> LaplaceNoise | GaussianNoise:
+    demand = holding.site.peer.noise
+    assert demand is not None  # noqa: S101 - asked only where there is one
+    return demand

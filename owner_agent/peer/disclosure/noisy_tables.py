@@ -1,0 +1,146 @@
+"""Tables with noise that were told, kept for ever: who asks for one again gets the same noise.
+
+A table is known again by the records and groups of its columns, whatever these and their categories
+are called and in whatever order they stand. Another draw for the same counts would let a peer take
+the average.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, ValidationError
+
+from owner_agent.peer.disclosure.counted import Counted, first_order
+from owner_agent.peer.disclosure.mechanism import Mechanism
+from owner_agent.private_files import private_directory, write_replacing
+from shared.counts import CUBE_CELLS, tabulate
+from shared.errors import LimitExceeded, StoreCorrupt
+from shared.tabulated_counts import NoisyTable
+from shared.wire import Message
+
+_FOLDER = "noisy-tables"
+
+Counts = npt.NDArray[np.int64]
+
+
+class KeptTable(Message):
+    """A table as it was told, axes and categories in the order of its `Layout`."""
+
+    session: str
+    kind: Literal["laplace", "gaussian"]
+    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    shape: list[int]
+    counts: list[int]
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise in each count."""
+        return Mechanism(self.kind, self.scale).variance
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A table's columns in an order that depends on their records and groups alone.
+
+    Attributes:
+        digest: the table's identity.
+        names: its columns as the session has them.
+        order: the places of `names` in the kept table's order of axes.
+        places: for each of `names` the kept place of each of its codes.
+    """
+
+    digest: str
+    names: tuple[str, ...]
+    order: tuple[int, ...]
+    places: tuple[npt.NDArray[np.int64], ...]
+
+    def kept(self, counts: Counts) -> Counts:
+        """Return counts, axes as `names`, in the kept table's order."""
+        arranged = counts[np.ix_(*(np.argsort(place) for place in self.places))]
+        return np.transpose(arranged, self.order)
+
+    def shown(self, kept: Counts) -> Counts:
+        """Return kept counts with axes and codes as the session has them."""
+        return np.transpose(kept, np.argsort(self.order))[np.ix_(*self.places)]
+
+
+def layout_of(counted: Counted, names: Sequence[str]) -> Layout:
+    """Return how the table over some columns is kept."""
+    sizes = counted.plan.reported_sizes
+    parts = [f"{counted.digest(name)}:{int(sizes[name])}" for name in names]
+    order = tuple(sorted(range(len(names)), key=parts.__getitem__))
+    whole = hashlib.sha256("\n".join(["pramana/table/1", *(parts[i] for i in order)]).encode())
+    places = tuple(_places(counted, name, int(sizes[name])) for name in names)
+    return Layout(whole.hexdigest(), tuple(names), order, places)
+
+
+def exact_table(counted: Counted, names: Sequence[str]) -> Counts:
+    """Return the true table over some columns. Raises LimitExceeded."""
+    shape = [int(counted.plan.reported_sizes[name]) for name in names]
+    cells = int(np.prod(shape, dtype=object))
+    if cells > CUBE_CELLS:
+        raise LimitExceeded(
+            f"A table over {list(names)} has {cells} cells; noise is added to at most"
+            f" {CUBE_CELLS}.",
+            where=", ".join(names),
+            remedy="Give the variables fewer parents or fewer categories.",
+        )
+    return tabulate([counted.columns[name] for name in names], shape)
+
+
+def with_noise(
+    exact: Counts, layout: Layout, noise: npt.NDArray[np.int64], mechanism: Mechanism, session: str
+) -> KeptTable:
+    """Return a table with noise, as it is kept and told."""
+    noisy = layout.kept(exact + noise.reshape(exact.shape))
+    return KeptTable(
+        session=session,
+        kind=mechanism.kind,
+        scale=mechanism.scale,
+        shape=list(noisy.shape),
+        counts=noisy.ravel().tolist(),
+    )
+
+
+def shown(kept: KeptTable, layout: Layout) -> NoisyTable:
+    """Return a kept table as the session names its columns and codes."""
+    counts = np.array(kept.counts, dtype=np.int64).reshape(kept.shape)
+    return NoisyTable(layout.shown(counts), kept.variance)
+
+
+def kept_table(state: Path, digest: str) -> KeptTable | None:
+    """Return the table that was told before, or None. Raises StoreCorrupt."""
+    path = state / _FOLDER / f"{digest}.json"
+    if not path.exists():
+        return None
+    try:
+        return KeptTable.model_validate_json(path.read_bytes())
+    except ValidationError:
+        raise StoreCorrupt(
+            f"{path} is not a table that was told.",
+            where=str(path),
+            remedy="Restore it from your backup.",
+        ) from None
+
+
+def keep_table(state: Path, digest: str, table: KeptTable) -> None:
+    """Keep a table, durably, before it is told."""
+    folder = private_directory(private_directory(state) / _FOLDER)
+    write_replacing(folder / f"{digest}.json", table.model_dump_json().encode())
+
+
+def _places(counted: Counted, name: str, size: int) -> npt.NDArray[np.int64]:
+    """Return a place for each code: those that occur in the order in which they do first."""
+    present, first = np.unique(counted.columns[name], return_index=True)
+    places = np.empty(size, dtype=np.int64)
+    places[present] = first_order(first)
+    absent = np.setdiff1d(np.arange(size), present)
+    places[absent] = len(present) + np.arange(len(absent))
+    return places

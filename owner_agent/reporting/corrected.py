@@ -1,0 +1,147 @@
+"""How many records would be reported differently than before, and what each choice would cost.
+
+It is the one part of the plan's report that is counted from the table: numbers of records whose
+values were corrected since they were reported, block by block, and nothing of the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from owner_agent.composition import spent
+from owner_agent.corrections.choice import Choice
+from owner_agent.corrections.permanent import Correction, Past, examine
+from owner_agent.keys import KeyStore
+from owner_agent.ledger import Ledger
+from owner_agent.planning import Planned
+from owner_agent.publish import read_records
+from owner_agent.reporting.measures import finite
+from owner_agent.site import Site
+from shared.errors import InputError, KeyFileError
+from shared.privacy import epsilon
+
+Watch = Callable[[int, int], None]
+"""Called with (done, total) pseudonyms."""
+
+
+@dataclass(frozen=True)
+class BlockCorrections:
+    """One block of which records were reported before; epsilons are about the block's columns.
+
+    `epsilon_fresh` is the largest composed epsilon of a column after all records are drawn anew.
+    """
+
+    correction: Correction
+    epsilon_kept: float
+    epsilon_fresh: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON; an infinite epsilon is null."""
+        return {
+            "block": self.correction.block,
+            "reported_before": self.correction.reported,
+            "would_differ": self.correction.differing,
+            "not_remembered": list(self.correction.forgotten),
+            "epsilon_if_kept": finite(self.epsilon_kept),
+            "epsilon_if_fresh": finite(self.epsilon_fresh),
+        }
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """What was found of records that left before; `reason` says why nothing could be."""
+
+    choice: Choice | None
+    blocks: tuple[BlockCorrections, ...] = ()
+    reason: str | None = None
+
+    @property
+    def differing(self) -> tuple[BlockCorrections, ...]:
+        """The blocks in which some report would differ."""
+        return tuple(block for block in self.blocks if block.correction.differing)
+
+    def renewed(self, choice: Choice | None) -> frozenset[str]:
+        """Return the blocks that would be drawn anew under a choice, else the site file's."""
+        if (choice or self.choice) != "fresh":
+            return frozenset()
+        corrections = [block.correction for block in self.blocks]
+        return frozenset(c.block for c in corrections if c.differing or c.forgotten)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON."""
+        return {
+            "choice": self.choice,
+            "compared": self.reason is None,
+            "reason": self.reason,
+            "blocks": [block.as_dict() for block in self.blocks],
+        }
+
+    def lines(self) -> tuple[str, ...]:
+        """Say in sentences what a custodian must know before publishing."""
+        if self.reason is not None:
+            return (f"Corrected records were not looked for: {self.reason}",)
+        said = (_line(block, self.choice) for block in self.blocks)
+        return tuple(line for line in said if line is not None)
+
+
+def corrected_of(site: Site, plan: Planned, watch: Watch) -> Corrected | None:
+    """Compare the table with what left to the site's miner; None where nothing has left.
+
+    Args:
+        site: the site.
+        plan: its plan.
+        watch: told of the progress.
+
+    Raises:
+        StoreCorrupt: the ledger or the memory of reports cannot be read.
+    """
+    entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
+    miner = site.file.miner
+    if miner is None or not any(e.study == miner.study and e.draws for e in entries):
+        return None
+    choice = site.file.corrections
+    try:
+        secrets = KeyStore(site.state).load()
+        records, _ = read_records(
+            site, plan, secrets, lambda _stage, done, total: watch(done, total)
+        )
+        past = Past.of(site.state, entries, secrets, miner.study)
+        found = examine(plan.plan, records, past)
+    except (InputError, KeyFileError) as error:
+        return Corrected(choice, reason=error.message)
+    before = spent(entries)
+    blocks = {block.name: block for block in plan.plan.blocks}
+    return Corrected(
+        choice,
+        tuple(
+            BlockCorrections(correction, kept, kept + epsilon(blocks[correction.block].channel))
+            for correction in found.corrections
+            for kept in (
+                max(before.get(plan.columns[n], 0.0) for n in blocks[correction.block].names),
+            )
+        ),
+    )
+
+
+def _line(found: BlockCorrections, choice: Choice | None) -> str | None:
+    one = found.correction
+    if one.forgotten:
+        return (
+            f"{one.block}: what {', '.join(one.forgotten)} reported is not remembered; publish"
+            " refuses it unless all records are drawn anew (--corrections fresh)."
+        )
+    if not one.differing:
+        return None
+    counted = f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
+    kept = f"keep reports of values that they no longer have (epsilon {found.epsilon_kept:.4g})"
+    fresh = f"all are drawn anew (epsilon {found.epsilon_fresh:.4g} for everybody)"
+    if choice == "keep":
+        return f"{counted} {kept}."
+    if choice == "fresh":
+        return f"{counted} would be reported differently, so {fresh}."
+    return (
+        f"{counted} would be reported differently. publish refuses until you choose: with"
+        f" --corrections keep they {kept}; with --corrections fresh {fresh}."
+    )
