@@ -6,8 +6,8 @@ one secret, however either was renamed in between; and so are columns that had t
 one of them left, whatever their names (see `recognition`).
 
 The sums hold for corrected records too: a record keeps its report whatever its value becomes, or
-all records are drawn anew, which is a draw of its own here (see `corrections`). Releases made before
-reports were remembered drew corrected values anew; of those the sums say nothing.
+all records are drawn anew, which is a draw of its own here (see `corrections`). Releases made
+before reports were remembered drew corrected values anew; of those the sums say nothing.
 """
 
 from __future__ import annotations

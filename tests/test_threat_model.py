@@ -1,4 +1,4 @@
-"""Every number of the threat model is computed by a test that it names; these are the small ones."""
+"""Every number of the threat model is computed by a test it names; these are the small ones."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ def test_blocks_of_public_and_sensitive_variables_are_warned_of():
     joint = block(["age", "ill", "sex"], [2, 2, 2], Symmetric.from_gamma(8, 5))
     (said,) = warnings(plan_of(joint, sensitive={"ill"}))
     assert said.startswith("age, sex are public but in a block with ill:")
-    assert "randomized anew, at one more epsilon" in said
+    assert "counts as corrected, and keeps its whole report" in said
     assert warnings(plan_of(sampled(3, 2), sensitive={"v1", "v2"}))[0].startswith("v0 is public")
     for sensitive in ({"age", "ill", "sex"}, set()):
         assert not warnings(plan_of(joint, sensitive=sensitive))
