@@ -37,7 +37,7 @@ def paragraphs() -> list[str]:
     return [" ".join(part.split()) for part in parts]
 
 
-def tests_there_are() -> set[str]:
+def names_of_tests() -> set[str]:
     sources = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     return {name for source in sources for name in re.findall(r"def (test_\w+)\(", source)}
 
@@ -45,7 +45,7 @@ def tests_there_are() -> set[str]:
 def test_every_test_that_the_page_names_is_there():
     named = set(NAMED.findall(PAGE))
     assert len(named) > 30
-    assert named <= tests_there_are()
+    assert named <= names_of_tests()
 
 
 def test_every_number_of_the_page_stands_beside_a_test():
