@@ -180,7 +180,7 @@ def _dumbbells(axis: Axes, row: VariableReport) -> None:
     )
     axis.plot(
         limits, heights, "|", color=ORANGE, markersize=9, markeredgewidth=2,
-        label="limit by gamma, under any beliefs about this block",
+        label="limit by gamma",
     )  # fmt: skip
     axis.set_xlim(-0.03, 1.03)
     axis.set_ylim(-0.7, len(codes) - 0.3)
