@@ -276,6 +276,52 @@ def test_parameters_are_those_of_ma_5_2_1(owners):
     assert checked == len(found) == 64
 
 
+def table_of_lungs(owners: Owners, outcome: str, groups: np.ndarray) -> np.ndarray:
+    """What the clinic reads of a result: how many records of each of its groups have which L."""
+    session = json.loads(outcome)["session"]
+    network = json.loads((owners.root / "clinic" / "models" / session / "network.json").read_text())
+    table = np.zeros((2, 3))
+    for told in network["parameters"]:
+        if told["node"] == "L":
+            group = int(told["parents"]["S"]) - 1
+            table[group, int(told["value"]) - 1] = told["estimate"] * (groups == group).sum()
+    return table
+
+
+@pytest.mark.parametrize("groupings", [None, 2])
+def test_a_person_moved_to_another_group_is_not_told(owners, groupings):
+    """The clinic moves one person and subtracts; as a control, where the laboratory allows it."""
+    for owner, allowed in (("clinic", 2), ("laboratory", groupings)):
+        if allowed is not None:
+            path = owners.site(owner)
+            line = f'study = "ma"\ngroupings = {allowed}'
+            path.write_text(path.read_text().replace('study = "ma"', line))
+    owners.running["laboratory"].terminate()
+    owners.running.pop("laboratory").wait()
+    owners.serve("laboratory")
+    groups = owners.codes["S"].copy()
+    done = owners.learn(PARAMETERS)
+    assert done.returncode == 0, done.stderr
+    before = table_of_lungs(owners, done.stdout, groups)
+    path = owners.root / "clinic" / "table.csv"
+    head, *rows = list(csv.reader(path.read_text().splitlines()))
+    moved, place = int(rows[0][0][1:]), head.index("S")
+    groups[moved] = 1 - groups[moved]
+    rows[0][place] = str(groups[moved] + 1)
+    path.write_text("\n".join(",".join(row) for row in [head, *rows]) + "\n")
+    done = owners.learn(PARAMETERS)
+    if groupings is None:
+        assert done.returncode == 4, done.stderr
+        assert "other-groupings" in done.stderr
+        assert len({name.split("/")[0] for name in owners.results("clinic")}) == 1
+        return
+    assert done.returncode == 0, done.stderr
+    difference = table_of_lungs(owners, done.stdout, groups) - before
+    value = int(np.argmax(difference[groups[moved]]))
+    assert difference[groups[moved], value] == pytest.approx(1, abs=1e-6)
+    assert value == owners.codes["L"][moved]
+
+
 def test_what_left_is_in_the_ledger_as_people_read_it(owners):
     done = owners.learn(PARAMETERS)
     assert done.returncode == 0, done.stderr
