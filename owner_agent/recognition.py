@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
-from scipy.stats import hypergeom
 
 from owner_agent.fingerprints import Names, Sample, Values, read_fingerprint, sample_of
 from owner_agent.ledger import Draw, Entry
@@ -53,6 +52,11 @@ def same_values(one: Codes, other: Codes) -> bool:
     shape = len(kinds), len(others)
     table = np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1]).reshape(shape)
     mine, theirs = table.sum(axis=1), table.sum(axis=0)
+    if table.max(axis=1).sum() < LEAST_KAPPA * records:
+        return False  # No matching agrees on more, and a kappa is never above its agreement.
+    # Most commands compare nothing, and the library takes long to load.
+    from scipy.optimize import linear_sum_assignment
+
     matched, match = linear_sum_assignment(table, maximize=True)
     agreement = table[matched, match].sum() / records
     expected = (mine[matched] * theirs[match]).sum() / records**2
@@ -65,8 +69,14 @@ def same_values(one: Codes, other: Codes) -> bool:
 
 def _chance(table: Table, row: int, column: int) -> float:
     """Return how probably so many records or more fall into a cell if its margins are given."""
-    records, row_total, column_total = table.sum(), table[row].sum(), table[:, column].sum()
-    return float(hypergeom.sf(table[row, column] - 1, records, row_total, column_total))
+    records, ours, theirs = (
+        int(n) for n in (table.sum(), table[row].sum(), table[:, column].sum())
+    )
+    ways = sum(
+        comb(ours, both) * comb(records - ours, theirs - both)
+        for both in range(int(table[row, column]), min(ours, theirs) + 1)
+    )
+    return ways / comb(records, theirs)
 
 
 def recognized(draws: Sequence[Draw], values: Values, entries: Iterable[Entry]) -> tuple[Draw, ...]:
