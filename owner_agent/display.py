@@ -30,7 +30,6 @@ from owner_agent.reporting.entries import BlockReport, VariableReport
 from owner_agent.reporting.figures import short
 from owner_agent.reporting.measures import POSTERIOR
 from owner_agent.study_display import show_study
-from shared.plausibility import RATE
 from shared.privacy import PRIOR
 
 PATIENCE = 2.0
@@ -181,6 +180,9 @@ def inconsistency(outcome: Outcome) -> list[str]:
     said = outcome.consistency
     if said is None or said.state != "inconsistent" or said.p_value is None:
         return []
+    # The estimators come with it, and no other command needs them.
+    from shared.plausibility import RATE
+
     found = (
         f"the miner finds that the reports of {', '.join(said.variables)} do not fit the transition"
         f" matrices they were sent with (p = {said.p_value:.2g}). Of releases made by their plan at"
