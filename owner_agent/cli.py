@@ -420,7 +420,7 @@ def _plan(
             planned_site,
             records if records is not None else _rows(site),
             Assumptions(priors, threshold),
-            losses_of(site, planned_site),
+            losses_of(site, planned_site, renewed),
             corrected,
             outlook_of(site, planned_site, surroundings, renewed),
             tick,

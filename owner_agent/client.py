@@ -26,6 +26,7 @@ from shared.wire import (
     PrivacyQuestion,
     Release,
     ReleaseCreate,
+    Study,
     StudyPrivacy,
     TokenIssued,
     problem_of,
@@ -104,6 +105,13 @@ class Miner:
         return self._call(
             Release, "POST", path, content=manifest.model_dump_json().encode(), headers=headers
         )
+
+    def study(self, study: str) -> Study:
+        """Return a study: the miner is there, and takes this owner's token.
+
+        Raises as `create_release` does.
+        """
+        return self._call(Study, "GET", f"/v1/studies/{quote(study, safe='')}")
 
     def privacy(self, study: str) -> StudyPrivacy:
         """Return what everything that left for a study comes to."""

@@ -77,5 +77,9 @@ def sync_directory(path: Path) -> None:
 
 def _write_temporary(path: Path, content: bytes) -> Path:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    write_durably(temporary, content)
+    try:
+        write_durably(temporary, content)
+    except OSError:
+        temporary.unlink(missing_ok=True)  # A full disk is not filled further by each attempt.
+        raise
     return temporary

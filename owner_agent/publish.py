@@ -111,7 +111,7 @@ def publish(
         secrets = KeyStore(site.state).load()
         ledger = Ledger(site.state)
         entries = ledger.entries()
-        records, table = read_records(site, plan, secrets, watch)
+        records, table = read_records(site, site.miner.study, plan, secrets, watch)
         values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
         past = Past.of(site.state, entries, secrets, site.miner.study)
         settled = settle(plan.plan, records, past, options.corrections or site.file.corrections)
@@ -138,7 +138,7 @@ def publish(
         new = _New(randomized, draws, fingerprint, surroundings.now())
         entry = _entered(site, ledger, prepared, new)
         with Miner(site.miner.url, token, surroundings) as miner:
-            to = _Sending(ledger, settled, surroundings, watch)
+            to = _Sending(ledger, past, settled, surroundings, watch)
             return _send(miner, prepared, entry, to)
 
 
@@ -161,7 +161,10 @@ def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
                 remedy="`owner-agent ledger` lists them.",
             )
         if entry.release_id is None:
-            raise NotReady(f"Release {name!r} never left; nothing is to be withdrawn.", where=name)
+            raise NotReady(
+                f"The miner never confirmed release {name!r}; nothing is to be withdrawn.",
+                where=name,
+            )
         token = TokenStore(site.state).load(site.miner.study)
         with Miner(site.miner.url, token, surroundings) as miner:
             miner.withdraw(entry.release_id)
@@ -206,9 +209,9 @@ def told_draws(plan: Plan, draws: Sequence[Draw]) -> tuple[str, ...]:
 
 
 def read_records(
-    site: Site, plan: Planned, secrets: Keys, watch: Watch = unwatched
+    site: Site, study: str, plan: Planned, secrets: Keys, watch: Watch = unwatched
 ) -> tuple[Records, Encoded]:
-    """Return the table, and its records with their pseudonyms, in the table's order.
+    """Return the table, and its records with their pseudonyms in a study, in the table's order.
 
     Raises:
         InputError: the table is wrong, or a sensitive variable would leave unprotected.
@@ -218,11 +221,11 @@ def read_records(
     table = encode(site, plan)
     keys = pseudonyms(
         secrets,
-        site.miner.study,
+        study,
         table.record_ids,
         lambda done, total: watch("pseudonyms", done, total),
     )
-    return Records(secrets, site.miner.study, keys, table.columns), table
+    return Records(secrets, study, keys, table.columns), table
 
 
 @dataclass(frozen=True)
@@ -270,6 +273,7 @@ def _entered(site: Site, ledger: Ledger, prepared: Prepared, new: _New) -> Entry
 @dataclass(frozen=True)
 class _Sending:
     ledger: Ledger
+    past: Past
     settled: Settled
     surroundings: Surroundings
     watch: Watch
@@ -280,6 +284,13 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
     arrived = ""
     total = len(prepared.manifest.parts)
     try:
+        if entry.state == "prepared":
+            # A miner that is not there hears of nothing, and nothing is written down for it.
+            miner.study(entry.study)
+        # The manifest holds digests of the reports: who guesses them could check the guess.
+        to.settled.remember(to.past, entry.content)
+        if entry.state == "prepared":
+            to.ledger.mark(entry, "sending", to.surroundings.now())
         release = miner.create_release(entry.study, prepared.manifest)
         _require_same(release, prepared)
         if release.state == "withdrawn":
@@ -287,7 +298,6 @@ def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outco
             raise _withdrawn(entry, "at the miner")
         if (release.state, release.id, entry.state) == ("sealed", entry.release_id, "sealed"):
             return _outcome(entry, release.id, to.settled, already=True, release=release)
-        to.settled.remember(to.ledger.state, entry.study, entry.content)
         to.ledger.mark(entry, "sending", to.surroundings.now(), release.id)
         acknowledged = len(release.parts_received)
         arrived = f"{acknowledged} of {total} parts have arrived"
@@ -358,6 +368,6 @@ def _outcome(
         already,
         release is not None,
         stale=settled.kept,
-        renewed=tuple(c.block for c in settled.corrections if c.renewed),
+        renewed=() if already else tuple(c.block for c in settled.corrections if c.renewed),
         consistency=None if release is None else release.consistency,
     )

@@ -103,7 +103,7 @@ def plan(
     corrected = corrected_of(site, made, lambda _done, _total: None) if records is None else None
     renewed = corrected.renewed(None) if corrected is not None else ()
     study = outlook_of(site, made, agent.surroundings, renewed)
-    left = losses_of(site, made)
+    left = losses_of(site, made, renewed)
     return report(made, count, losses=left, corrected=corrected, study=study).as_dict()
 
 

@@ -6,13 +6,11 @@ together, and only the miner has all plans.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from owner_agent.client import BRIEFLY, Miner
-from owner_agent.ledger import Draw
 from owner_agent.planning import Planned
 from owner_agent.publish import told_draws
 from owner_agent.reporting.losses import known_draws
@@ -129,10 +127,10 @@ def outlook_of(
     """
     if site.file.miner is None:
         return None
-    draws = known_draws(site, plan)
+    draws = known_draws(site, plan, renewed)
     question = PrivacyQuestion(
         plan=PlanMessage.from_plan(plan.plan),
-        draws=None if draws is None else _draw_ids(plan, draws, renewed),
+        draws=None if draws is None else told_draws(plan.plan, draws),
     )
     try:
         with _asked(site, surroundings) as miner:
@@ -141,16 +139,6 @@ def outlook_of(
         return f"this site has not joined the study {site.miner.study!r} yet."
     except PramanaError as error:
         return error.message
-
-
-def _draw_ids(plan: Planned, draws: Sequence[Draw], renewed: Collection[str]) -> list[str]:
-    """Return the identities of the draws; what is yet to be drawn is like nothing before."""
-    return [
-        hashlib.sha256(f"renewed {identity}".encode()).hexdigest()
-        if block.name in renewed
-        else identity
-        for block, identity in zip(plan.plan.blocks, told_draws(plan.plan, draws), strict=True)
-    ]
 
 
 def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundings) -> Left:

@@ -17,6 +17,7 @@ from owner_agent.fingerprints import SAMPLED
 from owner_agent.keys import KEY_LENGTH
 from owner_agent.populations import SKETCH_RECORDS, TOLERATED_SHARE
 from owner_agent.private_files import FILE_MODE
+from owner_agent.recognition import LEAST_COMMON
 from owner_agent.report import ALARMING
 from owner_agent.site import PeerSection
 from shared.plausibility import RATE
@@ -141,6 +142,7 @@ def test_figures_of_the_samples():
     text = said("test_figures_of_the_samples")
     assert f"{SAMPLED} sampled records" in text
     assert f"sample of {SKETCH_RECORDS} pseudonyms" in text
+    assert f"fewer than {LEAST_COMMON} records" in text
     assert f"{TOLERATED_SHARE:.0%}".replace("%", " %") in text
 
 

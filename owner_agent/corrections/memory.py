@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from owner_agent.private_files import private_directory, write_replacing
 from shared.counts import Codes
-from shared.errors import Conflict, StoreCorrupt
+from shared.errors import Conflict, StateError, StoreCorrupt
 from shared.parts import Keys, key_array, key_column, key_words
 from shared.wire import KEY_BYTES, KEY_COLUMN
 
@@ -195,14 +195,25 @@ def load_memory(state: Path, study: str) -> Memory:
 
 
 def save_memory(state: Path, study: str, memory: Memory) -> None:
-    """Write what is remembered of a study, durably, in place of what was there."""
+    """Write what is remembered of a study, durably, in place of what was there.
+
+    Raises:
+        StateError: it cannot be written; what was there stays.
+    """
     path = _path(state, study)
-    private_directory(private_directory(state) / FOLDER)
     sink = pa.BufferOutputStream()
     table = _table(memory)
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
-    write_replacing(path, sink.getvalue())
+    try:
+        private_directory(private_directory(state) / FOLDER)
+        write_replacing(path, sink.getvalue())
+    except OSError as error:
+        raise StateError(
+            f"What is about to be reported cannot be written to {path}: {error.strerror}.",
+            where=str(path),
+            remedy="Nothing left. Make room or mend the folder, and start again.",
+        ) from error
 
 
 def _path(state: Path, study: str) -> Path:

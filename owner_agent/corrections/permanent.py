@@ -64,6 +64,7 @@ class Past:
     state: Path
     entries: tuple[Entry, ...]
     memory: Memory
+    study: str = ""
 
     @classmethod
     def of(cls, state: Path, entries: Sequence[Entry], secrets: Secrets, study: str) -> Past:
@@ -75,7 +76,7 @@ class Past:
         memory = load_memory(state, study)
         left = tuple(entry for entry in entries if entry.left)
         missing = [e for e in left if e.study == study and e.content not in memory.releases]
-        return cls(state, left, rebuilt(memory, state / OUTBOX, missing, secrets, study))
+        return cls(state, left, rebuilt(memory, state / OUTBOX, missing, secrets, study), study)
 
     def epoch(self, records: Records, block: Block) -> int:
         """Return the epoch of a block's newest draws that left; 0 if none did."""
@@ -154,11 +155,19 @@ class Settled:
         }
         return memory.with_reports(made.keys, reports).with_release(content)
 
-    def remember(self, state: Path, study: str, content: str) -> None:
-        """Write down, durably and before they leave, what these reports are. Raises Conflict."""
-        memory = load_memory(state, study)
-        if content not in memory.releases:
-            save_memory(state, study, self.remembered(memory, content))
+    def remember(self, past: Past, content: str) -> None:
+        """Write down, durably and before anything of them leaves, what these reports are.
+
+        Args:
+            past: what left before, read under the lock that is still held.
+            content: that of the release.
+
+        Raises:
+            Conflict: records were reported differently by the same draws meanwhile.
+            StateError: it cannot be written.
+        """
+        if content not in past.memory.releases:
+            save_memory(past.state, past.study, self.remembered(past.memory, content))
 
 
 def newest_epoch(entries: Iterable[Entry], secrets: Secrets, study: str, block: Block) -> int:

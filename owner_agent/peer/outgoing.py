@@ -135,7 +135,7 @@ def draws_of(
 def outgoing(
     holding: Holding, proposal: Proposal, peer: str, share: Share, now: datetime, consent: Consent
 ) -> Outgoing:
-    """Randomize what a peer gets and prepare it; nothing leaves and the ledger is not written.
+    """Randomize what a peer gets, remember it, and prepare it; the ledger is not written yet.
 
     Args:
         holding: this owner's records.
@@ -162,10 +162,11 @@ def outgoing(
         return Randomized(share.plan, made.keys, columns)
 
     records = Records(holding.secrets, proposal.study, holding.keys, holding.columns)
+    past = Past.of(holding.site.state, entries, holding.secrets, proposal.study)
     settled = settle(
         Plan(share.drawn),
         records,
-        Past.of(holding.site.state, entries, holding.secrets, proposal.study),
+        past,
         consent.corrections or holding.site.file.corrections,
         lambda made: sent(made).digest,
     )
@@ -173,6 +174,8 @@ def outgoing(
     if not consent.added_loss:
         refuse_conflicts(draws, entries, settled.renewed)
     reports = sent(settled.randomized)
+    # The announcement holds digests of the reports: who guesses them could check the guess.
+    settled.remember(past, reports.digest)
     ledger.begin()
     package, bodies = _packed(holding, proposal, reports)
     entry = Entry(

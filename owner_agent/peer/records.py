@@ -101,7 +101,6 @@ def enter_package(
             # What other peers got in this session was looked at when all of it was announced.
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier, made.settled.renewed)
-        made.settled.remember(ledger.state, entry.study, entry.content)
         enter(ledger, replace(entry, draws=draws), now)
 
 

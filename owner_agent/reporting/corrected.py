@@ -6,7 +6,7 @@ values were corrected since they were reported, block by block, and nothing of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from owner_agent.composition import spent
 from owner_agent.corrections.choice import Choice
 from owner_agent.corrections.permanent import Correction, Past, examine
 from owner_agent.keys import KeyStore
-from owner_agent.ledger import Ledger
+from owner_agent.ledger import Entry, Ledger
 from owner_agent.planning import Planned
 from owner_agent.publish import read_records
 from owner_agent.reporting.measures import finite
@@ -87,7 +87,7 @@ class Corrected:
 
 
 def corrected_of(site: Site, plan: Planned, watch: Watch) -> Corrected | None:
-    """Compare the table with what left to the site's miner; None where nothing has left.
+    """Compare the table with what left; None where nothing has left to the site's studies.
 
     Args:
         site: the site.
@@ -98,17 +98,14 @@ def corrected_of(site: Site, plan: Planned, watch: Watch) -> Corrected | None:
         StoreCorrupt: the ledger or the memory of reports cannot be read.
     """
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
-    miner = site.file.miner
-    if miner is None or not any(e.study == miner.study and e.draws for e in entries):
+    sections = (site.file.miner, site.file.peer)
+    studies = dict.fromkeys(section.study for section in sections if section is not None)
+    told = [study for study in studies if any(e.study == study and e.draws for e in entries)]
+    if not told:
         return None
     choice = site.file.corrections
     try:
-        secrets = KeyStore(site.state).load()
-        records, _ = read_records(
-            site, plan, secrets, lambda _stage, done, total: watch(done, total)
-        )
-        past = Past.of(site.state, entries, secrets, miner.study)
-        found = examine(plan.plan, records, past)
+        found = [c for study in told for c in _compared(site, study, plan, entries, watch)]
     except (InputError, KeyFileError) as error:
         return Corrected(choice, reason=error.message)
     before = spent(entries)
@@ -117,12 +114,24 @@ def corrected_of(site: Site, plan: Planned, watch: Watch) -> Corrected | None:
         choice,
         tuple(
             BlockCorrections(correction, kept, kept + epsilon(blocks[correction.block].channel))
-            for correction in found.corrections
+            for correction in found
             for kept in (
                 max(before.get(plan.columns[n], 0.0) for n in blocks[correction.block].names),
             )
         ),
     )
+
+
+def _compared(
+    site: Site, study: str, plan: Planned, entries: Sequence[Entry], watch: Watch
+) -> tuple[Correction, ...]:
+    """Compare the table with what left in one study."""
+    secrets = KeyStore(site.state).load()
+    records, _ = read_records(
+        site, study, plan, secrets, lambda _stage, done, total: watch(done, total)
+    )
+    past = Past.of(site.state, entries, secrets, study)
+    return examine(plan.plan, records, past).corrections
 
 
 def _line(found: BlockCorrections, choice: Choice | None) -> str | None:

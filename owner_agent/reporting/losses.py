@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,11 +56,16 @@ class Losses:
         }
 
 
-def losses_of(site: Site, plan: Planned) -> Losses | None:
+def losses_of(site: Site, plan: Planned, renewed: Collection[str] = ()) -> Losses | None:
     """Return the loss of every column of the plan, or None where nothing has left this site.
 
     The records are taken to be those that left before: under other record ids the same draw would
     be another loss, which `publish` finds out. Without keys every randomization counts as new.
+
+    Args:
+        site: the site.
+        plan: its plan.
+        renewed: the blocks of which all records would be drawn anew.
 
     Raises:
         StoreCorrupt: the ledger cannot be read, or is lost.
@@ -68,15 +73,29 @@ def losses_of(site: Site, plan: Planned) -> Losses | None:
     entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
     if not entries:
         return None
-    draws = known_draws(site, plan)
-    return compare(draws or new_draws(plan), entries, keys_known=draws is not None)
+    draws = known_draws(site, plan, renewed)
+    anew = {plan.columns[n] for b in plan.plan.blocks if b.name in renewed for n in b.names}
+    return compare(draws or new_draws(plan), entries, keys_known=draws is not None, anew=anew)
 
 
-def compare(draws: Sequence[Draw], entries: Sequence[Entry], *, keys_known: bool) -> Losses:
-    """Compose the planned draws with everything that left."""
+def compare(
+    draws: Sequence[Draw],
+    entries: Sequence[Entry],
+    *,
+    keys_known: bool,
+    anew: Collection[str] = (),
+) -> Losses:
+    """Compose the planned draws with everything that left.
+
+    Args:
+        draws: the planned draws.
+        entries: what left.
+        keys_known: whether draws could be compared.
+        anew: columns that the custodian chose to have drawn anew.
+    """
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     before, after = losses(left, beside=draws), losses([*left, *draws])
-    refused = {draw.column for draw in conflicting(draws, entries)}
+    refused = {draw.column for draw in conflicting(draws, entries)} - set(anew)
     columns = tuple(
         ColumnLoss(column, before[column], after[column], column in refused)
         for column in dict.fromkeys([*spent(entries), *(draw.column for draw in draws)])
@@ -84,10 +103,13 @@ def compare(draws: Sequence[Draw], entries: Sequence[Entry], *, keys_known: bool
     return Losses(len(entries), keys_known, columns)
 
 
-def known_draws(site: Site, plan: Planned) -> tuple[Draw, ...] | None:
+def known_draws(
+    site: Site, plan: Planned, renewed: Collection[str] = ()
+) -> tuple[Draw, ...] | None:
     """Return the draws that publishing would make, or None without keys or a study.
 
-    The records are taken to be those of the newest release under each draw.
+    The records are taken to be those of the newest release under each draw, but for the `renewed`
+    blocks, of which all records would be drawn anew.
     """
     if site.file.miner is None:
         return None
@@ -99,7 +121,12 @@ def known_draws(site: Site, plan: Planned) -> tuple[Draw, ...] | None:
     newest = {d.draw_id: d.population for entry in entries for d in entry.draws}
     study = site.miner.study
     identities = {
-        block.name: draw_id(secrets, study, block, newest_epoch(entries, secrets, study, block))
+        block.name: draw_id(
+            secrets,
+            study,
+            block,
+            newest_epoch(entries, secrets, study, block) + (block.name in renewed),
+        )
         for block in plan.plan.blocks
     }
     return planned_draws(plan, identities, lambda identity: newest.get(identity, "planned"))

@@ -27,6 +27,7 @@ from shared.wire import (
     ProblemDetail,
     Release,
     ReleaseCreate,
+    Study,
     TokenIssued,
 )
 
@@ -123,6 +124,9 @@ class FakeMiner:
             return problem(401, "unauthenticated", "A valid token is needed.")
         if path[2:] == ["privacy"]:
             return problem(503, "not-ready")
+        if path[0] == "studies" and request.method == "GET":
+            told = Study(name=path[1], title="", created=NOW)
+            return httpx.Response(200, json=told.model_dump(mode="json"))
         if path[0] == "studies":
             return self._create(path[1], ReleaseCreate.model_validate_json(request.content))
         release = self.releases[path[1]]

@@ -1,15 +1,18 @@
 """A custodian who corrects records and publishes again, and what everybody reads then."""
 
+import errno
 import json
 import shutil
 
+import httpx
 import pytest
 
 from owner_agent.composition import spent
 from owner_agent.corrections.memory import load_memory
 from owner_agent.ledger import Ledger
+from owner_agent.private_files import write_replacing
 from owner_agent.publish import Options, publish
-from shared.errors import RecordsCorrected, StoreCorrupt
+from shared.errors import RecordsCorrected, StoreCorrupt, Unreachable
 from shared.parts import decode_part
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel
@@ -247,3 +250,77 @@ def test_a_plan_of_a_table_that_is_wrong_says_that_nothing_was_compared(correcte
     assert (found["compared"], found["blocks"]) == (False, [])
     assert "perhaps" not in found["reason"]
     assert json.loads(command("plan", "--records", "9", "--json").out)["corrections"] is None
+
+
+def test_a_manifest_that_the_miner_may_have_binds(bench, table_text):
+    """It holds digests of the reports: who guesses a corrected record could check the guess."""
+    bench.miner.faults = [None, ("after", httpx.ReadError("cut"))]
+    with pytest.raises(Unreachable):
+        _publish(bench)
+    assert [entry.state for entry in Ledger(bench.state).entries()] == ["sending"]
+    bench.write(table=table_text(50).replace(",yes,", ",no,"))
+    with pytest.raises(RecordsCorrected, match=r"'smoker' 22 of 50"):
+        _publish(bench)
+    assert not bench.miner.sealed()
+    bench.write(table=table_text(50))
+    assert not _publish(bench).already
+
+
+def test_releases_of_before_the_memory_enter_it_for_good(bench, table_text):
+    """Their folders in the outbox may be removed once another release was made."""
+    _publish(bench)
+    shutil.rmtree(bench.state / "reported")
+    bench.write(table=table_text(60))
+    _publish(bench)
+    shutil.rmtree(bench.state / "outbox")
+    bench.write(table=table_text(70))
+    assert not _publish(bench).already
+    bench.write(table=table_text(71).replace(",yes,", ",no,"))
+    with pytest.raises(RecordsCorrected):
+        _publish(bench)
+
+
+def test_fresh_draws_that_come_out_the_same_are_not_said_to_be_new(bench, table_text):
+    """A table of a few records: the miner has these reports, and nothing more leaves."""
+    found = set()
+    for rows in range(1, 8):
+        text = table_text(rows)
+        for table in (text, text.replace(",no,", ",yes,"), text.replace(",yes,", ",no,")):
+            bench.write(table=table)
+            outcome = _publish(bench, corrections="fresh")
+            found.add((outcome.already, bool(outcome.renewed)))
+    assert (True, True) not in found
+    assert found >= {(True, False), (False, True)}
+
+
+def test_the_plan_adds_up_what_fresh_draws_would_cost(corrected, command, site_text):
+    corrected.write('corrections = "fresh"\n' + site_text)
+    told = json.loads(command("plan", "--json").out)["ledger"]["columns"]
+    (smokes,) = [column for column in told if column["column"] == "smokes"]
+    assert smokes["epsilon_before"] == pytest.approx(EPSILON, abs=1e-4)
+    assert smokes["epsilon_after"] == pytest.approx(2 * EPSILON, abs=1e-4)
+    assert not smokes["refused_without_accepting"]
+
+
+def test_a_full_disk_lets_nothing_leave(bench, monkeypatch, command):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("owner_agent.corrections.memory.write_replacing", full)
+    ended = command("publish")
+    assert ended.exit_code == 4
+    assert "No space left on device" in ended.err
+    assert "Nothing left" in ended.err
+    assert not bench.miner.releases
+    monkeypatch.undo()
+    assert not _publish(bench).already
+
+
+def test_a_temporary_file_of_a_full_disk_goes(tmp_path, monkeypatch):
+    def full(_descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("owner_agent.private_files.os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_replacing(tmp_path / "file", b"content")
+    assert list(tmp_path.iterdir()) == []

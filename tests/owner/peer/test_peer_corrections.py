@@ -10,6 +10,11 @@ import pytest
 from owner_agent.composition import spent
 from owner_agent.corrections.memory import load_memory
 from owner_agent.ledger import Ledger
+from owner_agent.peer.local import LocalPartner
+from owner_agent.peer.messages import Statements
+from owner_agent.planning import planned
+from owner_agent.reporting.corrected import corrected_of
+from owner_agent.site import load_site
 from shared.errors import PlanConflict
 
 TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}
@@ -103,3 +108,30 @@ def test_counts_sent_in_horizontal_sessions_are_remembered(empty_world, make_sit
     path.write_text(path.read_text().replace(",no,", ",yes,"))
     with pytest.raises(PlanConflict, match="south cannot take part"):
         empty_world.run(empty_world.proposal(task, session="cd" * 16, partition="horizontal"))
+
+
+def test_what_was_announced_binds_though_nobody_fetched_it(closed_world):
+    """An announcement holds digests of the reports: who guesses them could check the guess."""
+    closed_world.open()
+    proposal = closed_world.proposal(TABLE, participants=["north", "south"])
+    north = closed_world.participants["north"]
+    partners = [LocalPartner(north), north.partners("south")]
+    offers = Statements(all=[p.propose(proposal) for p in partners])
+    for partner in partners:
+        partner.offers(proposal.session, offers)
+    assert not any(entry.draws for entry in entries(closed_world, "south"))
+    path = closed_world.folder("south") / "table.csv"
+    path.write_text(path.read_text().replace(",no,no", ",no,yes"))
+    closed_world.open()
+    with pytest.raises(PlanConflict, match="south cannot take part"):
+        session(closed_world, session="cd" * 16)
+
+
+def test_the_plan_of_a_site_without_a_miner_counts_them_too(after_correction):
+    world, _ = after_correction
+    site = load_site(world.folder("south") / "site.toml")
+    found = corrected_of(site, planned(site), lambda _done, _total: None)
+    (block,) = found.blocks
+    assert block.correction.block == "D"
+    assert 0 < block.correction.differing < 400
+    assert block.epsilon_fresh == pytest.approx(2 * EPSILON_D)
