@@ -65,6 +65,7 @@ def world(miner, release_a, release_c):
         "issue_token": {"json": {"name": "friend"}},
         "create_invitation": {"json": {"owner": "friend"}},
         "create_release": {"json": {**release_a.body, "name": "r2"}},
+        "forecast_privacy": {"json": {"plan": release_a.body["plan"], "owner": "north"}},
         "create_job": {"json": {"spec": {"structure": {"A": []}}}},
         "predict": {"json": {"records": [{"A": "no", "B": "low"}]}},
         "ask_model": {"json": {"of": ["C"]}},
