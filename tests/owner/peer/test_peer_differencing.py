@@ -414,7 +414,45 @@ def test_what_earlier_versions_told_can_be_left_uncounted(world, parameters_task
     assert len(recalled(path.parent)) == 2
 
 
-def test_what_was_told_is_listed(empty_world, make_site, capsys, monkeypatch):
+@pytest.fixture
+def ledger(empty_world, capsys, monkeypatch):
+    """South's ledger as the command prints it; it must not fail."""
+
+    def listed(*words):
+        path = str(empty_world.folder("south") / "site.toml")
+        monkeypatch.setattr("sys.argv", ["owner-agent", "ledger", "--site", path, *words])
+        monkeypatch.setenv("COLUMNS", "300")
+        with pytest.raises(SystemExit) as ended:
+            run(build(Surroundings()))
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    return listed
+
+
+def test_the_ledger_is_listed_where_the_memory_of_what_was_told_is_lost(
+    empty_world, make_site, ledger
+):
+    three(empty_world, make_site, 400)
+    empty_world.open()
+    told(empty_world, {"A": [], "D": ["A"], "E": ["D"]})
+    before = json.loads(ledger("--json"))
+    assert before["releases"]
+    assert "told_exactly_error" not in before
+    (empty_world.folder("south") / ".pramana" / "disclosures.json").unlink()
+    after = json.loads(ledger("--json"))
+    error = after.pop("told_exactly_error")
+    assert error["code"] == "store-corrupt"
+    assert "nobody knows" in error["message"]
+    assert "backup" in error["remedy"]
+    assert after == {**before, "told_exactly": None}
+    shown = " ".join(ledger().split())
+    order = ["Of these, to peers", "cannot be listed (store-corrupt)", "nobody knows"]
+    assert [shown.index(words) for words in order] == sorted(shown.index(w) for w in order)
+    assert "Columns told exactly" not in shown
+
+
+def test_what_was_told_is_listed(empty_world, make_site, ledger):
     """For people, and for scripts."""
     three(empty_world, make_site, 400)
     empty_world.decide("south", "groupings = 2")
@@ -423,15 +461,6 @@ def test_what_was_told_is_listed(empty_world, make_site, capsys, monkeypatch):
     told(empty_world, SPLIT)
     write(empty_world, "north", {"A": np.arange(400) % 2})
     told(empty_world, SPLIT)
-
-    def ledger(*words):
-        path = str(empty_world.folder("south") / "site.toml")
-        monkeypatch.setattr("sys.argv", ["owner-agent", "ledger", "--site", path, *words])
-        monkeypatch.setenv("COLUMNS", "300")
-        with pytest.raises(SystemExit) as ended:
-            run(build(Surroundings()))
-        assert ended.value.code == 0
-        return capsys.readouterr().out
 
     listed = json.loads(ledger("--json"))["told_exactly"]
     assert [(one["column"], one["against"], one["part_of_another"]) for one in listed] == [
