@@ -19,7 +19,7 @@ from owner_agent.peer.disclosure.memory import Disclosure, disclosures, distinct
 from owner_agent.surroundings import Surroundings
 from shared.counts import ReportedCounts
 from shared.domain import Domain
-from shared.errors import OtherGroupings, StoreCorrupt
+from shared.errors import OtherGroupings, SessionEnded, StoreCorrupt
 from shared.estimate import EstimatedMarginals
 from shared.learn.bayes_net import learn_parameters
 from shared.learn.structure import Structure
@@ -176,18 +176,31 @@ def test_one_record_less_is_another_table(empty_world, make_site):
     for owner, names in own.items():
         write(empty_world, owner, {n: codes[n] for n in names}, records=rest)
     sent = len(empty_world.wire.sent)
-    with pytest.raises(OtherGroupings, match="south does not share"):
+    with pytest.raises(SessionEnded, match="south cannot take part"):
         told(empty_world, {"A": [], "D": [], "E": []})
+    assert isinstance(empty_world.participants["south"].own_error, OtherGroupings)
     assert not any("/parts/" in one.line for one in empty_world.wire.sent[sent:])
 
 
-def test_a_corrected_value_is_another_table(empty_world, make_site):
+@pytest.mark.parametrize("corrections", [None, "keep"])
+def test_a_corrected_value_is_another_table(empty_world, make_site, corrections):
+    """Also where no report of it changes: the counts do. Why and where is said to south alone."""
     codes = three(empty_world, make_site, 200)
-    empty_world.open()
+    empty_world.open(corrections=corrections)
     told(empty_world, SPLIT)
     write(empty_world, "south", {"C": codes["C"], "D": moved(codes["D"], 7)})
-    with pytest.raises(OtherGroupings, match="south does not share parameters with 'D'"):
+    with pytest.raises(SessionEnded, match="south cannot take part") as raised:
         told(empty_world, SPLIT)
+    assert raised.value.message == "south cannot take part (session-ended)."
+    error = empty_world.participants["south"].own_error
+    assert isinstance(error, OtherGroupings)
+    assert "'D'" in error.message
+    for owner in ("north", "east"):
+        ended = empty_world.told[owner][-1]
+        assert "south cannot take part (session-ended)" in ended
+        assert "'D'" not in ended
+        assert "group" not in ended
+        assert "values" not in ended
     # C is as it was.
     told(empty_world, {"A": [], "C": ["A"], "E": []})
 
