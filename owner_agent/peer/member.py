@@ -125,9 +125,10 @@ class Member:
 
         So with errors of the kinds `also`.
         """
+        kinds: tuple[type[PramanaError], ...] = (StoreCorrupt, KeyFileError, *also)
         try:
             yield
-        except (StoreCorrupt, KeyFileError, *also):
+        except kinds:
             with self.own_affairs():
                 raise
 

@@ -15,7 +15,13 @@ from scipy.optimize import lsq_linear
 from owner_agent.cli import build
 from owner_agent.peer.disclosure.counted import partition_digest
 from owner_agent.peer.disclosure.exact import recalled
-from owner_agent.peer.disclosure.memory import Disclosure, disclosures, distinct, of_column
+from owner_agent.peer.disclosure.memory import (
+    Disclosure,
+    all_groupings,
+    disclosures,
+    distinct,
+    of_column,
+)
 from owner_agent.surroundings import Surroundings
 from shared.counts import ReportedCounts
 from shared.domain import Domain
@@ -354,6 +360,112 @@ def test_a_refusal_of_other_groups_does_not_look_at_the_values(empty_world, make
         write(empty_world, "north", {"A": groups})
         with pytest.raises(OtherGroupings, match="south does not share parameters with 'D'"):
             told(empty_world, SPLIT)
+
+
+def related(world, make_site, records=200, groups=None):
+    """South has B (low, mid or high) and C (B is not low); east's groups E are A, or others."""
+    rng = np.random.default_rng(1)
+    b, a = rng.integers(0, 3, records), rng.integers(0, 2, records)
+    codes = {"A": a, "B": b, "C": (b > 0).astype(int), "E": a if groups is None else groups}
+    sites = {
+        "north": {"A": None},
+        "south": {"B": '{ kind = "symmetric", p = 0.3 }', "C": '{ kind = "symmetric", p = 0.2 }'},
+        "east": {"E": None},
+    }
+    for owner, variables in sites.items():
+        world.add(owner, make_site(owner, variables), {v: codes[v] for v in variables})
+    for owner in ("north", "east"):
+        world.decide(owner, "groupings = 100000")
+    return codes
+
+
+def told_of_c(found, codes, groups, person):
+    """The person's C by subtraction: C in the group that it joined, less those of B there."""
+    joined = groups[person]
+    label = ("no", "yes")[joined]
+    sizes = np.bincount(codes["A"])[joined], np.bincount(groups)[joined]
+    of_b = (found["B", "mid", label] + found["B", "high", label]) * sizes[0]
+    return round(found["C", "yes", label] * sizes[1] - of_b)
+
+
+@pytest.mark.parametrize("groupings", [1, 2])
+@pytest.mark.parametrize("person", [0, 1])
+@pytest.mark.parametrize("sessions", [1, 2])
+def test_two_columns_that_go_together_are_told_by_the_same_groups(
+    empty_world, make_site, groupings, person, sessions
+):
+    """B by one grouping and C by another would be subtracted, in one session or in two."""
+    codes = related(empty_world, make_site)
+    empty_world.decide("south", f"groupings = {groupings}")
+    groups = moved(codes["A"], person)
+    write(empty_world, "east", {"E": groups})
+    empty_world.open()
+    both = {"A": [], "E": [], "B": ["A"], "C": ["E"]}
+    asked = [both] if sessions == 1 else [{**both, "C": []}, {**both, "B": []}]
+    found = {}
+    for structure in asked[:-1]:
+        found |= told(empty_world, structure)
+    if groupings == 1:
+        with pytest.raises(OtherGroupings, match="south does not share parameters with '[BC]'"):
+            told(empty_world, asked[-1])
+        assert not parts_told(empty_world, "south")
+        return
+    # The control: where south allows two, they tell the moved person's value.
+    found |= told(empty_world, asked[-1])
+    assert told_of_c(found, codes, groups, person) == codes["C"][person]
+
+
+def test_columns_by_groups_that_cross_are_told_in_one_session(empty_world, make_site):
+    """All own columns by all groups keep to the floor: one grouping, and its parts stay free."""
+    groups = np.random.default_rng(8).integers(0, 2, 400)
+    related(empty_world, make_site, 400, groups)
+    empty_world.open()
+    told(empty_world, {"A": [], "E": [], "B": ["A"], "C": ["E"]})
+    told(empty_world, {"A": [], "E": [], "B": ["E"], "C": ["A"]})
+    known = disclosures(empty_world.folder("south") / ".pramana")
+    assert len(all_groupings(known, "asia")) == 1
+    assert {(one.variable, len(one.against)) for one in known} == {("B", 2), ("C", 2)}
+
+
+def test_other_records_are_another_grouping_for_a_column_never_told(empty_world, make_site):
+    """All leave out person 7: C of the rest, less what B told of all, is that person's."""
+    codes = related(empty_world, make_site)
+    empty_world.open()
+    told(empty_world, {"A": [], "E": [], "B": []})
+    rest = [i for i in range(200) if i != 7]
+    for owner, names in {"north": "A", "east": "E"}.items():
+        write(empty_world, owner, {n: codes[n] for n in names}, records=rest)
+    table = empty_world.folder("south") / "table.csv"
+    lines = [line for line in table.read_text().splitlines() if "Zq0007" not in line]
+    table.write_text("\n".join(lines) + "\n")
+    with pytest.raises(SessionEnded, match="south cannot take part"):
+        told(empty_world, {"A": [], "E": [], "C": []})
+    assert isinstance(empty_world.participants["south"].own_error, OtherGroupings)
+
+
+@pytest.mark.parametrize(
+    ("tables", "groupings"),
+    [
+        ([("a", "b", "r"), ("c", "b", "r")], 1),
+        ([("a", "bd", "r"), ("c", "b", "r"), ("e", "", "r")], 1),
+        ([("a", "b", "r"), ("c", "d", "r")], 2),
+        ([("a", "b", "r"), ("c", "d", "r"), ("a", "bd", "r")], 1),
+        ([("a", "", "r"), ("c", "", "r")], 1),
+        ([("a", "", "r"), ("c", "", "s")], 2),
+        # Of tables from before records were kept, those against no column stand alone.
+        ([("a", "b", None), ("c", "b", "r")], 1),
+        ([("a", "", None), ("c", "", "r")], 2),
+    ],
+)
+def test_groupings_are_counted_over_all_columns(tables, groupings):
+    digests = {"r": "1" * 64, "s": "2" * 64, None: None}
+    known = [
+        disclosure(content, against, column=content, variable=content).model_copy(
+            update={"records": digests[records]}
+        )
+        for content, against, records in tables
+    ]
+    assert len(all_groupings([*known, disclosure(study="other")], "asia")) == groupings
 
 
 def disclosure(content="a", against="", column="D", variable="D", study="asia"):
