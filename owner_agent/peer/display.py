@@ -12,7 +12,7 @@ from rich.table import Table
 
 from owner_agent.ledger import Entry
 from owner_agent.peer.costs import session_json, session_lines
-from owner_agent.peer.disclosure.memory import Disclosure, distinct, of_column
+from owner_agent.peer.disclosure.memory import Disclosure, all_groupings, distinct, of_column
 from owner_agent.peer.joint import JointOutcome
 from owner_agent.peer.journal import Kept
 from owner_agent.peer.outgoing import PEER
@@ -121,6 +121,10 @@ def show_told(console: Console, told: Sequence[Disclosure], groupings: int | Non
         against = "; ".join(", ".join(one.names) or "no column" for one in tables)
         table.add_row(escape(study), escape(column), str(len(tables)), escape(against))
     console.print(table)
+    for study in dict.fromkeys(one.study for one in told):
+        every = len(all_groupings(told, study))
+        line = f"All columns together in study {study}: {every} grouping{'s' * (every > 1)}."
+        console.print(line, markup=False)
     allowed = "" if groupings is None else f" The site file allows {groupings}."
     console.print(
         "Two groupings that differ in few records tell of those records by subtraction; epsilon"

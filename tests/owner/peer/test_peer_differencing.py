@@ -596,4 +596,5 @@ def test_what_was_told_is_listed(empty_world, make_site, ledger):
     shown = " ".join(ledger().split())
     assert "Columns told exactly to peers" in shown
     assert "asia D 2 A; A" in shown
+    assert "All columns together in study asia: 2 groupings." in shown
     assert "The site file allows 2." in shown
