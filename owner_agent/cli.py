@@ -46,7 +46,7 @@ from owner_agent.summaries import ledger_json, outcome_json, study_json
 from owner_agent.surroundings import Surroundings
 from owner_agent.table import read_table
 from owner_agent.whole_study import Outlook, outlook_of
-from shared.errors import OptionError
+from shared.errors import OptionError, StoreCorrupt
 from shared.terminal import console, print_json, report_error, run
 from shared.wire import MAX_RECORDS
 
@@ -219,20 +219,33 @@ def _add_reading(app: typer.Typer, surroundings: Surroundings) -> None:
     def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         """List everything that ever left this site, and the privacy spent."""
         from owner_agent.peer.disclosure.exact import recalled
-        from owner_agent.peer.display import shared_json, show_peer_lines, show_told, told_json
+        from owner_agent.peer.display import (
+            shared_json,
+            show_lost,
+            show_peer_lines,
+            show_told,
+            told_json,
+        )
         from owner_agent.peer.journal import all_kept
 
         opened = load_site(site)
         entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
-        told = recalled(opened.state)
+        # Whoever lost that file wants to know all the same what left.
+        lost: StoreCorrupt | None = None
+        try:
+            told = recalled(opened.state)
+        except StoreCorrupt as error:
+            told, lost = [], error
         if json:
-            shared = {"parameters_shared": shared_json(kept), "told_exactly": told_json(told)}
+            shared = {"parameters_shared": shared_json(kept), **told_json(told, lost)}
             print_json({**ledger_json(entries), **shared})
             return
         show_ledger(console(), entries)
         show_peer_lines(console(), entries, kept)
         peer = opened.file.peer
         show_told(console(), told, None if peer is None else peer.groupings)
+        if lost is not None:
+            show_lost(console(), lost)
 
 
 def _add_sending(app: typer.Typer, surroundings: Surroundings) -> None:

@@ -145,7 +145,7 @@ class PeerSection(_Section):
 
     `send` is what horizontal sessions get: counts of randomized reports, or randomized records.
     `smallest_count` is the fewest records that a cell of a shared family's table may have.
-    `groupings` is by how many groupings of records a column may be told exactly, over all sessions.
+    `groupings` is by how many groupings of records its columns may be told exactly in all.
     `noise`, if given, is added to all counts that are told; `smallest_count` and `groupings` are
     then not asked, for their answers would be exact.
     `longest_seconds` is how long a session may last at most, whoever begins it.

@@ -16,6 +16,7 @@ from owner_agent.peer.messages import Announcement, BlockCost, Proposal
 from owner_agent.peer.outgoing import Outgoing
 from owner_agent.study_display import grown, number_of
 from shared.errors import PeerDeviated
+from shared.plan import Block
 from shared.privacy import PRIOR, Amplification, Extremes, StudyTold, Told, told_by
 from shared.wire import AmplificationMessage, ExtremesMessage
 
@@ -41,22 +42,31 @@ def costs_of(outgoing: Iterable[Outgoing]) -> list[BlockCost]:
 def require_stated(owner: str, announcement: Announcement, receiver: str) -> None:
     """Check that an owner stated the cost of what it announces to a receiver.
 
+    Each block has a cost of its own: one that stood for two would be added up only once.
+
     Raises:
-        PeerDeviated: a block is not among the costs, or costs more than was stated.
+        PeerDeviated: a block is not among the costs, costs more than was stated, or shares its
+            cost with another.
     """
     package = announcement.packages.get(receiver)
+    left = list(announcement.costs)
     for block in package.plan.to_plan().blocks if package is not None else ():
-        least = Amplification.of(block.channel).epsilon * (1 - _ROUNDING)
-        if not any(
-            cost.randomized is not block.channel.is_identity
-            and set(block.names) <= set(cost.variables)
-            and _amplification(cost).epsilon >= least
-            for cost in announcement.costs
-        ):
+        cost = next((cost for cost in left if _covers(cost, block)), None)
+        if cost is None:
             raise PeerDeviated(
                 f"{owner} does not state what {block.name!r} costs, or less than it does.",
                 where=owner,
             )
+        left.remove(cost)
+
+
+def _covers(cost: BlockCost, block: Block) -> bool:
+    least = Amplification.of(block.channel).epsilon * (1 - _ROUNDING)
+    return (
+        cost.randomized is not block.channel.is_identity
+        and set(block.names) <= set(cost.variables)
+        and _amplification(cost).epsilon >= least
+    )
 
 
 def session_told(proposal: Proposal, announcements: Mapping[str, Announcement]) -> StudyTold:

@@ -12,11 +12,12 @@ from rich.table import Table
 
 from owner_agent.ledger import Entry
 from owner_agent.peer.costs import session_json, session_lines
-from owner_agent.peer.disclosure.memory import Disclosure, distinct, of_column
+from owner_agent.peer.disclosure.memory import Disclosure, all_groupings, distinct, of_column
 from owner_agent.peer.joint import JointOutcome
 from owner_agent.peer.journal import Kept
 from owner_agent.peer.outgoing import PEER
 from owner_agent.peer.result_display import show_results
+from shared.errors import PramanaError
 
 STEPS = {
     "offers": "asking the owners to take part",
@@ -71,10 +72,16 @@ def shared_json(kept: Sequence[Kept]) -> list[dict[str, Any]]:
     ]
 
 
-def told_json(told: Sequence[Disclosure]) -> list[dict[str, Any]]:
-    """Return the tables that were told exactly, for scripts; `part_of_another` adds nothing."""
+def told_json(told: Sequence[Disclosure], lost: PramanaError | None = None) -> dict[str, Any]:
+    """Return the tables that were told exactly, for scripts; `part_of_another` adds nothing.
+
+    Where the memory of them is `lost`, the list is null and the reason stands beside it.
+    """
+    if lost is not None:
+        reason = {"code": lost.code, "message": lost.message, "remedy": lost.remedy}
+        return {"told_exactly": None, "told_exactly_error": reason}
     counted = {id(one) for one in told for one in distinct(of_column(told, one))}
-    return [
+    listed = [
         {
             "study": one.study,
             "column": one.column,
@@ -86,6 +93,17 @@ def told_json(told: Sequence[Disclosure]) -> list[dict[str, Any]]:
         }
         for one in told
     ]
+    return {"told_exactly": listed}
+
+
+def show_lost(console: Console, lost: PramanaError) -> None:
+    """Print in the place of `show_told` that nobody knows what was told exactly, and why."""
+    console.print(
+        f"What was told exactly to peers cannot be listed ({lost.code}): {lost}",
+        style="bold red",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def show_told(console: Console, told: Sequence[Disclosure], groupings: int | None) -> None:
@@ -103,6 +121,10 @@ def show_told(console: Console, told: Sequence[Disclosure], groupings: int | Non
         against = "; ".join(", ".join(one.names) or "no column" for one in tables)
         table.add_row(escape(study), escape(column), str(len(tables)), escape(against))
     console.print(table)
+    for study in dict.fromkeys(one.study for one in told):
+        every = len(all_groupings(told, study))
+        line = f"All columns together in study {study}: {every} grouping{'s' * (every > 1)}."
+        console.print(line, markup=False)
     allowed = "" if groupings is None else f" The site file allows {groupings}."
     console.print(
         "Two groupings that differ in few records tell of those records by subtraction; epsilon"

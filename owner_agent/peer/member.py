@@ -22,6 +22,7 @@ from owner_agent.surroundings import Surroundings
 from shared.errors import (
     KeyFileError,
     LimitExceeded,
+    OtherGroupings,
     PlanConflict,
     PramanaError,
     RecordsCorrected,
@@ -46,6 +47,12 @@ IDLE_SECONDS = 120.0
 _ASKING_SECONDS = 20.0
 
 _BEFORE_LEARNING = frozenset({"offered", "announced", "agreed"})
+
+_TOLD_AS: Mapping[type[PramanaError], type[PramanaError]] = {
+    RecordsCorrected: PlanConflict,
+    OtherGroupings: SessionEnded,
+}
+"""As what the others hear an error of this owner's own: that its values changed is not theirs."""
 
 
 def untold(line: str) -> None:
@@ -105,8 +112,7 @@ class Member:
         except PramanaError as error:
             self.own_error = error
             self.tell(str(error))
-            # That records were corrected is nobody else's business.
-            kind = PlanConflict if isinstance(error, RecordsCorrected) else type(error)
+            kind = _TOLD_AS.get(type(error), type(error))
             raise kind(
                 f"{self.name} cannot take part ({kind.code}).",
                 where=self.name,
@@ -114,11 +120,15 @@ class Member:
             ) from error
 
     @contextmanager
-    def own_store(self) -> Iterator[None]:
-        """Say in full only here that this owner's memory of what left cannot be relied on."""
+    def own_store(self, *also: type[PramanaError]) -> Iterator[None]:
+        """Say in full only here that this owner's memory of what left cannot be relied on.
+
+        So with errors of the kinds `also`.
+        """
+        kinds: tuple[type[PramanaError], ...] = (StoreCorrupt, KeyFileError, *also)
         try:
             yield
-        except (StoreCorrupt, KeyFileError):
+        except kinds:
             with self.own_affairs():
                 raise
 

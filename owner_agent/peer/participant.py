@@ -52,7 +52,7 @@ from owner_agent.peer.session import Session, error_of, no_session
 from owner_agent.peer.session_file import SessionFile
 from owner_agent.peer.signatures import state
 from owner_agent.peer.tasks import entitled, learners, task_of
-from shared.errors import Conflict, Forbidden, NotFound, PramanaError
+from shared.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
 
 
 @dataclass(eq=False)
@@ -112,7 +112,8 @@ class Participant(Member):
             mine.offers = self._stated(mine, "offer", Offer, offers, mine.proposal.participants)
             mine.offers_digest = digest_of(offers.all)
             agree_on_offers(mine)
-            with self.own_store():
+            # Before anybody's columns are known, other groupings are this owner's own changes.
+            with self.own_store(OtherGroupings):
                 require_tellable_before(mine.holding, mine.proposal, self.surroundings.now())
             with self.own_affairs(), publishing_alone(self.site.state):
                 mine.outgoing = dict(self._outgoing(mine))

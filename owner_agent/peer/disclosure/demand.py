@@ -13,14 +13,14 @@ class _Demand(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     epsilon: _Epsilon
-    max_epsilon: _Epsilon | None = None
+    max_epsilon: _Epsilon
 
 
 class LaplaceNoise(_Demand):
     """Discrete Laplace noise: what a session tells is `epsilon`-differentially private.
 
     The records are known, and their values are what is protected. `max_epsilon` is what all
-    sessions together may cost.
+    sessions together may cost: without it, averages over enough sessions would tell every count.
     """
 
     kind: Literal["laplace"]

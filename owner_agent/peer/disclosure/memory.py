@@ -4,11 +4,14 @@ All that was told against some columns of the peers is part of one table, and so
 against fewer of them: it adds nothing. Against others it is another table, and two tables whose
 groups differ in one record tell that record's value by subtraction. So the tables that are not part
 of another are counted, for each column, and there are never more than the custodian allows.
+
+Nor are there more sets of the peers' columns, over all own columns: of two that go together, each
+told by groups of its own, the one could be subtracted from the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -25,7 +28,8 @@ _FILE = "disclosures.json"
 class Disclosure(Message):
     """One table that was told of an own column, by digests: no value and no record is in it.
 
-    `against` are the digests of the peers' columns, `names` what the session called them.
+    `against` are the digests of the peers' columns, `names` what the session called them. `records`
+    is the digest of the records; of tables told before it was kept it is null.
     """
 
     study: str
@@ -36,10 +40,17 @@ class Disclosure(Message):
     names: list[str]
     session: str
     told: datetime
+    records: Sha256 | None = None
 
     def holds(self, other: Disclosure) -> bool:
         """Whether another table is part of this one."""
         return self.content == other.content and set(self.against) >= set(other.against)
+
+    def parts_as(self, other: Disclosure) -> bool:
+        """Whether this one's groups of the records are those of another, or parts of them."""
+        # A peer's column's digest has its records in it; without one, `records` must say them.
+        same = bool(other.against) or (self.records is not None and self.records == other.records)
+        return same and set(self.against) >= set(other.against)
 
 
 class _Memory(Message):
@@ -103,6 +114,7 @@ def added(
             names=list(one.names),
             session=session,
             told=now,
+            records=one.records,
         )
         for one in tellings
         for groups in one.against
@@ -113,15 +125,21 @@ def added(
 def require_few(
     owner: str, known: Sequence[Disclosure], more: Sequence[Disclosure], groupings: int
 ) -> None:
-    """Check that no column is told by more groupings than the custodian allows.
+    """Check that nothing is told by more groupings than the custodian allows.
 
-    What the others hear names the column, and nothing of what it was told against before.
+    Neither is any column, nor are all together. What the others hear names the column, and nothing
+    of what it was told against before.
 
     Raises:
         OtherGroupings: one would be.
     """
     for new in more:
         if len(distinct(of_column([*known, *more], new))) > groupings:
+            raise refusal(owner, new.variable, groupings)
+    for new in more:
+        if len(all_groupings([*known, *more], new.study)) > groupings and not any(
+            other.parts_as(new) for other in known if other.study == new.study
+        ):
             raise refusal(owner, new.variable, groupings)
 
 
@@ -161,11 +179,22 @@ def _alike(one: Disclosure, other: Disclosure) -> bool:
 
 def distinct(told: Sequence[Disclosure]) -> list[Disclosure]:
     """Return the tables that are not part of another, the first of those that are alike."""
+    return _largest(told, Disclosure.holds)
+
+
+def all_groupings(told: Sequence[Disclosure], study: str) -> list[Disclosure]:
+    """Return a table for each grouping by which any own column was told in a study."""
+    return _largest([one for one in told if one.study == study], Disclosure.parts_as)
+
+
+def _largest(
+    told: Sequence[Disclosure], holds: Callable[[Disclosure, Disclosure], bool]
+) -> list[Disclosure]:
     return [
         one
         for place, one in enumerate(told)
         if not any(
-            other.holds(one) and (other_place < place or not one.holds(other))
+            holds(other, one) and (other_place < place or not holds(one, other))
             for other_place, other in enumerate(told)
             if other_place != place
         )

@@ -25,13 +25,14 @@ from owner_agent.peer.disclosure.noisy_tables import (
     kept_table,
     layout_of,
     shown,
+    widened,
     with_noise,
 )
 from owner_agent.peer.holding import Holding
 from owner_agent.peer.messages import Proposal
 from owner_agent.peer.outgoing import PEER
 from owner_agent.populations import population_of, sketch_of
-from shared.errors import NoiseSpent
+from shared.errors import Conflict, NoiseSpent
 from shared.tabulated_counts import NoisyCounts, NoisyTable
 
 
@@ -41,29 +42,41 @@ class NoisyTables:
 
     Attributes:
         counts: the tables, from which all that is told is made.
-        fresh: those that were not told before, by digest, as they will be kept.
-        columns: the own columns in these, with their names in the session.
+        before: the tables that were kept before the session, by digest; None if there was none.
+        now: the tables as they will be kept: those that were not told before, and those that have
+            cells now that they had not.
+        columns: the own columns in tables that were not told before, with their names in the
+            session.
     """
 
     counts: NoisyCounts
-    fresh: dict[str, KeptTable]
+    before: dict[str, KeptTable | None]
+    now: dict[str, KeptTable]
     columns: dict[str, str]
+
+    @property
+    def fresh(self) -> list[str]:
+        """The digests of the tables that were not told before: what costs something."""
+        return [digest for digest in self.now if self.before[digest] is None]
 
     def enter(self, holding: Holding, proposal: Proposal, now: datetime) -> None:
         """Write the noise into the ledger and keep the tables, before they are told.
 
         Raises:
             NoiseSpent: it would cost more than the site file allows.
+            Conflict: another process of this site told one of the tables meanwhile.
         """
         state = holding.site.state
+        for digest in self.now:
+            if kept_table(state, digest) != self.before[digest]:
+                raise _told_meanwhile(holding)
         # Also where nothing exact is told: that the file is there is how its loss is noticed.
         remember(state, recalled(state), ())
-        if not self.fresh:
-            return
-        demand = _demand(holding)
-        require_affordable(holding, Ledger(state).entries())
-        Ledger(state).add(self._entry(holding, proposal, demand.epsilon, now))
-        for digest, table in self.fresh.items():
+        if self.fresh:
+            demand = _demand(holding)
+            require_affordable(holding, Ledger(state).entries())
+            Ledger(state).add(self._entry(holding, proposal, demand.epsilon, now))
+        for digest, table in self.now.items():
             keep_table(state, digest, table)
 
     def _entry(self, holding: Holding, proposal: Proposal, epsilon: float, now: datetime) -> Entry:
@@ -114,25 +127,28 @@ def noisy_tables(
         LimitExceeded: a table has too many cells.
     """
     layouts = {layout.digest: layout for layout in (layout_of(counted, f) for f in families)}
-    known = {digest: kept_table(holding.site.state, digest) for digest in layouts}
-    fresh: dict[str, KeptTable] = {}
-    wanted = [digest for digest, kept in known.items() if kept is None]
+    before = {digest: kept_table(holding.site.state, digest) for digest in layouts}
+    now: dict[str, KeptTable] = {}
+    wanted = [digest for digest, kept in before.items() if kept is None]
     if wanted:
         require_affordable(holding, Ledger(holding.site.state).entries())
         mechanism = mechanism_for(_demand(holding), len(wanted))
         for digest in wanted:
             exact = exact_table(counted, layouts[digest].names)
             noise = draw(mechanism, exact.size)
-            fresh[digest] = with_noise(exact, layouts[digest], noise, mechanism, proposal.session)
+            now[digest] = with_noise(exact, layouts[digest], noise, mechanism, proposal.session)
+    for digest, kept in before.items():
+        if kept is not None and (wider := widened(kept, layouts[digest], draw)) != kept:
+            now[digest] = wider
     tables: dict[tuple[str, ...], NoisyTable] = {}
     for names in families:
         layout = layout_of(counted, names)
-        kept = fresh.get(layout.digest) or known[layout.digest]
-        assert kept is not None  # noqa: S101 - every digest is in one of the two
-        tables[names] = shown(kept, layout)
-    own = {name for digest in fresh for name in layouts[digest].names if name in holding.names}
+        table = now.get(layout.digest) or before[layout.digest]
+        assert table is not None  # noqa: S101 - every digest is in one of the two
+        tables[names] = shown(table, layout)
+    own = {name for digest in wanted for name in layouts[digest].names if name in holding.names}
     columns = {holding.plan.columns[name]: name for name in holding.names if name in own}
-    return NoisyTables(NoisyCounts(tables, len(holding.keys)), fresh, columns)
+    return NoisyTables(NoisyCounts(tables, len(holding.keys)), before, now, columns)
 
 
 def noise_spent(entries: Sequence[Entry]) -> float:
@@ -151,7 +167,7 @@ def require_affordable(holding: Holding, entries: Sequence[Entry]) -> None:
     """
     demand, owner = _demand(holding), holding.site.owner
     after = noise_spent(entries) + demand.epsilon
-    if demand.max_epsilon is not None and after > demand.max_epsilon * (1 + 1e-12):
+    if after > demand.max_epsilon * (1 + 1e-12):
         raise NoiseSpent(
             f"{owner} does not share more counts: with this session they would cost epsilon"
             f" {after:.4g} in all, and {owner} allows {demand.max_epsilon:.4g}.",
@@ -159,6 +175,15 @@ def require_affordable(holding: Holding, entries: Sequence[Entry]) -> None:
             remedy="Ask for the families of an earlier session, which cost nothing more, or let"
             f" {owner} raise max_epsilon in its [peer] section deliberately.",
         )
+
+
+def _told_meanwhile(holding: Holding) -> Conflict:
+    owner = holding.site.owner
+    return Conflict(
+        f"Another process of {owner} told some of the same counts meanwhile, with other noise.",
+        where=owner,
+        remedy="Begin another session: it tells them with the noise that was told.",
+    )
 
 
 def _demand(holding: Holding) -> LaplaceNoise | GaussianNoise:

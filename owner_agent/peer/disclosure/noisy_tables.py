@@ -1,13 +1,14 @@
 """Tables with noise that were told, kept for ever: who asks for one again gets the same noise.
 
 A table is known again by the records and groups of its columns, whatever these and their categories
-are called and in whatever order they stand. Another draw for the same counts would let a peer take
-the average.
+are called, in whatever order they stand, and however many of them nobody has. Another draw for the
+same counts would let a peer take the average.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from owner_agent.peer.disclosure.counted import Counted, first_order
-from owner_agent.peer.disclosure.mechanism import Mechanism
+from owner_agent.peer.disclosure.mechanism import Draw, Mechanism
 from owner_agent.private_files import private_directory, write_replacing
 from shared.counts import CUBE_CELLS, tabulate
 from shared.errors import LimitExceeded, StoreCorrupt
@@ -31,7 +32,10 @@ Counts = npt.NDArray[np.int64]
 
 
 class KeptTable(Message):
-    """A table as it was told, axes and categories in the order of its `Layout`."""
+    """A table as it was told, axes and categories in the order of its `Layout`.
+
+    Categories that nobody has come last; it has as many of them as any session that told it.
+    """
 
     session: str
     kind: Literal["laplace", "gaussian"]
@@ -61,6 +65,11 @@ class Layout:
     order: tuple[int, ...]
     places: tuple[npt.NDArray[np.int64], ...]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The session's table's shape, axes in the kept order."""
+        return tuple(len(self.places[axis]) for axis in self.order)
+
     def kept(self, counts: Counts) -> Counts:
         """Return counts, axes as `names`, in the kept table's order."""
         arranged = counts[np.ix_(*(np.argsort(place) for place in self.places))]
@@ -74,9 +83,9 @@ class Layout:
 def layout_of(counted: Counted, names: Sequence[str]) -> Layout:
     """Return how the table over some columns is kept."""
     sizes = counted.plan.reported_sizes
-    parts = [f"{counted.digest(name)}:{int(sizes[name])}" for name in names]
+    parts = [counted.digest(name) for name in names]
     order = tuple(sorted(range(len(names)), key=parts.__getitem__))
-    whole = hashlib.sha256("\n".join(["pramana/table/1", *(parts[i] for i in order)]).encode())
+    whole = hashlib.sha256("\n".join(["pramana/table/2", *(parts[i] for i in order)]).encode())
     places = tuple(_places(counted, name, int(sizes[name])) for name in names)
     return Layout(whole.hexdigest(), tuple(names), order, places)
 
@@ -84,14 +93,7 @@ def layout_of(counted: Counted, names: Sequence[str]) -> Layout:
 def exact_table(counted: Counted, names: Sequence[str]) -> Counts:
     """Return the true table over some columns. Raises LimitExceeded."""
     shape = [int(counted.plan.reported_sizes[name]) for name in names]
-    cells = int(np.prod(shape, dtype=object))
-    if cells > CUBE_CELLS:
-        raise LimitExceeded(
-            f"A table over {list(names)} has {cells} cells; noise is added to at most"
-            f" {CUBE_CELLS}.",
-            where=", ".join(names),
-            remedy="Give the variables fewer parents or fewer categories.",
-        )
+    _require_few_cells(names, shape)
     return tabulate([counted.columns[name] for name in names], shape)
 
 
@@ -107,6 +109,24 @@ def with_noise(
         shape=list(noisy.shape),
         counts=noisy.ravel().tolist(),
     )
+
+
+def widened(kept: KeptTable, layout: Layout, draw: Draw) -> KeptTable:
+    """Return a kept table with cells for all categories that the session has, or itself.
+
+    Nobody is in the new cells. They get the noise that they would have got with the others: so it
+    is one table with one noise, of which each session tells a part, and what it costs is paid.
+
+    Raises:
+        LimitExceeded: it would have too many cells.
+    """
+    shape = tuple(max(sizes) for sizes in zip(kept.shape, layout.shape, strict=True))
+    if shape == tuple(kept.shape):
+        return kept
+    _require_few_cells(layout.names, shape)
+    noisy = draw(Mechanism(kept.kind, kept.scale), math.prod(shape)).reshape(shape)
+    noisy[tuple(slice(size) for size in kept.shape)] = np.reshape(kept.counts, kept.shape)
+    return kept.model_copy(update={"shape": list(shape), "counts": noisy.ravel().tolist()})
 
 
 def shown(kept: KeptTable, layout: Layout) -> NoisyTable:
@@ -134,6 +154,17 @@ def keep_table(state: Path, digest: str, table: KeptTable) -> None:
     """Keep a table, durably, before it is told."""
     folder = private_directory(private_directory(state) / _FOLDER)
     write_replacing(folder / f"{digest}.json", table.model_dump_json().encode())
+
+
+def _require_few_cells(names: Sequence[str], shape: Sequence[int]) -> None:
+    cells = math.prod(shape)
+    if cells > CUBE_CELLS:
+        raise LimitExceeded(
+            f"A table over {list(names)} has {cells} cells; noise is added to at most"
+            f" {CUBE_CELLS}.",
+            where=", ".join(names),
+            remedy="Give the variables fewer parents or fewer categories.",
+        )
 
 
 def _places(counted: Counted, name: str, size: int) -> npt.NDArray[np.int64]:

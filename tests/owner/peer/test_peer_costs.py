@@ -53,8 +53,9 @@ def test_a_column_sent_as_it_is_has_no_bound_and_is_in_no_sum(world):
         [],
         [{"variables": ["A", "B"], "epsilon": 1.0, "randomized": True}],
         [{"variables": ["A", "B"], "epsilon": 9.0, "randomized": False}],
+        [{"variables": ["A", "B"], "epsilon": 2.1, "randomized": True}],
     ],
-    ids=["nothing", "less than it costs", "as if it were not randomized"],
+    ids=["nothing", "less than it costs", "as if it were not randomized", "one cost for both"],
 )
 def test_whoever_states_less_than_its_columns_cost_is_not_followed(world, parameters_task, costs):
     north, south = world.participants["north"], world.participants["south"]
@@ -63,8 +64,26 @@ def test_whoever_states_less_than_its_columns_cost_is_not_followed(world, parame
     told = [p.offers(SESSION, offers) for p in partners]
     honest = json.loads(told[0].content)
     assert len(honest["costs"]) == 2
+    assert set(honest["packages"]) == {"south", "east"}
     made = Announcement.model_validate({**honest, "costs": costs})
     told[0] = state(north.identity, SESSION, made)
-    with pytest.raises(PeerDeviated, match="north does not state what 'A' costs"):
+    with pytest.raises(PeerDeviated, match="north does not state what '[AB]' costs"):
         partners[1].announcements(SESSION, Statements(all=told))
     assert south.session.phase == "ended"
+
+
+def test_columns_that_are_not_randomized_are_stated_one_by_one(empty_world, make_site, make_codes):
+    """Two of one owner for one peer, told apart though neither has a draw."""
+    codes = make_codes(records=400)
+    sensitive = '{ kind = "symmetric", p = 0.2 }'
+    sites = {"north": {"A": None, "B": None}, "south": {"D": sensitive}, "east": {"E": None}}
+    for owner, variables in sites.items():
+        own = {name: codes[name] for name in variables}
+        empty_world.add(owner, make_site(owner, variables), own)
+    empty_world.open()
+    task = {"kind": "parameters", "structure": {"A": [], "B": [], "D": ["A", "B"], "E": []}}
+    told = outcome_json(empty_world.run(empty_world.proposal(task)))["privacy"]
+    assert [(c["variable"], c["amplification"]) for c in told["columns"]] == [
+        ("A", None),
+        ("B", None),
+    ]

@@ -15,11 +15,17 @@ from scipy.optimize import lsq_linear
 from owner_agent.cli import build
 from owner_agent.peer.disclosure.counted import partition_digest
 from owner_agent.peer.disclosure.exact import recalled
-from owner_agent.peer.disclosure.memory import Disclosure, disclosures, distinct, of_column
+from owner_agent.peer.disclosure.memory import (
+    Disclosure,
+    all_groupings,
+    disclosures,
+    distinct,
+    of_column,
+)
 from owner_agent.surroundings import Surroundings
 from shared.counts import ReportedCounts
 from shared.domain import Domain
-from shared.errors import OtherGroupings, StoreCorrupt
+from shared.errors import OtherGroupings, SessionEnded, StoreCorrupt
 from shared.estimate import EstimatedMarginals
 from shared.learn.bayes_net import learn_parameters
 from shared.learn.structure import Structure
@@ -176,18 +182,31 @@ def test_one_record_less_is_another_table(empty_world, make_site):
     for owner, names in own.items():
         write(empty_world, owner, {n: codes[n] for n in names}, records=rest)
     sent = len(empty_world.wire.sent)
-    with pytest.raises(OtherGroupings, match="south does not share"):
+    with pytest.raises(SessionEnded, match="south cannot take part"):
         told(empty_world, {"A": [], "D": [], "E": []})
+    assert isinstance(empty_world.participants["south"].own_error, OtherGroupings)
     assert not any("/parts/" in one.line for one in empty_world.wire.sent[sent:])
 
 
-def test_a_corrected_value_is_another_table(empty_world, make_site):
+@pytest.mark.parametrize("corrections", [None, "keep"])
+def test_a_corrected_value_is_another_table(empty_world, make_site, corrections):
+    """Also where no report of it changes: the counts do. Why and where is said to south alone."""
     codes = three(empty_world, make_site, 200)
-    empty_world.open()
+    empty_world.open(corrections=corrections)
     told(empty_world, SPLIT)
     write(empty_world, "south", {"C": codes["C"], "D": moved(codes["D"], 7)})
-    with pytest.raises(OtherGroupings, match="south does not share parameters with 'D'"):
+    with pytest.raises(SessionEnded, match="south cannot take part") as raised:
         told(empty_world, SPLIT)
+    assert raised.value.message == "south cannot take part (session-ended)."
+    error = empty_world.participants["south"].own_error
+    assert isinstance(error, OtherGroupings)
+    assert "'D'" in error.message
+    for owner in ("north", "east"):
+        ended = empty_world.told[owner][-1]
+        assert "south cannot take part (session-ended)" in ended
+        assert "'D'" not in ended
+        assert "group" not in ended
+        assert "values" not in ended
     # C is as it was.
     told(empty_world, {"A": [], "C": ["A"], "E": []})
 
@@ -343,6 +362,112 @@ def test_a_refusal_of_other_groups_does_not_look_at_the_values(empty_world, make
             told(empty_world, SPLIT)
 
 
+def related(world, make_site, records=200, groups=None):
+    """South has B (low, mid or high) and C (B is not low); east's groups E are A, or others."""
+    rng = np.random.default_rng(1)
+    b, a = rng.integers(0, 3, records), rng.integers(0, 2, records)
+    codes = {"A": a, "B": b, "C": (b > 0).astype(int), "E": a if groups is None else groups}
+    sites = {
+        "north": {"A": None},
+        "south": {"B": '{ kind = "symmetric", p = 0.3 }', "C": '{ kind = "symmetric", p = 0.2 }'},
+        "east": {"E": None},
+    }
+    for owner, variables in sites.items():
+        world.add(owner, make_site(owner, variables), {v: codes[v] for v in variables})
+    for owner in ("north", "east"):
+        world.decide(owner, "groupings = 100000")
+    return codes
+
+
+def told_of_c(found, codes, groups, person):
+    """The person's C by subtraction: C in the group that it joined, less those of B there."""
+    joined = groups[person]
+    label = ("no", "yes")[joined]
+    sizes = np.bincount(codes["A"])[joined], np.bincount(groups)[joined]
+    of_b = (found["B", "mid", label] + found["B", "high", label]) * sizes[0]
+    return round(found["C", "yes", label] * sizes[1] - of_b)
+
+
+@pytest.mark.parametrize("groupings", [1, 2])
+@pytest.mark.parametrize("person", [0, 1])
+@pytest.mark.parametrize("sessions", [1, 2])
+def test_two_columns_that_go_together_are_told_by_the_same_groups(
+    empty_world, make_site, groupings, person, sessions
+):
+    """B by one grouping and C by another would be subtracted, in one session or in two."""
+    codes = related(empty_world, make_site)
+    empty_world.decide("south", f"groupings = {groupings}")
+    groups = moved(codes["A"], person)
+    write(empty_world, "east", {"E": groups})
+    empty_world.open()
+    both = {"A": [], "E": [], "B": ["A"], "C": ["E"]}
+    asked = [both] if sessions == 1 else [{**both, "C": []}, {**both, "B": []}]
+    found = {}
+    for structure in asked[:-1]:
+        found |= told(empty_world, structure)
+    if groupings == 1:
+        with pytest.raises(OtherGroupings, match="south does not share parameters with '[BC]'"):
+            told(empty_world, asked[-1])
+        assert not parts_told(empty_world, "south")
+        return
+    # The control: where south allows two, they tell the moved person's value.
+    found |= told(empty_world, asked[-1])
+    assert told_of_c(found, codes, groups, person) == codes["C"][person]
+
+
+def test_columns_by_groups_that_cross_are_told_in_one_session(empty_world, make_site):
+    """All own columns by all groups keep to the floor: one grouping, and its parts stay free."""
+    groups = np.random.default_rng(8).integers(0, 2, 400)
+    related(empty_world, make_site, 400, groups)
+    empty_world.open()
+    told(empty_world, {"A": [], "E": [], "B": ["A"], "C": ["E"]})
+    told(empty_world, {"A": [], "E": [], "B": ["E"], "C": ["A"]})
+    known = disclosures(empty_world.folder("south") / ".pramana")
+    assert len(all_groupings(known, "asia")) == 1
+    assert {(one.variable, len(one.against)) for one in known} == {("B", 2), ("C", 2)}
+
+
+def test_other_records_are_another_grouping_for_a_column_never_told(empty_world, make_site):
+    """All leave out person 7: C of the rest, less what B told of all, is that person's."""
+    codes = related(empty_world, make_site)
+    empty_world.open()
+    told(empty_world, {"A": [], "E": [], "B": []})
+    rest = [i for i in range(200) if i != 7]
+    for owner, names in {"north": "A", "east": "E"}.items():
+        write(empty_world, owner, {n: codes[n] for n in names}, records=rest)
+    table = empty_world.folder("south") / "table.csv"
+    lines = [line for line in table.read_text().splitlines() if "Zq0007" not in line]
+    table.write_text("\n".join(lines) + "\n")
+    with pytest.raises(SessionEnded, match="south cannot take part"):
+        told(empty_world, {"A": [], "E": [], "C": []})
+    assert isinstance(empty_world.participants["south"].own_error, OtherGroupings)
+
+
+@pytest.mark.parametrize(
+    ("tables", "groupings"),
+    [
+        ([("a", "b", "r"), ("c", "b", "r")], 1),
+        ([("a", "bd", "r"), ("c", "b", "r"), ("e", "", "r")], 1),
+        ([("a", "b", "r"), ("c", "d", "r")], 2),
+        ([("a", "b", "r"), ("c", "d", "r"), ("a", "bd", "r")], 1),
+        ([("a", "", "r"), ("c", "", "r")], 1),
+        ([("a", "", "r"), ("c", "", "s")], 2),
+        # Of tables from before records were kept, those against no column stand alone.
+        ([("a", "b", None), ("c", "b", "r")], 1),
+        ([("a", "", None), ("c", "", "r")], 2),
+    ],
+)
+def test_groupings_are_counted_over_all_columns(tables, groupings):
+    digests = {"r": "1" * 64, "s": "2" * 64, None: None}
+    known = [
+        disclosure(content, against, column=content, variable=content).model_copy(
+            update={"records": digests[records]}
+        )
+        for content, against, records in tables
+    ]
+    assert len(all_groupings([*known, disclosure(study="other")], "asia")) == groupings
+
+
 def disclosure(content="a", against="", column="D", variable="D", study="asia"):
     return Disclosure(
         study=study,
@@ -414,7 +539,45 @@ def test_what_earlier_versions_told_can_be_left_uncounted(world, parameters_task
     assert len(recalled(path.parent)) == 2
 
 
-def test_what_was_told_is_listed(empty_world, make_site, capsys, monkeypatch):
+@pytest.fixture
+def ledger(empty_world, capsys, monkeypatch):
+    """South's ledger as the command prints it; it must not fail."""
+
+    def listed(*words):
+        path = str(empty_world.folder("south") / "site.toml")
+        monkeypatch.setattr("sys.argv", ["owner-agent", "ledger", "--site", path, *words])
+        monkeypatch.setenv("COLUMNS", "300")
+        with pytest.raises(SystemExit) as ended:
+            run(build(Surroundings()))
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    return listed
+
+
+def test_the_ledger_is_listed_where_the_memory_of_what_was_told_is_lost(
+    empty_world, make_site, ledger
+):
+    three(empty_world, make_site, 400)
+    empty_world.open()
+    told(empty_world, {"A": [], "D": ["A"], "E": ["D"]})
+    before = json.loads(ledger("--json"))
+    assert before["releases"]
+    assert "told_exactly_error" not in before
+    (empty_world.folder("south") / ".pramana" / "disclosures.json").unlink()
+    after = json.loads(ledger("--json"))
+    error = after.pop("told_exactly_error")
+    assert error["code"] == "store-corrupt"
+    assert "nobody knows" in error["message"]
+    assert "backup" in error["remedy"]
+    assert after == {**before, "told_exactly": None}
+    shown = " ".join(ledger().split())
+    order = ["Of these, to peers", "cannot be listed (store-corrupt)", "nobody knows"]
+    assert [shown.index(words) for words in order] == sorted(shown.index(w) for w in order)
+    assert "Columns told exactly" not in shown
+
+
+def test_what_was_told_is_listed(empty_world, make_site, ledger):
     """For people, and for scripts."""
     three(empty_world, make_site, 400)
     empty_world.decide("south", "groupings = 2")
@@ -423,15 +586,6 @@ def test_what_was_told_is_listed(empty_world, make_site, capsys, monkeypatch):
     told(empty_world, SPLIT)
     write(empty_world, "north", {"A": np.arange(400) % 2})
     told(empty_world, SPLIT)
-
-    def ledger(*words):
-        path = str(empty_world.folder("south") / "site.toml")
-        monkeypatch.setattr("sys.argv", ["owner-agent", "ledger", "--site", path, *words])
-        monkeypatch.setenv("COLUMNS", "300")
-        with pytest.raises(SystemExit) as ended:
-            run(build(Surroundings()))
-        assert ended.value.code == 0
-        return capsys.readouterr().out
 
     listed = json.loads(ledger("--json"))["told_exactly"]
     assert [(one["column"], one["against"], one["part_of_another"]) for one in listed] == [
@@ -442,4 +596,5 @@ def test_what_was_told_is_listed(empty_world, make_site, capsys, monkeypatch):
     shown = " ".join(ledger().split())
     assert "Columns told exactly to peers" in shown
     assert "asia D 2 A; A" in shown
+    assert "All columns together in study asia: 2 groupings." in shown
     assert "The site file allows 2." in shown

@@ -68,7 +68,9 @@ def test_the_library_draws_from_that_distribution(kind, scale, assert_distributi
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 3.0])
 def test_a_session_of_laplace_noise_is_as_private_as_demanded(tables, epsilon):
     """A record that moves changes two counts of each table by one: the odds, counted out."""
-    mechanism = mechanism_for(LaplaceNoise(kind="laplace", epsilon=epsilon), tables)
+    mechanism = mechanism_for(
+        LaplaceNoise(kind="laplace", epsilon=epsilon, max_epsilon=9.0), tables
+    )
     loss = 2 * tables / mechanism.scale
     assert epsilon * (1 - 1e-9) < loss <= epsilon
     # One count's odds under counts n and n + 1, over all that may be told.
@@ -81,7 +83,7 @@ def test_a_session_of_laplace_noise_is_as_private_as_demanded(tables, epsilon):
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (2.0, 1e-9)])
 def test_a_session_of_gaussian_noise_is_as_private_as_demanded(tables, epsilon, delta):
     """By the formula of Canonne, Kamath and Steinke (2020, proposition 12), minimized here."""
-    demand = GaussianNoise(kind="gaussian", epsilon=epsilon, delta=delta)
+    demand = GaussianNoise(kind="gaussian", epsilon=epsilon, max_epsilon=9.0, delta=delta)
     mechanism = mechanism_for(demand, tables)
 
     def delta_of(scale):
@@ -100,7 +102,9 @@ def test_a_session_of_gaussian_noise_is_as_private_as_demanded(tables, epsilon, 
 def test_a_gaussian_told_once_is_within_its_delta():
     """Enumerated: all pairs of two counts that may be told of a record here or there."""
     epsilon, delta = 1.0, 1e-3
-    mechanism = mechanism_for(GaussianNoise(kind="gaussian", epsilon=epsilon, delta=delta), 1)
+    mechanism = mechanism_for(
+        GaussianNoise(kind="gaussian", epsilon=epsilon, max_epsilon=9.0, delta=delta), 1
+    )
     _, weights = pmf(mechanism)
     here = np.multiply.outer(weights, weights)
     there = np.multiply.outer(np.roll(weights, 1), np.roll(weights, -1))
@@ -115,8 +119,8 @@ def test_a_gaussian_told_once_is_within_its_delta():
 
 def test_figures_of_the_page():
     """docs/peers.md says by how many records a count is off."""
-    laplace = LaplaceNoise(kind="laplace", epsilon=0.5)
-    gaussian = GaussianNoise(kind="gaussian", epsilon=0.5, delta=1e-6)
+    laplace = LaplaceNoise(kind="laplace", epsilon=0.5, max_epsilon=9.0)
+    gaussian = GaussianNoise(kind="gaussian", epsilon=0.5, max_epsilon=9.0, delta=1e-6)
     for tables in range(1, 9):
         flat = math.sqrt(mechanism_for(laplace, tables).variance)
         bell = math.sqrt(mechanism_for(gaussian, tables).variance)

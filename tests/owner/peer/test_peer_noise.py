@@ -1,5 +1,6 @@
 """An owner that shares counts with noise only: what others read, what it costs and refuses."""
 
+import functools
 import itertools
 import json
 
@@ -8,12 +9,13 @@ import pytest
 
 from owner_agent.composition import spent
 from owner_agent.ledger import Ledger
+from owner_agent.peer.disclosure import noise
 from owner_agent.peer.disclosure.mechanism import Mechanism
 from owner_agent.peer.disclosure.memory import disclosures
-from shared.errors import Forbidden, NoiseSpent, SmallCounts, StoreCorrupt
+from shared.errors import ConfigError, Conflict, Forbidden, NoiseSpent, SmallCounts, StoreCorrupt
 
 LAPLACE = 'noise = { kind = "laplace", epsilon = 0.5, max_epsilon = 1.0 }'
-GAUSSIAN = 'noise = { kind = "gaussian", epsilon = 0.5, delta = 1e-6 }'
+GAUSSIAN = 'noise = { kind = "gaussian", epsilon = 0.5, delta = 1e-6, max_epsilon = 1.0 }'
 SPLIT = {"A": [], "B": [], "D": ["B"], "C": [], "E": []}
 NUMBERS = itertools.count()
 
@@ -93,7 +95,7 @@ def test_it_costs_epsilon_before_it_leaves_and_nothing_exact_is_told(noisy):
 
 def test_asking_again_repeats_the_noise_and_costs_nothing(noisy):
     """Also with the parents in another order; a coarser table is another one."""
-    world = noisy('noise = { kind = "laplace", epsilon = 0.5 }')
+    world = noisy('noise = { kind = "laplace", epsilon = 0.5, max_epsilon = 2.0 }')
     structure = {"A": [], "B": [], "D": ["A", "B"], "C": [], "E": []}
     _first, found = learn(world, structure)
     swapped = {"A": [], "B": [], "D": ["B", "A"], "C": [], "E": []}
@@ -127,6 +129,64 @@ def test_the_same_groups_by_other_names_repeat_the_noise(empty_world, make_site,
         if key[0] == "D":
             assert again[key] == pytest.approx(estimate, abs=1e-12)
     assert noises(empty_world) == [{"D": 0.5}]
+
+
+def test_categories_that_nobody_has_draw_no_other_noise(empty_world, make_site, codes):
+    """North adds an empty category each time; taken away again, the first answer is the last."""
+    sites = {"north": {"A": None}, "south": {"D": '{ kind = "symmetric", p = 0.2 }'}}
+    for owner, variables in {**sites, "east": {"E": None}}.items():
+        empty_world.add(owner, make_site(owner, variables), {n: codes[n] for n in variables})
+    empty_world.decide("south", LAPLACE)
+    path = empty_world.folder("north") / "site.toml"
+    text = path.read_text()
+    found = []
+    for more in (0, 1, 2, 3, 1, 0):
+        labels = json.dumps(["no", "yes", *(f"x{n}" for n in range(more))])
+        path.write_text(text.replace('["no", "yes"]', labels))
+        empty_world.open()
+        found.append(learn(empty_world, {"A": [], "D": ["A"], "E": []})[1])
+    for group in ("no", "yes"):
+        assert len({one["D", "yes", group] for one in found}) == 1
+    assert [len([k for k in one if k[0] == "D"]) for one in found] == [4, 6, 8, 10, 6, 4]
+    for one in found[2:5]:
+        # What was told of an empty category repeats as well.
+        assert one["D", "yes", "x0"] == found[1]["D", "yes", "x0"]
+    assert noises(empty_world) == [{"D": 0.5}]
+
+
+def test_counts_told_by_another_process_meanwhile_are_not_told_twice(noisy, monkeypatch):
+    """Between the draw and the telling another process kept the same table with other noise."""
+    world = noisy()
+    draw = Mechanism.draw
+    world.run(world.proposal({"kind": "parameters", "structure": SPLIT}))
+    folder = state(world) / "noisy-tables"
+    others = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert others
+    for path in folder.iterdir():
+        path.unlink()
+
+    def slow(mechanism, cells):
+        for name, content in others.items():
+            (folder / name).write_bytes(content)
+            (folder / name).chmod(0o600)
+        return draw(mechanism, cells)
+
+    drawing = functools.partial(noise.noisy_tables, draw=slow)
+    monkeypatch.setattr("owner_agent.peer.learning.noisy_tables", drawing)
+    task = {"kind": "parameters", "structure": SPLIT}
+    with pytest.raises(Conflict, match="Another process of south told some of the same counts"):
+        world.run(world.proposal(task, session="cd" * 16))
+    assert "part" not in world.participants["south"].session.own
+    assert noises(world) == [{"C": 0.5, "D": 0.5}]
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == others
+
+
+@pytest.mark.parametrize("kind", ['"laplace"', '"gaussian", delta = 1e-6'])
+def test_noise_without_an_end_is_not_taken(closed_world, kind):
+    """Averages over sessions without number would tell every count."""
+    closed_world.decide("south", f"noise = {{ kind = {kind}, epsilon = 0.5 }}")
+    with pytest.raises(ConfigError, match="max_epsilon"):
+        closed_world.open()
 
 
 def test_other_groups_cost_until_nothing_is_left(empty_world, make_site, codes):
