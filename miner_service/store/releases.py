@@ -122,6 +122,14 @@ def create_release(
     return row, True
 
 
+def anything_arrived(session: Session, identifier: str) -> bool:
+    """Whether any part of a release arrived."""
+    query = select(PartRow.number).where(
+        PartRow.release == identifier, PartRow.received.is_not(None)
+    )
+    return session.scalar(query.limit(1)) is not None
+
+
 def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRow, bool]]:
     """Return all releases of a study, oldest first, and of each whether any part arrived.
 

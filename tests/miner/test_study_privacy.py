@@ -292,13 +292,18 @@ def test_what_is_announced_is_held_back_until_it_is_withdrawn(limited, release, 
 
 def test_an_owner_that_was_removed_holds_nothing_back(limited, release, assert_problem):
     north, south = limited.owner("asia", "north"), limited.owner("asia", "south")
-    north.announce("asia", first := release(plan(a=4, b=4)))
+    path = north.announce("asia", first := release(plan(a=4, b=4)))
     assert limited.admin("DELETE", "/v1/studies/asia/owners/north").status_code == 204
     south.publish("asia", release(plan(c=4)))
     # Back again, what it had announced is asked about anew.
     back = limited.owner("asia", "north")
     answer = back("POST", "/v1/studies/asia/releases", json=first.body)
     assert_problem(answer, 409, "budget-exceeded")
+    # Nor can it send what it announced before without asking; nothing of it is kept.
+    before = limited.snapshot()
+    assert_problem(back.put(path, 0, first.parts[0]), 409, "budget-exceeded")
+    assert limited.snapshot() == before
+    assert total(back)["epsilon"] == pytest.approx(math.log(4), rel=1e-6)
 
 
 def test_of_owners_that_announce_at_once_only_as_many_pass_as_there_is_room_for(limited, release):
