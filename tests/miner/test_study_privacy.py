@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from miner_service import study_privacy
 from miner_service.align import apart
 from miner_service.cli import app
 from shared.domain import Variable
@@ -214,6 +215,28 @@ def test_a_forecast_tells_before_and_after_and_stores_nothing(three, assert_prob
         (owners["north"], named, 403, "forbidden"),
     ):
         assert_problem(person("POST", "/v1/studies/asia/privacy", json=body), status, code)
+
+
+def test_of_plans_only_what_sums_need_is_remembered_and_nothing_of_those_asked_about(
+    miner, release, monkeypatch
+):
+    stored = study_privacy._CostsByPlan()
+    monkeypatch.setattr(study_privacy, "_STORED", stored)
+    monkeypatch.setattr(study_privacy, "_PLANS", 2)
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    asked = {"plan": PlanMessage.from_plan(plan(x=3)).model_dump(mode="json")}
+    assert owner("POST", "/v1/studies/asia/privacy", json=asked).status_code == 200
+    assert stored._known == {}
+    plans = [plan(**{f"v{n}": 3}) for n in range(3)]
+    for number, made in enumerate(plans):
+        owner.publish("asia", release(made, name=f"r{number}"))
+    for _ in range(2):  # more plans than are remembered come to the same
+        assert total(owner)["gamma"] == pytest.approx(27, rel=1e-6)
+    assert len(stored._known) == 2
+    assert {type(cost).__name__ for costs in stored._known.values() for cost in costs} == {
+        "_BlockCost"
+    }
 
 
 # The budget --------------------------------------------------------------------------------------
