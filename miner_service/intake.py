@@ -168,7 +168,8 @@ def seal(services: Services, release: str) -> Release:
         PartInvalid: pseudonyms do not ascend from part to part.
     """
     # One at a time: sealing and withdrawing both remove the parts that another seal would read.
-    with services.closing:
+    # Other releases do not wait, for examining one may take minutes.
+    with services.closing.held(release):
         return _seal(services, release)
 
 
@@ -181,13 +182,14 @@ def _seal(services: Services, release: str) -> Release:
     _require_state(row, "open")
     _require_complete(release, [part.number for part in parts if part.received is None])
     plan = plan_of(row)
-    built = build_columns(
-        plan,
-        row.records,
-        _decoded(services, row, parts),
-        scratch=services.segments.scratch_path(),
-        target=services.segments.data_path(release),
-    )
+    with services.building:
+        built = build_columns(
+            plan,
+            row.records,
+            _decoded(services, row, parts),
+            scratch=services.segments.scratch_path(),
+            target=services.segments.data_path(release),
+        )
     found = examined(release, plan, lambda names: services.columns(release, names))
     return _commit_seal(services, release, built, found)
 
@@ -197,7 +199,7 @@ def withdraw(services: Services, release: str) -> Release:
 
     Unfinished jobs that were to use it fail.
     """
-    with services.closing:
+    with services.closing.held(release):
         with services.database.write() as session:
             row = find_release(session, release)
             row.state = "withdrawn"

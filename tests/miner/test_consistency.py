@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +191,36 @@ def test_what_an_interrupted_seal_found_is_found_again(study, build, monkeypatch
     sealed = owner("POST", f"{path}/seal").json()
     assert sealed["consistency"] == found[0].model_dump()
     assert sealed["consistency"]["state"] == "inconsistent"
+
+
+def test_an_examination_keeps_nobody_waiting_but_its_own_release(study, build, monkeypatch):
+    """While one release is examined another is sealed; of two seals of one, one does the work."""
+    analyst, owner, miner = study
+    examined, started, go_on = intake.examined, threading.Event(), threading.Event()
+    names = []
+
+    def slow(release_id, *arguments):
+        names.append(release_id)
+        if len(names) == 1:
+            started.set()
+            assert go_on.wait(60)
+        return examined(release_id, *arguments)
+
+    monkeypatch.setattr(intake, "examined", slow)
+    path = owner.send("s", release(build, 200, KEPT))
+    with ThreadPoolExecutor(2) as pool:
+        seals = [pool.submit(owner, "POST", f"{path}/seal")]
+        assert started.wait(60)
+        seals.append(pool.submit(owner, "POST", f"{path}/seal"))
+        other = miner.owner("s", "south").publish("s", release(build, 100, KEPT))
+        assert analyst.get(other)["state"] == "sealed"
+        assert analyst.get(path)["state"] == "open"
+        go_on.set()
+        sealed = [seal.result().json() for seal in seals]
+    assert sealed[0] == sealed[1] == analyst.get(path)
+    assert sealed[0]["state"] == "sealed"
+    assert names == [path.rsplit("/", 1)[1], other.rsplit("/", 1)[1]]
+    assert miner.services.closing._locks == {}
 
 
 def test_the_documents_give_the_bounds_of_the_examination():
