@@ -248,7 +248,9 @@ def _message(study: StudyRow, found: Announced, *, different_people: bool) -> St
                 amplification=None
                 if column.amplification is None
                 else AmplificationMessage.of(column.amplification),
-                left=_left(limit, owed.variables.get(column.variable, NOTHING)),
+                left=None
+                if column.amplification is None
+                else _left(limit, owed.variables[column.variable]),
             )
             for column in told.columns
         ],
@@ -266,6 +268,11 @@ def _message(study: StudyRow, found: Announced, *, different_people: bool) -> St
             max_epsilon_record=study.max_epsilon_record,
             max_epsilon_column=limit,
             left_for_record=_left(study.max_epsilon_record, owed.record.determined),
+            left_for_columns={
+                name: left
+                for name, told in owed.variables.items()
+                if (left := _left(limit, told)) is not None
+            },
         ),
     )
 

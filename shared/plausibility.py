@@ -212,7 +212,7 @@ def _small_pairs(
     for distance in range(1, len(names)):
         cells = (sizes[:-distance] * sizes[distance:]).max(axis=1)
         wanted = (cells <= PAIR_CELLS) & ~(open_to_all[:-distance] & open_to_all[distance:])
-        for place in np.flatnonzero(wanted):
+        for place in np.flatnonzero(wanted).tolist():
             yield names[place], names[place + distance]
 
 

@@ -560,6 +560,8 @@ def test_what_is_left_of_a_budget_caps_what_is_demanded_and_no_more():
         (Left("asia", None, None), "has no budget"),
         (Left("asia", 0.0, None), "Nothing is left"),
         (Left("asia", 1.0, 0.0), "Nothing is left"),
+        (Left("asia", 2e-9, None), "Nothing is left"),
+        (Left("asia", 1.0, 9e-7), "Nothing is left"),
     ],
 )
 def test_without_a_budget_or_with_nothing_left_there_is_nothing_to_design_for(left, match):
