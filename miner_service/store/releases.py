@@ -92,7 +92,8 @@ def create_release(
     row = session.scalar(query)
     draws = None if body.draws is None else json.dumps(body.draws)
     if row is not None:
-        if (row.digest, row.draws) != (body.digest, draws):
+        # An earlier version of the agent named no draws: its release stays what it was, anew.
+        if row.digest != body.digest or (row.draws is not None and row.draws != draws):
             raise Conflict(
                 f"A release {body.name} of {owner} exists with other content; it is unchanged.",
                 where="name",
