@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from miner_service.services import open_services
+from miner_service.services import Services, open_services
 from miner_service.settings import Settings, utc_now
 from miner_service.store import people
 from shared.errors import OptionError
@@ -25,6 +25,15 @@ _FLAGS = {
     "title": "--title",
     "max_epsilon_record": "--max-epsilon-record",
     "max_epsilon_column": "--max-epsilon-column",
+}
+
+
+_BUDGET_REMEDY = "A budget is a positive number, usually between 1 and 10."
+_REMEDIES = {
+    "name": "A name has letters, digits and . _ -, at most 64, a letter or digit first.",
+    "title": "Give a shorter title.",
+    "max_epsilon_record": _BUDGET_REMEDY,
+    "max_epsilon_column": _BUDGET_REMEDY,
 }
 
 
@@ -69,6 +78,7 @@ def create(
     try:
         with services.database.write() as session:
             _, new = people.create_study(session, wanted, services.now())
+        _note(services, "create_study", name, 201 if new else 200)
     finally:
         services.database.close()
     said = f"Study {name} is open" if new else f"Study {name} was there"
@@ -87,12 +97,28 @@ def _wanted(**given: Any) -> StudyCreate:
     try:
         return StudyCreate.model_validate(given)
     except ValidationError as error:
+        flags = {str(e["loc"][0]) for e in error.errors()}
         wrong = [f"{_FLAGS[str(e['loc'][0])]} is wrong: {e['msg']}" for e in error.errors()]
         raise OptionError(
             "; ".join(wrong) + ".",
             where=str(error.errors()[0]["loc"][0]),
-            remedy="A budget is a positive number, usually between 1 and 10.",
+            remedy=" ".join(_REMEDIES[flag] for flag in _REMEDIES if flag in flags),
         ) from None
+
+
+def _note(services: Services, action: str, study: str, outcome: int) -> None:
+    """Write into the audit log what was done on the miner's own machine, without a token."""
+    services.audit.write(
+        {
+            "token": None,
+            "role": "command",
+            "name": None,
+            "study": study,
+            "action": action,
+            "resource": f"/v1/studies/{study}",
+            "outcome": outcome,
+        }
+    )
 
 
 def _budget(study: StudyCreate) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 
@@ -79,6 +80,7 @@ def test_the_study_of_three_owners_is_told_to_everybody_in_it(three):
         assert columns["south_ill"] == pytest.approx(math.log(87), rel=1e-6)
         assert told["budget"] == {
             "max_epsilon_record": None, "max_epsilon_column": None, "left_for_record": None,
+            "left_for_columns": {},
         }  # fmt: skip
         (dashboard,) = [
             s for s in person.get("/v1/dashboard")["studies"] if s["study"]["name"] == "asia"
@@ -135,6 +137,12 @@ def test_a_release_named_before_with_other_draws_is_another_release(miner, relea
         answer = owner("POST", "/v1/studies/asia/releases", json=other.body)
         assert_problem(answer, 409, "conflict", "r1")
         assert miner.snapshot() == before
+    # One announced without draws is the same with them, and counts as drawn anew.
+    path = owner.announce("asia", release(plan(b=5), name="before"))
+    named = release(plan(b=5), name="before", draws=["first"])
+    assert owner.publish("asia", named) == path
+    owner.publish("asia", release(plan(b=5), range(12), name="after", draws=["first"]))
+    assert total(owner)["gamma"] == pytest.approx(25, rel=1e-6)
     too_many = release(plan(a=3), name="r2", draws=["first", "second"])
     answer = owner("POST", "/v1/studies/asia/releases", json=too_many.body)
     assert_problem(answer, 422, "request-invalid", "2 draws for 1 blocks")
@@ -297,6 +305,12 @@ def test_a_column_has_a_budget_of_its_own(limited, release, assert_problem):
     assert_problem(answer, 409, "budget-exceeded", "column 'a'")
     # A column told as it is costs nothing of either budget.
     south.publish("asia", release(plan(public=None)))
+    south.publish("asia", release(plan(a=None), name="plain"))
+    told = south.get("/v1/studies/asia/privacy")
+    of_south = {c["variable"]: c["left"] for c in told["columns"] if c["owner"] == "south"}
+    assert of_south == {"public": None, "a": None}
+    assert told["budget"]["left_for_columns"] == pytest.approx({"a": left["a"]}, abs=1e-9)
+    assert told["record"]["determined"]["gamma"] == pytest.approx(4, rel=1e-6)
 
 
 def test_what_is_announced_is_held_back_until_it_is_withdrawn(limited, release, assert_problem):
@@ -305,6 +319,13 @@ def test_what_is_announced_is_held_back_until_it_is_withdrawn(limited, release, 
     assert total(north)["epsilon"] == 0
     left = south.get("/v1/studies/asia/privacy")["budget"]["left_for_record"]
     assert left == pytest.approx(3 - 2 * math.log(4), abs=1e-6)
+    # Nothing left of `a` and `b`, and yet their columns are spoken for: a designer is told.
+    told = south.get("/v1/studies/asia/privacy")
+    assert told["columns"] == []
+    spoken_for = 1.5 - math.log(4)
+    assert told["budget"]["left_for_columns"] == pytest.approx(
+        {"a": spoken_for, "b": spoken_for}, abs=1e-6
+    )
     other = release(plan(c=4))
     answer = south("POST", "/v1/studies/asia/releases", json=other.body)
     assert_problem(answer, 409, "budget-exceeded")
@@ -380,5 +401,13 @@ def test_a_study_is_opened_on_the_command_line_beside_a_running_service(miner, t
     assert "--max-epsilon-column is wrong" in run(
         "study", "create", "b", "--max-epsilon-column", -1, *data, code=2
     )
-    assert "NAME is wrong" in run("study", "create", "no name", *data, code=2)
+    wrong = run("study", "create", "no name", *data, code=2)
+    assert "NAME is wrong" in wrong
+    assert "letter or digit first" in wrong
+    assert "budget" not in wrong
+    noted = [json.loads(line) for line in (miner.data / "audit.jsonl").read_text().splitlines()]
+    made = [entry for entry in noted if entry["role"] == "command"]
+    assert [(e["action"], e["study"], e["outcome"]) for e in made] == [
+        ("create_study", "asia", 201), ("create_study", "asia", 200)
+    ]  # fmt: skip
     assert "no miner's data" in run("study", "create", "b", "--data", tmp_path / "none", code=2)
