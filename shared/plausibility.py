@@ -197,7 +197,7 @@ def _candidates(plan: Plan) -> tuple[list[tuple[str, ...]], Iterator[tuple[str, 
     randomized = [name for name in plain if not plain[name]]
     count = len(randomized) + math.comb(len(plain), 2) - math.comb(len(plain) - len(randomized), 2)
     listed = {n for b in plan.blocks if listed_rows(b.channel) > LISTED_ROWS for n in b.names}
-    singles = [(name,) for name in randomized if name not in listed]
+    singles: list[tuple[str, ...]] = [(name,) for name in randomized if name not in listed]
     names = [name for name in plain if name not in listed]
     return singles, _small_pairs(plan, names, plain), count
 

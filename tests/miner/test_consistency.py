@@ -107,6 +107,31 @@ def test_other_probabilities_by_two_percent_are_found_at_a_million_records(study
     assert f"Warning:</b> the reports of release {sealed['id']} do not fit" in page
 
 
+def test_an_owner_reads_of_its_own_releases_only_how_they_look(study, build):
+    analyst, north, miner = study
+    south = miner.owner("s", "south")
+    path = north.publish("s", release(build, 5000, 1.0))
+    other = Plan((Block((Variable("other", ("no", "yes")),), Symmetric.from_probability(2, 0.3)),))
+    codes = {"other": np.zeros(5000, np.uint8)}
+    south.publish("s", build(other, range(5000), codes, per_part=250_000))
+    job = learned(analyst)
+    mine = analyst.get(path)["id"]
+    assert set(job["inconsistent"]) > {mine}
+    model = f"/v1/models/{job['model']}"
+    for person, seen in ((analyst, set(job["inconsistent"])), (north, {mine})):
+        assert set(person.get(f"/v1/jobs/{job['id']}")["inconsistent"]) == seen
+        assert set(person.get("/v1/studies/s/jobs")["items"][0]["inconsistent"]) == seen
+        assert set(person.get("/v1/dashboard")["studies"][0]["jobs"][0]["inconsistent"]) == seen
+        assert set(person.get(model)["inconsistent"]) == seen
+        page = person("GET", f"{model}/page").text
+        assert {
+            name for name in job["inconsistent"] if f"release {name} do not fit" in page
+        } == seen
+        events = person("GET", f"/v1/jobs/{job['id']}/events").text
+        assert {name for name in job["inconsistent"] if f'"{name}":' in events} == seen
+    assert len(south.get(model)["inconsistent"]) == 1
+
+
 def test_a_million_honest_records_are_not_marked(study, build):
     analyst, owner, _ = study
     path = owner.publish("s", release(build, MILLION, KEPT))
