@@ -40,30 +40,33 @@ _REMEDIES = {
 def study_commands() -> typer.Typer:
     """Return the commands about studies."""
     app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
-    app.callback()(_commands)
     app.command()(create)
+    app.command()(budget)
     return app
 
 
-def _commands() -> None:
-    # Typer would take a single command for the whole group.
-    return
+RecordBudget = Annotated[
+    float | None,
+    typer.Option(
+        "--max-epsilon-record",
+        help="The most epsilon that all owners together may tell of a record, if its columns"
+        " determine each other.",
+    ),
+]
+ColumnBudget = Annotated[
+    float | None,
+    typer.Option(
+        "--max-epsilon-column",
+        help="The most epsilon that a column may be told of by its own draws.",
+    ),
+]
 
 
 def create(
     name: Annotated[str, typer.Argument(help="Letters, digits and . _ -, at most 64.")],
     title: Annotated[str, typer.Option(help="What people read.")] = "",
-    max_epsilon_record: Annotated[
-        float | None,
-        typer.Option(
-            help="The most epsilon that all owners together may tell of a record, if its columns"
-            " determine each other."
-        ),
-    ] = None,
-    max_epsilon_column: Annotated[
-        float | None,
-        typer.Option(help="The most epsilon that a column may be told of by its own draws."),
-    ] = None,
+    max_epsilon_record: RecordBudget = None,
+    max_epsilon_column: ColumnBudget = None,
     data: DataDir = DEFAULT_DATA,
 ) -> None:
     """Open a study; releases that would tell more than its budget are refused."""
@@ -83,6 +86,28 @@ def create(
         services.database.close()
     said = f"Study {name} is open" if new else f"Study {name} was there"
     console().print(f"{said}{_budget(wanted)}.", markup=False, soft_wrap=True)
+
+
+def budget(
+    name: Annotated[str, typer.Argument(help="The study.")],
+    max_epsilon_record: RecordBudget = None,
+    max_epsilon_column: ColumnBudget = None,
+    data: DataDir = DEFAULT_DATA,
+) -> None:
+    """Give a study another budget; what is left out has no limit. What left is not called back."""
+    wanted = _wanted(
+        name=name, max_epsilon_record=max_epsilon_record, max_epsilon_column=max_epsilon_column
+    )
+    require_data(data)
+    services = open_services(Settings(data), utc_now)
+    try:
+        with services.database.write() as session:
+            people.change_budget(session, wanted)
+        _note(services, "change_budget", name, 200)
+    finally:
+        services.database.close()
+    said = _budget(wanted) or "; it has no budget"
+    console().print(f"Study {name} is changed{said}.", markup=False, soft_wrap=True)
 
 
 def require_data(data: Path) -> None:

@@ -411,3 +411,31 @@ def test_a_study_is_opened_on_the_command_line_beside_a_running_service(miner, t
         ("create_study", "asia", 201), ("create_study", "asia", 200)
     ]  # fmt: skip
     assert "no miner's data" in run("study", "create", "b", "--data", tmp_path / "none", code=2)
+
+
+def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem):
+    data = ("--data", miner.data)
+    run("study", "create", "asia", "--max-epsilon-record", 1, *data)
+    north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    over = release(plan(a=4))
+    answer = north("POST", "/v1/studies/asia/releases", json=over.body)
+    assert_problem(answer, 409, "budget-exceeded", "1.386")
+    said = run("study", "budget", "asia", "--max-epsilon-record", 2, *data)
+    assert said == "Study asia is changed; at most epsilon 2 of a record may be told."
+    path = north.announce("asia", over)
+    # Lowered before anything left, it holds for what was announced; what left stays.
+    said = run("study", "budget", "asia", "--max-epsilon-column", 1, *data)
+    assert said == "Study asia is changed; at most epsilon 1 of a column may be told."
+    assert_problem(north.put(path, 0, over.parts[0]), 409, "budget-exceeded", "column 'a'")
+    assert run("study", "budget", "asia", *data) == "Study asia is changed; it has no budget."
+    assert north.put(path, 0, over.parts[0]).status_code == 201
+    run("study", "budget", "asia", "--max-epsilon-record", 1, *data)
+    assert north("POST", f"{path}/seal").status_code == 200
+    answer = south("POST", "/v1/studies/asia/releases", json=release(plan(b=2)).body)
+    assert_problem(answer, 409, "budget-exceeded", "0 is left")
+    noted = (miner.data / "audit.jsonl").read_text()
+    assert noted.count('"action": "change_budget"') == 4
+    assert "no such study" in run("study", "budget", "elsewhere", *data, code=4)
+    assert "budget is a positive number" in run(
+        "study", "budget", "asia", "--max-epsilon-record", 0, *data, code=2
+    )
