@@ -25,10 +25,19 @@ else
     [ -e "$keys/linkage.key" ] || owner-agent keys import linkage "$shared" --site "$site"
 fi
 
-if [ ! -e "$home/joined" ]; then
+# An invitation can be used once: whoever has the study's token has joined, wherever it was
+# interrupted afterwards.
+study="$(sed -n "s/^ *study *= *[\"']\([^\"']*\)[\"'].*/\1/p" "$site" | head -n 1)"
+if [ ! -e "$home/.pramana/tokens/$study.token" ]; then
     owner-agent join --secret-file "$root/drop/invitation" --site "$site"
-    touch "$home/joined"
 fi
-owner-agent publish --site "$site"
+
+# 5: the miner did not answer. Who has published before can serve without it.
+if owner-agent publish --site "$site"; then
+    touch "$home/published"
+else
+    code=$?
+    [ "$code" -eq 5 ] && [ -e "$home/published" ] || exit "$code"
+fi
 exec owner-agent serve --site "$site" --host "${PRAMANA_HOST:-0.0.0.0}" \
     --port "${PRAMANA_PORT:-8100}" --allow-remote

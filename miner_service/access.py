@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, func
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from miner_service.align import shown_to_owner
@@ -65,13 +65,26 @@ class Caller:
             return query
         return query.where(func.json_extract(JobRow.spec, "$.records") == "identical")
 
-    def view_job(self, job: Job) -> Job:
+    def view_inconsistent(self, session: Session, found: dict[str, float]) -> dict[str, float]:
+        """Return which inconsistent releases this caller may know of: an owner, its own."""
+        if self.role != OWNER or not found:
+            return found
+        query = select(ReleaseRow).where(ReleaseRow.id.in_(found))
+        seen = {row.id for row in session.scalars(query) if self.sees_release(row)}
+        return {release: p_value for release, p_value in found.items() if release in seen}
+
+    def view_job(self, session: Session, job: Job) -> Job:
         """Return what this caller may see of a job that it may know of.
 
         Why a job failed may tell how many records owners share, or whether they share one: an
-        owner learns only the kind of the failure.
+        owner learns only the kind of the failure. How other owners' reports look is not its
+        business either.
         """
-        if self.role != OWNER or job.problem is None:
+        if self.role != OWNER:
+            return job
+        seen = self.view_inconsistent(session, job.inconsistent)
+        job = job.model_copy(update={"inconsistent": seen})
+        if job.problem is None:
             return job
         told = problem(
             job.problem.code, "The job failed.", remedy="Ask whoever runs the study for the cause."

@@ -18,6 +18,7 @@ from miner_service.settings import Limits
 from miner_service.store.columns import SealedFile, build_columns
 from miner_service.store.jobs import fail_jobs_on
 from miner_service.store.releases import (
+    anything_arrived,
     create_release,
     find_part,
     find_release,
@@ -30,6 +31,7 @@ from miner_service.store.schema import PartRow, ReleaseRow
 from miner_service.study_privacy import require_within_budget
 from shared.counts import Codes
 from shared.errors import (
+    BudgetExceeded,
     LimitExceeded,
     PartConflict,
     PartDigestMismatch,
@@ -84,8 +86,7 @@ def announce(
         row, new = create_release(
             session, study=study, owner=owner, body=body, plan=plan, now=services.now()
         )
-        arrived = any(p.received is not None for p in parts_of_release(session, row.id))
-        if row.state == "open" and not arrived:
+        if row.state == "open" and not anything_arrived(session, row.id):
             require_within_budget(session, row)
         return release_message(session, row), new
 
@@ -106,6 +107,7 @@ def receive_part(
         PartConflict: stored with other bytes; those stay.
         ReleaseNotOpen: sealed or withdrawn.
         PartInvalid: not what the plan reports.
+        BudgetExceeded: it is the first of its release, and the study's budget has no room left.
     """
     if digest_header is not None and digest_header.strip() != content_digest(body):
         raise PartDigestMismatch(
@@ -131,8 +133,12 @@ def _acknowledge(services: Services, part: PartRow, media: str) -> bool:
 
     If the release was sealed or withdrawn while the part was written, nobody else would remove it.
 
+    What was announced is held back by the budget only while its owner is in the study, so it is
+    asked again where nothing has left yet.
+
     Raises:
         ReleaseNotOpen: withdrawn, or sealed without this part.
+        BudgetExceeded: it is the first part, and there is no room left.
     """
     with services.database.write() as session:
         row = find_release(session, part.release)
@@ -141,6 +147,12 @@ def _acknowledge(services: Services, part: PartRow, media: str) -> bool:
             services.segments.drop_part(part.release, part.number)
         if _stored_before(row, stored, part.sha256):
             return False
+        if not anything_arrived(session, row.id):
+            try:
+                require_within_budget(session, row)
+            except BudgetExceeded:
+                services.segments.drop_part(part.release, part.number)
+                raise
         stored.received = services.now()
         stored.media = media
     return True
@@ -156,7 +168,8 @@ def seal(services: Services, release: str) -> Release:
         PartInvalid: pseudonyms do not ascend from part to part.
     """
     # One at a time: sealing and withdrawing both remove the parts that another seal would read.
-    with services.closing:
+    # Other releases do not wait, for examining one may take minutes.
+    with services.closing.held(release):
         return _seal(services, release)
 
 
@@ -169,13 +182,14 @@ def _seal(services: Services, release: str) -> Release:
     _require_state(row, "open")
     _require_complete(release, [part.number for part in parts if part.received is None])
     plan = plan_of(row)
-    built = build_columns(
-        plan,
-        row.records,
-        _decoded(services, row, parts),
-        scratch=services.segments.scratch_path(),
-        target=services.segments.data_path(release),
-    )
+    with services.building:
+        built = build_columns(
+            plan,
+            row.records,
+            _decoded(services, row, parts),
+            scratch=services.segments.scratch_path(),
+            target=services.segments.data_path(release),
+        )
     found = examined(release, plan, lambda names: services.columns(release, names))
     return _commit_seal(services, release, built, found)
 
@@ -185,7 +199,7 @@ def withdraw(services: Services, release: str) -> Release:
 
     Unfinished jobs that were to use it fail.
     """
-    with services.closing:
+    with services.closing.held(release):
         with services.database.write() as session:
             row = find_release(session, release)
             row.state = "withdrawn"

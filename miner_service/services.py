@@ -13,6 +13,7 @@ from miner_service import mining
 from miner_service.align import Aligner, Source
 from miner_service.audit import AuditLog
 from miner_service.joining import Release
+from miner_service.locks import Locks
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.columns import load_columns, load_keys, verify_columns
@@ -35,8 +36,10 @@ class Services:
     audit: AuditLog
     cursors: Cursors
     aligner: Aligner = field(init=False)
-    closing: threading.Lock = field(default_factory=threading.Lock)
-    """Held while a release is sealed or withdrawn."""
+    closing: Locks = field(default_factory=Locks)
+    """Held, by the id of a release, while it is sealed or withdrawn."""
+    building: threading.Lock = field(default_factory=threading.Lock)
+    """Held while parts become columns, which takes memory."""
 
     def __post_init__(self) -> None:
         load = self.segments.data_path

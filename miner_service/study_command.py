@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from miner_service.services import open_services
+from miner_service.services import Services, open_services
 from miner_service.settings import Settings, utc_now
 from miner_service.store import people
 from shared.errors import OptionError
@@ -28,33 +28,45 @@ _FLAGS = {
 }
 
 
+_BUDGET_REMEDY = "A budget is a positive number, usually between 1 and 10."
+_REMEDIES = {
+    "name": "A name has letters, digits and . _ -, at most 64, a letter or digit first.",
+    "title": "Give a shorter title.",
+    "max_epsilon_record": _BUDGET_REMEDY,
+    "max_epsilon_column": _BUDGET_REMEDY,
+}
+
+
 def study_commands() -> typer.Typer:
     """Return the commands about studies."""
     app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
-    app.callback()(_commands)
     app.command()(create)
+    app.command()(budget)
     return app
 
 
-def _commands() -> None:
-    # Typer would take a single command for the whole group.
-    return
+RecordBudget = Annotated[
+    float | None,
+    typer.Option(
+        "--max-epsilon-record",
+        help="The most epsilon that all owners together may tell of a record, if its columns"
+        " determine each other.",
+    ),
+]
+ColumnBudget = Annotated[
+    float | None,
+    typer.Option(
+        "--max-epsilon-column",
+        help="The most epsilon that a column may be told of by its own draws.",
+    ),
+]
 
 
 def create(
     name: Annotated[str, typer.Argument(help="Letters, digits and . _ -, at most 64.")],
     title: Annotated[str, typer.Option(help="What people read.")] = "",
-    max_epsilon_record: Annotated[
-        float | None,
-        typer.Option(
-            help="The most epsilon that all owners together may tell of a record, if its columns"
-            " determine each other."
-        ),
-    ] = None,
-    max_epsilon_column: Annotated[
-        float | None,
-        typer.Option(help="The most epsilon that a column may be told of by its own draws."),
-    ] = None,
+    max_epsilon_record: RecordBudget = None,
+    max_epsilon_column: ColumnBudget = None,
     data: DataDir = DEFAULT_DATA,
 ) -> None:
     """Open a study; releases that would tell more than its budget are refused."""
@@ -69,10 +81,33 @@ def create(
     try:
         with services.database.write() as session:
             _, new = people.create_study(session, wanted, services.now())
+        _note(services, "create_study", name, 201 if new else 200)
     finally:
         services.database.close()
     said = f"Study {name} is open" if new else f"Study {name} was there"
     console().print(f"{said}{_budget(wanted)}.", markup=False, soft_wrap=True)
+
+
+def budget(
+    name: Annotated[str, typer.Argument(help="The study.")],
+    max_epsilon_record: RecordBudget = None,
+    max_epsilon_column: ColumnBudget = None,
+    data: DataDir = DEFAULT_DATA,
+) -> None:
+    """Give a study another budget; what is left out has no limit. What left is not called back."""
+    wanted = _wanted(
+        name=name, max_epsilon_record=max_epsilon_record, max_epsilon_column=max_epsilon_column
+    )
+    require_data(data)
+    services = open_services(Settings(data), utc_now)
+    try:
+        with services.database.write() as session:
+            people.change_budget(session, wanted)
+        _note(services, "change_budget", name, 200)
+    finally:
+        services.database.close()
+    said = _budget(wanted) or "; it has no budget"
+    console().print(f"Study {name} is changed{said}.", markup=False, soft_wrap=True)
 
 
 def require_data(data: Path) -> None:
@@ -87,12 +122,28 @@ def _wanted(**given: Any) -> StudyCreate:
     try:
         return StudyCreate.model_validate(given)
     except ValidationError as error:
+        flags = {str(e["loc"][0]) for e in error.errors()}
         wrong = [f"{_FLAGS[str(e['loc'][0])]} is wrong: {e['msg']}" for e in error.errors()]
         raise OptionError(
             "; ".join(wrong) + ".",
             where=str(error.errors()[0]["loc"][0]),
-            remedy="A budget is a positive number, usually between 1 and 10.",
+            remedy=" ".join(_REMEDIES[flag] for flag in _REMEDIES if flag in flags),
         ) from None
+
+
+def _note(services: Services, action: str, study: str, outcome: int) -> None:
+    """Write into the audit log what was done on the miner's own machine, without a token."""
+    services.audit.write(
+        {
+            "token": None,
+            "role": "command",
+            "name": None,
+            "study": study,
+            "action": action,
+            "resource": f"/v1/studies/{study}",
+            "outcome": outcome,
+        }
+    )
 
 
 def _budget(study: StudyCreate) -> str:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from sqlalchemy.orm import Session
 
 from miner_service.align import Source
 from miner_service.services import Services, source_of
 from miner_service.store import people
-from miner_service.store.releases import active_owners, announced_releases
+from miner_service.store.releases import active_owners, announced_releases, plan_of
 from miner_service.store.schema import ReleaseRow, StudyRow
 from shared.errors import BudgetExceeded, LimitExceeded
 from shared.plan import Block, Plan
@@ -28,7 +28,6 @@ from shared.wire import (
     ColumnPrivacy,
     ExtremesMessage,
     OwnerPrivacy,
-    PlanMessage,
     PrivacyBudget,
     PrivacyForecast,
     StudyPrivacy,
@@ -77,12 +76,15 @@ def announced(session: Session, study: str) -> Announced:
 def told_of(row: ReleaseRow) -> list[Told]:
     """Return what a release tells, block by block."""
     draws = None if row.draws is None else json.loads(row.draws)
-    return _told(row.owner, row.plan, draws, anew=row.id)
+    return _told(row.owner, _STORED.of(row), draws, anew=row.id)
 
 
 def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[Told]:
-    """Return what a release of an owner would tell; without `draws` all of it would be new."""
-    return _told(owner, plan.canonical_json().decode(), draws, anew="asked")
+    """Return what a release of an owner would tell; without `draws` all of it would be new.
+
+    Nothing of the plan is remembered: whoever may ask could else fill the service's memory.
+    """
+    return _told(owner, _costs(plan), draws, anew="asked")
 
 
 def study_privacy(
@@ -126,25 +128,61 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
         raise excess
 
 
-def _told(owner: str, plan: str, draws: Sequence[str] | None, *, anew: str) -> list[Told]:
+def _told(
+    owner: str, costs: Sequence[_BlockCost], draws: Sequence[str] | None, *, anew: str
+) -> list[Told]:
     # A block's digest is part of the identity: whatever an owner says, another channel is another
     # draw.
     return [
         Told(
             owner,
             block.names,
-            amplification,
+            block.amplification,
             f"{block.digest} {anew if draws is None else draws[number]}",
-            randomized=not block.channel.is_identity,
+            randomized=block.randomized,
         )
-        for number, (block, amplification) in enumerate(_costs(plan))
+        for number, block in enumerate(costs)
     ]
 
 
-@lru_cache(maxsize=_PLANS)
-def _costs(plan: str) -> tuple[tuple[Block, Amplification], ...]:
-    blocks = PlanMessage.model_validate_json(plan).to_plan().blocks
-    return tuple((block, _cost(block)) for block in blocks)
+@dataclass(frozen=True)
+class _BlockCost:
+    """All that sums need of a block: a plan may hold whole matrices, and many are remembered."""
+
+    names: tuple[str, ...]
+    digest: str
+    randomized: bool
+    amplification: Amplification
+
+
+class _CostsByPlan:
+    """What the blocks of stored plans cost, by the plan's digest."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[_BlockCost, ...]] = {}
+        self._changing = threading.Lock()
+
+    def of(self, row: ReleaseRow) -> tuple[_BlockCost, ...]:
+        """Return what the blocks of a release's plan cost."""
+        known = self._known.get(row.plan_digest)
+        if known is not None:
+            return known
+        found = _costs(plan_of(row))
+        with self._changing:
+            if len(self._known) >= _PLANS:
+                del self._known[next(iter(self._known))]
+            self._known[row.plan_digest] = found
+        return found
+
+
+_STORED = _CostsByPlan()
+
+
+def _costs(plan: Plan) -> tuple[_BlockCost, ...]:
+    return tuple(
+        _BlockCost(block.names, block.digest, not block.channel.is_identity, _cost(block))
+        for block in plan.blocks
+    )
 
 
 def _cost(block: Block) -> Amplification:
@@ -210,7 +248,9 @@ def _message(study: StudyRow, found: Announced, *, different_people: bool) -> St
                 amplification=None
                 if column.amplification is None
                 else AmplificationMessage.of(column.amplification),
-                left=_left(limit, owed.variables.get(column.variable, NOTHING)),
+                left=None
+                if column.amplification is None
+                else _left(limit, owed.variables[column.variable]),
             )
             for column in told.columns
         ],
@@ -228,6 +268,11 @@ def _message(study: StudyRow, found: Announced, *, different_people: bool) -> St
             max_epsilon_record=study.max_epsilon_record,
             max_epsilon_column=limit,
             left_for_record=_left(study.max_epsilon_record, owed.record.determined),
+            left_for_columns={
+                name: left
+                for name, told in owed.variables.items()
+                if (left := _left(limit, told)) is not None
+            },
         ),
     )
 

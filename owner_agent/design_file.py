@@ -26,6 +26,9 @@ from shared.domain import Variable
 from shared.errors import OptionError
 from shared.wire import MAX_CATEGORIES, MAX_RECORDS, Label
 
+_NOTHING_LEFT = 1e-6
+"""Epsilons are logarithms of rounded numbers: of a budget that is used up a crumb can remain."""
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -195,7 +198,7 @@ def within(file: DesignFile, left: Left) -> DesignFile:
 def _capped(demand: SomeDemand, most: float | None, left: Left) -> SomeDemand:
     if most is None:
         return demand
-    if most <= 0:
+    if most < _NOTHING_LEFT:
         raise OptionError(
             f"Nothing is left of the budget of study {left.study}.",
             where="left-in-study",

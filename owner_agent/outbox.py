@@ -164,10 +164,18 @@ def _write_part(
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> Prepared:
-    path = folder / MANIFEST
-    if not path.exists() or path.read_bytes() != _json(manifest):
-        raise _corrupt(path, folder)
-    return Prepared(folder, manifest)
+    """Return what was prepared before: the same release, whatever was said of its draws then.
+
+    Earlier versions named no draws, and a miner may have been told so: what was written stays.
+    """
+    found = reopen(folder.parent, manifest.name)
+    if found is None or _undrawn(found.manifest) != _undrawn(manifest):
+        raise _corrupt(folder / MANIFEST, folder)
+    return found
+
+
+def _undrawn(manifest: ReleaseCreate) -> bytes:
+    return _json(manifest.model_copy(update={"draws": None}))
 
 
 def _corrupt(path: Path, folder: Path) -> StoreCorrupt:

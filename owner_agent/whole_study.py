@@ -151,8 +151,8 @@ def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundin
     with _asked(site, surroundings) as miner:
         told = miner.privacy(site.miner.study)
     limit = told.budget.max_epsilon_column
-    spent = [c.left for c in told.columns if c.variable in variables and c.left is not None]
-    column = None if limit is None else min([limit, *spent])
+    left = told.budget.left_for_columns
+    column = None if limit is None else min([limit, *(left.get(n, limit) for n in variables)])
     return Left(told.study, told.budget.left_for_record, column)
 
 

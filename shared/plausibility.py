@@ -7,6 +7,7 @@ any number of records and any true values, without an approximation.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ RATE = 0.001
 
 PAIRS = 128
 """At most this many pairs of variables are examined, neighbours in the plan first."""
+
+PAIRS_TRIED = 8 * PAIRS
+"""After so many pairs the search for small ones ends: joint blocks can make each of them large."""
 
 COLUMN_CELLS = 1 << 16
 """The largest table of one variable (or of a joint block that cannot be taken apart)."""
@@ -154,37 +158,62 @@ def _tiles(sizes: Mapping[str, int]) -> list[tuple[str, ...]]:
 
 def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
     """Return the tables to examine, and how many are left out for their size or number."""
+    singles, pairs, count = _candidates(plan)
     chosen: dict[tuple[str, ...], list[Axis]] = {}
-    large = {n for b in plan.blocks if listed_rows(b.channel) > LISTED_ROWS for n in b.names}
-    left_out, pairs = 0, 0
-    for asked in _candidates(plan):
-        if large.intersection(asked) or (len(asked) > 1 and pairs >= PAIRS):
-            left_out += 1
-            continue
-        axes = axes_of(plan, asked)
-        cells = max(math.prod(a.channel.shape[side] for a in axes) for side in (0, 1))
-        if cells > (COLUMN_CELLS if len(asked) == 1 else PAIR_CELLS):
-            left_out += 1
-        elif _names(axes) not in chosen:
-            chosen[_names(axes)] = axes
-            pairs += len(asked) > 1
-    return list(chosen.values()), left_out
+    there = 0
+    for asked in singles:
+        there += _choose(plan, asked, COLUMN_CELLS, chosen)
+    alone = len(chosen)
+    for asked in itertools.islice(pairs, PAIRS_TRIED):
+        if len(chosen) - alone >= PAIRS:
+            break
+        there += _choose(plan, asked, PAIR_CELLS, chosen)
+    return list(chosen.values()), count - there
 
 
-def _candidates(plan: Plan) -> Iterator[tuple[str, ...]]:
-    """Yield what there is to examine: single variables, then pairs, near ones in the plan first."""
+def _choose(
+    plan: Plan, asked: tuple[str, ...], most: int, chosen: dict[tuple[str, ...], list[Axis]]
+) -> bool:
+    """Choose the table over some variables, unless it is too large; say whether it is chosen."""
+    axes = axes_of(plan, asked)
+    cells = max(math.prod(axis.channel.shape[side] for axis in axes) for side in (0, 1))
+    if cells > most:
+        return False
+    chosen.setdefault(_names(axes), axes)
+    return True
+
+
+def _candidates(plan: Plan) -> tuple[list[tuple[str, ...]], Iterator[tuple[str, ...]], int]:
+    """Return what may be examined: single variables, then pairs, near ones in the plan first.
+
+    Those that are surely too large are not among them, but in how many there are in all.
+    """
     plain = {
         name: block.channel.is_identity
         for block in plan.blocks
         if not isinstance(block.channel, Withheld)
         for name in block.names
     }
-    names = list(plain)
-    yield from ((name,) for name in names if not plain[name])
+    randomized = [name for name in plain if not plain[name]]
+    count = len(randomized) + math.comb(len(plain), 2) - math.comb(len(plain) - len(randomized), 2)
+    listed = {n for b in plan.blocks if listed_rows(b.channel) > LISTED_ROWS for n in b.names}
+    singles: list[tuple[str, ...]] = [(name,) for name in randomized if name not in listed]
+    names = [name for name in plain if name not in listed]
+    return singles, _small_pairs(plan, names, plain), count
+
+
+def _small_pairs(
+    plan: Plan, names: Sequence[str], plain: Mapping[str, bool]
+) -> Iterator[tuple[str, ...]]:
+    """Yield pairs, near ones first, that are not both told as they are nor surely too large."""
+    reported, true = plan.reported_sizes, {v.name: v.size for v in plan.domain}
+    sizes = np.array([(reported[name], true[name]) for name in names]).reshape(-1, 2)
+    open_to_all = np.array([plain[name] for name in names], dtype=bool)
     for distance in range(1, len(names)):
-        for one, other in zip(names, names[distance:], strict=False):
-            if not (plain[one] and plain[other]):
-                yield one, other
+        cells = (sizes[:-distance] * sizes[distance:]).max(axis=1)
+        wanted = (cells <= PAIR_CELLS) & ~(open_to_all[:-distance] & open_to_all[distance:])
+        for place in np.flatnonzero(wanted).tolist():
+            yield names[place], names[place + distance]
 
 
 def _names(axes: list[Axis]) -> tuple[str, ...]:

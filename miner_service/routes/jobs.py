@@ -70,7 +70,7 @@ def list_jobs(
             query,
             JobRow.seq,
             paging,
-            lambda row: caller.view_job(job_message(session, row)),
+            lambda row: caller.view_job(session, job_message(session, row)),
         )
 
 
@@ -142,7 +142,7 @@ def _visible(services: Services, caller: Caller, job: str) -> Job:
         known = session.scalar(caller.visible_jobs(select(JobRow).where(JobRow.id == job)))
         if known is None or not caller.sees_study(row.study):
             raise no_such("job")
-        return caller.view_job(job_message(session, row))
+        return caller.view_job(session, job_message(session, row))
 
 
 def _advise(response: Response, job: Job) -> None:

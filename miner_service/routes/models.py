@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -16,7 +17,6 @@ from miner_service.problems import problem_responses
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
 from miner_service.store.people import no_such
-from miner_service.store.schema import ModelRow
 from shared.errors import NotFound
 from shared.learn.network import BayesNet
 from shared.wire import (
@@ -52,8 +52,7 @@ def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Mo
 
     Roles: any of the study; a model of other than identical records not owners.
     """
-    row = _visible(services, caller, model)
-    message: ModelMessage = _message(row)
+    message: ModelMessage = _visible(services, caller, model).message
     return message
 
 
@@ -158,11 +157,11 @@ def predict(
 
     Roles: as for the model.
     """
-    row = _visible(services, caller, model)
-    read = MODEL_KINDS[row.kind].predictor
+    seen = _visible(services, caller, model)
+    read = MODEL_KINDS[seen.kind].predictor
     if read is None:
-        raise _not_offered(row.kind, "predictions")
-    return predictions(read(_message(row)), body, services.settings.limits)
+        raise _not_offered(seen.kind, "predictions")
+    return predictions(read(seen.message), body, services.settings.limits)
 
 
 @router.post("/models/{model}/queries", responses=problem_responses(501))
@@ -192,23 +191,19 @@ def sample_model(
 
 
 def _view(services: Services, caller: Caller, model: str, form: str) -> Response:
-    row = _visible(services, caller, model)
-    view = MODEL_KINDS[row.kind].views.get(form)
+    seen = _visible(services, caller, model)
+    view = MODEL_KINDS[seen.kind].views.get(form)
     if view is None:
-        raise _not_offered(row.kind, form)
-    return Response(view.write(_message(row)), media_type=view.media_type, headers=_INERT)
+        raise _not_offered(seen.kind, form)
+    return Response(view.write(seen.message), media_type=view.media_type, headers=_INERT)
 
 
 def _network(services: Services, caller: Caller, model: str, purpose: str) -> BayesNet:
-    row = _visible(services, caller, model)
-    read = MODEL_KINDS[row.kind].network
+    seen = _visible(services, caller, model)
+    read = MODEL_KINDS[seen.kind].network
     if read is None:
-        raise _not_offered(row.kind, purpose)
-    return read(_message(row)).network
-
-
-def _message(row: ModelRow) -> Any:
-    return MODEL_KINDS[row.kind].message.model_validate_json(row.body)
+        raise _not_offered(seen.kind, purpose)
+    return read(seen.message).network
 
 
 def _not_offered(kind: str, asked: str) -> NotFound:
@@ -219,12 +214,22 @@ def _not_offered(kind: str, asked: str) -> NotFound:
     )
 
 
-def _visible(services: Services, caller: Caller, model: str) -> ModelRow:
+@dataclass(frozen=True)
+class _Seen:
+    """A model as a caller may see it."""
+
+    kind: str
+    message: Any
+
+
+def _visible(services: Services, caller: Caller, model: str) -> _Seen:
     with services.database.read() as session:
         row = find_model(session, model)
-    # Whoever published one person's record only would read that person's others in a model of
-    # records that are not the same at all owners.
-    identical = json.loads(row.body)["spec"]["records"] == "identical"
-    if not caller.sees_study(row.study) or (caller.role == OWNER and not identical):
-        raise no_such("model")
-    return row
+        # Whoever published one person's record only would read that person's others in a model of
+        # records that are not the same at all owners.
+        identical = json.loads(row.body)["spec"]["records"] == "identical"
+        if not caller.sees_study(row.study) or (caller.role == OWNER and not identical):
+            raise no_such("model")
+        message = MODEL_KINDS[row.kind].message.model_validate_json(row.body)
+        marked = caller.view_inconsistent(session, message.inconsistent)
+    return _Seen(row.kind, message.model_copy(update={"inconsistent": marked}))

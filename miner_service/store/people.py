@@ -105,6 +105,13 @@ def create_study(session: Session, body: StudyCreate, now: datetime) -> tuple[St
     return row, False
 
 
+def change_budget(session: Session, wanted: StudyCreate) -> None:
+    """Give a study the budget of a message. Raises NotFound."""
+    row = find_study(session, wanted.name)
+    row.max_epsilon_record = wanted.max_epsilon_record
+    row.max_epsilon_column = wanted.max_epsilon_column
+
+
 def issue_token(
     session: Session, *, role: str, study: str | None, name: str, now: datetime
 ) -> tuple[TokenRow, Credential]:

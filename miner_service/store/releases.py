@@ -92,7 +92,8 @@ def create_release(
     row = session.scalar(query)
     draws = None if body.draws is None else json.dumps(body.draws)
     if row is not None:
-        if (row.digest, row.draws) != (body.digest, draws):
+        # An earlier version of the agent named no draws: its release stays what it was, anew.
+        if row.digest != body.digest or (row.draws is not None and row.draws != draws):
             raise Conflict(
                 f"A release {body.name} of {owner} exists with other content; it is unchanged.",
                 where="name",
@@ -120,6 +121,14 @@ def create_release(
     )
     session.flush()
     return row, True
+
+
+def anything_arrived(session: Session, identifier: str) -> bool:
+    """Whether any part of a release arrived."""
+    query = select(PartRow.number).where(
+        PartRow.release == identifier, PartRow.received.is_not(None)
+    )
+    return session.scalar(query.limit(1)) is not None
 
 
 def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRow, bool]]:

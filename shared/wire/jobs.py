@@ -53,7 +53,7 @@ class Job(Message):
     """A job's state; `progress` runs from 0 to 1.
 
     `inconsistent` maps each of its releases that is inconsistent with its plan, by id, to the
-    p-value.
+    p-value; an owner sees its own there.
     """
 
     id: str

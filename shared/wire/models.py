@@ -61,7 +61,7 @@ class ModelHead(Message):
     """What every model tells: of which records it is, and how it was asked for.
 
     `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
-    that are inconsistent with their plan to the p-value.
+    that are inconsistent with their plan to the p-value (an owner sees its own there).
     """
 
     id: str

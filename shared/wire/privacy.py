@@ -68,7 +68,8 @@ class ExtremesMessage(Message):
 class ColumnPrivacy(Message):
     """What was told of one owner's column by its own draws; null: it was told as it is.
 
-    `left` is what a budget per column leaves for it; null without one.
+    `left` is what a budget per column leaves for it; null without one, and for a column told as it
+    is: a budget is about randomized columns.
     """
 
     owner: Name
@@ -88,12 +89,14 @@ class PrivacyBudget(Message):
 
     `max_epsilon_record` limits what is told of a record if columns determine each other,
     `max_epsilon_column` what is told of any column by its own draws. `left_for_record` is what
-    releases that left, and those announced, leave of the first.
+    releases that left, and those announced, leave of the first; `left_for_columns` what they leave
+    of the second, for each variable that any of them has randomized. The others have all of it.
     """
 
     max_epsilon_record: float | None
     max_epsilon_column: float | None
     left_for_record: float | None
+    left_for_columns: Annotated[dict[str, float], Field(default_factory=dict)]
 
 
 class StudyPrivacy(Message):

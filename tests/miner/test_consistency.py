@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +107,31 @@ def test_other_probabilities_by_two_percent_are_found_at_a_million_records(study
     assert f"Warning:</b> the reports of release {sealed['id']} do not fit" in page
 
 
+def test_an_owner_reads_of_its_own_releases_only_how_they_look(study, build):
+    analyst, north, miner = study
+    south = miner.owner("s", "south")
+    path = north.publish("s", release(build, 5000, 1.0))
+    other = Plan((Block((Variable("other", ("no", "yes")),), Symmetric.from_probability(2, 0.3)),))
+    codes = {"other": np.zeros(5000, np.uint8)}
+    south.publish("s", build(other, range(5000), codes, per_part=250_000))
+    job = learned(analyst)
+    mine = analyst.get(path)["id"]
+    assert set(job["inconsistent"]) > {mine}
+    model = f"/v1/models/{job['model']}"
+    for person, seen in ((analyst, set(job["inconsistent"])), (north, {mine})):
+        assert set(person.get(f"/v1/jobs/{job['id']}")["inconsistent"]) == seen
+        assert set(person.get("/v1/studies/s/jobs")["items"][0]["inconsistent"]) == seen
+        assert set(person.get("/v1/dashboard")["studies"][0]["jobs"][0]["inconsistent"]) == seen
+        assert set(person.get(model)["inconsistent"]) == seen
+        page = person("GET", f"{model}/page").text
+        assert {
+            name for name in job["inconsistent"] if f"release {name} do not fit" in page
+        } == seen
+        events = person("GET", f"/v1/jobs/{job['id']}/events").text
+        assert {name for name in job["inconsistent"] if f'"{name}":' in events} == seen
+    assert len(south.get(model)["inconsistent"]) == 1
+
+
 def test_a_million_honest_records_are_not_marked(study, build):
     analyst, owner, _ = study
     path = owner.publish("s", release(build, MILLION, KEPT))
@@ -189,6 +216,36 @@ def test_what_an_interrupted_seal_found_is_found_again(study, build, monkeypatch
     sealed = owner("POST", f"{path}/seal").json()
     assert sealed["consistency"] == found[0].model_dump()
     assert sealed["consistency"]["state"] == "inconsistent"
+
+
+def test_an_examination_keeps_nobody_waiting_but_its_own_release(study, build, monkeypatch):
+    """While one release is examined another is sealed; of two seals of one, one does the work."""
+    analyst, owner, miner = study
+    examined, started, go_on = intake.examined, threading.Event(), threading.Event()
+    names = []
+
+    def slow(release_id, *arguments):
+        names.append(release_id)
+        if len(names) == 1:
+            started.set()
+            assert go_on.wait(60)
+        return examined(release_id, *arguments)
+
+    monkeypatch.setattr(intake, "examined", slow)
+    path = owner.send("s", release(build, 200, KEPT))
+    with ThreadPoolExecutor(2) as pool:
+        seals = [pool.submit(owner, "POST", f"{path}/seal")]
+        assert started.wait(60)
+        seals.append(pool.submit(owner, "POST", f"{path}/seal"))
+        other = miner.owner("s", "south").publish("s", release(build, 100, KEPT))
+        assert analyst.get(other)["state"] == "sealed"
+        assert analyst.get(path)["state"] == "open"
+        go_on.set()
+        sealed = [seal.result().json() for seal in seals]
+    assert sealed[0] == sealed[1] == analyst.get(path)
+    assert sealed[0]["state"] == "sealed"
+    assert names == [path.rsplit("/", 1)[1], other.rsplit("/", 1)[1]]
+    assert miner.services.closing._locks == {}
 
 
 def test_the_documents_give_the_bounds_of_the_examination():

@@ -63,6 +63,7 @@ def world(miner, release_a, release_c):
     }
     miner.bodies = {
         "issue_token": {"json": {"name": "friend"}},
+        "forecast_privacy": {"json": {"plan": release_a.body["plan"]}},
         "create_invitation": {"json": {"owner": "friend"}},
         "create_release": {"json": {**release_a.body, "name": "r2"}},
         "forecast_privacy": {"json": {"plan": release_a.body["plan"], "owner": "north"}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from miner_service import study_privacy
 from miner_service.align import apart
 from miner_service.cli import app
 from shared.domain import Variable
@@ -78,6 +80,7 @@ def test_the_study_of_three_owners_is_told_to_everybody_in_it(three):
         assert columns["south_ill"] == pytest.approx(math.log(87), rel=1e-6)
         assert told["budget"] == {
             "max_epsilon_record": None, "max_epsilon_column": None, "left_for_record": None,
+            "left_for_columns": {},
         }  # fmt: skip
         (dashboard,) = [
             s for s in person.get("/v1/dashboard")["studies"] if s["study"]["name"] == "asia"
@@ -134,6 +137,12 @@ def test_a_release_named_before_with_other_draws_is_another_release(miner, relea
         answer = owner("POST", "/v1/studies/asia/releases", json=other.body)
         assert_problem(answer, 409, "conflict", "r1")
         assert miner.snapshot() == before
+    # One announced without draws is the same with them, and counts as drawn anew.
+    path = owner.announce("asia", release(plan(b=5), name="before"))
+    named = release(plan(b=5), name="before", draws=["first"])
+    assert owner.publish("asia", named) == path
+    owner.publish("asia", release(plan(b=5), range(12), name="after", draws=["first"]))
+    assert total(owner)["gamma"] == pytest.approx(25, rel=1e-6)
     too_many = release(plan(a=3), name="r2", draws=["first", "second"])
     answer = owner("POST", "/v1/studies/asia/releases", json=too_many.body)
     assert_problem(answer, 422, "request-invalid", "2 draws for 1 blocks")
@@ -216,6 +225,28 @@ def test_a_forecast_tells_before_and_after_and_stores_nothing(three, assert_prob
         assert_problem(person("POST", "/v1/studies/asia/privacy", json=body), status, code)
 
 
+def test_of_plans_only_what_sums_need_is_remembered_and_nothing_of_those_asked_about(
+    miner, release, monkeypatch
+):
+    stored = study_privacy._CostsByPlan()
+    monkeypatch.setattr(study_privacy, "_STORED", stored)
+    monkeypatch.setattr(study_privacy, "_PLANS", 2)
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    asked = {"plan": PlanMessage.from_plan(plan(x=3)).model_dump(mode="json")}
+    assert owner("POST", "/v1/studies/asia/privacy", json=asked).status_code == 200
+    assert stored._known == {}
+    plans = [plan(**{f"v{n}": 3}) for n in range(3)]
+    for number, made in enumerate(plans):
+        owner.publish("asia", release(made, name=f"r{number}"))
+    for _ in range(2):  # more plans than are remembered come to the same
+        assert total(owner)["gamma"] == pytest.approx(27, rel=1e-6)
+    assert len(stored._known) == 2
+    assert {type(cost).__name__ for costs in stored._known.values() for cost in costs} == {
+        "_BlockCost"
+    }
+
+
 # The budget --------------------------------------------------------------------------------------
 
 
@@ -274,6 +305,12 @@ def test_a_column_has_a_budget_of_its_own(limited, release, assert_problem):
     assert_problem(answer, 409, "budget-exceeded", "column 'a'")
     # A column told as it is costs nothing of either budget.
     south.publish("asia", release(plan(public=None)))
+    south.publish("asia", release(plan(a=None), name="plain"))
+    told = south.get("/v1/studies/asia/privacy")
+    of_south = {c["variable"]: c["left"] for c in told["columns"] if c["owner"] == "south"}
+    assert of_south == {"public": None, "a": None}
+    assert told["budget"]["left_for_columns"] == pytest.approx({"a": left["a"]}, abs=1e-9)
+    assert told["record"]["determined"]["gamma"] == pytest.approx(4, rel=1e-6)
 
 
 def test_what_is_announced_is_held_back_until_it_is_withdrawn(limited, release, assert_problem):
@@ -282,6 +319,13 @@ def test_what_is_announced_is_held_back_until_it_is_withdrawn(limited, release, 
     assert total(north)["epsilon"] == 0
     left = south.get("/v1/studies/asia/privacy")["budget"]["left_for_record"]
     assert left == pytest.approx(3 - 2 * math.log(4), abs=1e-6)
+    # Nothing left of `a` and `b`, and yet their columns are spoken for: a designer is told.
+    told = south.get("/v1/studies/asia/privacy")
+    assert told["columns"] == []
+    spoken_for = 1.5 - math.log(4)
+    assert told["budget"]["left_for_columns"] == pytest.approx(
+        {"a": spoken_for, "b": spoken_for}, abs=1e-6
+    )
     other = release(plan(c=4))
     answer = south("POST", "/v1/studies/asia/releases", json=other.body)
     assert_problem(answer, 409, "budget-exceeded")
@@ -292,13 +336,18 @@ def test_what_is_announced_is_held_back_until_it_is_withdrawn(limited, release, 
 
 def test_an_owner_that_was_removed_holds_nothing_back(limited, release, assert_problem):
     north, south = limited.owner("asia", "north"), limited.owner("asia", "south")
-    north.announce("asia", first := release(plan(a=4, b=4)))
+    path = north.announce("asia", first := release(plan(a=4, b=4)))
     assert limited.admin("DELETE", "/v1/studies/asia/owners/north").status_code == 204
     south.publish("asia", release(plan(c=4)))
     # Back again, what it had announced is asked about anew.
     back = limited.owner("asia", "north")
     answer = back("POST", "/v1/studies/asia/releases", json=first.body)
     assert_problem(answer, 409, "budget-exceeded")
+    # Nor can it send what it announced before without asking; nothing of it is kept.
+    before = limited.snapshot()
+    assert_problem(back.put(path, 0, first.parts[0]), 409, "budget-exceeded")
+    assert limited.snapshot() == before
+    assert total(back)["epsilon"] == pytest.approx(math.log(4), rel=1e-6)
 
 
 def test_of_owners_that_announce_at_once_only_as_many_pass_as_there_is_room_for(limited, release):
@@ -352,5 +401,41 @@ def test_a_study_is_opened_on_the_command_line_beside_a_running_service(miner, t
     assert "--max-epsilon-column is wrong" in run(
         "study", "create", "b", "--max-epsilon-column", -1, *data, code=2
     )
-    assert "NAME is wrong" in run("study", "create", "no name", *data, code=2)
+    wrong = run("study", "create", "no name", *data, code=2)
+    assert "NAME is wrong" in wrong
+    assert "letter or digit first" in wrong
+    assert "budget" not in wrong
+    noted = [json.loads(line) for line in (miner.data / "audit.jsonl").read_text().splitlines()]
+    made = [entry for entry in noted if entry["role"] == "command"]
+    assert [(e["action"], e["study"], e["outcome"]) for e in made] == [
+        ("create_study", "asia", 201), ("create_study", "asia", 200)
+    ]  # fmt: skip
     assert "no miner's data" in run("study", "create", "b", "--data", tmp_path / "none", code=2)
+
+
+def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem):
+    data = ("--data", miner.data)
+    run("study", "create", "asia", "--max-epsilon-record", 1, *data)
+    north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    over = release(plan(a=4))
+    answer = north("POST", "/v1/studies/asia/releases", json=over.body)
+    assert_problem(answer, 409, "budget-exceeded", "1.386")
+    said = run("study", "budget", "asia", "--max-epsilon-record", 2, *data)
+    assert said == "Study asia is changed; at most epsilon 2 of a record may be told."
+    path = north.announce("asia", over)
+    # Lowered before anything left, it holds for what was announced; what left stays.
+    said = run("study", "budget", "asia", "--max-epsilon-column", 1, *data)
+    assert said == "Study asia is changed; at most epsilon 1 of a column may be told."
+    assert_problem(north.put(path, 0, over.parts[0]), 409, "budget-exceeded", "column 'a'")
+    assert run("study", "budget", "asia", *data) == "Study asia is changed; it has no budget."
+    assert north.put(path, 0, over.parts[0]).status_code == 201
+    run("study", "budget", "asia", "--max-epsilon-record", 1, *data)
+    assert north("POST", f"{path}/seal").status_code == 200
+    answer = south("POST", "/v1/studies/asia/releases", json=release(plan(b=2)).body)
+    assert_problem(answer, 409, "budget-exceeded", "0 is left")
+    noted = (miner.data / "audit.jsonl").read_text()
+    assert noted.count('"action": "change_budget"') == 4
+    assert "no such study" in run("study", "budget", "elsewhere", *data, code=4)
+    assert "budget is a positive number" in run(
+        "study", "budget", "asia", "--max-epsilon-record", 0, *data, code=2
+    )

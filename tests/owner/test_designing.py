@@ -7,11 +7,14 @@ import json
 import math
 import re
 import tomllib
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
+from owner_agent import whole_study
 from owner_agent.design_display import design_progress
 from owner_agent.design_file import (
     DesignFile,
@@ -31,7 +34,9 @@ from owner_agent.whole_study import Left
 from shared.design import Option, best_weights, families, option
 from shared.design.families import FINE, sampled, subsets_of
 from shared.errors import ConfigError, DomainError, OptionError
+from shared.privacy import NOTHING
 from shared.transition import Mixture, Sampled
+from shared.wire import AmplificationMessage, ExtremesMessage, PrivacyBudget, StudyPrivacy
 
 PAGE = Path(__file__).parents[2] / "docs" / "choosing-a-plan.md"
 
@@ -554,12 +559,38 @@ def test_what_is_left_of_a_budget_caps_what_is_demanded_and_no_more():
     assert only_column.whole_record.allowed == 400
 
 
+def test_what_is_left_of_columns_counts_those_that_are_only_announced(monkeypatch):
+    """No column of them has left, so only the budget knows of them."""
+    nothing = AmplificationMessage.of(NOTHING)
+    told = StudyPrivacy(
+        study="asia",
+        prior=0.05,
+        columns=[],
+        owners=[],
+        record=ExtremesMessage(independent=nothing, determined=nothing),
+        different_people=False,
+        budget=PrivacyBudget(
+            max_epsilon_record=None,
+            max_epsilon_column=1.2,
+            left_for_record=None,
+            left_for_columns={"age": 0.3},
+        ),
+    )
+    miner = SimpleNamespace(privacy=lambda _: told)
+    monkeypatch.setattr(whole_study, "_asked", lambda *_: nullcontext(miner))
+    site = SimpleNamespace(miner=SimpleNamespace(study="asia"))
+    assert whole_study.left_in_study(site, ["age", "smokes"], None) == Left("asia", None, 0.3)
+    assert whole_study.left_in_study(site, ["smokes"], None) == Left("asia", None, 1.2)
+
+
 @pytest.mark.parametrize(
     ("left", "match"),
     [
         (Left("asia", None, None), "has no budget"),
         (Left("asia", 0.0, None), "Nothing is left"),
         (Left("asia", 1.0, 0.0), "Nothing is left"),
+        (Left("asia", 2e-9, None), "Nothing is left"),
+        (Left("asia", 1.0, 9e-7), "Nothing is left"),
     ],
 )
 def test_without_a_budget_or_with_nothing_left_there_is_nothing_to_design_for(left, match):

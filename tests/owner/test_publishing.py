@@ -1,6 +1,7 @@
 """Publishing against a miner in memory: what arrives, and what any interruption changes."""
 
 import hashlib
+import json
 import math
 import shutil
 import sqlite3
@@ -662,6 +663,28 @@ def test_a_damaged_outbox_is_not_sent(bench, killed, name):
     with pytest.raises(StoreCorrupt, match=f"{name} is not what was written.*Remove the folder"):
         _publish(bench)
     assert bench.miner.sealed() == []
+
+
+def test_a_release_prepared_before_draws_were_named_is_sent_as_it_was_written(
+    bench, killed, monkeypatch
+):
+    """The version before wrote no draws; it ended between the outbox and the ledger."""
+
+    def die(*_):
+        raise killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("owner_agent.publish._entered", die)
+        with pytest.raises(killed):
+            _publish(bench)
+    (path,) = (bench.state / "outbox").glob(f"*/{MANIFEST}")
+    written = json.loads(path.read_text())
+    assert written.pop("draws") is not None
+    path.write_text(json.dumps(written))
+    _publish(bench)
+    (release,) = bench.miner.sealed()
+    assert release["manifest"].draws is None
+    assert release["manifest"].name == written["name"]
 
 
 def test_an_interrupted_write_leaves_nothing_behind(bench, monkeypatch, killed):

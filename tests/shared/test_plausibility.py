@@ -187,6 +187,38 @@ def test_what_is_known_exactly_sharpens_what_is_not():
     assert not examine(made(plan, [a, b], rng), plan).inconsistent
 
 
+def test_pairs_that_are_too_large_are_counted_and_never_made(monkeypatch):
+    """Else a plan of many large variables would take a minute to seal."""
+    asked = []
+    axes_of = plausibility.axes_of
+
+    def watched(plan, names):
+        asked.append(names)
+        return axes_of(plan, names)
+
+    monkeypatch.setattr(plausibility, "axes_of", watched)
+    names = [f"v{number}" for number in range(500)]
+    channel = Symmetric.from_gamma(70, 5)
+    blocks = [Block((Variable(n, tuple(map(str, range(70)))),), channel) for n in names]
+    plan = Plan((*blocks[:250], Block((variable("b", 2),), Identity(2)), *blocks[250:]))
+    columns = {name: np.zeros(1, dtype=np.uint8) for name in plan.domain.names}
+    found = examine(columns, plan)
+    assert len(found.tables) == 500 + PAIRS
+    assert found.left_out == math.comb(501, 2) - PAIRS
+    assert [a for a in asked if "b" not in a] == [(name,) for name in names]
+
+
+def test_the_search_for_small_pairs_in_large_joint_blocks_ends(monkeypatch):
+    monkeypatch.setattr(plausibility, "PAIR_CELLS", 8)
+    grouped = Grouped(((0, 3), (1, 2)), (Dense.binary(0.2, 0.1), Dense.binary(0.1, 0.3)))
+    blocks = [Block((variable(f"a{n}", 2), variable(f"b{n}", 2)), grouped) for n in range(30)]
+    columns = {f"{x}{n}": np.zeros(5, dtype=np.uint8) for x in "ab" for n in range(30)}
+    found = examine(columns, Plan(tuple(blocks)))
+    # Each variable brings in its whole block: one table of a block, none of two blocks.
+    assert len(found.tables) == 30
+    assert found.left_out >= math.comb(60, 2) - plausibility.PAIRS_TRIED
+
+
 def test_columns_sent_as_they_are_and_withheld_ones_are_nothing_to_examine():
     plan = Plan(
         (
