@@ -66,7 +66,6 @@ def world(miner, release_a, release_c):
         "forecast_privacy": {"json": {"plan": release_a.body["plan"]}},
         "create_invitation": {"json": {"owner": "friend"}},
         "create_release": {"json": {**release_a.body, "name": "r2"}},
-        "forecast_privacy": {"json": {"plan": release_a.body["plan"], "owner": "north"}},
         "create_job": {"json": {"spec": {"structure": {"A": []}}}},
         "predict": {"json": {"records": [{"A": "no", "B": "low"}]}},
         "ask_model": {"json": {"of": ["C"]}},
