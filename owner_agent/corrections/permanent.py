@@ -64,7 +64,7 @@ class Past:
     state: Path
     entries: tuple[Entry, ...]
     memory: Memory
-    study: str = ""
+    study: str
 
     @classmethod
     def of(cls, state: Path, entries: Sequence[Entry], secrets: Secrets, study: str) -> Past:

@@ -57,11 +57,6 @@ class Corrected:
     blocks: tuple[BlockCorrections, ...] = ()
     reason: str | None = None
 
-    @property
-    def differing(self) -> tuple[BlockCorrections, ...]:
-        """The blocks in which some report would differ."""
-        return tuple(block for block in self.blocks if block.correction.differing)
-
     def renewed(self, choice: Choice | None) -> frozenset[str]:
         """Return the blocks that would be drawn anew under a choice, else the site file's."""
         if (choice or self.choice) != "fresh":

@@ -112,7 +112,7 @@ def pairs_of_reports(monkeypatch, block, words, truths, choice):
             randomized = randomize(plan, SECRETS, "asia", keys, columns)
         else:
             records = Records(SECRETS, "asia", keys, columns)
-            past = Past(None, tuple(entries), memory)
+            past = Past(None, tuple(entries), memory, "asia")
             settled = settle(plan, records, past, choice)
             randomized = settled.randomized
             assert is_drawn(block)

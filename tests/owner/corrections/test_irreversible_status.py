@@ -45,7 +45,9 @@ def both_reports(statuses, choice):
             reports = randomize(PLAN, SECRETS, "asia", keys, columns)
         else:
             records = Records(SECRETS, "asia", keys, columns)
-            settled = settle(PLAN, records, Past(None, (), memory), choice if made else None)
+            settled = settle(
+                PLAN, records, Past(None, (), memory, "asia"), choice if made else None
+            )
             memory = settled.remembered(memory, settled.randomized.digest)
             reports = settled.randomized
         column = np.empty(RECORDS, np.uint8)
