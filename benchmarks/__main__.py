@@ -33,11 +33,12 @@ from shared.estimate import EstimatedMarginals
 from shared.inversion import Stratum, maximum_likelihood
 from shared.learn.network import BayesNet
 from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import FoundItemsets, Mining, mine_itemsets
+from shared.learn.rules.mining import FoundItemsets, mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.learn.search import Search
 from shared.learn.structure import Structure
 from shared.learn.structure_learning import learn_structure
-from shared.learn.tree.growth import Growth, learn_tree
+from shared.learn.tree.growth import TreeOptions, learn_tree
 from shared.plan import Block, Plan
 from shared.terminal import console
 from shared.transition import Symmetric
@@ -244,7 +245,7 @@ def mining_itemsets() -> Measured:
     first = np.cumsum([0, *SURVEY_SIZES[:-1]])
     codes = [clean[v.name].astype(np.int64) + first[i] for i, v in enumerate(domain)]
     transactions = np.stack(codes, axis=1).tolist()
-    options = Mining(minimum_support=0.05)
+    options = RuleOptions(minimum_support=0.05)
 
     def ours() -> FoundItemsets:
         counts = ReportedCounts(reported, plan.reported_sizes)
@@ -269,18 +270,18 @@ def mining_itemsets() -> Measured:
 
 def growing_tree() -> Measured:
     """A decision tree: ours from randomized records, scikit-learn's from clean one-hot ones."""
-    return _tree("stopped within noise", Growth())
+    return _tree("stopped within noise", TreeOptions())
 
 
 def growing_whole_tree() -> Measured:
     """The same grown until nothing is left to split, as scikit-learn's is."""
     return _tree(
         "fully grown, not pruned",
-        Growth(significance=None, least_records=0, prune=False, shrinkage=None),
+        TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None),
     )
 
 
-def _tree(how: str, options: Growth) -> Measured:
+def _tree(how: str, options: TreeOptions) -> Measured:
     from sklearn.tree import DecisionTreeClassifier
 
     domain, clean, reported, plan = _survey()

@@ -19,16 +19,14 @@ from owner_agent.composition import renamed, spent
 from owner_agent.ledger import Entry
 from owner_agent.publish import Outcome, Watch
 from owner_agent.report import (
-    ALARMING,
     LISTED_CHOICES,
     PlanReport,
     Tick,
-    number,
     shares_reported,
 )
 from owner_agent.reporting.entries import BlockReport, VariableReport
 from owner_agent.reporting.figures import short
-from owner_agent.reporting.measures import POSTERIOR
+from owner_agent.reporting.measures import ALARMING, POSTERIOR, number
 from owner_agent.study_display import show_study
 from shared.privacy import PRIOR
 

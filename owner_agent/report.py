@@ -25,7 +25,7 @@ from owner_agent.reporting.entries import (
     variable_report,
 )
 from owner_agent.reporting.losses import Losses
-from owner_agent.reporting.measures import BELIEF, POSTERIOR, Bounds
+from owner_agent.reporting.measures import ALARMING, BELIEF, POSTERIOR, Bounds, number
 from owner_agent.reporting.precision import record_counts
 from owner_agent.reporting.seen import joint_prior, require_believable
 from owner_agent.summaries import study_json
@@ -33,9 +33,6 @@ from owner_agent.whole_study import Outlook
 from shared.errors import OptionError, PramanaError
 from shared.plan import Block
 from shared.privacy import PRIOR
-
-ALARMING = 0.95
-"""A posterior from which on a sensitive variable is warned of: next to a proof."""
 
 LISTED_CHOICES = 12
 """Of a sampled block so many parts are shown; JSON has all."""
@@ -197,11 +194,6 @@ def shares_reported(plan: PlanReport, block: BlockReport) -> str:
         return f"Each of its {len(shares)} variables is reported by {share:.1%} of the records."
     each = [f"{name} by {share:.1%}" for name, share in shares.items()]
     return f"Of the records is reported {listed(each, len(each))}."
-
-
-def number(value: float) -> str:
-    """Write a number with four digits, or the sign of infinity."""
-    return "∞" if value == float("inf") else f"{value:.4g}"
 
 
 def _together(plan: Planned) -> Bounds:

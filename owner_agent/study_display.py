@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.report import ALARMING, number
+from owner_agent.reporting.measures import ALARMING, number
 from owner_agent.whole_study import Change, Left, Outlook
 from shared.privacy import NOTHING, PRIOR, Amplification
 

@@ -28,7 +28,8 @@ from shared.estimate import EstimatedMarginals
 from shared.learn.rules.decisions import Against, deviate, require_share
 from shared.learn.rules.frames import RULE_ERRORS, itemsets_frame
 from shared.learn.rules.measures import MEASURES, measures
-from shared.learn.rules.mining import Decisions, Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import Decisions, RuleOptions
 from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
 from shared.plan import Plan
 from shared.support_counts import Floats, Item, RuleCounts
@@ -64,7 +65,7 @@ def apriori(
         max_len: the most items of an itemset.
         verbose, low_memory, n_jobs: taken because mlxtend has them; without effect.
         plan: what was done to the table.
-        decisions, confidence, false_discovery, against, consistent: see `Mining`.
+        decisions, confidence, false_discovery, against, consistent: see `RuleOptions`.
 
     Returns:
         `support` and `itemsets`, by length; under a plan also the errors. Items of one variable of
@@ -74,7 +75,7 @@ def apriori(
         OptionError: an option outside its range.
         TableError: no such table, or columns that do not fit the plan.
     """
-    options = Mining(
+    options = RuleOptions(
         min_support, max_len, decisions, confidence, false_discovery, against, consistent
     )
     table = _Table.of(df, plan)
@@ -111,7 +112,7 @@ def association_rules(
         support_only: leave all measures but the support empty, and decide by it.
         return_metrics: the measures to return.
         plan: what was done to the table; the errors of the rules are returned then.
-        confidence, against: of their intervals, see `Mining`.
+        confidence, against: of their intervals, see `RuleOptions`.
 
     Raises:
         OptionError: an unknown measure, missing subsets, missing values, or a plan without table.

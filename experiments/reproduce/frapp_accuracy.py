@@ -18,7 +18,8 @@ from shared.counts import Marginals
 from shared.domain import Domain
 from shared.errors import LimitExceeded, SingularChannel
 from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 
 RUNS, QUICK_RUNS = 8, 2
 
@@ -55,7 +56,9 @@ def one_run(owner: Owner, survey: Survey, mechanism: Mechanism, run: int) -> pd.
     """Randomize once, mine the reports and compare with the truth; columns as in `measure`."""
     marginals = mechanism.marginals(owner.report(mechanism.plan, survey.codes, run))
     items = all_items(survey.domain)
-    found: dict[str, Supports] = {APRIORI: chosen(mine_itemsets(marginals, items, Mining(MINIMUM)))}
+    found: dict[str, Supports] = {
+        APRIORI: chosen(mine_itemsets(marginals, items, RuleOptions(MINIMUM)))
+    }
     if mechanism.countable:
         found[DIRECT] = direct(marginals, survey.domain, MINIMUM)
     tables = []

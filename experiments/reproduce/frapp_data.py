@@ -21,7 +21,8 @@ from shared.domain import Domain, Variable
 from shared.errors import MissingColumn, TableError
 from shared.estimate import EstimatedMarginals
 from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.plan import Plan
 
 GAMMA = 19.0
@@ -137,7 +138,7 @@ class Survey:
     def itemsets(self) -> Supports:
         """The truly frequent itemsets with their supports; items are all categories."""
         exact = EstimatedMarginals(self._counts, Plan.unrandomized(self.domain))
-        return chosen(mine_itemsets(exact, all_items(self.domain), Mining(MINIMUM)))
+        return chosen(mine_itemsets(exact, all_items(self.domain), RuleOptions(MINIMUM)))
 
 
 def domain_of(attributes: Sequence[Attribute]) -> Domain:

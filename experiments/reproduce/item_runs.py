@@ -18,7 +18,8 @@ from shared.counts import ReportedCounts
 from shared.estimate import EstimatedMarginals
 from shared.learn.rules.found import FoundItemsets
 from shared.learn.rules.items import present_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.plan import Plan
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _runs(
 def _mined(
     reported: ReportedCounts, plan: Plan, groups: ItemGroups, decisions: str
 ) -> FoundItemsets:
-    options = Mining(MINIMUM, decisions="point" if decisions == POINT else "controlled")
+    options = RuleOptions(MINIMUM, decisions="point" if decisions == POINT else "controlled")
     items = present_items(groups.domain, PRESENT)
     return mine_itemsets(EstimatedMarginals(reported, plan), items, options)
 

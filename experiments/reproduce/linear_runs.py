@@ -23,7 +23,7 @@ from experiments.simulate.classifiers import accuracy
 from shared.counts import ReportedCounts
 from shared.estimate import EstimatedMarginals, Estimator
 from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.options import Fitting
+from shared.learn.linear.options import LinearOptions
 from shared.plan import Block, Plan
 from shared.transition import Identity, Symmetric
 
@@ -92,7 +92,7 @@ def _accuracy(
     records: Records, reported: ReportedCounts, channels: Plan, estimator: Estimator, seed: int
 ) -> float:
     marginals = EstimatedMarginals(reported, channels, estimator=estimator)
-    model = learn_linear(marginals, TARGET, None, Fitting("perceptron"), seed=seed)
+    model = learn_linear(marginals, TARGET, None, LinearOptions("perceptron"), seed=seed)
     return accuracy(model, records.codes)
 
 

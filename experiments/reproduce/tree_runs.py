@@ -28,17 +28,17 @@ from experiments.simulate.randomization import symmetric
 from shared.counts import Subpopulation
 from shared.estimate import EstimatedMarginals
 from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.model import Node
-from shared.learn.tree.options import Growth
+from shared.learn.tree.node import Node
+from shared.learn.tree.options import TreeOptions
 from shared.plan import Plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ID3 = Growth(significance=None, least_records=0.0, prune=False, shrinkage=None)
+ID3 = TreeOptions(significance=None, least_records=0.0, prune=False, shrinkage=None)
 """The tree of Ma 7.2: no test, no pruning."""
 
-OURS = Growth()
+OURS = TreeOptions()
 
 HELD_OUT = 0.3
 TREES = {"ID3": ID3, "with tests": OURS}

@@ -58,10 +58,10 @@ def tree(
     codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     from shared.learn.tree.growth import learn_tree
-    from shared.learn.tree.options import Growth
+    from shared.learn.tree.options import TreeOptions
 
     with given.options_as_typed():
-        options = Growth(
+        options = TreeOptions(
             criterion, max_depth, significance, least_records, prune, shrinkage or None
         )
     setup = given.Setup(
@@ -116,12 +116,12 @@ def linear(
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     from shared.learn.linear.fitting import learn_linear
-    from shared.learn.linear.options import Fitting
+    from shared.learn.linear.options import LinearOptions
 
     pocket = loss == "perceptron"
     with given.options_as_typed():
         penalty = l2 if l2 is not None else 0.0 if pocket else L2
-        options = Fitting(loss=loss, l2=penalty, encoding=encoding)
+        options = LinearOptions(loss=loss, l2=penalty, encoding=encoding)
     # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
     likely: Estimator | None = estimator or ("ml" if pocket and design is None else None)
     setup = given.Setup(

@@ -45,11 +45,11 @@ def rules(
     from experiments.simulate.display import show_rules
     from experiments.simulate.rules import simulate
     from experiments.simulate.study import STANDARD_OUTPUT, require_place, write_result
-    from shared.learn.rules.mining import Mining
+    from shared.learn.rules.options import RuleOptions
 
     require_place(json)
     with given.options_as_typed():
-        mining = Mining(min_support, max_length, decisions, false_discovery=false_discovery)
+        mining = RuleOptions(min_support, max_length, decisions, false_discovery=false_discovery)
     setup = given.Setup(
         bif, table, variables, intervals, records, p, channels, design, gamma, estimator
     )

@@ -15,7 +15,8 @@ from experiments.simulate.study import Series
 from experiments.simulate.trials import Trial, Trials
 from shared.estimate import EstimatedMarginals, Estimator
 from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.plan import Plan
 from shared.support_counts import Item
 
@@ -35,7 +36,7 @@ class Outcome:
     """
 
     trials: Trials
-    mining: Mining
+    mining: RuleOptions
     estimator: Estimator
     lengths: pd.DataFrame
     totals: Series
@@ -66,7 +67,7 @@ class Outcome:
 
 def simulate(
     trials: Trials,
-    mining: Mining,
+    mining: RuleOptions,
     estimator: Estimator = "moment",
     on_step: OnStep = lambda _share: None,
 ) -> Outcome:
@@ -92,10 +93,12 @@ def simulate(
     return Outcome(trials, mining, estimator, lengths, Series(tuple(totals)))
 
 
-def frequent(trials: Trials, trial: Trial, items: tuple[Item, ...], options: Mining) -> Supports:
+def frequent(
+    trials: Trials, trial: Trial, items: tuple[Item, ...], options: RuleOptions
+) -> Supports:
     """Return the truly frequent itemsets of a run's records."""
     exact = EstimatedMarginals(trial.true, Plan.unrandomized(trials.source.domain))
-    points = Mining(options.minimum_support, options.max_length)
+    points = RuleOptions(options.minimum_support, options.max_length)
     return chosen(mine_itemsets(exact, items, points))
 
 

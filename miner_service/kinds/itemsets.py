@@ -18,7 +18,8 @@ from shared.learn.rules.decisions import NOT_FREQUENT
 from shared.learn.rules.export import listed_itemsets_csv, listed_rules_csv, rules_json
 from shared.learn.rules.found import FoundItemsets, Level
 from shared.learn.rules.items import all_items, chosen_items, present_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rules import derive_rules
 from shared.mixed_supports import serves
 from shared.support_counts import Flags, Item
@@ -42,8 +43,8 @@ _MINING_STEPS, _RULE_STEPS = 80, 20
 _JOINED = " & "
 
 
-def _mining_of(spec: AssociationRulesSpec) -> Mining:
-    return Mining(
+def _mining_of(spec: AssociationRulesSpec) -> RuleOptions:
+    return RuleOptions(
         spec.minimum_support,
         spec.max_length,
         spec.decisions,

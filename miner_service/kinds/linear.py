@@ -17,8 +17,8 @@ from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded
 from shared.learn.linear import (
     CELLS,
-    Fitting,
     LinearClassifier,
+    LinearOptions,
     draw_weights,
     learn_linear,
     linear_json,
@@ -43,9 +43,11 @@ _NETWORK_TABLE = 5
 """The most variables in a table of the search for a network to draw records from."""
 
 
-def _fitting_of(spec: LinearClassifierSpec) -> Fitting:
+def _fitting_of(spec: LinearClassifierSpec) -> LinearOptions:
     numeric = {name: tuple(numbers) for name, numbers in spec.numeric.items()}
-    return Fitting(spec.loss, spec.l2, spec.encoding, numeric, spec.counts, spec.steps, spec.sample)
+    return LinearOptions(
+        spec.loss, spec.l2, spec.encoding, numeric, spec.counts, spec.steps, spec.sample
+    )
 
 
 def _check(spec: LinearClassifierSpec) -> None:

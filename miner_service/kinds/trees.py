@@ -20,7 +20,7 @@ from shared.errors import LimitExceeded
 from shared.information import INFORMATION_CELLS
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.options import Growth
+from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.tree_drawing import draw_tree
 from shared.learn.tree.tree_json import read_tree_json, tree_json
 from shared.learn.tree.tree_text import write_tree_text
@@ -35,8 +35,8 @@ NODES_DRAWN = 400
 """Of a larger tree only the questions nearest to the root are drawn."""
 
 
-def _growth_of(spec: DecisionTreeSpec) -> Growth:
-    return Growth(
+def _growth_of(spec: DecisionTreeSpec) -> TreeOptions:
+    return TreeOptions(
         spec.criterion,
         spec.max_depth,
         spec.significance,

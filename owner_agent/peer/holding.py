@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,6 @@ from owner_agent.fingerprints import Values, values_of
 from owner_agent.keys import Keys as Secrets
 from owner_agent.keys import KeyStore
 from owner_agent.peer.messages import Offer, OfferedVariable, Proposal
-from owner_agent.peer.tasks import variables_of
 from owner_agent.planning import Planned, planned
 from owner_agent.protection import require_protected
 from owner_agent.site import Site
@@ -49,8 +48,8 @@ class Holding:
         return Domain(tuple(self.plan.variables[name] for name in self.names))
 
 
-def hold(site: Site, proposal: Proposal, told: Told) -> Holding:
-    """Read the site's table for a session.
+def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Told) -> Holding:
+    """Read the site's table for a session about some variables.
 
     Raises:
         VariablesMissing: the session names none of this owner's variables.
@@ -60,7 +59,7 @@ def hold(site: Site, proposal: Proposal, told: Told) -> Holding:
     plan = planned(site)
     for block in plan.plan.blocks:
         require_protected(block, plan.sensitive)
-    names = tuple(name for name in variables_of(proposal) if name in plan.variables)
+    names = tuple(name for name in variables if name in plan.variables)
     if not names:
         raise VariablesMissing(
             f"{site.owner} has none of the session's variables.", where=site.owner

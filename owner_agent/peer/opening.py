@@ -12,7 +12,8 @@ from owner_agent.peer.member import Tell
 from owner_agent.peer.outgoing import Consent
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.partner import Partner
-from owner_agent.peer.remote import CONNECT_SECONDS, RemotePartner
+from owner_agent.peer.remote import RemotePartner
+from owner_agent.peer.session_file import CONNECT_SECONDS
 from owner_agent.peer.staging import staged_in
 from owner_agent.planning import planned
 from owner_agent.site import Site, load_site

@@ -17,8 +17,8 @@ from owner_agent.peer.task_messages import LinearTask, RulesTask, TableTask, Tre
 from shared.counts import Marginals, MarginalTable
 from shared.domain import Domain
 from shared.learn.linear import (
-    Fitting,
     LinearClassifier,
+    LinearOptions,
     draw_weights,
     learn_linear,
     write_linear_json,
@@ -26,10 +26,11 @@ from shared.learn.linear import (
 from shared.learn.rules.drawing import draw_itemsets, draw_rules
 from shared.learn.rules.export import itemsets_csv, rules_csv, rules_json
 from shared.learn.rules.items import all_items, chosen_items, present_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rules import derive_rules
 from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.options import Growth
+from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.tree_drawing import draw_tree
 from shared.learn.tree.tree_json import write_tree_json
 from shared.learn.tree.tree_text import write_tree_text
@@ -115,9 +116,9 @@ def items_of(task: RulesTask, domain: Domain) -> tuple[Item, ...]:
     return chosen_items(own, {**every, **task.items})
 
 
-def mining_of(task: RulesTask) -> Mining:
+def mining_of(task: RulesTask) -> RuleOptions:
     """Return how a task mines. Raises OptionError."""
-    return Mining(
+    return RuleOptions(
         minimum_support=task.minimum_support,
         max_length=task.max_length,
         decisions=task.decisions,
@@ -128,9 +129,9 @@ def mining_of(task: RulesTask) -> Mining:
     )
 
 
-def growth_of(task: TreeTask) -> Growth:
+def growth_of(task: TreeTask) -> TreeOptions:
     """Return how a task grows its tree. Raises OptionError."""
-    return Growth(
+    return TreeOptions(
         criterion=task.criterion,
         max_depth=task.max_depth,
         significance=task.significance,
@@ -139,9 +140,9 @@ def growth_of(task: TreeTask) -> Growth:
     )
 
 
-def fitting_of(task: LinearTask) -> Fitting:
+def fitting_of(task: LinearTask) -> LinearOptions:
     """Return how a task fits its classifier. Raises OptionError."""
-    return Fitting(loss=task.loss, l2=task.l2, encoding=task.encoding)
+    return LinearOptions(loss=task.loss, l2=task.l2, encoding=task.encoding)
 
 
 def _part(watch: Watch, start: int, end: int) -> Watch:

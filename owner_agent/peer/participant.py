@@ -51,7 +51,7 @@ from owner_agent.peer.records import (
 from owner_agent.peer.session import Session, error_of, no_session
 from owner_agent.peer.session_file import SessionFile
 from owner_agent.peer.signatures import state
-from owner_agent.peer.tasks import entitled, learners, task_of
+from owner_agent.peer.tasks import entitled, learners, task_of, variables_of
 from shared.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
 
 
@@ -262,7 +262,7 @@ class Participant(Member):
         self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
         now = self.clock()
         with self.own_affairs():
-            holding = hold(self.site, proposal, lambda _done, _total: None)
+            holding = hold(self.site, proposal, variables_of(proposal), lambda _done, _total: None)
             enter_session(holding, proposal, self.surroundings.now())
         ends = now + proposal.seconds + GRACE
         self.session = Session(proposal, holding, ends, heard=self.clock())

@@ -20,6 +20,7 @@ from owner_agent.peer.messages import (
     read,
 )
 from owner_agent.peer.session import error_of
+from owner_agent.peer.session_file import CONNECT_SECONDS
 from owner_agent.peer.signatures import Call, signed_headers
 from owner_agent.peer.waiting import started
 from owner_agent.site import KnownPeer
@@ -29,9 +30,6 @@ from shared.wire import Message, problem_of
 
 MESSAGE_BYTES = 1 << 28
 """No message of another owner is read further than this."""
-
-CONNECT_SECONDS = 10.0
-"""Within this an owner takes a call, unless the session file says otherwise."""
 
 SHORT_SECONDS = 20.0
 """Within this an owner answers whatever needs no work."""

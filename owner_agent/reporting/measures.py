@@ -28,6 +28,9 @@ from shared.privacy import (
 from shared.privacy.prior import entropy
 from shared.transition import Transition
 
+ALARMING = 0.95
+"""A posterior from which on a sensitive variable is warned of: next to a proof."""
+
 POSTERIOR = 0.5
 """rho_2: the posterior below which the report says which priors stay."""
 
@@ -155,6 +158,11 @@ def attack(channel: Transition, prior: Tensor | None, threshold: float) -> Attac
 def finite(value: float) -> float | None:
     """Return a number as JSON has it: null where it is infinite."""
     return value if math.isfinite(value) else None
+
+
+def number(value: float) -> str:
+    """Write a number with four digits, or the sign of infinity."""
+    return "∞" if value == float("inf") else f"{value:.4g}"
 
 
 def _listed_posteriors(channel: Transition, prior: Tensor | None) -> tuple[float, ...]:

@@ -19,7 +19,8 @@ from experiments.simulate.randomization import symmetric
 from shared.counts import ReportedCounts
 from shared.estimate import EstimatedMarginals
 from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import FoundItemsets, Mining, mine_itemsets
+from shared.learn.rules.mining import FoundItemsets, mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.plan import Plan
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -46,7 +47,7 @@ def shares() -> dict[tuple[float, str], tuple[float, float, float]]:
     domain, items = survey.domain, all_items(survey.domain)
     exact = ReportedCounts(survey.codes, {v.name: v.size for v in domain})
     plain = EstimatedMarginals(exact, Plan.unrandomized(domain))
-    true = chosen(mine_itemsets(plain, items, Mining(MINIMUM)))
+    true = chosen(mine_itemsets(plain, items, RuleOptions(MINIMUM)))
     owner = Owner.of("discovery", 1, survey.records)
     measured = {}
     for p in (0.3, 0.4):
@@ -55,7 +56,7 @@ def shares() -> dict[tuple[float, str], tuple[float, float, float]]:
         for run in range(RUNS):
             marginals = EstimatedMarginals(owner.report(plan, survey.codes, run), plan)
             for decisions, rows in runs.items():
-                options = Mining(MINIMUM, decisions=decisions, false_discovery=RATE)
+                options = RuleOptions(MINIMUM, decisions=decisions, false_discovery=RATE)
                 found = chosen(mine_itemsets(marginals, items, options))
                 rows.append((len(found - true) / max(1, len(found)), len(found & true) / len(true)))
         for decisions, rows in runs.items():

@@ -41,7 +41,8 @@ from shared.domain import Domain, Variable
 from shared.errors import MissingColumn, OptionError, TableError
 from shared.estimate import EstimatedMarginals
 from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.plan import Block, Plan
 from shared.support_counts import SupportCounts
 from shared.transition import CutAndPaste
@@ -125,7 +126,7 @@ def test_every_itemset_is_looked_at_where_apriori_stops():
     every = frapp_accuracy.direct(Inconsistent(), domain(2, 2), 0.05)
     assert set(every) == set(Inconsistent.estimates) - {(2,)}
     assert every[0, 2] == 0.5
-    level = mine_itemsets(Inconsistent(), all_items(domain(2, 2)), Mining(0.05)).frequent
+    level = mine_itemsets(Inconsistent(), all_items(domain(2, 2)), RuleOptions(0.05)).frequent
     assert {itemset.items for itemset in level} == set(every) - {(0, 2), (1, 2)}
 
 

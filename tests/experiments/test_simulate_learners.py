@@ -29,7 +29,7 @@ from shared.design import Option, Problem, Requirements, compare, reference
 from shared.design.predict import NOTHING
 from shared.domain import Domain, Variable
 from shared.errors import NotConverged, OptionError, PramanaError, UnknownVariable
-from shared.learn.rules.mining import Mining
+from shared.learn.rules.options import RuleOptions
 from shared.privacy import Amplification
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -223,7 +223,7 @@ def counted(made: TableSource, minimum: float) -> Counter[int]:
 def test_without_noise_nothing_is_wrong():
     made = source()
     trials = Trials(made, symmetric(made.domain, 0.0), made.records, 2, 1)
-    found = rules.simulate(trials, Mining(0.05)).as_dict()
+    found = rules.simulate(trials, RuleOptions(0.05)).as_dict()
     assert {r["length"]: r["frequent"] for r in found["by_length"]} == counted(made, 0.05)
     for row in found["by_length"]:
         assert row["found"] == row["frequent"]
@@ -235,7 +235,7 @@ def test_without_noise_nothing_is_wrong():
 def test_means_over_runs_are_means():
     made = source()
     trials = Trials(made, symmetric(made.domain, 0.25), made.records, 3, 1)
-    outcome = rules.simulate(trials, Mining(0.1))
+    outcome = rules.simulate(trials, RuleOptions(0.1))
     rows = outcome.lengths[outcome.lengths["length"] == 2]
     assert len(rows) == 3
     (shown,) = (r for r in outcome.as_dict()["by_length"] if r["length"] == 2)

@@ -10,10 +10,10 @@ import pytest
 
 from miner_service.kinds import linear, trees
 from miner_service.settings import Limits
-from shared.learn.linear import Fitting, learn_linear, linear_json
+from shared.learn.linear import LinearOptions, learn_linear, linear_json
 from shared.learn.prediction import read_predictor
 from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.options import Growth
+from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.tree_json import tree_json
 from shared.learn.tree.tree_text import write_tree_text
 
@@ -36,7 +36,7 @@ def codes():
 def test_the_tree_is_the_librarys(survey):
     study = survey()
     model = study.learn(**TREE)
-    wanted = learn_tree(study.marginals, "ill", OTHERS, Growth())
+    wanted = learn_tree(study.marginals, "ill", OTHERS, TreeOptions())
     assert model["document"] == json.loads(json.dumps(tree_json(wanted)))
     assert model["kind"] == "decision-tree"
     assert wanted.root.split.attribute in ("smoker", "age")
@@ -58,7 +58,7 @@ def test_every_option_of_a_tree_reaches_the_library(survey):
         "shrinkage": None,
     }
     model = study.learn(**TREE, **spec)
-    growth = Growth("gain-ratio", 1, None, 3, False, None)
+    growth = TreeOptions("gain-ratio", 1, None, 3, False, None)
     wanted = learn_tree(study.marginals, "ill", ["sport", "age"], growth)
     assert model["document"] == json.loads(json.dumps(tree_json(wanted)))
     assert wanted.root.depth == 1
@@ -67,10 +67,10 @@ def test_every_option_of_a_tree_reaches_the_library(survey):
 @pytest.mark.parametrize(
     ("change", "fitting"),
     [
-        ({}, Fitting()),
+        ({}, LinearOptions()),
         (
             {"loss": "least-squares", "l2": 0.5, "counts": "expected"},
-            Fitting("least-squares", 0.5, counts="expected"),
+            LinearOptions("least-squares", 0.5, counts="expected"),
         ),
         (
             {
@@ -81,7 +81,7 @@ def test_every_option_of_a_tree_reaches_the_library(survey):
                 "sample": 100,
                 "seed": 5,
             },
-            Fitting("perceptron", 0.0, "ordinal", {"sport": (0.0, 2.0, 7.0)}, None, 50, 100),
+            LinearOptions("perceptron", 0.0, "ordinal", {"sport": (0.0, 2.0, 7.0)}, None, 50, 100),
         ),
     ],
 )

@@ -12,7 +12,8 @@ from miner_service.kinds import itemsets
 from miner_service.settings import Limits
 from shared.domain import Variable
 from shared.learn.rules.items import all_items, chosen_items, present_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rules import derive_rules
 from shared.plan import Block, Plan
 from shared.transition import Dense
@@ -59,7 +60,7 @@ def test_itemsets_and_rules_of_all_that_is_reported(survey):
     study = survey()
     model = study.learn(**RULES)
     domain = study.marginals.domain
-    found, listed, rules = by_hand(study, Mining(0.1, 8), all_items(domain))
+    found, listed, rules = by_hand(study, RuleOptions(0.1, 8), all_items(domain))
     assert_same(model, found, listed, rules)
     assert len(model["rules"]) > 3
     assert model["examined"] == len(found.itemsets) > len(listed)
@@ -80,7 +81,7 @@ def test_every_option_reaches_the_library(survey):
         "items": {"age": ["<30", ">=45"], "ill": ["yes"], "smoker": ["yes", "no"]},
     }
     model = study.learn(**RULES, **spec)
-    options = Mining(0.1, 2, "controlled", 0.9, 0.01, "population", True)
+    options = RuleOptions(0.1, 2, "controlled", 0.9, 0.01, "population", True)
     items = chosen_items(study.marginals.domain, spec["items"])
     found, listed, rules = by_hand(study, options, items, minimum_confidence=0.5, certain=True)
     assert_same(model, found, listed, rules)

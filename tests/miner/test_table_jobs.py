@@ -24,9 +24,10 @@ from shared.combine import CombinedMarginals
 from shared.counts import ReportedCounts
 from shared.domain import Domain, Variable
 from shared.errors import JobCancelled
-from shared.learn.linear import Fitting, learn_linear, linear_json
+from shared.learn.linear import LinearOptions, learn_linear, linear_json
 from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.tree_json import tree_json
 from shared.plan import Block, Plan
@@ -351,10 +352,10 @@ def test_owners_of_different_people_are_learned_from_together(branches):
     assert tree["document"] == json.loads(json.dumps(tree_json(wanted)))
     assert wanted.root.split.attribute == "A"
     linear = learned(kind="linear-classifier", target="B", loss="least-squares")
-    fitted = learn_linear(marginals, "B", ["A", "C"], Fitting("least-squares"))
+    fitted = learn_linear(marginals, "B", ["A", "C"], LinearOptions("least-squares"))
     assert linear["document"] == json.loads(json.dumps(linear_json(fitted)))
     rules = learned(kind="association-rules", minimum_support=0.2)
-    found = mine_itemsets(marginals, all_items(marginals.domain), Mining(0.2, 8))
+    found = mine_itemsets(marginals, all_items(marginals.domain), RuleOptions(0.2, 8))
     assert [i["support"] for i in rules["itemsets"] if i["chosen"]] == [
         i.support for i in found.frequent
     ]

@@ -16,9 +16,17 @@ from owner_agent.prediction_inputs import Source
 from owner_agent.surroundings import Surroundings
 from shared.domain import Domain, Variable
 from shared.errors import InputError
-from shared.learn.linear import Column, Fitting, LinearClassifier, Plane, Weight, write_linear_json
-from shared.learn.tree.model import ClassCounts, DecisionTree, Node, Split
-from shared.learn.tree.options import Growth
+from shared.learn.linear import (
+    Column,
+    LinearClassifier,
+    LinearOptions,
+    Plane,
+    Weight,
+    write_linear_json,
+)
+from shared.learn.tree.model import DecisionTree
+from shared.learn.tree.node import ClassCounts, Node, Split
+from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.tree_json import write_tree_json
 from shared.terminal import run
 from shared.wire import DecisionTreeMessage
@@ -44,7 +52,7 @@ def tree(ages=AGE):
     missing = [leaf(0.0, 0.25, 0.75)] * (len(ages) - 4)
     root = split("age", leaf(0.9, 0.1, 0.0), by_region, by_region, leaf(0.0, 0.25, 0.75), *missing)
     inputs = Domain((Variable("age", ages), REGION))
-    return DecisionTree(inputs, ILL, root, 100, Growth())
+    return DecisionTree(inputs, ILL, root, 100, TreeOptions())
 
 
 def told(age, region):
@@ -64,7 +72,7 @@ def linear(loss="logistic"):
     )
     weights = (Weight("(intercept)", -1.0), Weight("smoker=yes", 2.0), Weight("region=north", -1.5))
     target = Variable("ill", ("no", "yes"))
-    options = Fitting(loss=loss)
+    options = LinearOptions(loss=loss)
     return LinearClassifier(inputs, target, columns, (Plane("yes", weights),), options, "raw", 9)
 
 
@@ -351,7 +359,7 @@ def test_labels_that_need_quotes_stay_whole(folder):
     target = Variable("it, too", ("a", 'b "b"'))
     plane = Plane('b "b"', (Weight("(intercept)", -1.0), Weight("x", 2.0)))
     columns = (Column("region", "x", (0.0, 1.0)),)
-    model = LinearClassifier(inputs, target, columns, (plane,), Fitting(), "raw", 9)
+    model = LinearClassifier(inputs, target, columns, (plane,), LinearOptions(), "raw", 9)
     (folder / "q.json").write_text(write_linear_json(model))
     with (folder / "q.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["region"], ["south"], [label]])

@@ -18,7 +18,8 @@ from shared.estimate import EstimatedMarginals
 from shared.learn.rules.frames import ITEMSET_ERRORS, RULE_ERRORS
 from shared.learn.rules.items import all_items
 from shared.learn.rules.measures import MEASURES
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rules import derive_rules
 from shared.plan import Block, Plan
 from shared.transition import OneHot, Symmetric
@@ -180,7 +181,7 @@ def test_under_a_plan_the_truth_is_estimated(against: str, between: str):
     table = table_of(codes(), between)
     frame = ours.apriori(table, 0.1, use_colnames=True, plan=PLAN, against=against)
     assert list(frame) == ["support", "itemsets", *ITEMSET_ERRORS]
-    found = mine_itemsets(marginals(), ITEMS, Mining(0.1, against=against))
+    found = mine_itemsets(marginals(), ITEMS, RuleOptions(0.1, against=against))
     names = dict(enumerate(table.columns))
     assert frame["itemsets"].tolist() == [
         frozenset(names[i] for i in itemset.items) for itemset in found.frequent
@@ -199,7 +200,7 @@ def test_rules_under_a_plan_have_errors(use_colnames: bool):
     rules = ours.association_rules(frequent, df_orig=table, plan=PLAN, min_threshold=0.5)
     assert list(rules) == ["antecedents", "consequents", *MEASURES, *RULE_ERRORS]
     source = marginals()
-    found = derive_rules(mine_itemsets(source, ITEMS, Mining(0.1)), source, 0.5)
+    found = derive_rules(mine_itemsets(source, ITEMS, RuleOptions(0.1)), source, 0.5)
     names = list(table.columns) if use_colnames else list(range(5))
     called = dict(zip(ITEMS, names, strict=True))
     wanted = {
@@ -220,7 +221,7 @@ def test_options_reach_the_miner():
     table = table_of(codes())
     asked = {"decisions": "controlled", "false_discovery": 0.01, "consistent": True}
     frame = ours.apriori(table, 0.1, plan=PLAN, confidence=0.8, **asked)
-    found = mine_itemsets(marginals(), ITEMS, Mining(0.1, confidence=0.8, **asked))
+    found = mine_itemsets(marginals(), ITEMS, RuleOptions(0.1, confidence=0.8, **asked))
     assert frame["support"].tolist() == [i.support for i in found.frequent]
     assert frame["support_high"].tolist() == [i.interval[1] for i in found.frequent]
     assert frame["consistent"].tolist() == [i.consistent for i in found.frequent]
@@ -236,7 +237,7 @@ def test_items_that_were_flipped_one_by_one_are_read_as_sets():
     sets = (flags @ [1, 2, 4]).astype(np.uint8)
     source = EstimatedMarginals(ReportedCounts({"size": sets}, {"size": 8}), plan)
     frame = ours.apriori(table, 0.05, use_colnames=True, plan=plan)
-    found = mine_itemsets(source, all_items(Domain((variable,))), Mining(0.05))
+    found = mine_itemsets(source, all_items(Domain((variable,))), RuleOptions(0.05))
     assert frame["support"].tolist() == [i.support for i in found.frequent]
     assert len(frame) == 3
 

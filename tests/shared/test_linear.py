@@ -13,7 +13,7 @@ from shared.counts import ReportedCounts
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, OptionError, UnknownVariable
 from shared.estimate import EstimatedMarginals
-from shared.learn.linear import Fitting, LinearClassifier, learn_linear, task
+from shared.learn.linear import LinearClassifier, LinearOptions, learn_linear, task
 from shared.learn.linear.cells import Grid, Listed
 from shared.learn.linear.columns import Design, columns_of
 from shared.learn.linear.pocket import pocket
@@ -48,7 +48,9 @@ def with_ones(columns: Columns) -> np.ndarray:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_least_squares_of_true_records_is_that_of_the_rows(classes: int) -> None:
     columns = records(1, 2_000, classes)
-    model = learn_linear(exact(columns, domain(classes)), "class", options=Fitting("least-squares"))
+    model = learn_linear(
+        exact(columns, domain(classes)), "class", options=LinearOptions("least-squares")
+    )
     positives = [1] if classes == 2 else range(classes)
     targets = np.stack([2.0 * (columns["class"] == k) - 1 for k in positives], axis=1)
     by_rows = np.linalg.lstsq(with_ones(columns), targets, rcond=None)[0].T
@@ -99,7 +101,7 @@ def test_a_class_without_records_gets_no_plane(
     monkeypatch.setattr(task, "CELLS", cells)
     columns = records(3, 1_000)
     over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
-    options = Fitting(loss, sample=2_000, steps=50)  # type: ignore[arg-type]
+    options = LinearOptions(loss, sample=2_000, steps=50)  # type: ignore[arg-type]
     model = learn_linear(exact(columns, over), "class", options=options)
     assert [plane.positive for plane in model.planes] == ["low", "high"]
     assert any("never predicted: never." in note for note in model.notes)
@@ -120,7 +122,7 @@ def test_a_class_that_only_noise_may_hold_gets_no_plane_or_a_fit(loss: str) -> N
     for seed in range(12):
         drawn = reports(records(seed, 1_000), used, np.random.default_rng(100 + seed))
         seen = marginals(drawn, used)
-        model = learn_linear(seen, "class", options=Fitting(loss, steps=20))  # type: ignore[arg-type]
+        model = learn_linear(seen, "class", options=LinearOptions(loss, steps=20))  # type: ignore[arg-type]
         below = seen.marginal(["class"]).counts[2] <= 0
         parted = [plane.positive for plane in model.planes]
         assert parted[:2] == ["low", "high"]
@@ -158,7 +160,7 @@ def test_one_class_alone_is_refused(loss: str, names: tuple[str, ...]) -> None:
     columns["class"] = np.zeros(200, dtype=np.uint8)
     over = Domain((*DOMAIN.variables[:-1], Variable("class", names)))
     with pytest.raises(EstimationError, match="nothing to tell apart"):
-        learn_linear(exact(columns, over), "class", options=Fitting(loss))  # type: ignore[arg-type]
+        learn_linear(exact(columns, over), "class", options=LinearOptions(loss))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("l2", [0.01, 1.0])
@@ -166,10 +168,12 @@ def test_l2_is_that_of_scaled_columns(l2: float) -> None:
     columns = records(4, 1_500)
     x = matrix(columns)
     z = (x - x.mean(axis=0)) / x.std(axis=0)
-    squares = learn_linear(exact(columns, DOMAIN), "class", options=Fitting("least-squares", l2=l2))
+    squares = learn_linear(
+        exact(columns, DOMAIN), "class", options=LinearOptions("least-squares", l2=l2)
+    )
     ridge = Ridge(alpha=len(x) * l2).fit(z, 2.0 * columns["class"] - 1)
     assert np.abs(vectors(squares)[0, 1:] * x.std(axis=0) - ridge.coef_).max() < 1e-9
-    logistic = learn_linear(exact(columns, DOMAIN), "class", options=Fitting(l2=l2))
+    logistic = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions(l2=l2))
     c = 1 / (len(x) * l2)
     other = LogisticRegression(C=c, tol=1e-12, max_iter=2_000).fit(z, columns["class"])
     assert np.abs(vectors(logistic)[0, 1:] * x.std(axis=0) - other.coef_[0]).max() < 1e-6
@@ -182,7 +186,7 @@ def test_expected_reports_give_the_weights_of_the_truth(
 ) -> None:
     over = domain(classes)
     true = joint(classes) * 50_000
-    options = Fitting(loss, counts="raw")  # type: ignore[arg-type]
+    options = LinearOptions(loss, counts="raw")  # type: ignore[arg-type]
     found, clean = (
         learn_linear(
             EstimatedMarginals(ExpectedReports(true, used), used), "class", options=options
@@ -198,9 +202,9 @@ def test_expected_reports_give_the_weights_of_the_truth(
 def test_counts_of_pairs_give_the_weights_of_all_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     used = plan(domain(3), NOISE)
     reported = reports(records(5, 20_000, 3), used, np.random.default_rng(1))
-    whole = learn_linear(marginals(reported, used), "class", options=Fitting("least-squares"))
+    whole = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
     monkeypatch.setattr(task, "CELLS", 10)
-    pairs = learn_linear(marginals(reported, used), "class", options=Fitting("least-squares"))
+    pairs = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
     assert (whole.basis, pairs.basis) == ("raw", "pairs")
     assert np.abs(vectors(whole) - vectors(pairs)).max() < 1e-9
     assert pairs.accuracy is None
@@ -213,7 +217,7 @@ def test_too_many_cells_are_replaced_by_drawn_records(
     loss: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = records(6, 20_000)
-    options = Fitting(loss, sample=40_000, steps=200)  # type: ignore[arg-type]
+    options = LinearOptions(loss, sample=40_000, steps=200)  # type: ignore[arg-type]
     whole = learn_linear(exact(columns, DOMAIN), "class", options=options)
     monkeypatch.setattr(task, "CELLS", 10)
     steps: list[tuple[int, int]] = []
@@ -248,7 +252,7 @@ def test_expected_counts_are_the_double_sum_over_reports_and_cells() -> None:
     estimate = learner.marginal(DOMAIN.names).counts
     collapsed = learner.expected(DOMAIN.names)
     channels = [block.channel.matrix() for block in used.blocks]
-    design = Design.of(DOMAIN.project(DOMAIN.names[:3]), columns_of(_features(), Fitting()))
+    design = Design.of(DOMAIN.project(DOMAIN.names[:3]), columns_of(_features(), LinearOptions()))
     weights = np.array([0.3, -1.0, 0.5, 0.8, -0.2])
     scores = design.scores(Grid((3, 2, 4)), weights).reshape(3, 2, 4)
 
@@ -278,7 +282,7 @@ def test_the_perceptron_classifies_separable_records_without_error() -> None:
     columns = records(8, 800)
     wanted = matrix(columns) @ [1.0, -0.7, 0.5, -0.3] + 0.31 > 0
     columns["class"] = wanted.astype(np.uint8)
-    model = learn_linear(exact(columns, DOMAIN), "class", options=Fitting("perceptron"))
+    model = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions("perceptron"))
     assert (model.predict(columns) == columns["class"]).all()
     assert model.accuracy is not None
     assert model.accuracy.estimate == 1
@@ -339,9 +343,11 @@ def test_the_perceptron_is_never_worse_than_one_class_for_all() -> None:
 def test_the_perceptron_is_never_worse_than_least_squares() -> None:
     """On the counts both are fitted to, whatever the steps; and better with enough of them."""
     columns = records(17, 3_000)
-    squares = learn_linear(exact(columns, DOMAIN), "class", options=Fitting("least-squares"))
+    squares = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions("least-squares"))
     found = [
-        learn_linear(exact(columns, DOMAIN), "class", options=Fitting("perceptron", steps=steps))
+        learn_linear(
+            exact(columns, DOMAIN), "class", options=LinearOptions("perceptron", steps=steps)
+        )
         for steps in (1, 3_000)
     ]
     right = [(model.predict(columns) == columns["class"]).sum() for model in (squares, *found)]
@@ -352,7 +358,7 @@ def test_the_perceptron_is_never_worse_than_least_squares() -> None:
 def test_a_seed_decides_the_perceptron() -> None:
     used = plan(domain(3), NOISE)
     reported = reports(records(10, 3_000, 3), used, np.random.default_rng(4))
-    options = Fitting("perceptron", steps=50)
+    options = LinearOptions("perceptron", steps=50)
 
     def learn(seed: int) -> LinearClassifier:
         return learn_linear(marginals(reported, used), "class", options=options, seed=seed)
@@ -380,16 +386,20 @@ def test_cells_of_a_grid_and_of_a_list_agree() -> None:
 @pytest.mark.parametrize(
     ("options", "names", "last"),
     [
-        (Fitting(), ["colour=green", "colour=blue", "member=yes", "size"], (0.5, 1.25, 4.0, 9.0)),
-        (Fitting(encoding="ordinal"), ["colour", "member", "size"], (0.5, 1.25, 4.0, 9.0)),
         (
-            Fitting(numeric={"size": (1, 2, 3, 4)}),
+            LinearOptions(),
+            ["colour=green", "colour=blue", "member=yes", "size"],
+            (0.5, 1.25, 4.0, 9.0),
+        ),
+        (LinearOptions(encoding="ordinal"), ["colour", "member", "size"], (0.5, 1.25, 4.0, 9.0)),
+        (
+            LinearOptions(numeric={"size": (1, 2, 3, 4)}),
             ["colour=green", "colour=blue", "member=yes", "size"],
             (1.0, 2.0, 3.0, 4.0),
         ),
     ],
 )
-def test_columns(options: Fitting, names: list[str], last: tuple[float, ...]) -> None:
+def test_columns(options: LinearOptions, names: list[str], last: tuple[float, ...]) -> None:
     columns = columns_of(_features(), options)
     assert [column.name for column in columns] == names
     assert columns[-1].values == last
@@ -403,14 +413,16 @@ def test_noise_larger_than_the_columns_falls_back_on_expected_counts() -> None:
     used = plan(DOMAIN, dict.fromkeys(DOMAIN.names[:3], 0.45))
     for seed in range(20):
         reported = reports(records(seed, 60), used, np.random.default_rng(seed))
-        model = learn_linear(marginals(reported, used), "class", options=Fitting("least-squares"))
+        model = learn_linear(
+            marginals(reported, used), "class", options=LinearOptions("least-squares")
+        )
         if model.basis == "expected":
             break
     assert model.basis == "expected"
     assert any("noise" in note for note in model.notes)
     with pytest.raises(EstimationError, match="noise"):
         learn_linear(
-            marginals(reported, used), "class", options=Fitting("least-squares", counts="raw")
+            marginals(reported, used), "class", options=LinearOptions("least-squares", counts="raw")
         )
 
 
@@ -420,7 +432,7 @@ def test_separated_classes_have_no_logistic_weights() -> None:
     with pytest.raises(EstimationError, match="separates") as caught:
         learn_linear(exact(columns, DOMAIN), "class")
     assert "l2" in str(caught.value)
-    model = learn_linear(exact(columns, DOMAIN), "class", options=Fitting(l2=1e-3))
+    model = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions(l2=1e-3))
     assert (model.predict(columns) == columns["class"]).mean() > 0.95
 
 
@@ -436,7 +448,7 @@ def test_columns_that_depend_on_each_other_are_refused() -> None:
     columns["size"] = (columns["member"] * 3).astype(np.uint8)
     for loss in ("least-squares", "logistic"):
         with pytest.raises(EstimationError, match="linear functions of others"):
-            learn_linear(exact(columns, DOMAIN), "class", options=Fitting(loss))
+            learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions(loss))
 
 
 def test_a_column_that_does_not_vary_has_no_weight() -> None:
@@ -454,19 +466,23 @@ def test_a_column_that_does_not_vary_has_no_weight() -> None:
 @pytest.mark.parametrize(
     ("target", "features", "options", "seed", "error"),
     [
-        ("absent", None, Fitting(), 0, UnknownVariable),
-        ("class", ["absent"], Fitting(), 0, UnknownVariable),
-        ("class", [], Fitting(), 0, OptionError),
-        ("class", ["size", "size"], Fitting(), 0, OptionError),
-        ("class", ["size", "class"], Fitting(), 0, OptionError),
-        ("class", None, Fitting(), -1, OptionError),
-        ("class", ["size"], Fitting(numeric={"colour": (1, 2, 3)}), 0, UnknownVariable),
-        ("class", None, Fitting(numeric={"colour": (1, 2)}), 0, OptionError),
-        ("class", None, Fitting(numeric={"colour": (1, 1, 1)}), 0, OptionError),
+        ("absent", None, LinearOptions(), 0, UnknownVariable),
+        ("class", ["absent"], LinearOptions(), 0, UnknownVariable),
+        ("class", [], LinearOptions(), 0, OptionError),
+        ("class", ["size", "size"], LinearOptions(), 0, OptionError),
+        ("class", ["size", "class"], LinearOptions(), 0, OptionError),
+        ("class", None, LinearOptions(), -1, OptionError),
+        ("class", ["size"], LinearOptions(numeric={"colour": (1, 2, 3)}), 0, UnknownVariable),
+        ("class", None, LinearOptions(numeric={"colour": (1, 2)}), 0, OptionError),
+        ("class", None, LinearOptions(numeric={"colour": (1, 1, 1)}), 0, OptionError),
     ],
 )
 def test_refusals(
-    target: str, features: list[str] | None, options: Fitting, seed: int, error: type[Exception]
+    target: str,
+    features: list[str] | None,
+    options: LinearOptions,
+    seed: int,
+    error: type[Exception],
 ) -> None:
     with pytest.raises(error):
         learn_linear(exact(records(0, 50), DOMAIN), target, features, options, seed=seed)
@@ -488,14 +504,14 @@ def test_refusals(
 )
 def test_options_out_of_range(where: str, option: dict[str, object]) -> None:
     with pytest.raises(OptionError) as caught:
-        Fitting(**option)  # type: ignore[arg-type]
+        LinearOptions(**option)  # type: ignore[arg-type]
     assert caught.value.where == where
 
 
 def test_raw_counts_of_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task, "CELLS", 10)
     with pytest.raises(OptionError, match="tabulated"):
-        learn_linear(exact(records(0, 50), DOMAIN), "class", options=Fitting(counts="raw"))
+        learn_linear(exact(records(0, 50), DOMAIN), "class", options=LinearOptions(counts="raw"))
 
 
 def test_learning_can_be_stopped() -> None:
@@ -506,7 +522,9 @@ def test_learning_can_be_stopped() -> None:
     columns = records(16, 500, 3)
     for loss in ("least-squares", "logistic", "perceptron"):
         with pytest.raises(InterruptedError):
-            learn_linear(exact(columns, domain(3)), "class", options=Fitting(loss), on_step=stop)
+            learn_linear(
+                exact(columns, domain(3)), "class", options=LinearOptions(loss), on_step=stop
+            )
 
 
 def test_two_categories_given_with_other_variables_are_one_column() -> None:
@@ -514,7 +532,9 @@ def test_two_categories_given_with_other_variables_are_one_column() -> None:
     codes = {"a": np.array([0, 0, 1, 1], dtype="u1"), "t": np.array([0, 1, 1, 1], dtype="u1")}
     counts = ReportedCounts(codes, {"a": 2, "t": 2})
     model = learn_linear(
-        EstimatedMarginals(counts, Plan.unrandomized(over)), "t", options=Fitting("least-squares")
+        EstimatedMarginals(counts, Plan.unrandomized(over)),
+        "t",
+        options=LinearOptions("least-squares"),
     )
     # By hand: the mean target is 0 where a is 0, and 1 where a is 1.
     assert vectors(model)[0] == pytest.approx([0.0, 1.0])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shared.learn.linear import Fitting, LinearClassifier, errors, learn_linear
+from shared.learn.linear import LinearClassifier, LinearOptions, errors, learn_linear
 from tests.shared.linear_cases import (
     DOMAIN,
     Columns,
@@ -43,7 +43,7 @@ def errors_of(model: LinearClassifier, which: str) -> np.ndarray:
 def test_true_records_have_the_sandwich_error_of_their_rows(loss: str) -> None:
     """White's HC0, row by row; and no error given the records."""
     columns = records(21, 1_000)
-    model = learn_linear(exact(columns, DOMAIN), "class", options=Fitting(loss))
+    model = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions(loss))
     x, y, w = rows(columns), columns["class"].astype(float), estimates(model)
     if loss == "least-squares":
         residual, curvature = 2 * y - 1 - x @ w, np.ones(len(x))
@@ -89,7 +89,7 @@ def test_intervals_cover(loss: str, which: str, assert_distribution: Callable[..
     Each comparison fails a correct program with probability 1e-6. Against the population new
     records are drawn each time; given the records one set of them is reported again and again.
     """
-    runs, used, options = 400, plan(DOMAIN, NOISE), Fitting(loss, counts="raw")
+    runs, used, options = 400, plan(DOMAIN, NOISE), LinearOptions(loss, counts="raw")
     fixed = records(22, 6_000)
     truth = of_the_population(loss)
     if which == "se_records":
@@ -114,7 +114,7 @@ def test_intervals_cover(loss: str, which: str, assert_distribution: Callable[..
 def test_the_accuracy_has_the_error_of_its_counts() -> None:
     """For a fixed plane the estimated accuracy is unbiased and has the error that is stated."""
     used, fixed = plan(DOMAIN, NOISE), records(23, 3_000)
-    model = learn_linear(exact(fixed, DOMAIN), "class", options=Fitting("least-squares"))
+    model = learn_linear(exact(fixed, DOMAIN), "class", options=LinearOptions("least-squares"))
     cells = np.indices((3, 2, 4)).reshape(3, -1)
     predicted = model.predict(dict(zip(DOMAIN.names[:3], cells, strict=True)))
     true = (model.predict(fixed) == fixed["class"]).mean()

@@ -14,8 +14,8 @@ from shared.errors import DomainError, InputError, UnknownCategory, UnknownVaria
 from shared.learn.linear import (
     Accuracy,
     Column,
-    Fitting,
     LinearClassifier,
+    LinearOptions,
     Plane,
     Weight,
     draw_weights,
@@ -41,7 +41,7 @@ def classifier(loss: str = "logistic") -> LinearClassifier:
         Variable("t", ("no", "yes")),
         COLUMNS,
         (plane("yes", -1.0, 2.0, -0.5),),
-        Fitting(loss),  # type: ignore[arg-type]
+        LinearOptions(loss),  # type: ignore[arg-type]
         "raw",
         100,
     )
@@ -157,10 +157,10 @@ def learned() -> list[LinearClassifier]:
     used = plan(domain(3), {"colour": 0.3, "class": 0.2})
     reported = marginals(reports(records(31, 4_000, 3), used, np.random.default_rng(1)), used)
     models = [
-        learn_linear(reported, "class", options=Fitting(loss), seed=5)
+        learn_linear(reported, "class", options=LinearOptions(loss), seed=5)
         for loss in ("logistic", "least-squares", "perceptron")
     ]
-    numeric = Fitting(encoding="ordinal", numeric={"size": (1, 2, 3, 5)}, l2=0.1)
+    numeric = LinearOptions(encoding="ordinal", numeric={"size": (1, 2, 3, 5)}, l2=0.1)
     return [*models, learn_linear(exact(records(32, 500), DOMAIN), "class", options=numeric)]
 
 

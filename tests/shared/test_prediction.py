@@ -16,10 +16,10 @@ from shared.errors import InputError, UnknownCategory, UnknownVariable
 from shared.estimate import EstimatedMarginals
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.linear_json import write_linear_json
-from shared.learn.linear.options import Fitting
+from shared.learn.linear.options import LinearOptions
 from shared.learn.prediction import Predictor, encode_records, interval_cuts, read_predictor
 from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.options import Growth
+from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.tree_json import write_tree_json
 from shared.plan import Plan
 
@@ -179,8 +179,8 @@ def marginals() -> EstimatedMarginals:
 
 
 TEXTS = {
-    "decision-tree": write_tree_json(learn_tree(marginals(), "y", None, Growth())),
-    "linear-classifier": write_linear_json(learn_linear(marginals(), "y", None, Fitting())),
+    "decision-tree": write_tree_json(learn_tree(marginals(), "y", None, TreeOptions())),
+    "linear-classifier": write_linear_json(learn_linear(marginals(), "y", None, LinearOptions())),
 }
 
 

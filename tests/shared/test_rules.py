@@ -32,7 +32,8 @@ from shared.learn.rules.export import (
 from shared.learn.rules.frames import ITEMSET_ERRORS, RULE_ERRORS, itemsets_frame, rules_frame
 from shared.learn.rules.items import all_items, item_label
 from shared.learn.rules.measures import MEASURES
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rule_errors import confidences, leverages, lifts, supports
 from shared.learn.rules.rules import Rule, derive_rules
 from shared.plan import Block, Plan
@@ -89,7 +90,7 @@ def share(items) -> float:
 
 @pytest.mark.parametrize("minimum", [0.0, 0.5, 0.7])
 def test_rules_are_those_of_brute_force(minimum: float):
-    found = mine_itemsets(EXACT, all_items(OVER), Mining(0.05))
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.05))
     wanted = {}
     for itemset in found.frequent:
         items = [found.items[place] for place in itemset.items]
@@ -111,7 +112,7 @@ def test_rules_are_those_of_brute_force(minimum: float):
 
 
 def test_rules_stand_by_itemset_longer_antecedents_first():
-    found = mine_itemsets(EXACT, all_items(OVER), Mining(0.05))
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.05))
     rules = derive_rules(found, EXACT, 0.0)
     sizes = [(len(r.antecedent) + len(r.consequent), len(r.antecedent)) for r in rules]
     assert [whole for whole, _ in sizes] == sorted(whole for whole, _ in sizes)
@@ -126,21 +127,21 @@ def test_a_confidence_that_is_the_minimum_suffices():
     marginals = EstimatedMarginals(
         ReportedCounts(columns, {"v0": 2, "v1": 2}), Plan.unrandomized(over)
     )
-    found = mine_itemsets(marginals, all_items(over), Mining(0.1))
+    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.1))
     assert len(derive_rules(found, marginals, 0.8)) == 4
     assert derive_rules(found, marginals, 0.81) == ()
 
 
 def test_the_progress_of_rules_is_told():
     steps: list[tuple[int, int]] = []
-    found = mine_itemsets(EXACT, all_items(OVER), Mining(0.05))
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.05))
     derive_rules(found, EXACT, on_step=lambda *step: steps.append(step))
     last = len(found.levels) - 1
     assert steps == [(k, last) for k in range(last + 1)]
 
 
 def test_what_rules_refuse(monkeypatch: pytest.MonkeyPatch):
-    found = mine_itemsets(EXACT, all_items(OVER), Mining(0.05))
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.05))
     with pytest.raises(OptionError) as raised:
         derive_rules(found, EXACT, 1.5)
     assert raised.value.where == "minimum_confidence"
@@ -157,7 +158,7 @@ def test_too_many_rules_are_refused_before_one_is_made(monkeypatch: pytest.Monke
     def unmade(*_values: object) -> None:
         raise AssertionError("A rule was made.")
 
-    found = mine_itemsets(NOISY, all_items(OVER), Mining(0.05))
+    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05))
     number = len(derive_rules(found, NOISY, 0.6))
     sure = len(derive_rules(found, NOISY, 0.6, certain=True))
     assert 1 < sure < number
@@ -177,7 +178,7 @@ def test_too_many_rules_are_refused_before_one_is_made(monkeypatch: pytest.Monke
 
 def test_rules_in_pieces_are_the_same_and_tell_more_often(monkeypatch: pytest.MonkeyPatch):
     steps: list[tuple[int, int]] = []
-    found = mine_itemsets(NOISY, all_items(OVER), Mining(0.05))
+    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05))
     whole = derive_rules(found, NOISY, 0.5)
     monkeypatch.setattr(piecewise, "PIECE", 7)
     monkeypatch.setattr(ruling, "PIECE", 7)
@@ -187,7 +188,7 @@ def test_rules_in_pieces_are_the_same_and_tell_more_often(monkeypatch: pytest.Mo
 
 
 def test_without_frequent_pairs_there_are_no_rules():
-    found = mine_itemsets(EXACT, all_items(OVER), Mining(0.9))
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.9))
     assert derive_rules(found, EXACT, 0.0) == ()
     assert len(rules_frame(OVER, ())) == 0
     frame = itemsets_frame(found)
@@ -309,7 +310,7 @@ def test_intervals_cover_at_their_rate():
 
 
 def test_certain_rules_have_their_whole_interval_above_the_minimum():
-    found = mine_itemsets(NOISY, all_items(OVER), Mining(0.05))
+    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05))
     likely = derive_rules(found, NOISY, 0.6)
     certain = derive_rules(found, NOISY, 0.6, certain=True)
     assert certain == tuple(r for r in likely if r.confidence_interval[0] >= 0.6)
@@ -318,7 +319,7 @@ def test_certain_rules_have_their_whole_interval_above_the_minimum():
 
 @pytest.mark.parametrize("against", ["records", "population"])
 def test_rules_and_itemsets_tell_the_same_support(against: str):
-    found = mine_itemsets(NOISY, all_items(OVER), Mining(0.05, against=against))
+    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05, against=against))
     known = {frozenset(found.items[i] for i in s.items): s for s in found.frequent}
     rules = derive_rules(found, NOISY, 0.5)
     assert rules
@@ -334,7 +335,7 @@ def test_rules_and_itemsets_tell_the_same_support(against: str):
 
 
 def found_and_rules(**options):
-    found = mine_itemsets(NOISY, all_items(OVER), Mining(0.05, **options))
+    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05, **options))
     return found, derive_rules(found, NOISY, 0.5)
 
 
@@ -390,7 +391,7 @@ def test_different_itemsets_are_different_cells():
     columns = {"a": np.array([0, 1, 2, 2] * 25), "b": np.array([0, 1, 0, 1] * 25)}
     columns = {name: column.astype(np.uint8) for name, column in columns.items()}
     marginals = EstimatedMarginals(ReportedCounts(columns, {"a": 3, "b": 2}), plan_of(over, 0.0))
-    found = mine_itemsets(marginals, all_items(over), Mining(0.01))
+    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.01))
     cells = [row["items"] for row in csv.DictReader(io.StringIO(itemsets_csv(found), newline=""))]
     assert len(set(cells)) == len(found.frequent) == 9
     read = [tuple(json.loads(cell)) for cell in cells]
@@ -450,7 +451,7 @@ def test_a_picture_of_itemsets_shows_every_verdict():
     over = Domain.of(**{"a<b": ["no & so", "yes"], "v": ["c0", "c1", "c2"], "w": ["d0", "d1"]})
     columns = dependent(over, 800, seed=3)
     marginals = reports(plan_of(over, 0.3), columns, np.random.default_rng(4))
-    found = mine_itemsets(marginals, all_items(over), Mining(0.2))
+    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.2))
     assert {i.verdict for i in found.frequent} == {"frequent", "undecided"}
     picture = ET.fromstring(draw_itemsets(found))
     shown = titles(picture)
@@ -522,7 +523,7 @@ def test_a_lift_of_which_nothing_is_known_is_drawn_without_its_interval():
 
 
 def test_pictures_of_nothing_are_pictures():
-    found = mine_itemsets(EXACT, all_items(OVER), Mining(0.9))
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.9))
     assert len(titles(ET.fromstring(draw_itemsets(found)))) == 1
     assert len(titles(ET.fromstring(draw_rules(OVER, ())))) == 1
 
@@ -532,7 +533,7 @@ def test_a_long_label_is_cut_and_told_in_full_by_its_title():
     columns = dependent(over, 500, seed=3)
     plan = Plan.unrandomized(over)
     marginals = EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
-    found = mine_itemsets(marginals, all_items(over), Mining(0.1))
+    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.1))
     drawn = draw_itemsets(found)
     assert "…" in drawn
     whole = ", ".join(found.labels(found.length(3)[0].items))

@@ -21,7 +21,8 @@ from shared.estimate import EstimatedMarginals
 from shared.learn.rules.decisions import discovered, of_the_examined
 from shared.learn.rules.found import FoundItemsets
 from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.plan import Block, Plan
 from shared.support_counts import Item
 from shared.transition import Identity, Symmetric
@@ -47,7 +48,7 @@ class Study:
             columns = {name: column[drawn] for name, column in columns.items()}
         reports = {b.name: reported(b, columns[b.name], rng) for b in self.plan.blocks}
         marginals = EstimatedMarginals(ReportedCounts(reports, self.plan.reported_sizes), self.plan)
-        options = Mining(
+        options = RuleOptions(
             self.minimum, decisions="controlled", false_discovery=RATE, against=self.against
         )
         return mine_itemsets(marginals, self.items, options)

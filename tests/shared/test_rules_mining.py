@@ -40,7 +40,8 @@ from shared.learn.rules.decisions import (
 )
 from shared.learn.rules.found import FoundItemsets
 from shared.learn.rules.items import all_items, chosen_items, item_label, present_items
-from shared.learn.rules.mining import Mining, mine_itemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
 from shared.plan import Block, Plan
 from shared.support_counts import RuleCounts, SupportCounts
 from shared.transition import Symmetric
@@ -138,11 +139,11 @@ def test_items_that_are_none():
         chosen_items(over, {"beer": ["yes"]})
     marginals = exact(OVER, COLUMNS)
     with pytest.raises(OptionError, match="none"):
-        mine_itemsets(marginals, [], Mining(0.1))
+        mine_itemsets(marginals, [], RuleOptions(0.1))
     with pytest.raises(UnknownVariable):
-        mine_itemsets(marginals, [("beer", 0)], Mining(0.1))
+        mine_itemsets(marginals, [("beer", 0)], RuleOptions(0.1))
     with pytest.raises(DomainError):
-        mine_itemsets(marginals, [("v0", 9)], Mining(0.1))
+        mine_itemsets(marginals, [("v0", 9)], RuleOptions(0.1))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_items_that_are_none():
 )
 def test_options_outside_their_range(wrong: dict, where: str):
     with pytest.raises(OptionError) as raised:
-        Mining(**wrong)
+        RuleOptions(**wrong)
     assert raised.value.where == where
 
 
@@ -242,7 +243,7 @@ def test_too_many_candidates_are_refused():
 
 @pytest.mark.parametrize("minimum", [0.02, 0.1, 0.3, 1.0])
 def test_exact_itemsets_are_those_of_others(minimum: float):
-    found = in_words(mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), Mining(minimum)))
+    found = in_words(mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(minimum)))
     assert found == by_mlxtend(one_hot(OVER, COLUMNS), minimum)
     if found:
         assert found == by_pyfim(OVER, COLUMNS, minimum)
@@ -252,15 +253,15 @@ def test_a_support_that_is_the_minimum_is_frequent():
     over = domain(2, 2)
     columns = {"v0": np.repeat([0, 1], [3, 7]), "v1": np.repeat([0, 1], [7, 3])}
     columns = {name: column.astype(np.uint8) for name, column in columns.items()}
-    found = mine_itemsets(exact(over, columns), all_items(over), Mining(0.3))
+    found = mine_itemsets(exact(over, columns), all_items(over), RuleOptions(0.3))
     assert [i.support for i in found.frequent] == [0.3, 0.7, 0.7, 0.3, 0.3, 0.4, 0.3]
     assert {i.verdict for i in found.frequent} == {"frequent"}
 
 
 def test_without_error_all_decisions_agree_and_nothing_is_undecided():
     marginals = exact(OVER, COLUMNS)
-    plain = mine_itemsets(marginals, all_items(OVER), Mining(0.1))
-    held = mine_itemsets(marginals, all_items(OVER), Mining(0.1, decisions="controlled"))
+    plain = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.1))
+    held = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.1, decisions="controlled"))
     assert plain.frequent == held.frequent
     assert {i.verdict for i in plain.itemsets} == {"frequent", "not frequent"}
     for itemset in plain.itemsets:
@@ -274,8 +275,8 @@ def test_without_error_all_decisions_agree_and_nothing_is_undecided():
 @pytest.mark.parametrize("length", [1, 2, 4])
 def test_no_itemset_is_longer_than_asked(length: int):
     marginals = exact(OVER, COLUMNS)
-    found = mine_itemsets(marginals, all_items(OVER), Mining(0.02, length))
-    every = mine_itemsets(marginals, all_items(OVER), Mining(0.02))
+    found = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02, length))
+    every = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02))
     assert found.frequent == tuple(i for i in every.frequent if len(i.items) <= length)
     assert found.length(length + 1) == ()
     assert found.length(1) == every.length(1)
@@ -289,13 +290,13 @@ def test_candidates_beyond_the_last_length_are_not_built(monkeypatch: pytest.Mon
         return next_candidates(trie, rows, variables)
 
     monkeypatch.setattr(mining, "next_candidates", watched)
-    mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), Mining(0.01, max_length=3))
+    mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(0.01, max_length=3))
     assert lengths == [2, 3]
 
 
 def test_items_may_be_chosen_and_in_any_order():
     items = (("v3", 2), ("v0", 3), ("v3", 1), ("v1", 2))
-    found = in_words(mine_itemsets(exact(OVER, COLUMNS), items, Mining(0.05)))
+    found = in_words(mine_itemsets(exact(OVER, COLUMNS), items, RuleOptions(0.05)))
     wanted = {item_label(OVER, item) for item in items}
     all_found = by_mlxtend(one_hot(OVER, COLUMNS), 0.05)
     assert found == {i: s for i, s in all_found.items() if i <= wanted}
@@ -304,7 +305,7 @@ def test_items_may_be_chosen_and_in_any_order():
 
 def test_progress_is_told_and_can_stop():
     steps: list[tuple[int, int]] = []
-    options = Mining(0.3)
+    options = RuleOptions(0.3)
     found = mine_itemsets(
         exact(OVER, COLUMNS), all_items(OVER), options, lambda *step: steps.append(step)
     )
@@ -341,7 +342,7 @@ def test_estimated_itemsets_are_those_of_dense_estimation():
                 noise = (w**2 @ reported - w @ reported) / 2000**2
                 items = tuple(sum(over.shape[:a]) + k for a, k in zip(axes, codes, strict=True))
                 examined[items] = support, np.sqrt(max(noise, 0))
-    found = mine_itemsets(marginals, all_items(over), Mining(0.08))
+    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.08))
     frequent = {
         items
         for items in examined
@@ -367,8 +368,8 @@ def test_estimated_itemsets_are_those_of_dense_estimation():
 def test_controlled_decisions_are_closed_and_a_part_of_the_point_decisions():
     over = domain(3, 3, 3, 2)
     marginals = randomized(over, dependent(over, 3000, seed=5), 0.4, seed=6)
-    point = mine_itemsets(marginals, all_items(over), Mining(0.08))
-    held = mine_itemsets(marginals, all_items(over), Mining(0.08, decisions="controlled"))
+    point = mine_itemsets(marginals, all_items(over), RuleOptions(0.08))
+    held = mine_itemsets(marginals, all_items(over), RuleOptions(0.08, decisions="controlled"))
     assert [i.items for i in point.itemsets] == [i.items for i in held.itemsets]
     chosen = {i.items for i in held.frequent}
     assert chosen < {i.items for i in point.frequent}
@@ -412,13 +413,13 @@ class Untold:
     ],
 )
 def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
-    plain = mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), Mining(0.05))
+    plain = mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(0.05))
     of_v0 = range(4)
     marginals = Untold(
         exact(OVER, COLUMNS), lambda row: len(row) > 1 and bool(set(row) & set(of_v0)), error
     )
     for decisions in ("point", "controlled"):
-        options = Mining(0.05, decisions=decisions, consistent=True)
+        options = RuleOptions(0.05, decisions=decisions, consistent=True)
         found = mine_itemsets(marginals, all_items(OVER), options)
         assert found.frequent[0].consistent == found.frequent[0].support
         told = {i.items for i in plain.frequent if len(i.items) == 1 or not set(i.items) & {*of_v0}}
@@ -431,7 +432,7 @@ def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
 def test_if_no_item_can_be_estimated_that_is_an_error():
     marginals = Untold(exact(OVER, COLUMNS), lambda _row: True, SingularChannel("No inverse."))
     with pytest.raises(SingularChannel, match="No inverse"):
-        mine_itemsets(marginals, all_items(OVER), Mining(0.05))
+        mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05))
 
 
 def test_a_level_too_large_ends_the_search():
@@ -439,8 +440,8 @@ def test_a_level_too_large_ends_the_search():
     error = LimitExceeded("Too many entries.", where="max_length")
     marginals = Untold(exact(OVER, COLUMNS), lambda row: len(row) == 2, error)
     with pytest.raises(LimitExceeded, match="entries"):
-        mine_itemsets(marginals, all_items(OVER), Mining(0.05))
-    assert mine_itemsets(marginals, all_items(OVER), Mining(0.05, 1)).frequent
+        mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05))
+    assert mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05, 1)).frequent
 
 
 def test_levels_counted_in_pieces_are_the_same_and_tell_more_often(
@@ -448,10 +449,10 @@ def test_levels_counted_in_pieces_are_the_same_and_tell_more_often(
 ):
     steps: list[tuple[int, int]] = []
     marginals = randomized(OVER, COLUMNS, 0.2, seed=3)
-    whole = mine_itemsets(marginals, all_items(OVER), Mining(0.02))
+    whole = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02))
     monkeypatch.setattr(piecewise, "PIECE", 10)
     found = mine_itemsets(
-        marginals, all_items(OVER), Mining(0.02), lambda *step: steps.append(step)
+        marginals, all_items(OVER), RuleOptions(0.02), lambda *step: steps.append(step)
     )
     assert found.itemsets == whole.itemsets
     assert steps == sorted(steps)
@@ -635,7 +636,7 @@ def test_consistent_estimates_stay_as_they_are():
 def test_mined_supports_are_made_consistent_on_request():
     over = domain(3, 3, 3, 2, 3)
     marginals = randomized(over, dependent(over, 2000, seed=8), 0.4, seed=9)
-    options = Mining(0.03, consistent=True)
+    options = RuleOptions(0.03, consistent=True)
     found = mine_itemsets(marginals, all_items(over), options)
     known = {i.items: i for i in found.itemsets}
     above = below = 0
@@ -650,6 +651,6 @@ def test_mined_supports_are_made_consistent_on_request():
     # The estimates themselves were neither.
     assert above > 10
     assert below > 10
-    raw = mine_itemsets(marginals, all_items(over), Mining(0.03))
+    raw = mine_itemsets(marginals, all_items(over), RuleOptions(0.03))
     assert [i.support for i in raw.itemsets] == [i.support for i in found.itemsets]
     assert raw.itemsets[0].consistent is None

@@ -15,8 +15,8 @@ from shared.estimate import EstimatedMarginals
 from shared.learn.tree.evidence import entropy, information_gain, valid_counts, weigh
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.leaves import class_counts
-from shared.learn.tree.model import Node, Split
-from shared.learn.tree.options import Growth
+from shared.learn.tree.node import Node, Split
+from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.pruning import pruned, worth
 from shared.learn.tree.splitting import best_of
 from shared.plan import Block, Plan
@@ -212,7 +212,7 @@ def test_effective_records_of_a_randomized_class():
     }
     seen = ReportedCounts(columns, {"a": 2, "y": 2})
     tree = learn_tree(
-        EstimatedMarginals(seen, plan), "y", None, Growth(significance=None, prune=False)
+        EstimatedMarginals(seen, plan), "y", None, TreeOptions(significance=None, prune=False)
     )
     variance = p * (1 - p) / (1 - 2 * p) ** 2
     for node, size in zip(tree.root, (records, records / 2, records / 2), strict=True):
@@ -288,8 +288,8 @@ def test_an_exclusive_or_is_found_by_growing_first_and_pruning_then():
     flip = rng.random(4000) < 0.15
     columns["y"] = (columns["a"] ^ columns["b"] ^ flip).astype(np.uint8)
     marginals = EstimatedMarginals(ReportedCounts(columns, sizes), Plan.unrandomized(domain))
-    tree = learn_tree(marginals, "y", None, Growth(significance=None))
+    tree = learn_tree(marginals, "y", None, TreeOptions(significance=None))
     clean = columns["a"] ^ columns["b"]
     assert np.array_equal(tree.predict(columns), clean)
-    full = learn_tree(marginals, "y", None, Growth(significance=None, prune=False))
+    full = learn_tree(marginals, "y", None, TreeOptions(significance=None, prune=False))
     assert len(tree.leaves) < len(full.leaves)

@@ -19,14 +19,15 @@ from shared.domain import Domain, Variable
 from shared.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
 from shared.estimate import EstimatedMarginals
 from shared.learn.tree.growth import STEPS, learn_tree
-from shared.learn.tree.model import DecisionTree, Node
-from shared.learn.tree.options import Growth
+from shared.learn.tree.model import DecisionTree
+from shared.learn.tree.node import Node
+from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.splitting import best_split
 from shared.plan import Block, Plan
 from shared.transition import Symmetric
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
-PLAIN = Growth(significance=None, least_records=0, prune=False, shrinkage=None)
+PLAIN = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)
 
 Columns = dict[str, np.ndarray]
 
@@ -173,7 +174,7 @@ def test_the_tree_of_clean_records_is_that_of_id3_on_records(file, target, drop,
     domain, columns = public(file, target, drop)
     names = [n for n in domain.names if n != target]
     wanted = id3(rows_of(columns), names, target, domain, 0, choice)
-    options = Growth(
+    options = TreeOptions(
         criterion=criterion, significance=None, least_records=0, prune=False, shrinkage=None
     )
     tree = learn_tree(exactly(domain, columns), target, names, options)
@@ -213,7 +214,9 @@ def test_binary_attributes_are_asked_as_by_scikit_learn(seed):
         sides = peer.tree_.children_left[place], peer.tree_.children_right[place]
         return ("abcdef"[peer.tree_.feature[place]], *map(of_peer, sides))
 
-    options = Growth(significance=None, least_records=0, prune=False, shrinkage=None, max_depth=4)
+    options = TreeOptions(
+        significance=None, least_records=0, prune=False, shrinkage=None, max_depth=4
+    )
     tree = learn_tree(exactly(domain, columns), "y", None, options)
     assert outline(tree.root) == of_peer(0)
     assert np.array_equal(tree.predict(columns), peer.predict(inputs))
@@ -236,7 +239,7 @@ def test_expected_reports_give_the_tree_of_the_true_records(estimator, p):
     options = PLAIN
     if estimator == "ml":
         # Likelihood is maximized to a tolerance: only what is well above it can be compared.
-        options = Growth(significance=None, prune=False, shrinkage=None, max_depth=1)
+        options = TreeOptions(significance=None, prune=False, shrinkage=None, max_depth=1)
         clean = learn_tree(exactly(domain, columns), "y", None, options)
     marginals = EstimatedMarginals(expected_reports(plan, columns), plan, estimator=estimator)
     tree = learn_tree(marginals, "y", None, options)
@@ -305,9 +308,9 @@ def test_a_class_that_depends_on_nothing_is_rarely_split_by():
     for _ in range(runs):
         plan, seen = noise_only(rng)
         marginals = EstimatedMarginals(seen, plan)
-        options = Growth(significance=level, max_depth=1, prune=False)
+        options = TreeOptions(significance=level, max_depth=1, prune=False)
         split += learn_tree(marginals, "y", None, options).root.split is not None
-        plain_options = Growth(significance=None, max_depth=1, prune=False)
+        plain_options = TreeOptions(significance=None, max_depth=1, prune=False)
         plain += learn_tree(marginals, "y", None, plain_options).root.split is not None
     assert split <= most
     # Not so far below its level that it would be blind; and ID3 itself always splits.
@@ -339,7 +342,7 @@ def test_leaf_counts_vary_as_their_errors_say(assert_distribution):
     domain, columns = survey(4000, rng)
     plan = plan_of(domain, 0.25)
     truth = cube(domain, columns).sum(axis=(1, 2, 3))
-    options = Growth(significance=None, least_records=0, prune=False, max_depth=1)
+    options = TreeOptions(significance=None, least_records=0, prune=False, max_depth=1)
     scores = []
     for _ in range(300):
         seen = reports(plan, columns, rng)
@@ -360,9 +363,9 @@ def test_growth_stops_at_a_depth_and_below_a_number_of_effective_records():
     domain, columns = survey(2000, np.random.default_rng(3))
     marginals = exactly(domain, columns)
     for depth in (0, 1, 2):
-        tree = learn_tree(marginals, "y", None, Growth(significance=None, max_depth=depth))
+        tree = learn_tree(marginals, "y", None, TreeOptions(significance=None, max_depth=depth))
         assert tree.root.depth == depth
-    options = Growth(significance=None, least_records=150, prune=False, shrinkage=None)
+    options = TreeOptions(significance=None, least_records=150, prune=False, shrinkage=None)
     tree = learn_tree(marginals, "y", None, options)
     assert all(node.classes.total >= 150 for node in tree.root if node.split)
     assert any(node.classes.total < 150 for node in tree.root)
@@ -377,9 +380,9 @@ def test_a_significance_of_one_is_no_test():
     domain, columns = survey(500, np.random.default_rng(4))
     marginals = exactly(domain, columns)
     plain = learn_tree(marginals, "y", None, PLAIN)
-    options = Growth(significance=1, least_records=0, prune=False, shrinkage=None)
+    options = TreeOptions(significance=1, least_records=0, prune=False, shrinkage=None)
     assert learn_tree(marginals, "y", None, options).root == plain.root
-    tested = learn_tree(marginals, "y", None, Growth(prune=False))
+    tested = learn_tree(marginals, "y", None, TreeOptions(prune=False))
     assert len(tested.leaves) < len(plain.leaves)
 
 
@@ -437,7 +440,7 @@ def test_a_target_that_is_not_there_is_refused():
 )
 def test_options_outside_their_range_are_refused(option):
     with pytest.raises(OptionError):
-        Growth(**option)
+        TreeOptions(**option)
 
 
 class Failing:
@@ -467,7 +470,7 @@ class FailingMarginals:
         return Failing(self.inner.subpopulation(), self.fails, self.everywhere)
 
 
-@pytest.mark.parametrize("options", [Growth(), PLAIN, Growth(criterion="gain-ratio")])
+@pytest.mark.parametrize("options", [TreeOptions(), PLAIN, TreeOptions(criterion="gain-ratio")])
 def test_an_attribute_without_an_estimate_is_not_asked(options):
     """As if it were no attribute."""
     domain, columns = survey(800, np.random.default_rng(6))
@@ -513,7 +516,7 @@ def test_tables_of_attributes_that_lose_are_not_kept():
     within = Watched(exactly(domain, columns).subpopulation(), {})
     names = [name for name in domain.names if name != "y"]
     assert len(names) >= 3
-    assert best_split(within, "y", names, Growth()) is not None
+    assert best_split(within, "y", names, TreeOptions()) is not None
     assert most <= 1
 
 
@@ -527,7 +530,7 @@ def test_no_warning_is_given_where_nothing_is_left():
     }
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for options in (Growth(), PLAIN, Growth(criterion="gain-ratio")):
+        for options in (TreeOptions(), PLAIN, TreeOptions(criterion="gain-ratio")):
             tree = learn_tree(exactly(domain, columns), "y", None, options)
             assert np.array_equal(tree.predict(columns), columns["y"])
             empty = [leaf for leaf in tree.leaves if leaf.classes.total == 0]

@@ -16,8 +16,9 @@ from shared.domain import Domain, Variable
 from shared.errors import DomainError, InputError, NotStochastic, OptionError, UnknownVariable
 from shared.estimate import EstimatedMarginals
 from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.model import DEEPEST, ClassCounts, DecisionTree, Node, Split
-from shared.learn.tree.options import Growth
+from shared.learn.tree.model import DEEPEST, DecisionTree
+from shared.learn.tree.node import ClassCounts, Node, Split
+from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.tree_drawing import draw_tree
 from shared.learn.tree.tree_json import read_tree_json, tree_json, write_tree_json
 from shared.learn.tree.tree_text import write_tree_text
@@ -47,7 +48,7 @@ def drawn(records: int, seed: int = 0) -> dict[str, np.ndarray]:
 def learned(p: float, **options: Any) -> DecisionTree:
     plan = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in DOMAIN))
     reported = ReportedCounts(drawn(4000), {v.name: v.size for v in DOMAIN})
-    return learn_tree(EstimatedMarginals(reported, plan), "y", None, Growth(**options))
+    return learn_tree(EstimatedMarginals(reported, plan), "y", None, TreeOptions(**options))
 
 
 TREES = {
@@ -125,7 +126,7 @@ ASKED = Node(KNOWN, QUESTION, (LEAF, LEAF))
 
 def tree_of(root: Node) -> DecisionTree:
     inputs = DOMAIN.project([AGE.name, "sex", "zone"])
-    return DecisionTree(inputs, DOMAIN["y"], root, 12, Growth())
+    return DecisionTree(inputs, DOMAIN["y"], root, 12, TreeOptions())
 
 
 def test_a_node_may_be_shared_by_several_parents():
@@ -141,7 +142,7 @@ def test_a_node_may_be_shared_by_several_parents():
 @pytest.mark.parametrize("names", [(), ("sex", "y")])
 def test_a_class_is_told_from_other_variables(names):
     with pytest.raises(DomainError):
-        DecisionTree(DOMAIN.project(names), DOMAIN["y"], LEAF, 12, Growth())
+        DecisionTree(DOMAIN.project(names), DOMAIN["y"], LEAF, 12, TreeOptions())
 
 
 @pytest.mark.parametrize(
@@ -273,7 +274,9 @@ def test_rules_are_those_of_scikit_learn_where_both_can_say_them():
     domain = Domain(tuple(Variable(n, ("0", "1")) for n in (*names, "y")))
     reported = ReportedCounts(columns, {v.name: 2 for v in domain})
     marginals = EstimatedMarginals(reported, Plan.unrandomized(domain))
-    options = Growth(significance=None, least_records=0, prune=False, shrinkage=None, max_depth=3)
+    options = TreeOptions(
+        significance=None, least_records=0, prune=False, shrinkage=None, max_depth=3
+    )
     tree = learn_tree(marginals, "y", None, options)
     peer = DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0)
     peer.fit(np.stack([columns[n] for n in names], axis=1), columns["y"])
@@ -351,6 +354,6 @@ def test_long_names_are_shortened_and_kept_whole_in_the_title():
     split = Split(long, 0.1, 0.01, 0.02, 1, 1, 0.01)
     known = ClassCounts((5.0, 5.0), (0.0, 0.0), (1.0, 1.0), 10.0, (0.5, 0.5))
     root = Node(known, split, (Node(known), Node(known)))
-    picture = draw_tree(DecisionTree(domain.project([long]), domain["y"], root, 10, Growth()))
+    picture = draw_tree(DecisionTree(domain.project([long]), domain["y"], root, 10, TreeOptions()))
     assert all(len(text) <= 30 for text in words(picture))
     assert any(("x" * 50) in title.text for title in ET.fromstring(picture).iter(f"{SVG}title"))

@@ -5,14 +5,14 @@ from shared.learn.linear.fitting import CELLS, learn_linear
 from shared.learn.linear.linear_drawing import draw_weights
 from shared.learn.linear.linear_json import linear_json, read_linear_json, write_linear_json
 from shared.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
-from shared.learn.linear.options import Fitting
+from shared.learn.linear.options import LinearOptions
 
 __all__ = [
     "CELLS",
     "Accuracy",
     "Column",
-    "Fitting",
     "LinearClassifier",
+    "LinearOptions",
     "Plane",
     "Weight",
     "draw_weights",

@@ -14,7 +14,7 @@ from shared.counts import Tensor
 from shared.domain import Domain, Variable
 from shared.errors import OptionError, UnknownVariable
 from shared.learn.linear.cells import Cells
-from shared.learn.linear.options import Fitting
+from shared.learn.linear.options import LinearOptions
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Column:
     deviation: float = 0.0
 
 
-def columns_of(variables: Domain, options: Fitting) -> tuple[Column, ...]:
+def columns_of(variables: Domain, options: LinearOptions) -> tuple[Column, ...]:
     """Return the columns of some variables, in their order.
 
     A variable with numbers, given or its own representatives, is one column. Any other of two
@@ -59,7 +59,7 @@ def columns_of(variables: Domain, options: Fitting) -> tuple[Column, ...]:
     return tuple(column for variable in variables for column in _columns(variable, options))
 
 
-def _columns(variable: Variable, options: Fitting) -> tuple[Column, ...]:
+def _columns(variable: Variable, options: LinearOptions) -> tuple[Column, ...]:
     name, size = variable.name, variable.size
     numbers = options.numeric.get(name, variable.representatives)
     if numbers is None and options.encoding == "ordinal":

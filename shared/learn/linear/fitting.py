@@ -13,7 +13,7 @@ from shared.domain import Domain, Variable
 from shared.errors import EstimationError, OptionError
 from shared.learn.linear.columns import Scaling, columns_of
 from shared.learn.linear.model import INTERCEPT, Basis, LinearClassifier, Plane, Weight
-from shared.learn.linear.options import Fitting
+from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.sources import scaled
 from shared.learn.linear.task import CELLS, Fit, Sources, Task, notes_of
 
@@ -36,7 +36,7 @@ def learn_linear(
     marginals: Marginals,
     target: str,
     features: Sequence[str] | None = None,
-    options: Fitting | None = None,
+    options: LinearOptions | None = None,
     *,
     seed: int = 0,
     on_step: OnStep | None = None,
@@ -72,7 +72,7 @@ def learn_linear(
             demanded and allow no solution.
         LimitExceeded, NotConverged: what the marginals raise.
     """
-    options = options or Fitting()
+    options = options or LinearOptions()
     inputs, classes = _chosen(marginals.domain, target, features, seed)
     columns, scaling = scaled(columns_of(inputs, options), marginals, inputs)
     positives, evident = _positives(marginals, classes)

@@ -13,7 +13,7 @@ from shared.errors import InputError
 from shared.learn.documents import Part, VariablePart, faults, variable_json
 from shared.learn.linear.columns import Column
 from shared.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane, Weight
-from shared.learn.linear.options import Counts, Encoding, Fitting, Loss
+from shared.learn.linear.options import Counts, Encoding, LinearOptions, Loss
 
 KIND = "linear-classifier"
 
@@ -135,7 +135,7 @@ class _Document(Part):
                 )
                 for p in self.planes
             ),
-            Fitting(**(options.model_dump() | {"numeric": numeric})),
+            LinearOptions(**(options.model_dump() | {"numeric": numeric})),
             self.basis,
             self.records,
             self.sampled,

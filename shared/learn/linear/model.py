@@ -15,7 +15,7 @@ from shared.domain import Domain, Variable
 from shared.errors import DomainError
 from shared.learn.linear.cells import Cells, Listed
 from shared.learn.linear.columns import Column, Design
-from shared.learn.linear.options import Fitting
+from shared.learn.linear.options import LinearOptions
 from shared.learn.record_columns import record_columns
 
 Basis = Literal["raw", "expected", "pairs", "network"]
@@ -105,7 +105,7 @@ class LinearClassifier:
     target: Variable
     columns: tuple[Column, ...]
     planes: tuple[Plane, ...]
-    options: Fitting
+    options: LinearOptions
     basis: Basis
     records: int
     sampled: int | None = None

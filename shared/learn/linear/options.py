@@ -15,7 +15,7 @@ Counts = Literal["raw", "expected"]
 
 
 @dataclass(frozen=True)
-class Fitting:
+class LinearOptions:
     """How a linear classifier is fitted.
 
     Args:

@@ -14,7 +14,7 @@ from shared.errors import OptionError
 from shared.learn.linear.columns import Column, Design, Scaling
 from shared.learn.linear.errors import accuracy_of, covariances
 from shared.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane
-from shared.learn.linear.options import Fitting
+from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.pocket import pocket
 from shared.learn.linear.solving import Solution, least_squares, logistic, require_independent
 from shared.learn.linear.sources import (
@@ -47,7 +47,7 @@ class Fit:
 class Sources:
     """The counts behind each basis, made when first asked for and kept."""
 
-    def __init__(self, marginals: Marginals, inputs: Domain, target: str, options: Fitting):
+    def __init__(self, marginals: Marginals, inputs: Domain, target: str, options: LinearOptions):
         self._marginals, self._inputs, self._target = marginals, inputs, target
         self._options = options
         self._kept: dict[Basis, Classed] = {}
@@ -82,7 +82,7 @@ class Sources:
         return self._pairs
 
 
-def bases_of(options: Fitting, cells: int) -> tuple[Basis, ...]:
+def bases_of(options: LinearOptions, cells: int) -> tuple[Basis, ...]:
     """Return what a loss is fitted to, the first choice first.
 
     Raises OptionError if the choice of counts leaves nothing.
@@ -110,7 +110,7 @@ class Task:
 
     inputs: Domain
     target: Variable
-    options: Fitting
+    options: LinearOptions
     scaling: Scaling
     seed: int
     sources: Sources
@@ -180,7 +180,7 @@ class Task:
 def notes_of(
     target: Variable,
     columns: Sequence[Column],
-    options: Fitting,
+    options: LinearOptions,
     bases: Sequence[Basis],
     basis: Basis,
     planes: Sequence[Plane],

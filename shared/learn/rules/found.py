@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shared.domain import Domain
 from shared.learn.rules.decisions import VERDICTS, Verdict
 from shared.learn.rules.items import item_label
+from shared.learn.rules.options import RuleOptions
 from shared.support_counts import Flags, Floats, Indices, Item
-
-if TYPE_CHECKING:
-    from shared.learn.rules.mining import Mining
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ class FoundItemsets:
 
     domain: Domain
     records: int
-    options: Mining
+    options: RuleOptions
     items: tuple[Item, ...]
     levels: tuple[Level, ...]
 

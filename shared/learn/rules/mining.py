@@ -28,9 +28,8 @@ N = 5,000 and p = 0.0005, gave 7 % instead of 5 %.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -39,21 +38,18 @@ from shared.errors import EstimationError, LimitExceeded, OptionError, SingularC
 from shared.learn.rules.candidates import Trie, next_candidates
 from shared.learn.rules.consistency import consistent_supports
 from shared.learn.rules.decisions import (
-    Against,
     deviate,
     discovered,
     interval,
     of_the_examined,
     p_values,
-    require_share,
     sampled_share,
     verdicts,
 )
 from shared.learn.rules.found import FoundItemsets, Level
+from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.pieces import pieces, variables_of
 from shared.support_counts import Flags, Floats, Indices, Item, SupportCounts
-
-Decisions = Literal["point", "controlled"]
 
 OnStep = Callable[[int, int], None]
 
@@ -64,53 +60,10 @@ _ROUNDING = 1e-12
 """A variance below this share of its count is no error but rounding."""
 
 
-@dataclass(frozen=True)
-class Mining:
-    """How itemsets are mined.
-
-    Attributes:
-        minimum_support: the least support, as a share of the records, above 0 and at most 1.
-        max_length: the most items of an itemset; None for no limit.
-        decisions: how the frequent ones are chosen (see the module).
-        confidence: of the intervals and verdicts.
-        false_discovery: the rate that `controlled` decisions keep.
-        against: the error of intervals and tests: given the true records, or against their
-            population.
-        consistent: whether supports are also made consistent (see `consistency`).
-
-    Raises:
-        OptionError: an option outside its range.
-    """
-
-    minimum_support: float
-    max_length: int | None = None
-    decisions: Decisions = "point"
-    confidence: float = 0.95
-    false_discovery: float = 0.05
-    against: Against = "records"
-    consistent: bool = False
-
-    def __post_init__(self) -> None:
-        require_share(self.minimum_support, "minimum_support")
-        require_share(self.confidence, "confidence", one=False)
-        require_share(self.false_discovery, "false_discovery", one=False)
-        if self.max_length is not None and self.max_length < 1:
-            raise OptionError(
-                f"Itemsets of at most {self.max_length} items are none.", where="max_length"
-            )
-        for where, known in (("decisions", Decisions), ("against", Against)):
-            if getattr(self, where) not in get_args(known):
-                raise OptionError(
-                    f"There is no {where!r} of {getattr(self, where)!r}.",
-                    where=where,
-                    remedy=f"Choose one of {list(get_args(known))}.",
-                )
-
-
 def mine_itemsets(
     marginals: Marginals,
     items: Sequence[Item],
-    options: Mining,
+    options: RuleOptions,
     on_step: OnStep | None = None,
 ) -> FoundItemsets:
     """Find the frequent itemsets made of some items.
@@ -145,7 +98,7 @@ def mine_itemsets(
 
 
 def _levels(
-    supports: Supports, variables: Indices, options: Mining, on_step: OnStep
+    supports: Supports, variables: Indices, options: RuleOptions, on_step: OnStep
 ) -> list[Level]:
     """Examine itemsets length by length."""
     most = min(options.max_length or len(variables), len(np.unique(variables)))
@@ -172,7 +125,7 @@ def _judged(
     subsets: Indices,
     counts: SupportCounts,
     before: Sequence[Level],
-    options: Mining,
+    options: RuleOptions,
 ) -> Level:
     """Return a level with the errors, intervals, verdicts and p-values of its itemsets."""
     records = counts.records
@@ -198,7 +151,7 @@ def _judged(
     )
 
 
-def _decided(levels: Sequence[Level], options: Mining) -> list[Level]:
+def _decided(levels: Sequence[Level], options: RuleOptions) -> list[Level]:
     if options.decisions == "point":
         return list(levels)
     known = [~np.isnan(level.support) for level in levels]
@@ -216,7 +169,7 @@ def _split(flags: Flags, levels: Sequence[Level]) -> list[Flags]:
     return np.split(flags, np.cumsum([len(level) for level in levels])[:-1])
 
 
-def _made_consistent(levels: Sequence[Level], options: Mining) -> list[Level]:
+def _made_consistent(levels: Sequence[Level], options: RuleOptions) -> list[Level]:
     def error(level: Level) -> Floats:
         return level.se_records if options.against == "records" else level.se_population
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,7 @@ import numpy.typing as npt
 from shared.counts import Codes
 from shared.domain import Domain
 from shared.learn.record_columns import record_columns
-
-if TYPE_CHECKING:
-    from shared.learn.tree.model import Node
+from shared.learn.tree.node import Node
 
 _CHUNK = 1 << 15
 """Records that go down together: what is known of them stays in the processor's cache."""

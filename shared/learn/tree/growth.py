@@ -16,8 +16,9 @@ from shared.domain import Domain
 from shared.errors import OptionError
 from shared.learn.tree.evidence import EMPTY, valid_counts
 from shared.learn.tree.leaves import class_counts
-from shared.learn.tree.model import DEEPEST, ClassCounts, DecisionTree, Node
-from shared.learn.tree.options import Growth
+from shared.learn.tree.model import DEEPEST, DecisionTree
+from shared.learn.tree.node import ClassCounts, Node
+from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.pruning import pruned
 from shared.learn.tree.splitting import Candidate, best_split
 
@@ -31,7 +32,7 @@ def learn_tree(
     marginals: Marginals,
     target: str,
     attributes: Sequence[str] | None = None,
-    options: Growth | None = None,
+    options: TreeOptions | None = None,
     on_step: OnStep | None = None,
 ) -> DecisionTree:
     """Learn a decision tree.
@@ -50,7 +51,7 @@ def learn_tree(
         EstimationError, LimitExceeded: see `best_split`.
         Others: see `Subpopulation.table`.
     """
-    options = options or Growth()
+    options = options or TreeOptions()
     names = _attributes(marginals.domain, target, attributes)
     grower = _Grower(target, marginals.records, options, on_step or (lambda _done, _all: None))
     root = grower.grow(marginals.subpopulation(), names)
@@ -82,7 +83,7 @@ class _Grower:
 
     target: str
     records: int
-    options: Growth
+    options: TreeOptions
     on_step: OnStep
     _done: float = field(default=0.0)
 

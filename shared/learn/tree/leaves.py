@@ -8,7 +8,7 @@ import numpy as np
 
 from shared.counts import Tensor
 from shared.learn.tree.evidence import EMPTY, valid_rows
-from shared.learn.tree.model import ClassCounts
+from shared.learn.tree.node import ClassCounts
 
 _DISTANCES = np.geomspace(0.005, 1.4, 24)
 """The true distances of children from their parent that are weighed up; none exceeds sqrt 2."""

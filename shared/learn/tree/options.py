@@ -12,13 +12,13 @@ Criterion = Literal["gain", "gain-ratio"]
 
 
 @dataclass(frozen=True)
-class Growth:
+class TreeOptions:
     """How far a tree grows, and what its leaves say.
 
-    `Growth(significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as Ma 7.2 has
-    it. The default gives a small tree of splits that are beyond chance. For predictions alone
-    `Growth(significance=None, prune=False)` can be better where the class depends strongly on the
-    attributes: its leaves are many, and what they say is only as bold as the noise allows.
+    `TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as in
+    Ma 7.2. The default gives a small tree of splits that are beyond chance. For predictions alone
+    `TreeOptions(significance=None, prune=False)` can be better where the class depends strongly on
+    the attributes: its leaves are many, and what they say is only as bold as the noise allows.
 
     Args:
         criterion: `gain` splits by the attribute that tells most of the class; `gain-ratio`

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from shared.learn.tree.model import Node, Split
+from shared.learn.tree.node import Node, Split
 
 
 def pruned(root: Node) -> Node:

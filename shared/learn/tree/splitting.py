@@ -25,8 +25,8 @@ from shared.learn.tree.evidence import (
     valid_counts,
     weigh,
 )
-from shared.learn.tree.model import Split
-from shared.learn.tree.options import Growth
+from shared.learn.tree.node import Split
+from shared.learn.tree.options import TreeOptions
 
 LEAST_GAIN = 1e-12
 """A gain of fewer bits is rounding and counts as none; so does a difference of two."""
@@ -112,7 +112,7 @@ class Candidate:
 
 
 def best_split(
-    within: Subpopulation, target: str, attributes: Sequence[str], options: Growth
+    within: Subpopulation, target: str, attributes: Sequence[str], options: TreeOptions
 ) -> Candidate | None:
     """Return the attribute to ask in a node, the first of equals; None where none is worth it.
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from shared.domain import Variable
 from shared.errors import OptionError
 from shared.learn.drawing import PALETTE, escape
-from shared.learn.tree.model import DecisionTree, Node
+from shared.learn.tree.model import DecisionTree
+from shared.learn.tree.node import Node
 
 _ROW, _BOX, _MARGIN, _BAR, _GAP = 50.0, 42.0, 18.0, 110.0, 40.0
 _LETTER, _LONGEST, _SMALL = 7.2, 26, 0.82

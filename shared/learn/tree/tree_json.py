@@ -16,8 +16,9 @@ from pydantic import Field, ValidationError
 from shared.domain import Domain
 from shared.errors import InputError
 from shared.learn.documents import Part, VariablePart, faults, variable_json
-from shared.learn.tree.model import DEEPEST, ClassCounts, DecisionTree, Node, Split
-from shared.learn.tree.options import Criterion, Growth
+from shared.learn.tree.model import DEEPEST, DecisionTree
+from shared.learn.tree.node import ClassCounts, Node, Split
+from shared.learn.tree.options import Criterion, TreeOptions
 
 
 def write_tree_json(tree: DecisionTree) -> str:
@@ -58,7 +59,7 @@ def read_tree_json(text: str) -> DecisionTree:
         target=document.target.variable(),
         root=_root(document.nodes),
         records=document.records,
-        options=Growth(**document.options.model_dump()),
+        options=TreeOptions(**document.options.model_dump()),
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shared.errors import OptionError
-from shared.learn.tree.model import DecisionTree, Node
+from shared.learn.tree.model import DecisionTree
+from shared.learn.tree.node import Node
 
 _INDENT = "|   "
 
