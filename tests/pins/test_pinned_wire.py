@@ -386,7 +386,7 @@ def peers_say() -> dict[str, Any]:
         "parts": [part],
         "digest": SHA,
     }
-    family = dict.fromkeys(("estimate", "probability", "se", "se_records", "low", "high"), [0.25])
+    family = {key: [0.25] for key in ("estimate", "probability", "se", "se_records", "low", "high")}
     link = {"parent": "a", "child": "b", "gain": 1.5, "inflation": None, "confidence": 0.5}
     kinds: list[tuple[Any, dict[str, Any]]] = [
         (
