@@ -1,0 +1,70 @@
+"""Pinned: findings, facts and tables of every experiment of `pramana reproduce --quick --seed 1`.
+
+Each is one command, as a person would give it; those that take seconds run with the slow tests. The
+public tables are looked for beside the project, or in the folder that PRAMANA_DATA names.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.cli import app
+
+DATA = Path(os.environ.get("PRAMANA_DATA", Path(__file__).parents[3] / "shared" / "data"))
+QUICK = [
+    "ma-2.2", "ma-2.3", "ma-3.1", "ma-3.2", "ma-3.3", "ma-5.1", "ma-table-5.2", "ma-5.4", "ma-5.7",
+    "ma-6.1", "ma-6.3", "ma-7.3", "ma-7.5", "ma-7.9", "frapp-table-3", "frapp-3", "frapp-4",
+]  # fmt: skip
+SLOW = ["ma-3.4", "ma-5.5", "ma-5.8", "ma-5.9", "ma-5.10", "ma-6.2", "ma-7.4", "ma-7.8",
+        "frapp-census"]  # fmt: skip
+NEVER = ["frapp-health"]
+"""Its table is not public."""
+
+
+def value(text: str) -> Any:
+    """Return an entry of a table as the number it is, if it is one."""
+    try:
+        return float(text) if text else text
+    except ValueError:
+        return text
+
+
+def columns(path: Path) -> dict[str, list[Any]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    return {name: [value(row[place]) for row in rows] for place, name in enumerate(names)}
+
+
+def listed() -> list[dict[str, Any]]:
+    found = json.loads(CliRunner().invoke(app, ["reproduce", "--json"]).stdout)
+    experiments: list[dict[str, Any]] = found["experiments"]
+    return experiments
+
+
+def test_every_experiment_is_pinned():
+    assert {e["name"] for e in listed()} == {*QUICK, *SLOW, *NEVER}
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(slow, marks=pytest.mark.calibration) for slow in SLOW)]
+)
+def test_figures(pin, tmp_path: Path, name: str):
+    """Numbers of tables within 1e-6: iterations are behind some; findings word for word."""
+    (needed,) = (e["needs_data"] for e in listed() if e["name"] == name)
+    if not all((DATA / file).is_file() for file in needed):
+        pytest.skip("the public tables are not there")
+    data = ["--data", str(DATA)] if needed else []
+    command = ["reproduce", name, "--quick", "--seed", "1", "--out", str(tmp_path), *data]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    found = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
+    tables = {file: columns(tmp_path / file) for file in found["files"] if file.endswith(".csv")}
+    del found["choices"]  # words about the experiment, not what came out of it
+    pin(name, found | {"tables": tables}, rel=1e-6, absolute=1e-9)

@@ -1,0 +1,777 @@
+"""Pinned: digests, bytes on the wire, keyed draws, models as served, and problem documents."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import time
+import tomllib
+import warnings
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from pydantic import TypeAdapter
+
+from miner_service.app import create_app
+from miner_service.problems import problem_of_error as miners_problem
+from miner_service.settings import Settings
+from miner_service.store.people import rotate_admin_token
+from owner_agent.draws import draw_id, pseudonyms
+from owner_agent.keys import Keys, fingerprint
+from owner_agent.peer import messages as peer_messages
+from owner_agent.peer.identity import Identity as PeerIdentity
+from owner_agent.peer.identity import Pinned
+from owner_agent.peer.signatures import Call, signed_headers, state
+from owner_agent.peer.task_messages import TaskMessage
+from owner_agent.planning import planned
+from owner_agent.problems import problem_of_error as owners_problem
+from owner_agent.randomize import Randomized, randomize
+from owner_agent.site import site_from
+from shared import wire
+from shared.domain import Domain, Variable
+from shared.errors import Refused, error_classes
+from shared.parts import content_digest, encode_part, encode_part_json
+from shared.plan import Block, Plan
+from shared.transition import (
+    Choice,
+    CutAndPaste,
+    Dense,
+    Grouped,
+    Identity,
+    Mixture,
+    OneHot,
+    RandomSymmetric,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    Withheld,
+)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", UserWarning)
+    from fastapi.testclient import TestClient
+
+STUDY = "pinned"
+SECRETS = Keys(
+    draw=hashlib.sha256(b"pinned draw key").digest(),
+    linkage=hashlib.sha256(b"pinned linkage secret").digest(),
+)
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+SHA = hashlib.sha256(b"").hexdigest()
+
+A, B, C = Variable("a", ("x", "y")), Variable("b", ("k", "l", "m")), Variable("c", ("no", "yés"))
+D = Variable("d", ("1", "2", "3", "4"), (0.5, 1.25, 3.0, 10.0))
+
+FAMILIES: dict[str, tuple[tuple[Variable, ...], Transition]] = {
+    "identity": ((B,), Identity(3)),
+    "symmetric": ((B,), Symmetric.from_probability(3, 0.3)),
+    "symmetric-gamma": ((D,), Symmetric.from_gamma(4, 19.0)),
+    "symmetric-joint": ((A, B), Symmetric.from_probability(6, 0.4)),
+    "dense": ((A,), Dense.binary(0.1, 0.25)),
+    "ternary": ((B,), Dense.ternary(0.1, 0.2)),
+    "dense-wide": (
+        (A,),
+        Dense.from_probabilities([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]]),
+    ),
+    "invariant": (
+        (B,),
+        Dense.invariant(Symmetric.from_probability(3, 0.3), [0.5, 0.25, 0.25]),
+    ),
+    "dense-joint": (
+        (A, C),
+        Dense.from_probabilities(
+            [[0.7, 0.1, 0.1, 0.1], [0.2, 0.6, 0.1, 0.1], [0, 0.2, 0.8, 0], [0.1, 0.1, 0.1, 0.7]]
+        ),
+    ),
+    "grouped": ((D,), Grouped.from_probability([[0, 2], [1, 3]], 0.2)),
+    "grouped-channels": (
+        (D,),
+        Grouped(((3, 0), (1,), (2,)), (Dense.binary(0.3, 0.1), None, None)),
+    ),
+    "structural-zeros": (
+        (D,),
+        StructuralZeros(4, (1,), Symmetric.from_probability(3, 0.3)),
+    ),
+    "structural-zeros-joint": (
+        (A, B),
+        StructuralZeros(6, (2, 5), Symmetric.from_probability(4, 0.35)),
+    ),
+    "mixture": ((A, B, C), Mixture.from_gamma(12, 19.0)),
+    "random-symmetric": ((A, B), RandomSymmetric.around_gamma(6, 9.0, 0.5)),
+    "one-hot": ((B,), OneHot.from_gamma(3, 9.0)),
+    "cut-and-paste": ((A, B, C), CutAndPaste.from_probability((2, 3, 2), 1, 0.4)),
+    "cut-and-paste-gamma": ((A, B), CutAndPaste.from_gamma((2, 3), 1, 19.0)),
+    "sampled": (
+        (A, B, C),
+        Sampled(
+            (2, 3, 2),
+            (
+                Choice((0, 2), 1 << 31, Mixture.from_gamma(4, 9.0)),
+                Choice((1,), (1 << 31) - 5, Symmetric.from_gamma(3, 9.0)),
+                Choice((0,), 5, Dense.binary(0.2, 0.1)),
+            ),
+        ),
+    ),
+    "withheld": ((B,), Withheld(3)),
+}
+
+
+def sha(content: str | bytes) -> str:
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def plan_of(family: str) -> Plan:
+    return Plan((Block(*FAMILIES[family]),))
+
+
+def together() -> Plan:
+    """A plan of several blocks, one of them joint."""
+    p, q = Variable("p", ("s", "t", "u")), Variable("q", ("v", "w"))
+    return Plan.combine(
+        [
+            Plan((Block(*FAMILIES["dense-joint"]), Block(*FAMILIES["symmetric-gamma"]))),
+            Plan((Block((p, q), Mixture.from_gamma(6, 30.0)),)),
+            Plan.unrandomized(Domain((Variable("r", ("0", "1")),))),
+        ]
+    )
+
+
+PLANS = [*FAMILIES, "together"]
+
+
+def named(name: str) -> Plan:
+    return together() if name == "together" else plan_of(name)
+
+
+def true_columns(plan: Plan, records: int = 64) -> dict[str, np.ndarray]:
+    """Codes that go through all categories; none of a combination called impossible."""
+    columns = {}
+    for block in plan.blocks:
+        cells = np.arange(records) % block.channel.shape[0]
+        for impossible in getattr(block.channel, "impossible", ()):
+            cells[cells == impossible] = 0
+        sizes = [v.size for v in block.variables]
+        for variable, codes in zip(block.variables, np.unravel_index(cells, sizes), strict=True):
+            columns[variable.name] = codes.astype(np.uint8)
+    return columns
+
+
+def reported(plan: Plan, records: int = 64) -> Randomized:
+    keys = pseudonyms(SECRETS, STUDY, [f"person {i}" for i in range(records)])
+    return randomize(plan, SECRETS, STUDY, keys, true_columns(plan, records))
+
+
+# --- plans, draws, parts -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plans_and_their_messages(pin, name: str):
+    plan = named(name)
+    message = wire.PlanMessage.from_plan(plan)
+    assert message.to_plan() == plan
+    pin(
+        f"plan: {name}",
+        {
+            "digest": plan.digest,
+            "blocks": [block.digest for block in plan.blocks],
+            "canonical": sha(plan.canonical_json()),
+            "message": message.model_dump_json(),
+            "reported": plan.reported_sizes,
+        },
+    )
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_keyed_draws(pin, name: str):
+    plan = named(name)
+    made = reported(plan)
+    again = randomize(
+        plan, SECRETS, STUDY, made.keys, true_columns(plan), {b.name: 2 for b in plan.blocks}
+    )
+    part = encode_part(plan, made.keys, made.columns)
+    pin(
+        f"draws: {name}",
+        {
+            "reports": {n: "".join(map(str, c.tolist())) for n, c in made.columns.items()},
+            "digest": made.digest,
+            "third epoch": again.digest,
+            "ids": [draw_id(SECRETS, STUDY, b) for b in plan.blocks],
+            "ids, third epoch": [draw_id(SECRETS, STUDY, b, 2) for b in plan.blocks],
+            "part": sha(part),
+            "part header": content_digest(part),
+            "part as JSON": sha(encode_part_json(plan, made.keys, made.columns)),
+        },
+    )
+
+
+def test_pseudonyms_and_fingerprints(pin):
+    keys = pseudonyms(SECRETS, STUDY, ["1", "Zoë", "person 7", ""])
+    pin("pseudonyms", [key.tobytes().hex() for key in keys])
+    pin("fingerprints", [fingerprint("draw", SECRETS.draw), fingerprint("linkage", SECRETS.draw)])
+
+
+SITE = """
+owner = "north"
+table = "t.csv"
+record_id = "id"
+[miner]
+url = "https://miner.example"
+study = "pinned"
+[[variables]]
+name = "wide"
+sensitive = true
+categories = ["a", "b", "c", "d", "e"]
+channel = CHANNEL
+"""
+
+SITE_CHANNELS = {
+    "symmetric": '{ kind = "symmetric", p = 0.3 }',
+    "symmetric-epsilon": '{ kind = "symmetric", epsilon = 1.5 }',
+    "gamma-diagonal": '{ kind = "gamma-diagonal", gamma = 19 }',
+    "random-gamma-diagonal": '{ kind = "random-gamma-diagonal", gamma = 19, share = 0.1 }',
+    "invariant": '{ kind = "invariant", gamma = 5, prior = [0.5, 0.2, 0.1, 0.1, 0.1] }',
+    "grouped": '{ kind = "grouped", groups = [["c", "a"], ["b", "e", "d"]], epsilon = 1 }',
+    "structural-zeros": '{ kind = "structural-zeros", impossible = ["d", "b"], p = 0.3 }',
+    "mask": '{ kind = "mask", gamma = 9 }',
+    "cut-and-paste": '{ kind = "cut-and-paste", keep = 1, rho = 0.4 }',
+    "sampled": '{ kind = "sampled", size = 1, gamma = 4 }',
+}
+
+
+@pytest.mark.parametrize("name", SITE_CHANNELS)
+def test_a_site_files_channels(pin, name: str):
+    content = tomllib.loads(SITE.replace("CHANNEL", SITE_CHANNELS[name]))
+    plan = planned(site_from(content, Path())).plan
+    pin(f"site: {name}", {"digest": plan.digest, "plan": plan.canonical_json().decode()})
+
+
+def test_the_examples_plans(pin):
+    path = Path(__file__).parents[2] / "examples" / "adult" / "sites.toml"
+    for site in tomllib.loads(path.read_text(encoding="utf-8"))["sites"]:
+        content = {"table": "t.csv", "record_id": "id", **site}
+        found = planned(site_from(content, path.parent))
+        pin(f"example: {site['owner']}", [found.plan.digest, sorted(found.sensitive)])
+
+
+# --- messages ------------------------------------------------------------------------------------
+
+JOBS: dict[str, dict[str, Any]] = {
+    "parameters": {"structure": {"a": [], "b": ["a"]}},
+    "parameters, all": {
+        "kind": "bayes-net-parameters",
+        "structure": {"a": []},
+        "method": "map",
+        "alpha": 0.5,
+        "estimator": "ml",
+        "records": "common",
+    },
+    "structure": {"kind": "bayes-net-structure"},
+    "structure, all": {
+        "kind": "bayes-net-structure",
+        "variables": ["a", "b"],
+        "score": {"name": "bic", "eta": 0.9, "c_star": 2},
+        "search": {"order": ["a", "b"], "max_parents": 2, "tabu": 3, "refine": False},
+        "draws": 10,
+        "seed": 3,
+        "estimator": "log-linear",
+        "order": 3,
+        "records": "any",
+    },
+    "bayesian": {"kind": "bayes-net-structure", "score": {"name": "bayesian"}},
+    "bdeu": {"kind": "bayes-net-structure", "score": {"name": "bdeu"}},
+    "table": {"kind": "contingency-table", "variables": ["a"]},
+    "rules": {"kind": "association-rules", "minimum_support": 0.1},
+    "rules, all": {
+        "kind": "association-rules",
+        "minimum_support": 0.1,
+        "minimum_confidence": 0.5,
+        "certain": True,
+        "max_length": 3,
+        "decisions": "controlled",
+        "confidence": 0.9,
+        "false_discovery": 0.1,
+        "against": "population",
+        "consistent": True,
+        "items": {"a": ["x"], "b": ["k", "l"]},
+    },
+    "tree": {"kind": "decision-tree", "target": "a"},
+    "tree, all": {
+        "kind": "decision-tree",
+        "target": "a",
+        "attributes": ["b"],
+        "criterion": "gain-ratio",
+        "max_depth": 2,
+        "significance": None,
+        "least_records": 1,
+        "prune": False,
+        "shrinkage": None,
+    },
+    "linear": {"kind": "linear-classifier", "target": "a"},
+    "linear, all": {
+        "kind": "linear-classifier",
+        "target": "a",
+        "features": ["b"],
+        "loss": "perceptron",
+        "l2": 0.5,
+        "encoding": "ordinal",
+        "numeric": {"b": [1, 2, 4.5]},
+        "counts": "expected",
+        "steps": 100,
+        "sample": 1000,
+        "seed": 9,
+    },
+}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_jobs(pin, name: str):
+    made = wire.JobCreate.model_validate({"key": "k1", "spec": JOBS[name]})
+    assert wire.read_job_spec(made.spec.model_dump_json()) == made.spec
+    pin(f"job: {name}", made.model_dump_json())
+
+
+TASKS: dict[str, dict[str, Any]] = {
+    "parameters": {"kind": "parameters", "structure": {"a": [], "b": ["a"]}},
+    "structure": {"kind": "structure", "order": ["a", "b"]},
+    "table": {"kind": "contingency-table", "variables": ["a"]},
+    "rules": {"kind": "association-rules", "variables": ["a", "b"], "minimum_support": 0.1},
+    "tree": {"kind": "decision-tree", "target": "a", "attributes": ["b"]},
+    "linear": {"kind": "linear-classifier", "target": "a", "features": ["b"]},
+}
+SESSION = "0123456789abcdef" * 2
+
+
+def proposal(task: dict[str, Any]) -> peer_messages.Proposal:
+    return peer_messages.Proposal.model_validate(
+        {
+            "session": SESSION,
+            "study": STUDY,
+            "initiator": "north",
+            "participants": ["north", "south"],
+            "task": task,
+            "seconds": 60,
+        }
+    )
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_tasks_of_peers(pin, name: str):
+    made = proposal(TASKS[name])
+    adapter: TypeAdapter[Any] = TypeAdapter(TaskMessage)
+    read = adapter.validate_python(TASKS[name])
+    pin(
+        f"task: {name}",
+        {
+            "task": adapter.dump_json(read).decode(),
+            "proposal": made.model_dump_json(),
+            "digest": made.digest,
+        },
+    )
+
+
+def peers_say() -> dict[str, Any]:
+    plan = wire.PlanMessage.from_plan(plan_of("dense"))
+    offered = {"variable": plan.blocks[0].variables[0].model_dump(), "sensitive": True}
+    part = {"number": 0, "records": 5, "bytes": 100, "sha256": SHA}
+    package = {
+        "form": "aligned",
+        "plan": plan.model_dump(),
+        "records": 5,
+        "parts": [part],
+        "digest": SHA,
+    }
+    family = {key: [0.25] for key in ("estimate", "probability", "se", "se_records", "low", "high")}
+    link = {"parent": "a", "child": "b", "gain": 1.5, "inflation": None, "confidence": 0.5}
+    kinds: list[tuple[Any, dict[str, Any]]] = [
+        (
+            peer_messages.Offer,
+            {"proposal": SHA, "variables": [offered], "records": 5, "keys_digest": None},
+        ),
+        (
+            peer_messages.Announcement,
+            {
+                "proposal": SHA,
+                "offers": SHA,
+                "packages": {"south": package},
+                "costs": [{"variables": ["a"], "epsilon": 1.5, "randomized": True}],
+            },
+        ),
+        (
+            peer_messages.Part,
+            {
+                "proposal": SHA,
+                "families": [{"node": "b", "parents": ["a"], **family}],
+                "links": [link],
+                "records": 5,
+            },
+        ),
+        (
+            peer_messages.CountTables,
+            {"tables": [{"variables": ["a"], "shape": [2], "counts": [1, 2]}]},
+        ),
+        (peer_messages.Agreed, {"digest": SHA}),
+        (peer_messages.Status, {"phase": "offered"}),
+    ]
+    return {kind.__name__: kind.model_validate(content) for kind, content in kinds}
+
+
+def test_what_peers_say_and_sign(pin):
+    """The name of a statement's kind is part of what is signed: it travels, in a way."""
+    key = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"pinned identity").digest())
+    public = object.__new__(Pinned)
+    object.__setattr__(public, "name", "north")
+    identity = PeerIdentity(public, Path(), key)
+    for number, message in enumerate([proposal(TASKS["tree"]), *peers_say().values()]):
+        signed = state(identity, SESSION, message)
+        pin(f"peer message {number}", signed.model_dump())
+    call = Call("south", "POST", "/v1/sessions", b"body")
+    pin("peer headers", signed_headers(identity, call, NOW, bytes(range(16))))
+    statements = [state(identity, SESSION, m) for m in peers_say().values()]
+    pin("peer digest", peer_messages.digest_of(statements))
+
+
+def messages() -> dict[str, Any]:
+    """Some of the messages that carry no learned numbers."""
+    plan = wire.PlanMessage.from_plan(together())
+    part = {"number": 0, "records": 5, "bytes": 100, "sha256": SHA}
+    told = {"epsilon": 2.5, "gamma": None, "grows_to": 0.25}
+    extremes = {"independent": told, "determined": told}
+    budget = {
+        "max_epsilon_record": 3.0,
+        "max_epsilon_column": None,
+        "left_for_record": 0.5,
+        "left_for_columns": {"a": 1.0},
+    }
+    study_privacy = {
+        "study": STUDY,
+        "prior": 0.05,
+        "columns": [{"owner": "north", "variable": "a", "amplification": told, "left": None}],
+        "owners": [{"owner": "north", **extremes}],
+        "record": extremes,
+        "different_people": False,
+        "budget": budget,
+    }
+    release = {
+        "id": "r1",
+        "study": STUDY,
+        "owner": "north",
+        "name": "first",
+        "state": "sealed",
+        "plan": plan.model_dump(),
+        "plan_digest": SHA,
+        "records": 5,
+        "parts": 1,
+        "parts_received": [0],
+        "digest": SHA,
+        "created": NOW,
+        "sealed": NOW,
+        "consistency": {
+            "state": "consistent",
+            "p_value": 0.5,
+            "variables": ["a"],
+            "tables": 3,
+            "left_out": 0,
+            "reason": None,
+        },
+    }
+    problem = miners_problem(Refused("No.", status=409, problem_code="conflict"))
+    contents: list[tuple[Any, dict[str, Any]]] = [
+        (
+            wire.ReleaseCreate,
+            {
+                "name": "first",
+                "plan": plan.model_dump(),
+                "records": 5,
+                "parts": [part],
+                "digest": SHA,
+                "draws": [SHA] * 4,
+            },
+        ),
+        (wire.Release, release),
+        (wire.PartReceipt, {"release": "r1", "number": 0, "sha256": SHA, "records": 5}),
+        (wire.PartJson, {"keys": ["0" * 32], "columns": {"a": [1]}}),
+        (
+            wire.Alignment,
+            {
+                "study": STUDY,
+                "state": "identical",
+                "owners": [
+                    {
+                        "owner": "north",
+                        "release": "r1",
+                        "records": 5,
+                        "keys_digest": SHA,
+                        "not_everywhere": None,
+                    }
+                ],
+                "missing": [],
+                "in_all": 5,
+                "in_any": 5,
+                "digest": SHA,
+            },
+        ),
+        (wire.StudyCreate, {"name": STUDY}),
+        (wire.Study, {"name": STUDY, "title": "T", "max_epsilon_record": 2, "created": NOW}),
+        (wire.TokenCreate, {"name": "ana"}),
+        (
+            wire.TokenIssued,
+            {"id": "t1", "role": "analyst", "study": STUDY, "name": "ana", "token": "secret"},
+        ),
+        (
+            wire.TokenInfo,
+            {
+                "id": "t1",
+                "role": "owner",
+                "study": STUDY,
+                "name": "north",
+                "created": NOW,
+                "revoked": False,
+            },
+        ),
+        (wire.InvitationCreate, {"owner": "north"}),
+        (
+            wire.Invitation,
+            {"id": "i1", "study": STUDY, "owner": "north", "expires": NOW, "accepted": False},
+        ),
+        (wire.InvitationAccept, {"secret": "s" * 16}),
+        (wire.Owner, {"name": "north", "joined": NOW, "active": True}),
+        (wire.StudyPrivacy, study_privacy),
+        (wire.PrivacyQuestion, {"plan": plan.model_dump(), "draws": [SHA] * 4}),
+        (
+            wire.PrivacyForecast,
+            {"before": study_privacy, "after": study_privacy, "refused": "Too much."},
+        ),
+        (
+            wire.Job,
+            {
+                "id": "j1",
+                "study": STUDY,
+                "key": "k1",
+                "spec": JOBS["rules"],
+                "state": "failed",
+                "progress": 0.5,
+                "model": None,
+                "problem": problem.model_dump(),
+                "created": NOW,
+                "finished": NOW,
+            },
+        ),
+        (wire.ModelQuery, {"of": ["a"]}),
+        (wire.PredictionQuery, {"records": [{"a": "x", "d": 1.5}]}),
+        (wire.Page[wire.Owner], {"items": [], "next": "cursor"}),
+    ]
+    return {
+        str(number): kind.model_validate(content).model_dump_json()
+        for number, (kind, content) in enumerate(contents)
+    }
+
+
+def test_messages_of_the_miner(pin):
+    parts = [wire.PartManifest(number=0, records=5, bytes=100, sha256=SHA)]
+    pin("messages", messages())
+    pin("release digest", wire.release_digest(SHA, parts))
+
+
+# --- problems ------------------------------------------------------------------------------------
+
+
+def test_problem_documents(pin):
+    """Of every class of error, at the miner, at the owner's agent, and as an exit code."""
+    found = {}
+    for kind in error_classes():
+        more = {"status": 409, "problem_code": "conflict"} if kind is Refused else {"where": "w"}
+        error = kind("What was wrong.", remedy="What to do.", **more)
+        found[kind.code] = {
+            "class": kind.__name__,
+            "exit": kind.exit_code,
+            "text": str(error),
+            "miner": miners_problem(error, "/v1/x").model_dump(),
+            "owner": owners_problem(error).model_dump(),
+        }
+    assert len(found) > 50
+    pin("problems", dict(sorted(found.items())))
+    pin("unforeseen", miners_problem(ValueError("secret"), "/v1/x").model_dump())
+
+
+# --- models as the miner serves them -------------------------------------------------------------
+
+LEARN: dict[str, dict[str, Any]] = {
+    "parameters": {"structure": {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["c"]}},
+    "parameters-map": {"structure": {"a": [], "d": ["a"]}, "method": "map", "estimator": "ml"},
+    "structure": {"kind": "bayes-net-structure", "draws": 20, "seed": 4},
+    "structure-bic": {
+        "kind": "bayes-net-structure",
+        "draws": 0,
+        "score": {"name": "bic"},
+        "search": {"order": ["a", "b", "c", "d"]},
+    },
+    "table": {"kind": "contingency-table", "variables": ["a", "b"]},
+    "table-ml": {"kind": "contingency-table", "variables": ["b", "d"], "estimator": "ml"},
+    "table-loglinear": {
+        "kind": "contingency-table",
+        "variables": ["a", "b", "c"],
+        "estimator": "log-linear",
+    },
+    "rules": {
+        "kind": "association-rules",
+        "minimum_support": 0.15,
+        "minimum_confidence": 0.6,
+        "max_length": 3,
+        "consistent": True,
+    },
+    "rules-controlled": {
+        "kind": "association-rules",
+        "minimum_support": 0.2,
+        "minimum_confidence": 0.5,
+        "decisions": "controlled",
+        "variables": ["a", "b", "c"],
+        "max_length": 2,
+    },
+    "tree": {"kind": "decision-tree", "target": "c", "shrinkage": 0.2},
+    "tree-ml": {"kind": "decision-tree", "target": "a", "estimator": "ml", "max_depth": 2},
+    "linear": {"kind": "linear-classifier", "target": "c"},
+    "linear-squares": {
+        "kind": "linear-classifier",
+        "target": "b",
+        "loss": "least-squares",
+        "l2": 0.1,
+        "counts": "expected",
+    },
+    "perceptron": {
+        "kind": "linear-classifier",
+        "target": "a",
+        "loss": "perceptron",
+        "seed": 2,
+        "steps": 200,
+    },
+}
+
+
+def publish(client: TestClient, owner: dict[str, str], name: str, plan: Plan, codes: Any) -> None:
+    keys = pseudonyms(SECRETS, STUDY, [str(i) for i in range(len(next(iter(codes.values()))))])
+    made = randomize(plan, SECRETS, STUDY, keys, codes)
+    body = encode_part(plan, made.keys, made.columns)
+    part = wire.PartManifest(number=0, records=len(keys), bytes=len(body), sha256=sha(body))
+    release = wire.ReleaseCreate(
+        name=name,
+        plan=wire.PlanMessage.from_plan(plan),
+        records=len(keys),
+        parts=[part],
+        digest=wire.release_digest(plan.digest, [part]),
+        draws=[draw_id(SECRETS, STUDY, block) for block in plan.blocks],
+    )
+    announced = client.post(
+        f"/v1/studies/{STUDY}/releases", json=release.model_dump(mode="json"), headers=owner
+    )
+    assert announced.status_code == 201, announced.text
+    path = announced.headers["location"]
+    head = {
+        "Content-Type": "application/vnd.apache.arrow.stream",
+        "Content-Digest": content_digest(body),
+    }
+    sent = client.put(f"{path}/parts/0", content=body, headers=owner | head)
+    assert sent.status_code in (200, 201), sent.text
+    sealed = client.post(f"{path}/seal", headers=owner)
+    assert sealed.json()["state"] == "sealed", sealed.text
+
+
+def records(size: int = 3000) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(12)
+    a = rng.integers(0, 2, size)
+    b = np.where(rng.random(size) < 0.6, a + rng.integers(0, 2, size), rng.integers(0, 3, size))
+    c = np.where(rng.random(size) < 0.8, b > 0, a).astype(int)
+    d = np.minimum(c + rng.integers(0, 3, size), 3)
+    return {n: v.astype(np.uint8) for n, v in {"a": a, "b": b, "c": c, "d": d}.items()}
+
+
+@pytest.fixture(scope="module")
+def miner(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A miner in this process with two owners' releases, and an analyst's way to ask it."""
+    app = create_app(Settings(tmp_path_factory.mktemp("miner"), event_seconds=0.01))
+    with TestClient(app) as client:
+        with app.state.services.database.write() as session:
+            token = rotate_admin_token(session, datetime.now(UTC)).text
+        admin = {"Authorization": f"Bearer {token}"}
+        client.post("/v1/studies", json={"name": STUDY}, headers=admin)
+        issued = client.post(f"/v1/studies/{STUDY}/tokens", json={"name": "ana"}, headers=admin)
+        analyst = {"Authorization": f"Bearer {issued.json()['token']}"}
+        codes = records()
+        first = Plan((Block((A,), Dense.binary(0.1, 0.2)), Block((B,), Symmetric.from_gamma(3, 9))))
+        second = Plan(
+            (
+                Block((C,), Symmetric.from_probability(2, 0.1)),
+                Block((D,), Mixture.from_gamma(4, 19)),
+            )
+        )
+        for name, plan in (("north", first), ("south", second)):
+            invited = client.post(
+                f"/v1/studies/{STUDY}/invitations", json={"owner": name}, headers=admin
+            )
+            joined = client.post(
+                "/v1/invitations/accept", json={"secret": invited.json()["secret"]}
+            )
+            owner = {"Authorization": f"Bearer {joined.json()['token']}"}
+            publish(client, owner, "r1", plan, {n: codes[n] for n in plan.domain.names})
+        yield client, analyst
+
+
+PASSING = {"id", "job", "created", "releases"}
+
+
+@pytest.mark.parametrize("name", LEARN)
+def test_models_as_they_are_served(pin, miner, name: str):
+    """Numbers within 1e-7; within 1e-6 where an iteration is behind them."""
+    client, analyst = miner
+    asked = client.post(f"/v1/studies/{STUDY}/jobs", json={"spec": LEARN[name]}, headers=analyst)
+    assert asked.status_code in (200, 201, 202), asked.text
+    path = asked.headers["location"]
+    while (job := client.get(path, headers=analyst).json())["state"] in ("queued", "running"):
+        time.sleep(0.01)
+    assert job["state"] == "succeeded", job
+    served = client.get(f"/v1/models/{job['model']}", headers=analyst)
+    # The name of the release is its plan's and content's digest; its id is drawn.
+    model = {k: v for k, v in json.loads(served.text).items() if k not in PASSING}
+    model["releases"] = sorted(json.loads(served.text)["releases"].values())
+    pin(f"model: {name}", model, rel=1e-6, absolute=1e-6)
+
+
+@pytest.mark.parametrize("view", ["alignment", "privacy"])
+def test_what_the_miner_says_of_the_study(pin, miner, view: str):
+    client, analyst = miner
+    said = client.get(f"/v1/studies/{STUDY}/{view}", headers=analyst).json()
+    for owner in said["owners"]:
+        owner.pop("release", None)
+    pin(f"study: {view}", said, rel=1e-9)
+
+
+def without_words(schema: Any) -> Any:
+    """Leave out what is there for readers: a description may be written better."""
+    if isinstance(schema, dict):
+        words = {"description", "summary", "operationId", "title"}
+        return {
+            k: without_words(v) for k, v in schema.items() if k not in words or isinstance(v, dict)
+        }
+    return [without_words(v) for v in schema] if isinstance(schema, list) else schema
+
+
+def test_the_api_document(pin, miner):
+    client, _ = miner
+    found = client.get("/openapi.json").json()
+    for kind, parts in (("path", found["paths"]), ("schema", found["components"]["schemas"])):
+        digests = {
+            name: sha(json.dumps(without_words(part), sort_keys=True))[:16]
+            for name, part in parts.items()
+        }
+        pin(f"openapi {kind}", dict(sorted(digests.items())))
+
+
+def test_frozen_settings_have_the_same_limits(pin):
+    """The limits of a miner that is started without options."""
+    limits = dataclasses.asdict(Settings(Path()).limits)
+    pin("limits", limits)
