@@ -17,7 +17,8 @@ from miner_service.problems import problem
 from miner_service.store.people import ADMIN, find_study, find_token, no_such
 from miner_service.store.schema import InvitationRow, JobRow, ReleaseRow
 from shared.errors import Forbidden, Unauthenticated
-from shared.wire import Alignment, Job
+from shared.wire.jobs import Job
+from shared.wire.releases import Alignment
 
 ANALYST = "analyst"
 OWNER = "owner"

@@ -19,7 +19,8 @@ from shared.estimate import TEST_CELLS
 from shared.information import INFORMATION_CELLS
 from shared.loglinear import affordable
 from shared.plan import Block, Plan
-from shared.wire import BayesNetParametersSpec, BayesNetStructureSpec, CountsSpec
+from shared.wire.counting import CountsSpec
+from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from miner_service.store.columns import KeyText
 from shared.errors import RecordsDoNotAlign
-from shared.wire import AlignedOwner, Alignment, AlignmentState
+from shared.wire.releases import AlignedOwner, Alignment, AlignmentState
 
 Mask = npt.NDArray[np.bool_]
 Records = Literal["identical", "common", "any"]

@@ -10,7 +10,7 @@ from shared.learn.inference import posterior
 from shared.learn.network import BayesNet
 from shared.learn.prediction import Predictor, encode_records
 from shared.learn.synthetic import sample_csv
-from shared.wire import (
+from shared.wire.models import (
     AnswerRow,
     ModelAnswer,
     ModelQuery,

@@ -15,7 +15,8 @@ from miner_service.store.people import ADMIN, owner_message, study_message
 from miner_service.store.releases import release_message
 from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow
 from miner_service.study_privacy import study_privacy
-from shared.wire import Dashboard, DashboardStudy, ModelEntry
+from shared.wire.dashboard import Dashboard, DashboardStudy
+from shared.wire.models import ModelEntry
 
 NEWEST = 100
 """At most this many studies, owners, releases, jobs and models are shown, the newest."""

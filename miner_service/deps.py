@@ -14,7 +14,7 @@ from miner_service.jobs import JobRunner
 from miner_service.services import Services
 from miner_service.store.cursors import View
 from miner_service.store.paging import Paging
-from shared.wire import MAX_PARTS, MAX_RECORDS
+from shared.wire.base import MAX_PARTS, MAX_RECORDS
 
 MAX_PAGE = 500
 DEFAULT_PAGE = 100

@@ -9,7 +9,7 @@ from shared.counts import Codes
 from shared.errors import PramanaError
 from shared.plan import Plan
 from shared.plausibility import examine
-from shared.wire import Consistency
+from shared.wire.releases import Consistency
 
 log = logging.getLogger(__name__)
 

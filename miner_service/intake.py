@@ -43,15 +43,9 @@ from shared.errors import (
 from shared.parts import PART_JSON_MEDIA_TYPE, Keys, content_digest, decode_part, decode_part_json
 from shared.plan import Plan
 from shared.transition import listed_rows
-from shared.wire import (
-    Consistency,
-    PartReceipt,
-    PlanMessage,
-    ProblemDetail,
-    Release,
-    ReleaseCreate,
-    release_digest,
-)
+from shared.wire.base import ProblemDetail
+from shared.wire.plans import PlanMessage
+from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate, release_digest
 
 _NAMED = 10
 

@@ -24,7 +24,9 @@ from miner_service.store.people import find_study
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
 from shared.errors import Conflict, JobCancelled, LimitExceeded
-from shared.wire import Job, JobCreate, JobSpec, ModelHead, ProblemDetail, read_job_spec
+from shared.wire.base import ProblemDetail
+from shared.wire.jobs import Job, JobCreate, JobSpec, read_job_spec
+from shared.wire.models import ModelHead
 
 log = logging.getLogger(__name__)
 

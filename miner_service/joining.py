@@ -12,7 +12,7 @@ from shared.combine import CombinedMarginals
 from shared.counts import Codes, Marginals, ReportedCounts
 from shared.estimate import EstimatedMarginals
 from shared.plan import Block, Plan
-from shared.wire import JobSpec
+from shared.wire.jobs import JobSpec
 
 LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Codes]]
 """Returns some columns of a sealed release."""

@@ -30,7 +30,8 @@ from shared.errors import Conflict, OptionError, VariablesMissing
 from shared.plan import Block, Plan
 from shared.support_counts import Item
 from shared.transition import Withheld
-from shared.wire import Alignment, JobSpec
+from shared.wire.jobs import JobSpec
+from shared.wire.releases import Alignment
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from shared.errors import PramanaError
-from shared.wire import PROBLEM_MEDIA_TYPE, ProblemDetail
+from shared.wire.base import PROBLEM_MEDIA_TYPE, ProblemDetail
 
 log = logging.getLogger(__name__)
 

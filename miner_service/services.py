@@ -22,7 +22,8 @@ from miner_service.store.database import Database
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments
 from shared.counts import Codes
-from shared.wire import Alignment, JobSpec
+from shared.wire.jobs import JobSpec
+from shared.wire.releases import Alignment
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from shared.errors import OptionError
-from shared.wire import MAX_PARTS
+from shared.wire.base import MAX_PARTS
 
 Clock = Callable[[], datetime]
 """Tells the time, with its zone."""

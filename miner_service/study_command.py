@@ -13,7 +13,7 @@ from miner_service.settings import Settings, utc_now
 from miner_service.store import people
 from shared.errors import OptionError
 from shared.terminal import console
-from shared.wire import StudyCreate
+from shared.wire.people import StudyCreate
 
 DataDir = Annotated[
     Path, typer.Option("--data", help="Where everything is kept; made if it is not there.")

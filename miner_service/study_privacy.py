@@ -23,7 +23,7 @@ from miner_service.store.schema import ReleaseRow, StudyRow
 from shared.errors import BudgetExceeded, LimitExceeded
 from shared.plan import Block, Plan
 from shared.privacy import NOTHING, PRIOR, Amplification, StudyTold, Told, told_by
-from shared.wire import (
+from shared.wire.privacy import (
     AmplificationMessage,
     ColumnPrivacy,
     ExtremesMessage,

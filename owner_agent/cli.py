@@ -48,7 +48,7 @@ from owner_agent.table import read_table
 from owner_agent.whole_study import Outlook, outlook_of
 from shared.errors import OptionError, StoreCorrupt
 from shared.terminal import console, print_json, report_error, run
-from shared.wire import MAX_RECORDS
+from shared.wire.base import MAX_RECORDS
 
 
 class Learning(StrEnum):

@@ -18,19 +18,10 @@ from owner_agent.site import LOOPBACK
 from owner_agent.surroundings import Surroundings
 from shared.errors import Refused, Unreachable
 from shared.parts import DIGEST_HEADER, PART_MEDIA_TYPE, content_digest
-from shared.wire import (
-    InvitationAccept,
-    Message,
-    PartReceipt,
-    PrivacyForecast,
-    PrivacyQuestion,
-    Release,
-    ReleaseCreate,
-    Study,
-    StudyPrivacy,
-    TokenIssued,
-    problem_of,
-)
+from shared.wire.base import Message, problem_of
+from shared.wire.people import InvitationAccept, Study, TokenIssued
+from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
+from shared.wire.releases import PartReceipt, Release, ReleaseCreate
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0

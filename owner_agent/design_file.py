@@ -24,7 +24,7 @@ from shared.design import (
 )
 from shared.domain import Variable
 from shared.errors import OptionError
-from shared.wire import MAX_CATEGORIES, MAX_RECORDS, Label
+from shared.wire.base import MAX_CATEGORIES, MAX_RECORDS, Label
 
 _NOTHING_LEFT = 1e-6
 """Epsilons are logarithms of rounded numbers: of a budget that is used up a crumb can remain."""

@@ -30,7 +30,7 @@ from owner_agent.words import PER_CALL, Draws, Inputs, Words
 from shared.counts import Codes
 from shared.parts import Keys
 from shared.plan import Block
-from shared.wire import KEY_BYTES
+from shared.wire.base import KEY_BYTES
 
 _BLOCK_LENGTH = 64
 """The input block of SHA-256, to which HMAC pads its key (RFC 2104)."""

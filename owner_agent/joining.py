@@ -8,7 +8,7 @@ from owner_agent.site import Site
 from owner_agent.surroundings import Surroundings
 from owner_agent.tokens import TokenStore
 from shared.errors import ConfigError, OptionError
-from shared.wire import InvitationAccept, TokenIssued
+from shared.wire.people import InvitationAccept, TokenIssued
 
 
 def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:

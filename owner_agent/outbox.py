@@ -17,7 +17,9 @@ from owner_agent.private_files import private_directory, sync_directory, write_d
 from owner_agent.randomize import Randomized
 from shared.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from shared.parts import encode_part, parts_of
-from shared.wire import MAX_PARTS, PartManifest, PlanMessage, ReleaseCreate, release_digest
+from shared.wire.base import MAX_PARTS
+from shared.wire.plans import PlanMessage
+from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
 
 OUTBOX = "outbox"
 """The folder's name in a state directory."""

@@ -20,7 +20,7 @@ from shared.domain import Variable
 from shared.errors import ConfigError, PlanError, PramanaError, UnprotectedVariable
 from shared.plan import Block, Plan
 from shared.transition import Identity
-from shared.wire import PlanMessage
+from shared.wire.plans import PlanMessage
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from owner_agent.ledger import Entry
 from shared.parts import Keys, key_words
-from shared.wire import KEY_BYTES
+from shared.wire.base import KEY_BYTES
 
 SKETCH_RECORDS = 256
 

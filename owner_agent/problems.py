@@ -20,7 +20,7 @@ from shared.errors import (
     TransportError,
     Unauthenticated,
 )
-from shared.wire import PROBLEM_MEDIA_TYPE, ProblemDetail
+from shared.wire.base import PROBLEM_MEDIA_TYPE, ProblemDetail
 
 # The first class that an error belongs to decides; a class stands before the class it refines.
 _STATUS: tuple[tuple[type[PramanaError], HTTPStatus], ...] = (

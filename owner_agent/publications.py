@@ -14,7 +14,7 @@ from owner_agent.problems import problem_of_error, unforeseen
 from owner_agent.publish import PART_RECORDS, Outcome, Watch
 from owner_agent.summaries import outcome_json
 from shared.errors import Conflict, NotFound, PramanaError
-from shared.wire import Message, ProblemDetail
+from shared.wire.base import Message, ProblemDetail
 
 PublicationState = Literal["running", "succeeded", "failed"]
 

@@ -40,7 +40,7 @@ from shared.errors import (
 )
 from shared.plan import Plan
 from shared.privacy import epsilon
-from shared.wire import Consistency, Release
+from shared.wire.releases import Consistency, Release
 
 PART_RECORDS = 100_000
 

@@ -12,7 +12,7 @@ from owner_agent.strengths import Amplified, Number, most_accurate, require_coun
 from shared.domain import Domain, Variable
 from shared.errors import ChannelError, NotStochastic, OptionError, UnknownVariable
 from shared.transition import RESOLUTION, Choice, Sampled, Transition
-from shared.wire import MAX_CHOICES
+from shared.wire.base import MAX_CHOICES
 
 
 class SampledSpec(Amplified):

@@ -24,7 +24,7 @@ from owner_agent.surroundings import Surroundings
 from owner_agent.table import read_table
 from owner_agent.whole_study import outlook_of
 from shared.errors import Unauthenticated
-from shared.wire import MAX_RECORDS
+from shared.wire.base import MAX_RECORDS
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from owner_agent.channels import AnyChannel
 from owner_agent.corrections.choice import Choice
 from owner_agent.peer.disclosure.demand import NoiseDemand
 from shared.errors import ConfigError
-from shared.wire import KEY_COLUMN, Label, Name
+from shared.wire.base import KEY_COLUMN, Label, Name
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")

@@ -19,13 +19,8 @@ from owner_agent.surroundings import Surroundings
 from owner_agent.tokens import TokenStore
 from shared.errors import BudgetExceeded, PramanaError, Unauthenticated
 from shared.privacy import NOTHING, Amplification
-from shared.wire import (
-    ExtremesMessage,
-    PlanMessage,
-    PrivacyForecast,
-    PrivacyQuestion,
-    StudyPrivacy,
-)
+from shared.wire.plans import PlanMessage
+from shared.wire.privacy import ExtremesMessage, PrivacyForecast, PrivacyQuestion, StudyPrivacy
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from pydantic import ValidationError
 from shared.counts import Codes
 from shared.errors import PartInvalid
 from shared.plan import Plan
-from shared.wire import KEY_BYTES, KEY_COLUMN, PartJson
+from shared.wire.base import KEY_BYTES, KEY_COLUMN
+from shared.wire.releases import PartJson
 
 PART_MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 PART_JSON_MEDIA_TYPE = "application/json"

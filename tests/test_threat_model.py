@@ -23,7 +23,7 @@ from owner_agent.site import PeerSection
 from shared.plausibility import RATE
 from shared.privacy import Amplification
 from shared.transition import Symmetric
-from shared.wire import KEY_BYTES
+from shared.wire.base import KEY_BYTES
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from shared.learn.bayes_net import LearnedBayesNet, Parameter, learn_parameters
 from shared.learn.network import BayesNet
 from shared.learn.structure import Structure
 from shared.plan import Plan
-from shared.wire import BayesNetMessage, ParameterMessage
+from shared.wire.models import BayesNetMessage, ParameterMessage
 
 Reference = Literal["network", "table"]
 

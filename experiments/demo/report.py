@@ -25,7 +25,7 @@ from shared.privacy import (
     gamma_within_groups,
     largest_proportion_se,
 )
-from shared.wire import BayesNetMessage
+from shared.wire.models import BayesNetMessage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

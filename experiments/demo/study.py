@@ -9,7 +9,8 @@ from typing import Any, Self
 import httpx
 
 from shared.errors import EstimationError, Refused, StateError, Unreachable
-from shared.wire import BayesNetMessage, ProblemDetail, problem_of
+from shared.wire.base import ProblemDetail, problem_of
+from shared.wire.models import BayesNetMessage
 
 _POLL_SECONDS = 0.1
 _DEADLINE_SECONDS = 3600.0

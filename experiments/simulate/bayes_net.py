@@ -22,7 +22,7 @@ from shared.learn.search import Search
 from shared.learn.structure import Structure
 from shared.learn.structure_learning import LearnedStructure, learn_structure
 from shared.plan import Plan
-from shared.wire import MAX_DRAWS
+from shared.wire.base import MAX_DRAWS
 
 OnStep = Callable[[float], None]
 """Called with the share of all work that is done."""

@@ -11,7 +11,7 @@ from shared.domain import Domain
 from shared.errors import OptionError, PlanError, SingularChannel
 from shared.plan import Block, Plan
 from shared.transition import CONDITION_LIMIT, Symmetric, Transition
-from shared.wire import PlanMessage
+from shared.wire.plans import PlanMessage
 
 
 def symmetric(domain: Domain, p: float) -> Plan:

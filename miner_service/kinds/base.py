@@ -10,7 +10,8 @@ from miner_service.affordability import Layout
 from miner_service.settings import Limits
 from shared.counts import Marginals
 from shared.domain import Domain
-from shared.wire import CountsSpec, ModelHead
+from shared.wire.counting import CountsSpec
+from shared.wire.models import ModelHead
 
 if TYPE_CHECKING:
     from shared.learn.network_json import NetworkDocument

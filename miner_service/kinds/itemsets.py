@@ -23,10 +23,8 @@ from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rules import derive_rules
 from shared.mixed_supports import serves
 from shared.support_counts import Flags, Item
-from shared.wire import (
-    AssociationRulesMessage,
-    AssociationRulesSpec,
-)
+from shared.wire.learners import AssociationRulesSpec
+from shared.wire.models import AssociationRulesMessage
 
 MOST_ITEMS = 4_096
 """Among more items none are mined."""

@@ -25,7 +25,8 @@ from shared.learn.linear import (
     read_linear_json,
 )
 from shared.learn.linear.columns import columns_of
-from shared.wire import LinearClassifierMessage, LinearClassifierSpec
+from shared.wire.learners import LinearClassifierSpec
+from shared.wire.models import LinearClassifierMessage
 
 MOST_COLUMNS = 2_048
 """A classifier with more columns is not fitted: products of all pairs of them are needed."""

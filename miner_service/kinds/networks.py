@@ -19,14 +19,8 @@ from shared.learn.scores import Scoring
 from shared.learn.search import Search
 from shared.learn.structure import Structure
 from shared.learn.structure_learning import LearnedLink, learn_structure
-from shared.wire import (
-    BayesNetMessage,
-    BayesNetParametersSpec,
-    BayesNetStructureSpec,
-    LinkMessage,
-    NodeMessage,
-    ParameterMessage,
-)
+from shared.wire.models import BayesNetMessage, LinkMessage, NodeMessage, ParameterMessage
+from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
 PARAMETERS_SHOWN = 2_000
 """A longer list of parameters is left to the JSON."""

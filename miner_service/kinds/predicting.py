@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from shared.domain import Domain
 from shared.errors import OptionError
-from shared.wire import DecisionTreeMessage, LinearClassifierMessage
+from shared.wire.models import DecisionTreeMessage, LinearClassifierMessage
 
 
 def require_among(target: str, others: Sequence[str] | None, where: str) -> None:

@@ -15,12 +15,8 @@ from shared.counts import Marginals
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
 from shared.learn.projection import project_to_simplex
-from shared.wire import (
-    CategoriesMessage,
-    CellMessage,
-    ContingencyTableMessage,
-    ContingencyTableSpec,
-)
+from shared.wire.counting import ContingencyTableSpec
+from shared.wire.models import CategoriesMessage, CellMessage, ContingencyTableMessage
 
 CELLS_SHOWN = 2_000
 """A longer table is left to the CSV."""

@@ -25,7 +25,8 @@ from shared.learn.tree.tree_drawing import draw_tree
 from shared.learn.tree.tree_json import read_tree_json, tree_json
 from shared.learn.tree.tree_text import write_tree_text
 from shared.plan import Plan
-from shared.wire import DecisionTreeMessage, DecisionTreeSpec
+from shared.wire.learners import DecisionTreeSpec
+from shared.wire.models import DecisionTreeMessage
 
 MOST_NODES = 20_000
 """A larger tree is no model that anybody reads."""

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from miner_service.deps import RunnerDep, ServicesDep
 from miner_service.problems import problem_responses
 from shared.errors import NotReady
-from shared.wire import Message
+from shared.wire.base import Message
 
 router = APIRouter(tags=["health"])
 

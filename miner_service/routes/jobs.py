@@ -19,7 +19,8 @@ from miner_service.store.jobs import UNFINISHED, find_job, job_message
 from miner_service.store.paging import page_of
 from miner_service.store.people import no_such
 from miner_service.store.schema import JobRow
-from shared.wire import Job, JobCreate, Page
+from shared.wire.base import Page
+from shared.wire.jobs import Job, JobCreate
 
 router = APIRouter(tags=["jobs"])
 

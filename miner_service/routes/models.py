@@ -19,7 +19,7 @@ from miner_service.store.jobs import find_model
 from miner_service.store.people import no_such
 from shared.errors import NotFound
 from shared.learn.network import BayesNet
-from shared.wire import (
+from shared.wire.models import (
     ModelAnswer,
     ModelMessage,
     ModelQuery,

@@ -14,7 +14,8 @@ from miner_service.store.jobs import fail_jobs_on
 from miner_service.store.paging import page_of
 from miner_service.store.releases import releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow
-from shared.wire import Invitation, InvitationAccept, InvitationCreate, Owner, Page, TokenIssued
+from shared.wire.base import Page
+from shared.wire.people import Invitation, InvitationAccept, InvitationCreate, Owner, TokenIssued
 
 router = APIRouter(tags=["owners"])
 

@@ -11,7 +11,7 @@ from miner_service.store.people import no_such
 from miner_service.store.releases import active_owners
 from miner_service.study_privacy import forecast, study_privacy, told_by_plan
 from shared.errors import Forbidden, OptionError
-from shared.wire import PrivacyForecast, PrivacyQuestion, StudyPrivacy
+from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 
 router = APIRouter(tags=["privacy"])
 

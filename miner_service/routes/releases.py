@@ -20,7 +20,8 @@ from miner_service.store.releases import find_release, release_message
 from miner_service.store.schema import ReleaseRow
 from shared.errors import PartInvalid
 from shared.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TYPE
-from shared.wire import Page, PartJson, PartReceipt, Release, ReleaseCreate
+from shared.wire.base import Page
+from shared.wire.releases import PartJson, PartReceipt, Release, ReleaseCreate
 
 router = APIRouter(tags=["releases"])
 

@@ -7,7 +7,8 @@ from fastapi import APIRouter
 from miner_service.access import ANYONE, enter_study
 from miner_service.dashboard import dashboard
 from miner_service.deps import CallerDep, ServicesDep, StudyPath
-from shared.wire import Alignment, Dashboard
+from shared.wire.dashboard import Dashboard
+from shared.wire.releases import Alignment
 
 router = APIRouter(tags=["results"])
 

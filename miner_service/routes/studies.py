@@ -11,7 +11,8 @@ from miner_service.problems import problem_responses
 from miner_service.store import people
 from miner_service.store.paging import page_of
 from miner_service.store.schema import StudyRow, TokenRow
-from shared.wire import Page, Study, StudyCreate, TokenCreate, TokenInfo, TokenIssued
+from shared.wire.base import Page
+from shared.wire.people import Study, StudyCreate, TokenCreate, TokenInfo, TokenIssued
 
 router = APIRouter(tags=["studies"])
 

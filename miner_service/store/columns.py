@@ -20,7 +20,7 @@ from shared.counts import Codes
 from shared.errors import NotReady, PartInvalid, StoreCorrupt
 from shared.parts import Keys, part_schema
 from shared.plan import Plan
-from shared.wire import KEY_BYTES, KEY_COLUMN
+from shared.wire.base import KEY_BYTES, KEY_COLUMN
 
 KeyText = npt.NDArray[np.bytes_]
 """Pseudonyms as fixed strings of 16 bytes. All have the same length, so that comparing them as

@@ -10,7 +10,7 @@ from sqlalchemy import Select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from miner_service.store.cursors import Cursors, View
-from shared.wire import Page
+from shared.wire.base import Page
 
 Row = TypeVar("Row")
 Item = TypeVar("Item")

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from miner_service.store.schema import InvitationRow, OwnerRow, StudyRow, TokenRow
 from miner_service.tokens import Credential, credential_id, matches, new_credential
 from shared.errors import Conflict, NotFound
-from shared.wire import Invitation, Owner, Study, StudyCreate, TokenInfo, TokenIssued
+from shared.wire.people import Invitation, Owner, Study, StudyCreate, TokenInfo, TokenIssued
 
 ADMIN = "admin"
 

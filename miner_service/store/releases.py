@@ -14,7 +14,8 @@ from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from miner_service.tokens import new_id
 from shared.errors import Conflict
 from shared.plan import Plan
-from shared.wire import Consistency, PlanMessage, Release, ReleaseCreate
+from shared.wire.plans import PlanMessage
+from shared.wire.releases import Consistency, Release, ReleaseCreate
 
 
 def plan_of(row: ReleaseRow) -> Plan:

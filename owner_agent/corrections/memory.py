@@ -20,7 +20,7 @@ from owner_agent.private_files import private_directory, write_replacing
 from shared.counts import Codes
 from shared.errors import Conflict, StateError, StoreCorrupt
 from shared.parts import Keys, key_array, key_column, key_words
-from shared.wire import KEY_BYTES, KEY_COLUMN
+from shared.wire.base import KEY_BYTES, KEY_COLUMN
 
 FOLDER = "reported"
 """The folder's name in a state directory."""

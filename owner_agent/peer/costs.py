@@ -18,7 +18,7 @@ from owner_agent.study_display import grown, number_of
 from shared.errors import PeerDeviated
 from shared.plan import Block
 from shared.privacy import PRIOR, Amplification, Extremes, StudyTold, Told, told_by
-from shared.wire import AmplificationMessage, ExtremesMessage
+from shared.wire.privacy import AmplificationMessage, ExtremesMessage
 
 _ROUNDING = 1e-9
 

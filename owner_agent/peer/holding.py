@@ -21,7 +21,7 @@ from shared.counts import Codes
 from shared.domain import Domain, Variable
 from shared.errors import DuplicateRecordId, RecordsDoNotAlign, VariablesMissing
 from shared.parts import Keys, key_words, strictly_ascending
-from shared.wire import VariableMessage
+from shared.wire.plans import VariableMessage
 
 Told = Callable[[int, int], None]
 

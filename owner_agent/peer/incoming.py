@@ -20,7 +20,7 @@ from shared.errors import PartInvalid, PeerDeviated, PramanaError
 from shared.parts import Keys, decode_part
 from shared.plan import Plan
 from shared.tabulated_counts import TabulatedCounts
-from shared.wire import release_digest
+from shared.wire.releases import release_digest
 
 Fetch = Callable[[int], bytes]
 """Returns one part of a package."""

@@ -17,7 +17,7 @@ from owner_agent.peer.staging import staged_in
 from owner_agent.private_files import private_directory, write_replacing
 from owner_agent.site import Site
 from shared.errors import StoreCorrupt
-from shared.wire import Label, Message, Sha256
+from shared.wire.base import Label, Message, Sha256
 
 _FOLDER = "sessions"
 

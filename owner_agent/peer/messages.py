@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from owner_agent.peer.task_messages import Labels, TaskMessage
 from shared.errors import PeerDeviated
-from shared.wire import (
+from shared.wire.base import (
     MAX_CATEGORIES,
     MAX_PARTS,
     MAX_RECORDS,
@@ -21,12 +21,11 @@ from shared.wire import (
     Label,
     Message,
     Name,
-    PartManifest,
-    PlanMessage,
     ProblemDetail,
     Sha256,
-    VariableMessage,
 )
+from shared.wire.plans import PlanMessage, VariableMessage
+from shared.wire.releases import PartManifest
 
 LONGEST_SECONDS = 24 * 3600.0
 

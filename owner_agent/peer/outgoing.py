@@ -34,7 +34,9 @@ from shared.errors import LimitExceeded
 from shared.parts import Keys
 from shared.plan import Block, Plan
 from shared.privacy import epsilon
-from shared.wire import KEY_BYTES, PartManifest, PlanMessage, release_digest
+from shared.wire.base import KEY_BYTES
+from shared.wire.plans import PlanMessage
+from shared.wire.releases import PartManifest, release_digest
 
 MOST_CELLS = 1 << 22
 """An owner sends no more cells of counts than this, all tables together."""

@@ -26,7 +26,7 @@ from owner_agent.peer.waiting import started
 from owner_agent.site import KnownPeer
 from owner_agent.surroundings import Surroundings
 from shared.errors import PeerDeviated, PeerUnreachable
-from shared.wire import Message, problem_of
+from shared.wire.base import Message, problem_of
 
 MESSAGE_BYTES = 1 << 28
 """No message of another owner is read further than this."""

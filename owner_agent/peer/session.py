@@ -28,7 +28,7 @@ from shared.errors import (
     StateError,
     error_classes,
 )
-from shared.wire import ProblemDetail
+from shared.wire.base import ProblemDetail
 
 OVER: frozenset[Phase] = frozenset({"written", "finished", "ended"})
 """Phases in which a session asks nothing more of anybody."""

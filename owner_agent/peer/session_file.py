@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from owner_agent.peer.messages import LONGEST_SECONDS, Partition, Proposal
 from owner_agent.peer.task_messages import TaskMessage
 from owner_agent.site import Site, all_mistakes, read_toml
-from shared.wire import Name
+from shared.wire.base import Name
 
 CONNECT_SECONDS = 10.0
 """Within this an owner takes a call, unless the session file says otherwise."""

@@ -18,7 +18,7 @@ from datetime import datetime
 from owner_agent.peer.identity import Identity, Pinned
 from owner_agent.peer.messages import Read, Signed, read
 from shared.errors import PeerDeviated, Unauthenticated
-from shared.wire import Message
+from shared.wire.base import Message
 
 CLOCKS_APART = 300.0
 """Seconds by which two owners' clocks may differ."""

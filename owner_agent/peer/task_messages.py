@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.wire import MAX_VARIABLES, Label, Message
+from shared.wire.base import MAX_VARIABLES, Label, Message
 
 Labels = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
 Parents = dict[Label, Annotated[list[Label], Field(max_length=64)]]

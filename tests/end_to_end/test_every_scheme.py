@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from experiments.demo.study import Rest
-from shared.wire import BayesNetMessage
+from shared.wire.models import BayesNetMessage
 
 RECORDS = 20_000
 

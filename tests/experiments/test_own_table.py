@@ -28,7 +28,7 @@ from shared.counts import ReportedCounts
 from shared.estimate import EstimatedMarginals
 from shared.learn.bayes_net import learn_parameters
 from shared.plan import Plan
-from shared.wire import ParameterMessage
+from shared.wire.models import ParameterMessage
 
 pytestmark = pytest.mark.calibration
 

@@ -57,7 +57,7 @@ from shared.learn.network import BayesNet
 from shared.learn.structure import Structure
 from shared.plan import Block, Plan
 from shared.transition import Choice, Dense, Identity, Sampled, Symmetric, Withheld
-from shared.wire import PlanMessage
+from shared.wire.plans import PlanMessage
 
 FALSE_ALARM = 1e-6
 

@@ -31,14 +31,9 @@ from shared.estimate import EstimatedMarginals
 from shared.parts import PART_MEDIA_TYPE, content_digest, encode_part, parts_of
 from shared.plan import Block, Plan
 from shared.transition import Symmetric
-from shared.wire import (
-    PROBLEM_MEDIA_TYPE,
-    PartManifest,
-    PlanMessage,
-    ProblemDetail,
-    ReleaseCreate,
-    release_digest,
-)
+from shared.wire.base import PROBLEM_MEDIA_TYPE, ProblemDetail
+from shared.wire.plans import PlanMessage
+from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
 
 with warnings.catch_warnings():
     # It warns that it would rather have another HTTP client than the one we pin; it works with it.

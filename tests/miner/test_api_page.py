@@ -18,7 +18,9 @@ from miner_service.problems import PROBLEMS
 from miner_service.settings import MEBIBYTE, Limits
 from shared.estimate import TEST_CELLS
 from shared.learn.prediction import read_predictor
-from shared.wire import MAX_LENGTH, MAX_SAMPLE, MAX_STEPS, BayesNetStructureSpec, CountsSpec
+from shared.wire.counting import CountsSpec
+from shared.wire.learners import MAX_LENGTH, MAX_SAMPLE, MAX_STEPS
+from shared.wire.networks import BayesNetStructureSpec
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from shared.parts import PART_MEDIA_TYPE
-from shared.wire import PROBLEM_MEDIA_TYPE
+from shared.wire.base import PROBLEM_MEDIA_TYPE
 
 ABSENT = {
     "study": "atlantis",

@@ -18,7 +18,7 @@ from shared.domain import Variable
 from shared.errors import PramanaError
 from shared.plan import Block, Plan
 from shared.transition import Grouped, Identity, Symmetric
-from shared.wire import PlanMessage
+from shared.wire.plans import PlanMessage
 
 
 def block(name, gamma):

@@ -32,7 +32,7 @@ from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.tree_json import tree_json
 from shared.plan import Block, Plan
 from shared.transition import Identity, Symmetric, Withheld
-from shared.wire import CountsSpec
+from shared.wire.counting import CountsSpec
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
 

@@ -21,15 +21,9 @@ from owner_agent.surroundings import Surroundings
 from owner_agent.tokens import TokenStore
 from shared.parts import DIGEST_HEADER, content_digest, decode_part
 from shared.terminal import run
-from shared.wire import (
-    Consistency,
-    PartReceipt,
-    ProblemDetail,
-    Release,
-    ReleaseCreate,
-    Study,
-    TokenIssued,
-)
+from shared.wire.base import ProblemDetail
+from shared.wire.people import Study, TokenIssued
+from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 TOKEN = "token-of-clinic-north-0123456789"

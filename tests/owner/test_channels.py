@@ -42,7 +42,7 @@ from shared.transition import (
     StructuralZeros,
     Symmetric,
 )
-from shared.wire import PlanMessage
+from shared.wire.plans import PlanMessage
 
 HEAD = """
 owner = "clinic"

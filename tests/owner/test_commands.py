@@ -7,7 +7,8 @@ import shutil
 import httpx
 import pytest
 
-from shared.wire import Consistency, TokenIssued
+from shared.wire.people import TokenIssued
+from shared.wire.releases import Consistency
 
 HEAD = "patient_id,smokes,age,region\n"
 

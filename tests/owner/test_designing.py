@@ -36,7 +36,7 @@ from shared.design.families import FINE, sampled, subsets_of
 from shared.errors import ConfigError, DomainError, OptionError
 from shared.privacy import NOTHING
 from shared.transition import Mixture, Sampled
-from shared.wire import AmplificationMessage, ExtremesMessage, PrivacyBudget, StudyPrivacy
+from shared.wire.privacy import AmplificationMessage, ExtremesMessage, PrivacyBudget, StudyPrivacy
 
 PAGE = Path(__file__).parents[2] / "docs" / "choosing-a-plan.md"
 

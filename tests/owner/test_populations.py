@@ -7,7 +7,7 @@ import pytest
 
 from owner_agent.ledger import Draw
 from owner_agent.populations import SKETCH_RECORDS, population_of, same_records, sketch_of
-from shared.wire import KEY_BYTES
+from shared.wire.base import KEY_BYTES
 
 
 def _keys(count, seed=1):

@@ -29,7 +29,7 @@ from shared.learn.tree.node import ClassCounts, Node, Split
 from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.tree_json import write_tree_json
 from shared.terminal import run
-from shared.wire import DecisionTreeMessage
+from shared.wire.models import DecisionTreeMessage
 
 AGE = ("<30", "30-45", "45-60", ">=60")
 REGION = Variable("region", ("east", "north", "south"))

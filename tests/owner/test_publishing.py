@@ -40,7 +40,7 @@ from shared.errors import (
 from shared.parts import decode_part
 from shared.plan import Block, Plan
 from shared.transition import Identity
-from shared.wire import release_digest
+from shared.wire.releases import release_digest
 
 PARTS = 3
 REQUESTS = PARTS + 3

@@ -16,7 +16,7 @@ from owner_agent.problems import problem_of_error
 from owner_agent.service import create_app
 from owner_agent.serving import agent_token, is_loopback
 from shared.errors import KeyFileError, error_classes
-from shared.wire import PROBLEM_MEDIA_TYPE, ProblemDetail
+from shared.wire.base import PROBLEM_MEDIA_TYPE, ProblemDetail
 
 TOKEN = "agent-token-for-tests"
 

@@ -27,7 +27,7 @@ from shared.domain import Domain, Variable
 from shared.errors import DomainError, LimitExceeded, OptionError
 from shared.plan import Block, Plan
 from shared.transition import Identity
-from shared.wire import PlanMessage, VariableMessage
+from shared.wire.plans import PlanMessage, VariableMessage
 
 
 def _centroid(cluster):

@@ -26,7 +26,7 @@ from shared.transition import (
     Symmetric,
     Withheld,
 )
-from shared.wire import PlanMessage
+from shared.wire.plans import PlanMessage
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq")
 A, B, C = DOMAIN

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from owner_agent.peer.disclosure.telling import Telling
 from owner_agent.private_files import private_directory, write_replacing
 from shared.errors import OtherGroupings, StoreCorrupt
-from shared.wire import Message, Sha256
+from shared.wire.base import Message, Sha256
 
 _FILE = "disclosures.json"
 

@@ -24,7 +24,7 @@ from owner_agent.private_files import private_directory, write_replacing
 from shared.counts import CUBE_CELLS, tabulate
 from shared.errors import LimitExceeded, StoreCorrupt
 from shared.tabulated_counts import NoisyTable
-from shared.wire import Message
+from shared.wire.base import Message
 
 _FOLDER = "noisy-tables"
 

@@ -21,7 +21,8 @@ from owner_agent.peer.messages import (
 )
 from owner_agent.peer.signatures import state
 from shared.errors import PeerDeviated, StateError
-from shared.wire import PlanMessage, release_digest
+from shared.wire.plans import PlanMessage
+from shared.wire.releases import release_digest
 
 SESSION = "ab" * 16
 
