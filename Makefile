@@ -46,7 +46,7 @@ test: check ## all checks and all tests (the campaign in its short form)
 
 .PHONY: campaign
 campaign: $(STAMP) ## the calibration of the main job with 2,000 repetitions (minutes)
-	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/experiments/test_calibration.py
+	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
 
 .PHONY: benchmark
 benchmark: $(STAMP) ## ratios against peers, measured side by side

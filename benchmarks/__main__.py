@@ -19,29 +19,29 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from owner_agent.draws import pseudonyms, words
-from owner_agent.keys import Keys
-from owner_agent.sampling import sample_block, true_cells
-from owner_agent.unit_sampling import sample
-from shared import inversion
-from shared.counts import Codes, ReportedCounts
+from owner_agent.randomize.draws import pseudonyms, words
+from owner_agent.randomize.sampling import sample_block, true_cells
+from owner_agent.randomize.unit_sampling import sample
+from owner_agent.state.keys import Keys
+from shared.channels import Symmetric
 from shared.design.families import independent, sampled
 from shared.design.requirement import Requirements
 from shared.discretize import mgas
 from shared.domain import Domain
-from shared.estimate import EstimatedMarginals
-from shared.inversion import Stratum, maximum_likelihood
-from shared.learn.network import BayesNet
+from shared.estimation.core import inversion
+from shared.estimation.core.inversion import Stratum, maximum_likelihood
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.networks.network import BayesNet
+from shared.learn.networks.search.searches import Search
+from shared.learn.networks.search.structure_learning import learn_structure
+from shared.learn.networks.structure import Structure
 from shared.learn.rules.items import all_items
 from shared.learn.rules.mining import FoundItemsets, mine_itemsets
 from shared.learn.rules.options import RuleOptions
-from shared.learn.search import Search
-from shared.learn.structure import Structure
-from shared.learn.structure_learning import learn_structure
 from shared.learn.tree.growth import TreeOptions, learn_tree
+from shared.marginals.counts import Codes, ReportedCounts
 from shared.plan import Block, Plan
 from shared.terminal import console
-from shared.transition import Symmetric
 
 RESULTS = Path(__file__).parent / "results.json"
 ROUNDS = 9

@@ -1,4 +1,7 @@
-"""The miner's side: releases, alignment, jobs and models over HTTP."""
+"""The miner's side: releases, alignment, jobs and models over HTTP.
+
+It may use `shared` and nothing of the owners; it never sees a true value of a sensitive column.
+"""
 
 import os
 

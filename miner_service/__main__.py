@@ -1,5 +1,5 @@
 """`python -m miner_service` is the same as `miner-service`."""
 
-from miner_service.cli import main
+from miner_service.cli.main import main
 
 main()

@@ -9,19 +9,19 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from miner_service import mining
-from miner_service.align import Aligner, Source
-from miner_service.audit import AuditLog
-from miner_service.joining import Release
-from miner_service.locks import Locks
+from miner_service.alignment.align import Aligner, Source
+from miner_service.alignment.joining import Release
+from miner_service.kinds import mining
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
+from miner_service.store.audit import AuditLog
 from miner_service.store.columns import load_columns, load_keys, verify_columns
 from miner_service.store.cursors import Cursors, open_cursors
 from miner_service.store.database import Database
+from miner_service.store.locks import Locks
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments
-from shared.counts import Codes
+from shared.marginals.counts import Codes
 from shared.wire.jobs import JobSpec
 from shared.wire.releases import Alignment
 

@@ -1,4 +1,8 @@
-"""The owner's side: table, plan, keyed randomization, outbox, upload and ledger."""
+"""The owner's side: the only place where true values and randomness meet.
+
+It may use `shared` and nothing of the miner; what leaves it is randomized, noisy, or permitted by
+name.
+"""
 
 import os
 

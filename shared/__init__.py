@@ -1,1 +1,6 @@
-"""Mathematics and the contract between services: no sockets, no SQL, no global state."""
+"""What both sides share: the mathematics of randomized data, and the contract between owners and
+miner.
+
+Nothing here opens a socket or a database, reads a clock or draws a random number that it was not
+given the generator for.
+"""

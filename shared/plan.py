@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from shared.channels import Identity, Transition
 from shared.domain import Domain, Variable
 from shared.errors import PlanError
-from shared.transition import Identity, Transition
 
 
 @dataclass(frozen=True)

@@ -7,139 +7,184 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.places import ROOT
 
 ALLOWED = {
     "shared.errors": set(),
     "shared.domain": {"shared.errors"},
-    "shared.transition": {"shared.errors"},
-    "shared.plan": {"shared.domain", "shared.errors", "shared.transition"},
-    "shared.support_counts": set(),
-    "shared.counts": {"shared.domain", "shared.errors", "shared.support_counts"},
-    "shared.tabulated_counts": {"shared.counts", "shared.errors"},
-    "shared.supports": {
-        "shared.counts",
+    "shared.channels": {"shared.errors"},
+    "shared.plan": {"shared.domain", "shared.errors", "shared.channels"},
+    "shared.marginals.support_counts": set(),
+    "shared.marginals.counts": {
         "shared.domain",
         "shared.errors",
-        "shared.support_counts",
+        "shared.marginals.support_counts",
     },
-    "shared.subpopulation": {"shared.counts", "shared.domain", "shared.errors"},
-    "shared.reported_supports": {"shared.counts", "shared.support_counts"},
-    "shared.mixed_supports": {
-        "shared.counts",
+    "shared.marginals.tabulated_counts": {"shared.marginals.counts", "shared.errors"},
+    "shared.estimation.supports.by_tables": {
+        "shared.marginals.counts",
+        "shared.domain",
+        "shared.errors",
+        "shared.marginals.support_counts",
+    },
+    "shared.estimation.subpopulations.by_tables": {
+        "shared.marginals.counts",
+        "shared.domain",
+        "shared.errors",
+    },
+    "shared.estimation.supports.reported": {
+        "shared.marginals.counts",
+        "shared.marginals.support_counts",
+    },
+    "shared.estimation.supports.mixed": {
+        "shared.marginals.counts",
         "shared.errors",
         "shared.plan",
-        "shared.reported_supports",
-        "shared.support_counts",
-        "shared.transition",
+        "shared.estimation.supports.reported",
+        "shared.marginals.support_counts",
+        "shared.channels",
     },
-    "shared.frequent_patterns": {
-        "shared.counts",
+    "pramana.frequent_patterns": {
+        "shared.marginals.counts",
         "shared.domain",
         "shared.errors",
-        "shared.estimate",
+        "shared.estimation.estimated",
         "shared.learn",
         "shared.plan",
-        "shared.support_counts",
+        "shared.marginals.support_counts",
     },
-    "shared.reported_subpopulation": {
-        "shared.axes",
-        "shared.counts",
+    "shared.estimation.subpopulations.reported": {
+        "shared.estimation.core.axes",
+        "shared.marginals.counts",
         "shared.errors",
         "shared.plan",
-        "shared.subpopulation",
-        "shared.transition",
+        "shared.estimation.subpopulations.by_tables",
+        "shared.channels",
     },
-    "shared.inversion": {"shared.counts", "shared.errors", "shared.transition"},
-    "shared.plausibility": {
-        "shared.axes",
-        "shared.bets",
-        "shared.counts",
-        "shared.inversion",
+    "shared.estimation.core.inversion": {
+        "shared.marginals.counts",
+        "shared.errors",
+        "shared.channels",
+    },
+    "shared.estimation.plausibility.plausibility": {
+        "shared.estimation.core.axes",
+        "shared.estimation.plausibility.bets",
+        "shared.marginals.counts",
+        "shared.estimation.core.inversion",
         "shared.plan",
-        "shared.transition",
+        "shared.channels",
     },
-    "shared.bets": {"shared.counts", "shared.inversion", "shared.transition"},
-    "shared.loglinear": {"shared.counts", "shared.errors", "shared.inversion"},
-    "shared.combine": {
-        "shared.tabulated_counts",
-        "shared.axes",
-        "shared.counts",
+    "shared.estimation.plausibility.bets": {
+        "shared.marginals.counts",
+        "shared.estimation.core.inversion",
+        "shared.channels",
+    },
+    "shared.estimation.core.loglinear": {
+        "shared.marginals.counts",
+        "shared.errors",
+        "shared.estimation.core.inversion",
+    },
+    "shared.estimation.combined": {
+        "shared.marginals.tabulated_counts",
+        "shared.estimation.core.axes",
+        "shared.marginals.counts",
         "shared.domain",
         "shared.errors",
-        "shared.estimate",
-        "shared.explanation",
-        "shared.independence",
-        "shared.information",
+        "shared.estimation.estimated",
+        "shared.estimation.evidence.explanation",
+        "shared.estimation.evidence.independence",
+        "shared.estimation.core.information",
         "shared.plan",
-        "shared.strata",
-        "shared.mixed_supports",
-        "shared.reported_subpopulation",
-        "shared.subpopulation",
-        "shared.support_counts",
-        "shared.supports",
+        "shared.estimation.core.strata",
+        "shared.estimation.supports.mixed",
+        "shared.estimation.subpopulations.reported",
+        "shared.estimation.subpopulations.by_tables",
+        "shared.marginals.support_counts",
+        "shared.estimation.supports.by_tables",
     },
-    "shared.information": {
-        "shared.counts",
+    "shared.estimation.core.information": {
+        "shared.marginals.counts",
         "shared.errors",
-        "shared.strata",
-        "shared.transition",
+        "shared.estimation.core.strata",
+        "shared.channels",
     },
-    "shared.strata": {"shared.counts", "shared.errors", "shared.inversion", "shared.transition"},
-    "shared.independence": {"shared.counts", "shared.errors", "shared.strata"},
-    "shared.explanation": {"shared.counts", "shared.independence", "shared.strata"},
-    "shared.axes": {
-        "shared.tabulated_counts",
-        "shared.counts",
+    "shared.estimation.core.strata": {
+        "shared.marginals.counts",
+        "shared.errors",
+        "shared.estimation.core.inversion",
+        "shared.channels",
+    },
+    "shared.estimation.evidence.independence": {
+        "shared.marginals.counts",
+        "shared.errors",
+        "shared.estimation.core.strata",
+    },
+    "shared.estimation.evidence.explanation": {
+        "shared.marginals.counts",
+        "shared.estimation.evidence.independence",
+        "shared.estimation.core.strata",
+    },
+    "shared.estimation.core.axes": {
+        "shared.marginals.tabulated_counts",
+        "shared.marginals.counts",
         "shared.domain",
         "shared.errors",
-        "shared.inversion",
+        "shared.estimation.core.inversion",
         "shared.plan",
-        "shared.strata",
-        "shared.transition",
+        "shared.estimation.core.strata",
+        "shared.channels",
     },
-    "shared.estimate": {
-        "shared.tabulated_counts",
-        "shared.axes",
-        "shared.counts",
+    "shared.estimation.estimated": {
+        "shared.marginals.tabulated_counts",
+        "shared.estimation.core.axes",
+        "shared.marginals.counts",
         "shared.domain",
         "shared.errors",
-        "shared.explanation",
-        "shared.independence",
-        "shared.information",
-        "shared.inversion",
-        "shared.loglinear",
+        "shared.estimation.evidence.explanation",
+        "shared.estimation.evidence.independence",
+        "shared.estimation.core.information",
+        "shared.estimation.core.inversion",
+        "shared.estimation.core.loglinear",
         "shared.plan",
-        "shared.strata",
-        "shared.mixed_supports",
-        "shared.reported_subpopulation",
-        "shared.subpopulation",
-        "shared.support_counts",
-        "shared.supports",
-        "shared.transition",
+        "shared.estimation.core.strata",
+        "shared.estimation.supports.mixed",
+        "shared.estimation.subpopulations.reported",
+        "shared.estimation.subpopulations.by_tables",
+        "shared.marginals.support_counts",
+        "shared.estimation.supports.by_tables",
+        "shared.channels",
     },
-    "shared.privacy": {"shared.counts", "shared.errors", "shared.plan", "shared.transition"},
+    "shared.privacy": {
+        "shared.marginals.counts",
+        "shared.errors",
+        "shared.plan",
+        "shared.channels",
+    },
     "shared.design": {
-        "shared.counts",
+        "shared.marginals.counts",
         "shared.domain",
         "shared.errors",
-        "shared.inversion",
+        "shared.estimation.core.inversion",
         "shared.learn",
-        "shared.loglinear",
+        "shared.estimation.core.loglinear",
         "shared.plan",
         "shared.privacy",
-        "shared.transition",
+        "shared.channels",
     },
-    "shared.information_loss": {"shared.counts", "shared.errors", "shared.transition"},
+    "shared.privacy.information_loss": {
+        "shared.marginals.counts",
+        "shared.errors",
+        "shared.channels",
+    },
     "shared.wire": {
-        "shared.counts",
+        "shared.marginals.counts",
         "shared.domain",
         "shared.errors",
         "shared.plan",
         "shared.privacy",
-        "shared.transition",
+        "shared.channels",
     },
-    "shared.parts": {"shared.counts", "shared.errors", "shared.plan", "shared.wire"},
+    "shared.wire.parts": {"shared.marginals.counts", "shared.errors", "shared.plan", "shared.wire"},
     "shared.terminal": {"shared.errors"},
 }
 """What each module of `shared` may import of the project."""
@@ -147,11 +192,11 @@ ALLOWED = {
 DISCRETIZE = {"shared.discretize", "shared.domain", "shared.errors"}
 
 LEARNERS = {
-    "shared.counts",
+    "shared.marginals.counts",
     "shared.domain",
     "shared.errors",
     "shared.learn",
-    "shared.support_counts",
+    "shared.marginals.support_counts",
 }
 """Learners see marginals: never rows of reports, matrices, plans or estimators."""
 
@@ -159,7 +204,7 @@ PACKAGES = {
     "shared": {"shared"},
     "owner_agent": {"owner_agent", "shared"},
     "miner_service": {"miner_service", "shared"},
-    "experiments": {"experiments", "owner_agent", "miner_service", "shared"},
+    "pramana": {"pramana", "owner_agent", "miner_service", "shared"},
 }
 
 EFFECTS = {"httpx", "fastapi", "uvicorn", "sqlalchemy", "socket", "requests"}
@@ -215,7 +260,7 @@ def test_shared_modules_import_only_what_the_table_says():
             assert not within(imports(path), allowed), path
 
 
-@pytest.mark.parametrize("package", ["shared.design", "shared.privacy", "shared.transition"])
+@pytest.mark.parametrize("package", ["shared.design", "shared.privacy", "shared.channels"])
 def test_a_package_imports_what_its_one_line_of_the_table_says(package: str):
     paths = sorted((ROOT / package.replace(".", "/")).rglob("*.py"))
     assert paths
@@ -230,18 +275,18 @@ def test_shared_has_no_effects():
 
 
 SAMPLERS = {
-    "shared.combine",
-    "shared.counts",
-    "shared.estimate",
-    "shared.independence",
+    "shared.estimation.combined",
+    "shared.marginals.counts",
+    "shared.estimation.estimated",
+    "shared.estimation.evidence.independence",
     "shared.learn.linear.pocket",
-    "shared.learn.network",
-    "shared.learn.resampling",
-    "shared.learn.scores",
-    "shared.learn.structure_learning",
+    "shared.learn.networks.network",
+    "shared.learn.common.resampling",
+    "shared.learn.networks.search.scores",
+    "shared.learn.networks.search.structure_learning",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
-`shared.learn.resampling` alone)."""
+`shared.learn.common.resampling` alone)."""
 
 
 def test_randomization_lives_at_the_owner():
@@ -252,7 +297,7 @@ def test_randomization_lives_at_the_owner():
         assert not random_numbers(path) or name_of(path) in SAMPLERS, path
         text = path.read_text(encoding="utf-8")
         assert "default_rng" not in text, path
-        assert "PCG64" not in text or name_of(path) == "shared.learn.resampling", path
+        assert "PCG64" not in text or name_of(path) == "shared.learn.common.resampling", path
 
 
 def random_numbers(path: Path) -> set[str]:
@@ -274,11 +319,11 @@ def test_the_table_can_fail(tmp_path: Path):
     """The negative control: a forbidden import is seen, also inside a function."""
     bad = tmp_path / "bad.py"
     bad.write_text(
-        "import numpy as np\ndef f():\n    from owner_agent.sampling import sample\n"
+        "import numpy as np\ndef f():\n    from owner_agent.randomize.sampling import sample\n"
         "    return sample(np.random.default_rng())\n"
     )
     assert random_numbers(bad) == {"random", "default_rng"}
     assert within(imports(bad), PACKAGES["miner_service"]) == {
-        "owner_agent.sampling",
-        "owner_agent.sampling.sample",
+        "owner_agent.randomize.sampling",
+        "owner_agent.randomize.sampling.sample",
     }

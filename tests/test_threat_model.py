@@ -5,27 +5,26 @@ from __future__ import annotations
 import math
 import re
 from base64 import urlsafe_b64decode
-from pathlib import Path
 
 import pytest
 
-from experiments.ma2006 import CHANNELS, DOMAIN, OWNERS
-from miner_service.tokens import new_credential
-from owner_agent.channels import BinarySpec, TernarySpec
-from owner_agent.discretizing import FEWEST_RECORDS
-from owner_agent.fingerprints import SAMPLED
-from owner_agent.keys import KEY_LENGTH
-from owner_agent.populations import SKETCH_RECORDS, TOLERATED_SHARE
-from owner_agent.private_files import FILE_MODE
-from owner_agent.recognition import LEAST_COMMON
-from owner_agent.report import ALARMING
-from owner_agent.site import PeerSection
-from shared.plausibility import RATE
+from miner_service.store.tokens import new_credential
+from owner_agent.departures.fingerprints import SAMPLED
+from owner_agent.departures.populations import SKETCH_RECORDS, TOLERATED_SHARE
+from owner_agent.departures.recognition import LEAST_COMMON
+from owner_agent.report.report import ALARMING
+from owner_agent.site.channels import BinarySpec, TernarySpec
+from owner_agent.site.site import PeerSection
+from owner_agent.state.keys import KEY_LENGTH
+from owner_agent.state.private_files import FILE_MODE
+from owner_agent.table.discretizing import FEWEST_RECORDS
+from pramana.setups.ma2006 import CHANNELS, DOMAIN, OWNERS
+from shared.channels import Symmetric
+from shared.estimation.plausibility.plausibility import RATE
 from shared.privacy import Amplification
-from shared.transition import Symmetric
 from shared.wire.base import KEY_BYTES
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
 NAMED = re.compile(r"`(test_\w+)`")
 FIGURE = re.compile(r"(?<![\w.#-])\d[\d,.]*(?:e-\d+)?(?: %)?")

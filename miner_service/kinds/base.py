@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from miner_service.affordability import Layout
+from miner_service.kinds.affordability import Layout
 from miner_service.settings import Limits
-from shared.counts import Marginals
 from shared.domain import Domain
+from shared.marginals.counts import Marginals
 from shared.wire.counting import CountsSpec
 from shared.wire.models import ModelHead
 
 if TYPE_CHECKING:
-    from shared.learn.network_json import NetworkDocument
+    from shared.learn.networks.exchange.documents import NetworkDocument
     from shared.learn.prediction import Predictor
 
 OnStep = Callable[[int, int], None]

@@ -7,22 +7,22 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
-from miner_service.affordability import Layout, largest_family, require_table
+from miner_service.kinds.affordability import Layout, largest_family, require_table
 from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View, part_of
 from miner_service.kinds.page import render
 from miner_service.settings import Limits
-from shared.counts import Marginals
 from shared.domain import Domain
 from shared.errors import LimitExceeded, OptionError
+from shared.estimation.supports.mixed import serves
 from shared.learn.rules.decisions import NOT_FREQUENT
-from shared.learn.rules.export import listed_itemsets_csv, listed_rules_csv, rules_json
-from shared.learn.rules.found import FoundItemsets, Level
+from shared.learn.rules.exchange.export import listed_itemsets_csv, listed_rules_csv, rules_json
 from shared.learn.rules.items import all_items, chosen_items, present_items
+from shared.learn.rules.itemsets import FoundItemsets, Level
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rules import derive_rules
-from shared.mixed_supports import serves
-from shared.support_counts import Flags, Item
+from shared.marginals.counts import Marginals
+from shared.marginals.support_counts import Flags, Item
 from shared.wire.learners import AssociationRulesSpec
 from shared.wire.models import AssociationRulesMessage
 

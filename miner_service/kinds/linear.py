@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from miner_service.affordability import Layout, largest_family, require_table
+from miner_service.kinds.affordability import Layout, largest_family, require_table
 from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
 from miner_service.kinds.page import render
 from miner_service.kinds.predicting import (
@@ -12,7 +12,6 @@ from miner_service.kinds.predicting import (
     write_document,
 )
 from miner_service.settings import Limits
-from shared.counts import Marginals
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded
 from shared.learn.linear import (
@@ -25,6 +24,7 @@ from shared.learn.linear import (
     read_linear_json,
 )
 from shared.learn.linear.columns import columns_of
+from shared.marginals.counts import Marginals
 from shared.wire.learners import LinearClassifierSpec
 from shared.wire.models import LinearClassifierMessage
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from miner_service.affordability import require_affordable_search, require_small
+from miner_service.kinds.affordability import require_affordable_search, require_small
 from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View, part_of
 from miner_service.kinds.page import render
-from shared.counts import Marginals
 from shared.domain import Domain
 from shared.errors import OptionError
-from shared.learn.bayes_net import LearnedBayesNet, learn_parameters
-from shared.learn.bif import write_bif
-from shared.learn.dot import write_dot
-from shared.learn.drawing import draw_structure
-from shared.learn.network_json import NetworkDocument, finite, read_network_json
-from shared.learn.scores import Scoring
-from shared.learn.search import Search
-from shared.learn.structure import Structure
-from shared.learn.structure_learning import LearnedLink, learn_structure
+from shared.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
+from shared.learn.networks.exchange.bif import write_bif
+from shared.learn.networks.exchange.documents import NetworkDocument, finite, read_network_json
+from shared.learn.networks.exchange.dot import write_dot
+from shared.learn.networks.exchange.drawing import draw_structure
+from shared.learn.networks.search.scores import Scoring
+from shared.learn.networks.search.searches import Search
+from shared.learn.networks.search.structure_learning import LearnedLink, learn_structure
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import Marginals
 from shared.wire.models import BayesNetMessage, LinkMessage, NodeMessage, ParameterMessage
 from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec
 

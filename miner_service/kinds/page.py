@@ -14,11 +14,11 @@ def render(template: str, model: ModelHead, **shown: Any) -> str:
     """Return the HTML page of a model.
 
     Args:
-        template: a file of `miner_service/templates` that extends `model.html.j2`.
+        template: a file of `miner_service/kinds/templates` that extends `model.html.j2`.
         model: the model as it is answered.
         shown: what else the template names.
     """
     environment = Environment(
-        loader=PackageLoader("miner_service"), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("miner_service.kinds"), autoescape=True, undefined=StrictUndefined
     )
     return environment.get_template(template).render(model=model, infinite=math.isinf, **shown)

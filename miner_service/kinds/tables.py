@@ -7,14 +7,14 @@ import io
 
 import numpy as np
 
-from miner_service.affordability import Layout, require_table
+from miner_service.kinds.affordability import Layout, require_table
 from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
 from miner_service.kinds.page import render
 from miner_service.settings import MEBIBYTE, Limits
-from shared.counts import Marginals
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
-from shared.learn.projection import project_to_simplex
+from shared.learn.common.projection import project_to_simplex
+from shared.marginals.counts import Marginals
 from shared.wire.counting import ContingencyTableSpec
 from shared.wire.models import CategoriesMessage, CellMessage, ContingencyTableMessage
 

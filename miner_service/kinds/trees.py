@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from miner_service.affordability import Layout, largest_family, require_table
+from miner_service.kinds.affordability import Layout, largest_family, require_table
 from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
 from miner_service.kinds.page import render
 from miner_service.kinds.predicting import (
@@ -14,16 +14,16 @@ from miner_service.kinds.predicting import (
     write_document,
 )
 from miner_service.settings import Limits
-from shared.counts import CUBE_CELLS, Marginals
 from shared.domain import Domain
 from shared.errors import LimitExceeded
-from shared.information import INFORMATION_CELLS
+from shared.estimation.core.information import INFORMATION_CELLS
+from shared.learn.tree.documents import read_tree_json, tree_json
+from shared.learn.tree.drawing import draw_tree
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.options import TreeOptions
-from shared.learn.tree.tree_drawing import draw_tree
-from shared.learn.tree.tree_json import read_tree_json, tree_json
-from shared.learn.tree.tree_text import write_tree_text
+from shared.learn.tree.text import write_tree_text
+from shared.marginals.counts import CUBE_CELLS, Marginals
 from shared.plan import Plan
 from shared.wire.learners import DecisionTreeSpec
 from shared.wire.models import DecisionTreeMessage

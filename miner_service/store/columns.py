@@ -16,11 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from miner_service.store.segments import settle
-from shared.counts import Codes
 from shared.errors import NotReady, PartInvalid, StoreCorrupt
-from shared.parts import Keys, part_schema
+from shared.marginals.counts import Codes
 from shared.plan import Plan
 from shared.wire.base import KEY_BYTES, KEY_COLUMN
+from shared.wire.parts import Keys, part_schema
 
 KeyText = npt.NDArray[np.bytes_]
 """Pseudonyms as fixed strings of 16 bytes. All have the same length, so that comparing them as

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from miner_service.store.people import no_such
 from miner_service.store.releases import inconsistent
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
-from miner_service.tokens import new_id
+from miner_service.store.tokens import new_id
 from shared.errors import Conflict
 from shared.wire.base import ProblemDetail
 from shared.wire.jobs import Job, JobSpec, read_job_spec

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from miner_service.store.schema import InvitationRow, OwnerRow, StudyRow, TokenRow
-from miner_service.tokens import Credential, credential_id, matches, new_credential
+from miner_service.store.tokens import Credential, credential_id, matches, new_credential
 from shared.errors import Conflict, NotFound
 from shared.wire.people import Invitation, Owner, Study, StudyCreate, TokenInfo, TokenIssued
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from miner_service.store.people import no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
-from miner_service.tokens import new_id
+from miner_service.store.tokens import new_id
 from shared.errors import Conflict
 from shared.plan import Plan
 from shared.wire.plans import PlanMessage

@@ -1,5 +1,4 @@
 """What happens to a record that was reported before and has another value now.
 
-Here is the memory of what was reported, and the choice between a report that stays for ever and
-fresh draws for everybody. How a report is drawn is not here, nor what it costs.
+The custodian's choice is said in the site file; what it costs is counted in `owner_agent.costs`.
 """

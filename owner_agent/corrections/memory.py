@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from owner_agent.private_files import private_directory, write_replacing
-from shared.counts import Codes
+from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import Conflict, StateError, StoreCorrupt
-from shared.parts import Keys, key_array, key_column, key_words
+from shared.marginals.counts import Codes
 from shared.wire.base import KEY_BYTES, KEY_COLUMN
+from shared.wire.parts import Keys, key_array, key_column, key_words
 
 FOLDER = "reported"
 """The folder's name in a state directory."""

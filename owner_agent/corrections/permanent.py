@@ -14,19 +14,19 @@ from pathlib import Path
 
 import numpy as np
 
-from owner_agent.corrections.choice import Choice
 from owner_agent.corrections.memory import Memory, Recollection, load_memory, save_memory
 from owner_agent.corrections.rebuild import LONGEST_EPOCHS, rebuilt
-from owner_agent.draws import draw_id
-from owner_agent.keys import Keys as Secrets
-from owner_agent.ledger import Entry
-from owner_agent.outbox import OUTBOX
-from owner_agent.randomize import Randomized, randomize
-from shared.counts import Codes
+from owner_agent.departures.ledger import Entry
+from owner_agent.departures.outbox import OUTBOX
+from owner_agent.randomize.draws import draw_id
+from owner_agent.randomize.reports import Randomized, randomize
+from owner_agent.site.corrections import Choice
+from owner_agent.state.keys import Keys as Secrets
+from shared.channels import Withheld
 from shared.errors import RecordsCorrected, StoreCorrupt
-from shared.parts import Keys
+from shared.marginals.counts import Codes
 from shared.plan import Block, Plan
-from shared.transition import Withheld
+from shared.wire.parts import Keys
 
 CHOICES = (
     "Choose what happens to them: `--corrections keep` leaves every record the report it was given"

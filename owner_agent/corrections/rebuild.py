@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from owner_agent.corrections.memory import Memory
-from owner_agent.draws import draw_id
-from owner_agent.keys import Keys as Secrets
-from owner_agent.ledger import Entry
-from owner_agent.outbox import Prepared, reopen
-from owner_agent.randomize import Randomized
+from owner_agent.departures.ledger import Entry
+from owner_agent.departures.outbox import Prepared, reopen
+from owner_agent.randomize.draws import draw_id
+from owner_agent.randomize.reports import Randomized
+from owner_agent.state.keys import Keys as Secrets
 from shared.errors import PramanaError
-from shared.parts import decode_part
+from shared.wire.parts import decode_part
 
 LONGEST_EPOCHS = 64
 """A block's records are drawn anew fewer times than this."""

@@ -1,5 +1,5 @@
 """Learning without a miner: owners exchange randomized columns and end with the same network.
 
-Each owner learns the families of its own variables from its own columns, exact, and its peers'
-randomized ones (Ma 5.2; MaSiv III). No owner's machine is trusted with more than it is entitled to.
+Messages and tasks at the bottom, what is told of true records in `disclosure`, and the network
+between owners in `transport`, above which there is only the command line.
 """

@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from shared.counts import Tensor
+from shared.channels import Sampled
 from shared.design.families import Build, families, sampled
 from shared.design.goal import Goal
 from shared.design.predict import NOTHING, Prediction, best_weights, by_model, by_moments
 from shared.design.requirement import Requirements
 from shared.errors import ChannelError, LimitExceeded, OptionError, PlanError
+from shared.marginals.counts import Tensor
 from shared.plan import Plan
 from shared.privacy import Amplification
-from shared.transition import Sampled
 
 Progress = Callable[[str, int, int], None]
 """Called with (family, done, total)."""

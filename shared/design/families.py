@@ -8,11 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from shared.counts import Tensor
-from shared.design.requirement import Requirements
-from shared.errors import OptionError
-from shared.plan import Block, Plan
-from shared.transition import (
+from shared.channels import (
     CHOICES,
     RESOLUTION,
     Choice,
@@ -24,6 +20,10 @@ from shared.transition import (
     Sampled,
     Symmetric,
 )
+from shared.design.requirement import Requirements
+from shared.errors import OptionError
+from shared.marginals.counts import Tensor
+from shared.plan import Block, Plan
 
 FINE = 1 << 20
 """Of more cells than this, 2^-32 is too coarse for a symmetric channel; a mixture takes 2^-64."""

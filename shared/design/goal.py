@@ -10,11 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from shared.counts import Tensor
+from shared.channels import require_prior
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
-from shared.learn.structure import Structure
-from shared.transition import require_prior
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import Tensor
 
 Learn = Literal["counts", "pairs", "itemsets", "structure"]
 

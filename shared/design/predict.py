@@ -16,13 +16,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shared.counts import Tensor
+from shared.channels import CONDITION_LIMIT, CutAndPaste, Mixture, Sampled, Symmetric, Transition
 from shared.design.goal import Goal
 from shared.errors import LimitExceeded, SingularChannel
-from shared.inversion import Stratum
-from shared.loglinear import DESIGN_ENTRIES, MAIN_VARIANCE, Design, design, information, parameters
+from shared.estimation.core.inversion import Stratum
+from shared.estimation.core.loglinear import (
+    DESIGN_ENTRIES,
+    MAIN_VARIANCE,
+    Design,
+    design,
+    information,
+    parameters,
+)
+from shared.marginals.counts import Tensor
 from shared.plan import Plan
-from shared.transition import CONDITION_LIMIT, CutAndPaste, Mixture, Sampled, Symmetric, Transition
 
 SLOPES = 1 << 25
 """Reports times parameters of a prediction by the model; above it, sets are predicted alone."""

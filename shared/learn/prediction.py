@@ -16,11 +16,11 @@ from typing import Protocol
 
 import numpy as np
 
-from shared.counts import Codes, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import InputError, UnknownCategory, UnknownVariable
-from shared.learn.linear.linear_json import read_linear_json
-from shared.learn.tree.tree_json import read_tree_json
+from shared.learn.linear.documents import read_linear_json
+from shared.learn.tree.documents import read_tree_json
+from shared.marginals.counts import Codes, Tensor
 
 _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 """A number as the cells of an owner's table have it."""

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from shared.counts import Tensor
+from shared.channels import Identity, Mixture, Symmetric, Transition
 from shared.errors import OptionError
+from shared.marginals.counts import Tensor
 from shared.plan import Block
-from shared.privacy.dispatch import structure_of
-from shared.transition import Identity, Mixture, Symmetric, Transition
+from shared.privacy.structures.dispatch import structure_of
 
 
 def largest_proportion_se(block: Block, name: str, records: int) -> float:

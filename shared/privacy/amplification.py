@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Self
 
+from shared.channels import Grouped, Sampled, Transition
 from shared.errors import OptionError
 from shared.plan import Block
-from shared.privacy.dispatch import structure_of
-from shared.privacy.prior import require_belief
-from shared.transition import Grouped, Sampled, Transition
+from shared.privacy.structures.dispatch import structure_of
+from shared.privacy.structures.prior import require_belief
 
 
 @dataclass(frozen=True, order=True)

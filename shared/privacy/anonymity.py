@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
+from shared.channels import Transition
 from shared.errors import OptionError
-from shared.privacy.dispatch import structure_of
-from shared.privacy.prior import checked_prior
-from shared.transition import Transition
+from shared.privacy.structures.dispatch import structure_of
+from shared.privacy.structures.prior import checked_prior
 
 
 @dataclass(frozen=True)

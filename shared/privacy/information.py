@@ -7,10 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from shared.privacy.dispatch import structure_of
-from shared.privacy.prior import checked_prior, entropy
-from shared.privacy.structure import Structure
-from shared.transition import Transition
+from shared.channels import Transition
+from shared.privacy.structures.dispatch import structure_of
+from shared.privacy.structures.prior import checked_prior, entropy
+from shared.privacy.structures.structure import Structure
 
 
 def conditional_entropy(channel: Transition, prior: npt.ArrayLike | None = None) -> float:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shared.counts import Tensor
+from shared.channels import Transition
 from shared.errors import LimitExceeded
-from shared.privacy.dispatch import structure_of
-from shared.privacy.prior import checked_prior, require_belief
-from shared.privacy.structure import Structure
-from shared.transition import Transition
+from shared.marginals.counts import Tensor
+from shared.privacy.structures.dispatch import structure_of
+from shared.privacy.structures.prior import checked_prior, require_belief
+from shared.privacy.structures.structure import Structure
 
 POSTERIOR_CELLS = 1 << 59
 """Posteriors that are all equal are one number seen this many times at most."""

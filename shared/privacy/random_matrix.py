@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shared.privacy.prior import require_belief
-from shared.transition import RESOLUTION, RandomSymmetric
+from shared.channels import RESOLUTION, RandomSymmetric
+from shared.privacy.structures.prior import require_belief
 
 
 def posterior_range(channel: RandomSymmetric, prior_of_property: float) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from shared.transition import CHOICES, RESOLUTION
+from shared.channels import CHOICES, RESOLUTION
 
 KEY_BYTES = 16
 """Length of a record pseudonym."""

@@ -6,9 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from shared.domain import Variable
-from shared.plan import Block, Plan
-from shared.transition import (
+from shared.channels import (
     MIXTURE_CELLS,
     MIXTURE_RESOLUTION,
     RESOLUTION,
@@ -27,6 +25,8 @@ from shared.transition import (
     UnitTransition,
     Withheld,
 )
+from shared.domain import Variable
+from shared.plan import Block, Plan
 from shared.wire.base import (
     MAX_CATEGORIES,
     MAX_CHOICES,

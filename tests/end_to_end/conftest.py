@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.demo.processes import Processes
-from experiments.demo.study import Rest
+from pramana.demo.processes import Processes
+from pramana.demo.study import Rest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

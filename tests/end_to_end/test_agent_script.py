@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "deploy" / "agent.sh"
+from tests.places import ROOT
+
+SCRIPT = ROOT / "deploy" / "agent.sh"
 
 STAND_IN = """#!/bin/sh
 echo "$*" >> "$PRAMANA_ROOT/calls"

@@ -21,9 +21,10 @@ import httpx
 import pytest
 import yaml
 
+from tests.places import ROOT
+
 pytestmark = pytest.mark.end_to_end
 
-ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES = COMPOSE["services"]
 AGENTS = ("clinic", "laboratory", "registry")

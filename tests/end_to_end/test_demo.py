@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.places import DATA, ROOT
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 pytestmark = pytest.mark.end_to_end
 
-ROOT = Path(__file__).resolve().parents[2]
-PUBLIC = ROOT.parent / "shared" / "data"
+PUBLIC = DATA
 
 
 class Links(HTMLParser):
@@ -42,7 +43,7 @@ class Links(HTMLParser):
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
     out = tmp_path_factory.mktemp("demo") / "out"
-    done = run("experiments", "demo", "--records", "4000", "--seed", "5", "--out", str(out))
+    done = run("pramana", "demo", "--records", "4000", "--seed", "5", "--out", str(out))
     assert done.returncode == 0, done.stderr
     (out / "stdout").write_text(done.stdout)
     return out
@@ -92,9 +93,7 @@ def test_the_tables_lie_on_disk_and_processes_have_ended(demo: Path):
 
 def test_a_seed_reproduces_the_demonstration(demo: Path, run, tmp_path: Path):
     out = tmp_path / "again"
-    done = run(
-        "experiments", "demo", "--records", "4000", "--seed", "5", "--out", str(out), "--json"
-    )
+    done = run("pramana", "demo", "--records", "4000", "--seed", "5", "--out", str(out), "--json")
     assert done.returncode == 0, done.stderr
     again, first = json.loads(done.stdout), json.loads((demo / "result.json").read_text())
     assert again["parameters"] == first["parameters"]
@@ -110,13 +109,13 @@ def test_a_users_own_table(run, tmp_path: Path):
     example = ROOT / "examples" / "adult"
     arguments = ["--table", str(table), "--sites", str(example / "sites.toml")]
     arguments += ["--structure", str(example / "structure.json"), "--seed", "1", "--json"]
-    done = run("experiments", "demo", *arguments, "--out", str(out))
+    done = run("pramana", "demo", *arguments, "--out", str(out))
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["records"] == 32_561
     assert result["reference"] == "table"
     assert "?" in {p["value"] for p in result["parameters"] if p["node"] == "occupation"}
-    # The rate at which its intervals hold is tested in tests/experiments/test_own_table.py.
+    # The rate at which its intervals hold is tested in tests/pramana/test_own_table.py.
     known = [p for p in result["parameters"] if p["z"] is not None]
     assert len(known) > 800
     assert all(p["se"] >= 0 and p["low"] <= p["estimate"] <= p["high"] for p in known)
@@ -134,7 +133,7 @@ BAD = [
 
 @pytest.mark.parametrize(("arguments", "code", "says"), BAD)
 def test_bad_options_are_explained(run, tmp_path: Path, arguments: list[str], code: int, says: str):
-    done = run("experiments", "demo", *arguments, "--out", str(tmp_path / "out"))
+    done = run("pramana", "demo", *arguments, "--out", str(tmp_path / "out"))
     assert done.returncode == code
     assert says in done.stderr
     assert not (tmp_path / "out").exists()
@@ -155,7 +154,7 @@ def test_bad_sites_are_explained_before_anything_runs(run, tmp_path: Path, text:
     (tmp_path / "sites.toml").write_text(f"[[sites]]\n{text}\n{X}sensitive = true\n")
     files = ["--table", str(tmp_path / "t.csv"), "--sites", str(tmp_path / "sites.toml")]
     files += ["--structure", str(tmp_path / "net.json")]
-    done = run("experiments", "demo", *files, "--out", str(tmp_path / "deep" / "out"))
+    done = run("pramana", "demo", *files, "--out", str(tmp_path / "deep" / "out"))
     assert done.returncode == 2, done.stderr
     assert says in done.stderr
     assert {p.name for p in tmp_path.iterdir()} <= {"t.csv", "net.json", "sites.toml", "deep"}
@@ -172,14 +171,14 @@ def test_dollar_signs_are_not_mathematics(run, tmp_path: Path):
     )
     files = ["--table", str(tmp_path / "t.csv"), "--sites", str(tmp_path / "sites.toml")]
     files += ["--structure", str(tmp_path / "net.json")]
-    done = run("experiments", "demo", *files, "--out", str(tmp_path / "out"))
+    done = run("pramana", "demo", *files, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert "$10-$20%" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_folder_of_someone_elses_is_left_alone(run, tmp_path: Path):
     (tmp_path / "thesis.txt").write_text("years of work")
-    done = run("experiments", "demo", "--records", "50", "--out", str(tmp_path))
+    done = run("pramana", "demo", "--records", "50", "--out", str(tmp_path))
     assert done.returncode == 2
     assert "nothing in it was touched" in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
@@ -190,7 +189,7 @@ def test_a_demonstrations_folder_is_kept_if_more_was_put_there(run, demo: Path, 
     shutil.copytree(demo, out)
     (out / "stdout").unlink()
     (out / "my-notes.txt").write_text("mine")
-    done = run("experiments", "demo", "--records", "50", "--out", str(out))
+    done = run("pramana", "demo", "--records", "50", "--out", str(out))
     assert done.returncode == 2
     assert "my-notes.txt" in done.stderr
     assert (out / "result.json").exists()
@@ -198,7 +197,7 @@ def test_a_demonstrations_folder_is_kept_if_more_was_put_there(run, demo: Path, 
 
 def test_ended_from_outside_it_leaves_no_process(until, tmp_path: Path):
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "experiments", "demo", "--records", "50", "--out", str(out)]
+    command = [sys.executable, "-m", "pramana", "demo", "--records", "50", "--out", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     ready = out / "logs" / "miner.ready"
     until(ready.exists, process)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.demo.study import Rest
+from pramana.demo.study import Rest
 from shared.wire.models import BayesNetMessage
 
 RECORDS = 20_000

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from experiments.demo.study import learn
-from owner_agent.draws import pseudonyms
-from owner_agent.keys import Keys
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.state.keys import Keys
+from pramana.demo.study import learn
 from shared.errors import Refused
 
 pytestmark = pytest.mark.end_to_end
@@ -76,8 +76,8 @@ def sealed_table(study) -> pa.Table:
 
 KILLED = """
 import os, signal, httpx
-from owner_agent.cli import build
-from owner_agent.surroundings import Surroundings
+from owner_agent.cli.main import build
+from owner_agent.state.surroundings import Surroundings
 
 class Killed(httpx.HTTPTransport):
     parts = 0

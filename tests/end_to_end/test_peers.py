@@ -23,11 +23,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from experiments.ma2006 import CHANNELS, DOMAIN, OWNERS, STRUCTURE, network
-from owner_agent.keys import KeyStore
-from owner_agent.peer.identity import make_identity
-from owner_agent.site import load_site
-from owner_agent.surroundings import utc_now
+from owner_agent.peer.identity.identity import make_identity
+from owner_agent.site.site import load_site
+from owner_agent.state.keys import KeyStore
+from owner_agent.state.surroundings import utc_now
+from pramana.setups.ma2006 import CHANNELS, DOMAIN, OWNERS, STRUCTURE, network
+from tests.places import ROOT
 
 pytestmark = pytest.mark.end_to_end
 
@@ -434,7 +435,7 @@ def test_nothing_logged_or_printed_holds_a_record_id_or_key(owners):
 
 def test_the_commands_of_the_docs_run(tmp_path, free_port):
     """Every shell block of docs/peers.md, one after the other, on ports that are free here."""
-    page = (Path(__file__).parents[2] / "docs" / "peers.md").read_text()
+    page = (ROOT / "docs" / "peers.md").read_text()
     script = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
     for port in ("8201", "8202"):
         assert port in script

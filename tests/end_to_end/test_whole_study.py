@@ -14,11 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
-from miner_service.app import create_app
+from miner_service.http.app import create_app
 from miner_service.settings import Settings
 from miner_service.store.people import rotate_admin_token
-from owner_agent.cli import build
-from owner_agent.surroundings import Surroundings
+from owner_agent.cli.main import build
+from owner_agent.state.surroundings import Surroundings
 from shared.terminal import run
 
 with warnings.catch_warnings():

@@ -10,14 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.combine import CombinedMarginals
-from shared.counts import ReportedCounts
-from shared.domain import Domain
-from shared.estimate import EstimatedMarginals
-from shared.inversion import Stratum, maximum_likelihood
-from shared.plan import Block, Plan
-from shared.strata import View, maximize, saturated, start
-from shared.transition import (
+from shared.channels import (
     CutAndPaste,
     Dense,
     Grouped,
@@ -28,6 +21,13 @@ from shared.transition import (
     Transition,
     Withheld,
 )
+from shared.domain import Domain
+from shared.estimation.combined import CombinedMarginals
+from shared.estimation.core.inversion import Stratum, maximum_likelihood
+from shared.estimation.core.strata import View, maximize, saturated, start
+from shared.estimation.estimated import EstimatedMarginals
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
 
 WIDE = Dense.from_probabilities([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
 NARROW = Dense.from_probabilities([[0.8, 0.2], [0.5, 0.5], [0.1, 0.9]])

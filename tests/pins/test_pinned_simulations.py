@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from experiments.cli import app
+from pramana.cli import app
 
 COMMANDS = [
     "bayes-net --bif six.bif --p 0.1 --records 2000 --runs 2 --order given --seed 7",

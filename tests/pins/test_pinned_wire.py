@@ -17,27 +17,23 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import TypeAdapter
 
-from miner_service.app import create_app
+from miner_service.http.app import create_app
 from miner_service.problems import problem_of_error as miners_problem
 from miner_service.settings import Settings
 from miner_service.store.people import rotate_admin_token
-from owner_agent.draws import draw_id, pseudonyms
-from owner_agent.keys import Keys, fingerprint
-from owner_agent.peer import messages as peer_messages
-from owner_agent.peer.identity import Identity as PeerIdentity
-from owner_agent.peer.identity import Pinned
-from owner_agent.peer.signatures import Call, signed_headers, state
-from owner_agent.peer.task_messages import TaskMessage
-from owner_agent.planning import planned
-from owner_agent.problems import problem_of_error as owners_problem
-from owner_agent.randomize import Randomized, randomize
-from owner_agent.site import site_from
+from owner_agent.http.problems import problem_of_error as owners_problem
+from owner_agent.peer.identity.identity import Identity as PeerIdentity
+from owner_agent.peer.identity.identity import Pinned
+from owner_agent.peer.identity.signatures import Call, signed_headers, state
+from owner_agent.peer.protocol import messages as peer_messages
+from owner_agent.peer.protocol.task_messages import TaskMessage
+from owner_agent.randomize.draws import draw_id, pseudonyms
+from owner_agent.randomize.reports import Randomized, randomize
+from owner_agent.site.planning import planned
+from owner_agent.site.site import site_from
+from owner_agent.state.keys import Keys, fingerprint
 from shared import wire
-from shared.domain import Domain, Variable
-from shared.errors import Refused, error_classes
-from shared.parts import content_digest, encode_part, encode_part_json
-from shared.plan import Block, Plan
-from shared.transition import (
+from shared.channels import (
     Choice,
     CutAndPaste,
     Dense,
@@ -52,6 +48,11 @@ from shared.transition import (
     Transition,
     Withheld,
 )
+from shared.domain import Domain, Variable
+from shared.errors import Refused, error_classes
+from shared.plan import Block, Plan
+from shared.wire.parts import content_digest, encode_part, encode_part_json
+from tests.places import ROOT
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", UserWarning)
@@ -252,7 +253,7 @@ def test_a_site_files_channels(pin, name: str):
 
 
 def test_the_examples_plans(pin):
-    path = Path(__file__).parents[2] / "examples" / "adult" / "sites.toml"
+    path = ROOT / "examples" / "adult" / "sites.toml"
     for site in tomllib.loads(path.read_text(encoding="utf-8"))["sites"]:
         content = {"table": "t.csv", "record_id": "id", **site}
         found = planned(site_from(content, path.parent))

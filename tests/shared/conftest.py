@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from shared.transition import Dense, Grouped, Identity, Symmetric, Transition
+from shared.channels import Dense, Grouped, Identity, Symmetric, Transition
 
 FAMILIES: dict[str, Transition] = {
     "identity": Identity(3),

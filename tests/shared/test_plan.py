@@ -8,10 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from shared.domain import Domain
-from shared.errors import PlanError, UnknownVariable
-from shared.plan import Block, Plan
-from shared.transition import (
+from shared.channels import (
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -26,6 +23,9 @@ from shared.transition import (
     Symmetric,
     Withheld,
 )
+from shared.domain import Domain
+from shared.errors import PlanError, UnknownVariable
+from shared.plan import Block, Plan
 from shared.wire.plans import PlanMessage
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq")

@@ -1,5 +1,5 @@
 """What shared parameters tell of this owner's true records, over all sessions together.
 
-Here an owner remembers the exact tables that it told and refuses those that could be subtracted
-from them, or adds noise to what it tells. What randomized columns cost is not decided here.
+Exact tables are remembered and refused where they would tell a person; noisy ones are kept and
+paid for.
 """

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.peer.holding import Holding
-from owner_agent.peer.incoming import Received
-from owner_agent.peer.outgoing import counted_names
-from shared.counts import Codes, ReportedCounts
-from shared.parts import Keys
+from owner_agent.peer.exchange.incoming import Received
+from owner_agent.peer.exchange.outgoing import counted_names
+from owner_agent.peer.tasks.holding import Holding
+from shared.marginals.counts import Codes, ReportedCounts
 from shared.plan import Plan
+from shared.wire.parts import Keys
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,11 @@ from owner_agent.peer.disclosure.memory import (
     require_few,
 )
 from owner_agent.peer.disclosure.telling import Telling, tellings
-from owner_agent.peer.holding import Holding
-from owner_agent.peer.journal import all_kept
-from owner_agent.peer.messages import Proposal
-from owner_agent.peer.tasks import learners, task_of
-from shared.learn.bayes_net import LearnedFamily
+from owner_agent.peer.protocol.messages import Proposal
+from owner_agent.peer.session.journal import all_kept
+from owner_agent.peer.tasks.catalogue import learners, task_of
+from owner_agent.peer.tasks.holding import Holding
+from shared.learn.networks.bayes_net import LearnedFamily
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from owner_agent.peer.disclosure.counted import Counted, counted_from
-from owner_agent.peer.holding import Holding
-from owner_agent.peer.messages import Proposal
-from owner_agent.peer.tasks import learners, task_of, variables_of
+from owner_agent.peer.protocol.messages import Proposal
+from owner_agent.peer.tasks.catalogue import learners, task_of, variables_of
+from owner_agent.peer.tasks.holding import Holding
 from shared.errors import SmallCounts
-from shared.learn.bayes_net import LearnedFamily
+from shared.learn.networks.bayes_net import LearnedFamily
 
 
 def require_enough_before(holding: Holding, proposal: Proposal) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.peer.disclosure.demand import GaussianNoise, LaplaceNoise
+from owner_agent.site.noise import GaussianNoise, LaplaceNoise
 from shared.errors import NotInstalled
 
 _TAIL = 40

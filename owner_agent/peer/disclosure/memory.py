@@ -18,7 +18,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from owner_agent.peer.disclosure.telling import Telling
-from owner_agent.private_files import private_directory, write_replacing
+from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import OtherGroupings, StoreCorrupt
 from shared.wire.base import Message, Sha256
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from owner_agent.ledger import NOISE, Draw, Entry, Ledger
+from owner_agent.departures.ledger import NOISE, Draw, Entry, Ledger
+from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.peer.disclosure.counted import Counted
-from owner_agent.peer.disclosure.demand import GaussianNoise, LaplaceNoise
 from owner_agent.peer.disclosure.exact import recalled
 from owner_agent.peer.disclosure.mechanism import Draw as DrawNoise
 from owner_agent.peer.disclosure.mechanism import Mechanism, mechanism_for
@@ -28,12 +28,12 @@ from owner_agent.peer.disclosure.noisy_tables import (
     widened,
     with_noise,
 )
-from owner_agent.peer.holding import Holding
-from owner_agent.peer.messages import Proposal
-from owner_agent.peer.outgoing import PEER
-from owner_agent.populations import population_of, sketch_of
+from owner_agent.peer.exchange.outgoing import PEER
+from owner_agent.peer.protocol.messages import Proposal
+from owner_agent.peer.tasks.holding import Holding
+from owner_agent.site.noise import GaussianNoise, LaplaceNoise
 from shared.errors import Conflict, NoiseSpent
-from shared.tabulated_counts import NoisyCounts, NoisyTable
+from shared.marginals.tabulated_counts import NoisyCounts, NoisyTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,10 +20,10 @@ from pydantic import Field, ValidationError
 
 from owner_agent.peer.disclosure.counted import Counted, first_order
 from owner_agent.peer.disclosure.mechanism import Draw, Mechanism
-from owner_agent.private_files import private_directory, write_replacing
-from shared.counts import CUBE_CELLS, tabulate
+from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import LimitExceeded, StoreCorrupt
-from shared.tabulated_counts import NoisyTable
+from shared.marginals.counts import CUBE_CELLS, tabulate
+from shared.marginals.tabulated_counts import NoisyTable
 from shared.wire.base import Message
 
 _FOLDER = "noisy-tables"

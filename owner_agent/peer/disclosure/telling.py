@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from owner_agent.peer.disclosure.counted import Counted
-from owner_agent.peer.holding import Holding
+from owner_agent.peer.tasks.holding import Holding
 
 Groups = frozenset[str]
 """Digests of the peers' columns that an own column is told against together."""

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from shared.counts import Codes, Tensor
+from shared.marginals.counts import Codes, Tensor
 
 
 class Cells(Protocol):

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from shared.counts import Tensor
 from shared.domain import Domain, Variable
 from shared.errors import OptionError, UnknownVariable
 from shared.learn.linear.cells import Cells
 from shared.learn.linear.options import LinearOptions
+from shared.marginals.counts import Tensor
 
 
 @dataclass(frozen=True)

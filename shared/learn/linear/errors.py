@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from shared.counts import Codes, MarginalTable, Tensor
 from shared.learn.linear.cells import Grid
 from shared.learn.linear.columns import Design
 from shared.learn.linear.model import Accuracy
 from shared.learn.linear.options import Loss
 from shared.learn.linear.solving import Solution
+from shared.marginals.counts import Codes, MarginalTable, Tensor
 
 SCORE_NUMBERS = 1 << 24
 """Up to this many numbers (cells times weights) errors are computed."""

@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from shared.counts import Marginals
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, OptionError
 from shared.learn.linear.columns import Scaling, columns_of
@@ -16,6 +15,7 @@ from shared.learn.linear.model import INTERCEPT, Basis, LinearClassifier, Plane,
 from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.sources import scaled
 from shared.learn.linear.task import CELLS, Fit, Sources, Task, notes_of
+from shared.marginals.counts import Marginals
 
 __all__ = ["CELLS", "learn_linear"]
 

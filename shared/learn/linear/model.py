@@ -10,13 +10,13 @@ from typing import Literal
 import numpy as np
 from scipy.special import log_expit, ndtri, softmax
 
-from shared.counts import Codes, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import DomainError
+from shared.learn.common.record_columns import record_columns
 from shared.learn.linear.cells import Cells, Listed
 from shared.learn.linear.columns import Column, Design
 from shared.learn.linear.options import LinearOptions
-from shared.learn.record_columns import record_columns
+from shared.marginals.counts import Codes, Tensor
 
 Basis = Literal["raw", "expected", "pairs", "network"]
 

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shared.counts import Tensor
 from shared.learn.linear.columns import Design
 from shared.learn.linear.sources import Classed, Tick
+from shared.marginals.counts import Tensor
 
 _NONE = 1e-12
 _TICKS = 64

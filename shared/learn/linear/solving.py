@@ -19,11 +19,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
-from shared.counts import Tensor
 from shared.errors import EstimationError, NotConverged
 from shared.learn.linear.cells import Cells
 from shared.learn.linear.columns import Design
 from shared.learn.linear.sources import Classed, Moments, Tick
+from shared.marginals.counts import Tensor
 
 SINGULAR = 1e-9
 """Scaled columns whose moment matrix has a smaller eigenvalue per record are dependent."""

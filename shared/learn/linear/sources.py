@@ -10,16 +10,16 @@ from typing import Protocol
 
 import numpy as np
 
-from shared.counts import Codes, Marginals, MarginalTable, Tensor
 from shared.domain import Domain
 from shared.errors import EstimationError
-from shared.learn.bayes_net import learn_parameters
 from shared.learn.linear.cells import Cells, Grid, Listed
 from shared.learn.linear.columns import Column, Design, Scaling
-from shared.learn.search import Search
-from shared.learn.structure import Structure
-from shared.learn.structure_learning import learn_structure
-from shared.learn.synthetic import sample_chunks
+from shared.learn.networks.bayes_net import learn_parameters
+from shared.learn.networks.search.searches import Search
+from shared.learn.networks.search.structure_learning import learn_structure
+from shared.learn.networks.structure import Structure
+from shared.learn.networks.synthetic import sample_chunks
+from shared.marginals.counts import Codes, Marginals, MarginalTable, Tensor
 
 _NO_VARIATION = 1e-12
 """A variance below this share of the squared range of a column's values is none."""

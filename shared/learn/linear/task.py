@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from shared.counts import Marginals, MarginalTable, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import OptionError
+from shared.learn.common.resampling import stream
 from shared.learn.linear.columns import Column, Design, Scaling
 from shared.learn.linear.errors import accuracy_of, covariances
 from shared.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane
@@ -29,7 +29,7 @@ from shared.learn.linear.sources import (
     moments_of_pairs,
     raw_counts,
 )
-from shared.learn.resampling import stream
+from shared.marginals.counts import Marginals, MarginalTable, Tensor
 
 CELLS = 1 << 20
 """Features and class with more cells together are not tabulated."""

@@ -1,1 +1,5 @@
-"""Frequent itemsets and association rules from marginals, with their errors (Ma 7.1; FRAPP 6)."""
+"""Frequent itemsets and association rules, with errors, verdicts and consistent estimates.
+
+Supports are estimated in `shared.estimation.supports`; tables and pictures of rules are in
+`exchange`.
+"""

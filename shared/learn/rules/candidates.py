@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shared.errors import LimitExceeded
-from shared.support_counts import Indices
+from shared.marginals.support_counts import Indices
 
 MOST_CANDIDATES = 1_000_000
 """A length with more candidates than this is refused."""

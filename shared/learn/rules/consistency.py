@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shared.errors import NotConverged
-from shared.support_counts import Flags, Floats, Indices
+from shared.marginals.support_counts import Flags, Floats, Indices
 
 GAP = 5e-7
 """The duality gap per itemset at which the solution is taken: the root of the mean square of what

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from shared.errors import OptionError
-from shared.support_counts import Flags, Floats, Indices
+from shared.marginals.support_counts import Flags, Floats, Indices
 
 Verdict = Literal["frequent", "not frequent", "undecided"]
 Against = Literal["records", "population"]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from shared.domain import Domain
 from shared.errors import UnknownCategory
-from shared.support_counts import Item
+from shared.marginals.support_counts import Item
 
 
 def all_items(domain: Domain) -> tuple[Item, ...]:

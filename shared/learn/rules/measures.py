@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shared.support_counts import Floats
+from shared.marginals.support_counts import Floats
 
 MEASURES = (
     "antecedent support",

@@ -19,9 +19,9 @@ What is guaranteed: each p-value is valid, as far as estimates of many records a
 valid when doubled for any single chain of selections. The procedure over a fixed set of itemsets
 holds its rate for independent and for positively dependent estimates; those of itemsets that share
 items mostly are. The set being chosen by the data, the rate of both steps together is not proved
-but shown by simulation (tests/shared/test_rules_discovery.py), also where whole families of
-itemsets have one support and stand or fall together. Where the noise is a few records only,
-estimates are not normal and the rate can be exceeded: 70 items one record below the minimum,
+but shown by simulation (tests/shared/learn/rules/test_rules_discovery.py), also where whole
+families of itemsets have one support and stand or fall together. Where the noise is a few records
+only, estimates are not normal and the rate can be exceeded: 70 items one record below the minimum,
 N = 5,000 and p = 0.0005, gave 7 % instead of 5 %.
 """
 
@@ -33,7 +33,6 @@ from functools import partial
 
 import numpy as np
 
-from shared.counts import Marginals, Supports
 from shared.errors import EstimationError, LimitExceeded, OptionError, SingularChannel
 from shared.learn.rules.candidates import Trie, next_candidates
 from shared.learn.rules.consistency import consistent_supports
@@ -46,10 +45,11 @@ from shared.learn.rules.decisions import (
     sampled_share,
     verdicts,
 )
-from shared.learn.rules.found import FoundItemsets, Level
+from shared.learn.rules.itemsets import FoundItemsets, Level
 from shared.learn.rules.options import RuleOptions
-from shared.learn.rules.pieces import pieces, variables_of
-from shared.support_counts import Flags, Floats, Indices, Item, SupportCounts
+from shared.learn.rules.piecewise import pieces, variables_of
+from shared.marginals.counts import Marginals, Supports
+from shared.marginals.support_counts import Flags, Floats, Indices, Item, SupportCounts
 
 OnStep = Callable[[int, int], None]
 

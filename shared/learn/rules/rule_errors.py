@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shared.learn.rules.decisions import interval
-from shared.support_counts import Floats, RuleCounts
+from shared.marginals.support_counts import Floats, RuleCounts
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from shared.counts import Marginals, Supports
 from shared.errors import LimitExceeded
 from shared.learn.rules.candidates import Trie
 from shared.learn.rules.decisions import deviate, require_share
-from shared.learn.rules.found import FoundItemsets, Level
-from shared.learn.rules.pieces import PIECE, pieces, variables_of
+from shared.learn.rules.itemsets import FoundItemsets, Level
+from shared.learn.rules.piecewise import PIECE, pieces, variables_of
 from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
-from shared.support_counts import Flags, Floats, Indices, Item, RuleCounts
+from shared.marginals.counts import Marginals, Supports
+from shared.marginals.support_counts import Flags, Floats, Indices, Item, RuleCounts
 
 MOST_RULES = 1_000_000
 """More rules than this are refused if not told otherwise."""

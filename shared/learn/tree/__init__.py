@@ -1,1 +1,4 @@
-"""Decision trees learned from counts with errors (ID3; Ma 7.2)."""
+"""Decision trees grown from subpopulations of noisy counts, pruned, predicting, written and drawn.
+
+The counts within a node come from `shared.estimation.subpopulations`.
+"""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shared.counts import Codes
 from shared.domain import Domain
-from shared.learn.record_columns import record_columns
+from shared.learn.common.record_columns import record_columns
 from shared.learn.tree.node import Node
+from shared.marginals.counts import Codes
 
 _CHUNK = 1 << 15
 """Records that go down together: what is known of them stays in the processor's cache."""

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaincc, xlogy
 
-from shared.counts import Tensor
-from shared.learn.projection import project_to_simplex
+from shared.learn.common.projection import project_to_simplex
+from shared.marginals.counts import Tensor
 
 EMPTY = 1e-9
 """A node or class with less than this share of all records has none: the rest is rounding."""

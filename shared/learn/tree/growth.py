@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 
-from shared.counts import Marginals, Subpopulation
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.learn.tree.evidence import EMPTY, valid_counts
@@ -21,6 +20,7 @@ from shared.learn.tree.node import ClassCounts, Node
 from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.pruning import pruned
 from shared.learn.tree.splitting import Candidate, best_split
+from shared.marginals.counts import Marginals, Subpopulation
 
 OnStep = Callable[[int, int], None]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shared.counts import Tensor
 from shared.learn.tree.evidence import EMPTY, valid_rows
 from shared.learn.tree.node import ClassCounts
+from shared.marginals.counts import Tensor
 
 _DISTANCES = np.geomspace(0.005, 1.4, 24)
 """The true distances of children from their parent that are weighed up; none exceeds sqrt 2."""

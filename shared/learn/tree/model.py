@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from shared.counts import Codes, Tensor
 from shared.domain import Domain, Variable
 from shared.errors import DomainError
 from shared.learn.tree.descent import Descent
 from shared.learn.tree.node import Node
 from shared.learn.tree.options import TreeOptions
+from shared.marginals.counts import Codes, Tensor
 
 DEEPEST = 256
 """No path of a tree asks more questions."""

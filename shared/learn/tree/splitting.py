@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shared.counts import Subpopulation, Subtable, Tensor
 from shared.errors import EstimationError, LimitExceeded
 from shared.learn.tree.evidence import (
     EMPTY,
@@ -27,6 +26,7 @@ from shared.learn.tree.evidence import (
 )
 from shared.learn.tree.node import Split
 from shared.learn.tree.options import TreeOptions
+from shared.marginals.counts import Subpopulation, Subtable, Tensor
 
 LEAST_GAIN = 1e-12
 """A gain of fewer bits is rounding and counts as none; so does a difference of two."""

@@ -1,7 +1,0 @@
-"""Demonstrations and studies that run the owners' and the miner's sides together."""
-
-import os
-
-# The matrices here are small: a linear algebra library whose threads share the cores with anything
-# else spends up to fifty times as long on them. Before numpy is loaded, and only a default.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

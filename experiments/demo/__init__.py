@@ -1,1 +1,0 @@
-"""The main job shown end to end: real owners, a real miner, a network with error bars."""

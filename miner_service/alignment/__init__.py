@@ -1,0 +1,4 @@
+"""Which records are found at which owners, and the marginals over the records they share.
+
+Releases come in through `miner_service.intake`; jobs ask here what they may count.
+"""

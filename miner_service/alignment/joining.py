@@ -1,0 +1,85 @@
+"""Joining owners' releases: the records a job uses, and the marginals over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner_service.alignment.align import Aligner, Mask, Source
+from shared.estimation.combined import CombinedMarginals
+from shared.estimation.estimated import EstimatedMarginals
+from shared.marginals.counts import Codes, Marginals, ReportedCounts
+from shared.plan import Block, Plan
+from shared.wire.jobs import JobSpec
+
+LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Codes]]
+"""Returns some columns of a sealed release."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A sealed release with its plan."""
+
+    source: Source
+    plan: Plan
+
+
+Needed = Sequence[tuple[Release, tuple[Block, ...]]]
+"""The blocks that a job needs, by release."""
+
+
+def marginals_of(
+    spec: JobSpec,
+    releases: Sequence[Release],
+    needed: Needed,
+    aligner: Aligner,
+    load: LoadColumns,
+) -> Marginals:
+    """Return the marginals over the records that a job uses.
+
+    Raises:
+        DomainError: with records `any`, two owners give a variable different categories.
+    """
+    columns = [
+        load(release.source.release, [name for block in blocks for name in block.names])
+        for release, blocks in needed
+    ]
+    strata = [
+        _stratum(needed, columns, chosen) for chosen in _chosen(spec, releases, needed, aligner)
+    ]
+    if spec.records == "any" and len(strata) > 1:
+        return CombinedMarginals(strata, estimator=spec.estimator)
+    ((reported, plan),) = strata
+    return EstimatedMarginals(reported, plan, estimator=spec.estimator, order=spec.order)
+
+
+def _chosen(
+    spec: JobSpec, releases: Sequence[Release], needed: Needed, aligner: Aligner
+) -> Sequence[Sequence[Mask | None]]:
+    """Return the sets of records of a job: which of each needed release's belong to each."""
+    if spec.records == "any":
+        return aligner.patterns([release.source for release, _ in needed])
+    sources = [release.source for release in releases]
+    if len({source.keys_digest for source in sources}) == 1:
+        return [[np.ones(release.source.records, dtype=np.bool_) for release, _ in needed]]
+    # Of all releases in use, not only of those whose variables are needed.
+    common = dict(zip(sources, aligner.common(sources), strict=True))
+    return [[common[release.source] for release, _ in needed]]
+
+
+def _stratum(
+    needed: Needed, columns: Sequence[Mapping[str, Codes]], chosen: Sequence[Mask | None]
+) -> tuple[ReportedCounts, Plan]:
+    """Return the reports of a set of records and the plan they were made under."""
+    joined: dict[str, Codes] = {}
+    plan: list[Block] = []
+    for (_, blocks), own, mask in zip(needed, columns, chosen, strict=True):
+        if mask is None:
+            continue
+        joined |= {name: own[name] if mask.all() else own[name][mask] for name in own}
+        plan += blocks
+    whole = Plan(tuple(plan))
+    reported = {name: joined[name] for name in whole.domain.names}
+    return ReportedCounts(reported, whole.reported_sizes), whole

@@ -1,0 +1,144 @@
+"""The command `miner-service`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from miner_service.cli.study import DEFAULT_DATA, DataDir, require_data, study_commands
+from miner_service.http.app import create_app
+from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
+from miner_service.services import Services, open_services
+from miner_service.settings import Settings, utc_now
+from miner_service.store.people import admin_token_exists, rotate_admin_token
+from shared.errors import Conflict, OptionError
+from shared.terminal import console, run
+
+app = typer.Typer(
+    help="Pramana's miner: collects randomized releases and learns models from them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+)
+
+app.add_typer(study_commands(), name="study")
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(help="Write a new admin token here (mode 0600) instead of showing it."),
+]
+
+
+@app.command("serve")
+def serve_command(
+    data: DataDir = DEFAULT_DATA,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.")] = 8000,
+    admin_token_file: TokenFile = None,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="Write the URL and process id here once ready, as JSON.")
+    ] = None,
+    allow_remote: Annotated[
+        bool,
+        typer.Option("--allow-remote", help="Listen on an address other machines can reach."),
+    ] = False,
+) -> None:
+    """Run the service until it is told to end (SIGTERM, Ctrl-C).
+
+    It speaks plain HTTP and listens on this machine only; for others put a proxy that speaks TLS
+    before it.
+    """
+    settings = Settings(data, host, port, allow_remote)
+    with exclusive(data):
+        sock = bind(settings)
+        url = url_of(sock)
+        if ready_file:
+            ready_file.unlink(missing_ok=True)
+        first_token(settings, admin_token_file)
+
+        def announce() -> None:
+            if ready_file:
+                write_ready_file(ready_file, url)
+            _say(f"The miner is ready at {url}")
+
+        try:
+            serve(create_app(settings), sock, announce=announce)
+        finally:
+            sock.close()
+            if ready_file:
+                ready_file.unlink(missing_ok=True)
+
+
+@app.command("admin-token")
+def admin_token_command(
+    data: DataDir = DEFAULT_DATA,
+    rotate: Annotated[
+        bool, typer.Option("--rotate", help="Issue a new token; the old one ends.")
+    ] = False,
+    admin_token_file: TokenFile = None,
+) -> None:
+    """Issue a new admin token in place of the one there is, also while the service runs."""
+    require_data(data)
+    services = open_services(Settings(data), utc_now)
+    try:
+        with services.database.read() as session:
+            exists = admin_token_exists(session)
+        if exists and not rotate:
+            raise Conflict(
+                "There is an admin token; only its hash is stored, so it cannot be shown again.",
+                remedy="Issue a new one with --rotate; the old one ends at once.",
+            )
+        _new_token(services, admin_token_file)
+    finally:
+        services.database.close()
+
+
+def first_token(settings: Settings, file: Path | None) -> None:
+    """Issue the admin token at the first start."""
+    services = open_services(settings, utc_now)
+    try:
+        with services.database.read() as session:
+            exists = admin_token_exists(session)
+        if exists:
+            _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
+        else:
+            _new_token(services, file)
+    finally:
+        services.database.close()
+
+
+def _new_token(services: Services, file: Path | None) -> None:
+    """Issue a token; a token that could not be handed over is never made valid."""
+    with services.database.write() as session:
+        credential = rotate_admin_token(session, services.now())
+        if file is not None:
+            _write_secret(file, credential.text)
+    if file is not None:
+        _say(f"The admin token is in {file}")
+    else:
+        _say(f"Admin token, shown only this once: {credential.text}")
+
+
+def _write_secret(path: Path, text: str) -> None:
+    try:
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    except OSError as error:
+        raise OptionError(
+            f"The admin token cannot be written to {path}: {error.strerror}. None was issued.",
+            where="admin-token-file",
+            remedy="Name a file in a directory that can be written.",
+        ) from error
+
+
+def _say(text: str) -> None:
+    console().print(text, markup=False, soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command line."""
+    run(app)

@@ -1,0 +1,100 @@
+"""What routes ask for, named once."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from miner_service.http.access.access import Caller, authenticate
+from miner_service.jobs.runner import JobRunner
+from miner_service.services import Services
+from miner_service.store.cursors import View
+from miner_service.store.paging import Paging
+from shared.wire.base import MAX_PARTS, MAX_RECORDS
+
+MAX_PAGE = 500
+DEFAULT_PAGE = 100
+_QUERY_OF = {"paging": {"limit", "cursor"}, "records": {"records"}, "seed": {"seed"}}
+"""The query parameters behind the parameters that endpoints have by these names."""
+
+bearer = HTTPBearer(
+    auto_error=False,
+    scheme_name="token",
+    description="A token of 256 random bits: the admin's is printed at the first start, an"
+    " analyst's is issued by the admin, an owner's by taking up an invitation.",
+)
+
+
+def get_services(request: Request) -> Services:
+    """Return what this miner is made of."""
+    services: Services = request.app.state.services
+    return services
+
+
+def get_runner(request: Request) -> JobRunner:
+    """Return the runner of jobs."""
+    runner: JobRunner = request.app.state.runner
+    return runner
+
+
+ServicesDep = Annotated[Services, Depends(get_services)]
+RunnerDep = Annotated[JobRunner, Depends(get_runner)]
+
+
+def get_caller(
+    request: Request,
+    services: ServicesDep,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Caller:
+    """Return who sent the request. Raises Unauthenticated."""
+    with services.database.read() as session:
+        caller = authenticate(session, credentials.credentials if credentials else None)
+    request.state.caller = caller  # the audit log reads it
+    return caller
+
+
+def refuse_unknown_query(request: Request) -> None:
+    """Refuse query parameters that the route does not have, by name.
+
+    Raises RequestValidationError.
+    """
+    taken = inspect.signature(request.scope["endpoint"]).parameters
+    known = {parameter for name in taken for parameter in _QUERY_OF.get(name, ())}
+    unknown = sorted(set(request.query_params) - known)
+    if unknown:
+        errors: list[dict[str, Any]] = [
+            {"loc": ("query", name), "type": "extra_forbidden", "msg": ""} for name in unknown
+        ]
+        raise RequestValidationError(errors)
+
+
+CallerDep = Annotated[Caller, Depends(get_caller)]
+
+
+def get_paging(
+    request: Request,
+    services: ServicesDep,
+    caller: CallerDep,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Items per page.")] = DEFAULT_PAGE,
+    cursor: Annotated[
+        str | None, Query(max_length=64, description="`next` of the page before.")
+    ] = None,
+) -> Paging:
+    """Return which page is asked for, of the list as this caller sees it."""
+    return Paging(limit, cursor, View(request.scope["path"], caller.token), services.cursors)
+
+
+PagingDep = Annotated[Paging, Depends(get_paging)]
+StudyPath = Annotated[str, Path(description="The name of a study.", examples=["asia"])]
+ReleasePath = Annotated[str, Path(description="The id of a release.")]
+PartPath = Annotated[int, Path(ge=0, lt=MAX_PARTS, description="The number of a part, from 0.")]
+JobPath = Annotated[str, Path(description="The id of a job.")]
+ModelPath = Annotated[str, Path(description="The id of a model.")]
+RecordsQuery = Annotated[int, Query(ge=1, le=MAX_RECORDS, description="How many to draw.")]
+SeedQuery = Annotated[
+    int, Query(ge=0, lt=1 << 53, description="The same seed draws the same records.")
+]

@@ -1,0 +1,93 @@
+"""The application: routes, problem documents, limits and the audit log around one store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
+from starlette.middleware import Middleware
+
+from miner_service import problems
+from miner_service.http.access.bodies import JsonLimitMiddleware
+from miner_service.http.access.deps import refuse_unknown_query
+from miner_service.http.routes import (
+    health,
+    jobs,
+    models,
+    owners,
+    privacy,
+    releases,
+    results,
+    studies,
+)
+from miner_service.intake import intake
+from miner_service.jobs.runner import JobRunner, Learn, learn_model
+from miner_service.services import Services, open_services
+from miner_service.settings import Clock, Settings, utc_now
+from miner_service.store.audit import AuditMiddleware
+
+DESCRIPTION = """\
+Owners release randomized records together with the transition matrices; the miner aligns them,
+estimates what the records were before and learns models whose parameters carry error bars.
+
+Every error is a problem document (RFC 9457) with a stable `code`. Unknown fields and query
+parameters are refused by name. Creating the same thing twice answers the same `Location`.
+"""
+
+_COMMON = (401, 403, 404, 413, 422, 500, 503)
+
+
+def create_app(
+    settings: Settings, *, clock: Clock = utc_now, learn: Learn = learn_model
+) -> FastAPI:
+    """Build the application; its store is opened when it starts and closed when it ends."""
+    services = open_services(settings, clock)
+    app = FastAPI(
+        title="Pramana miner",
+        version="1",
+        description=DESCRIPTION,
+        lifespan=_lifespan(services, learn),
+        middleware=[
+            Middleware(AuditMiddleware, audit=services.audit),
+            Middleware(JsonLimitMiddleware, limit=settings.limits.json_bytes),
+        ],
+        generate_unique_id_function=_operation_id,
+        # The pages of the usual viewers load scripts from elsewhere; the document is enough.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.services = services
+    problems.install(app)
+    checked = [Depends(refuse_unknown_query)]
+    app.include_router(health.router, dependencies=checked)
+    version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
+    for module in (studies, owners, releases, privacy, jobs, models, results):
+        version_1.include_router(module.router)
+    app.include_router(version_1, dependencies=checked)
+    return app
+
+
+def _lifespan(
+    services: Services, learn: Learn
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(intake.recover, services)
+        runner = JobRunner(services, learn)
+        app.state.runner = runner
+        await run_in_threadpool(runner.start)
+        try:
+            yield
+        finally:
+            await run_in_threadpool(runner.stop)
+            services.database.close()
+
+    return lifespan
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name

@@ -1,0 +1,36 @@
+"""Is the service alive, is it ready?"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter
+
+from miner_service.http.access.deps import RunnerDep, ServicesDep
+from miner_service.problems import problem_responses
+from shared.errors import NotReady
+from shared.wire.base import Message
+
+router = APIRouter(tags=["health"])
+
+
+class Health(Message):
+    """The service answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+@router.get("/healthz", responses=problem_responses(422, 500))
+def read_health() -> Health:
+    """Say that the process is alive."""
+    return Health()
+
+
+@router.get("/readyz", responses=problem_responses(422, 500, 503))
+def read_readiness(services: ServicesDep, runner: RunnerDep) -> Health:
+    """Say whether requests can be served: the database, the data directory and the job runner."""
+    services.database.ping()
+    services.segments.check_writable()
+    if not runner.alive:
+        raise NotReady("Jobs are not being run.", where="jobs", remedy="Restart the service.")
+    return Health()

@@ -1,0 +1,53 @@
+"""What a study's releases come to together, and what another one would add."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from miner_service.http.access.access import ANYONE, OWNER, enter_study
+from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
+from miner_service.intake.intake import checked_plan
+from miner_service.intake.study_privacy import forecast, study_privacy, told_by_plan
+from miner_service.store.people import no_such
+from miner_service.store.releases import active_owners
+from shared.errors import Forbidden, OptionError
+from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
+
+router = APIRouter(tags=["privacy"])
+
+
+@router.get("/studies/{study}/privacy")
+def read_privacy(study: StudyPath, services: ServicesDep, caller: CallerDep) -> StudyPrivacy:
+    """Tell what everything that left comes to: per column, owner and record. Roles: any of it."""
+    with services.database.read() as session:
+        enter_study(session, caller, study, *ANYONE)
+        return study_privacy(services, session, study, shown_to_owner=caller.role == OWNER)
+
+
+@router.post("/studies/{study}/privacy")
+def forecast_privacy(
+    study: StudyPath, body: PrivacyQuestion, services: ServicesDep, caller: CallerDep
+) -> PrivacyForecast:
+    """Tell what a release would add, of the caller or of the owner named; nothing is stored.
+
+    Roles: any of the study; an owner asks for itself.
+    """
+    with services.database.read() as session:
+        enter_study(session, caller, study, *ANYONE)
+        owner = caller.name if caller.role == OWNER else body.owner
+        if owner is None:
+            raise OptionError(
+                "It is not said whose release it would be.",
+                where="owner",
+                remedy="Name an owner of the study.",
+            )
+        if caller.role == OWNER and body.owner not in (None, caller.name):
+            raise Forbidden(
+                "An owner may ask for its own releases only.",
+                where="owner",
+                remedy="Leave `owner` out.",
+            )
+        if owner not in active_owners(session, study):
+            raise no_such("owner")
+        plan = checked_plan(services.settings.limits, body.plan)
+        return forecast(session, study, told_by_plan(owner, plan, body.draws))

@@ -1,0 +1,163 @@
+"""Releases: announced, sent in parts, sealed, withdrawn."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from sqlalchemy import select
+
+from miner_service.http.access.access import ANYONE, OWNER, Caller, enter_study
+from miner_service.http.access.bodies import read_limited
+from miner_service.http.access.deps import (
+    CallerDep,
+    PagingDep,
+    PartPath,
+    ReleasePath,
+    ServicesDep,
+    StudyPath,
+)
+from miner_service.intake import intake
+from miner_service.problems import problem_responses
+from miner_service.services import Services
+from miner_service.store.paging import page_of
+from miner_service.store.people import no_such
+from miner_service.store.releases import find_release, release_message
+from miner_service.store.schema import ReleaseRow
+from shared.errors import PartInvalid
+from shared.wire.base import Page
+from shared.wire.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TYPE
+from shared.wire.releases import PartJson, PartReceipt, Release, ReleaseCreate
+
+router = APIRouter(tags=["releases"])
+
+_PART_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The pseudonyms and the reported codes, ascending by pseudonym.",
+        "content": {
+            PART_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
+            PART_JSON_MEDIA_TYPE: {"schema": PartJson.model_json_schema()},
+        },
+    }
+}
+
+
+@router.post(
+    "/studies/{study}/releases",
+    status_code=201,
+    responses={200: {"model": Release, "description": "It was there."}, **problem_responses(409)},
+)
+def create_release(
+    study: StudyPath,
+    body: ReleaseCreate,
+    services: ServicesDep,
+    caller: CallerDep,
+    response: Response,
+) -> Release:
+    """Announce a release: its plan, and the digest of each part. Roles: owner."""
+    with services.database.read() as session:
+        enter_study(session, caller, study, OWNER)
+    release, new = intake.announce(services, study, caller.name, body)
+    response.status_code = 201 if new else 200
+    response.headers["Location"] = f"/v1/releases/{release.id}"
+    return release
+
+
+@router.get("/studies/{study}/releases")
+def list_releases(
+    study: StudyPath, services: ServicesDep, caller: CallerDep, paging: PagingDep
+) -> Page[Release]:
+    """List releases; an owner sees its own. Roles: any of the study."""
+    with services.database.read() as session:
+        enter_study(session, caller, study, *ANYONE)
+        query = select(ReleaseRow).where(ReleaseRow.study == study)
+        if caller.role == OWNER:
+            query = query.where(ReleaseRow.owner == caller.name)
+        return page_of(
+            session, query, ReleaseRow.seq, paging, lambda row: release_message(session, row)
+        )
+
+
+@router.get("/releases/{release}")
+def read_release(release: ReleasePath, services: ServicesDep, caller: CallerDep) -> Release:
+    """Read a release and which of its parts are stored. Roles: any of the study; owners own."""
+    with services.database.read() as session:
+        row = _visible(services, caller, release)
+        return release_message(session, row)
+
+
+@router.put(
+    "/releases/{release}/parts/{number}",
+    status_code=201,
+    openapi_extra=_PART_BODY,
+    responses={
+        200: {"model": PartReceipt, "description": "The same bytes were there."},
+        **problem_responses(409),
+    },
+)
+async def put_part(
+    release: ReleasePath,
+    number: PartPath,
+    request: Request,
+    services: ServicesDep,
+    caller: CallerDep,
+    response: Response,
+    digest: Annotated[
+        str | None,
+        Header(alias=DIGEST_HEADER, description="`sha-256=:<base64>:`, checked if it is there."),
+    ] = None,
+) -> PartReceipt:
+    """Store one part; acknowledged when it is safe on disk. Roles: owner."""
+    await run_in_threadpool(_own, services, caller, release)
+    media = _part_media(request)
+    limits = services.settings.limits
+    json_part = media == PART_JSON_MEDIA_TYPE
+    body = await read_limited(
+        request, limits.json_bytes if json_part else limits.part_bytes, "part"
+    )
+    receipt, new = await run_in_threadpool(
+        intake.receive_part, services, release, number, body, media=media, digest_header=digest
+    )
+    response.status_code = 201 if new else 200
+    return receipt
+
+
+@router.post("/releases/{release}/seal", responses=problem_responses(409))
+def seal_release(release: ReleasePath, services: ServicesDep, caller: CallerDep) -> Release:
+    """Seal a release that has all its parts; from now on it is used. Roles: owner."""
+    _own(services, caller, release)
+    return intake.seal(services, release)
+
+
+@router.post("/releases/{release}/withdraw", responses=problem_responses(409))
+def withdraw_release(release: ReleasePath, services: ServicesDep, caller: CallerDep) -> Release:
+    """Withdraw a release: its records are deleted, its entry stays. Roles: owner."""
+    _own(services, caller, release)
+    return intake.withdraw(services, release)
+
+
+def _visible(services: Services, caller: Caller, release: str) -> ReleaseRow:
+    with services.database.read() as session:
+        row = find_release(session, release)
+    if not caller.sees_release(row):
+        raise no_such("release")
+    return row
+
+
+def _own(services: Services, caller: Caller, release: str) -> None:
+    """Check that the caller is the owner of a release. Raises NotFound, Forbidden."""
+    _visible(services, caller, release)
+    caller.require_role(OWNER)
+
+
+def _part_media(request: Request) -> str:
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media not in (PART_MEDIA_TYPE, PART_JSON_MEDIA_TYPE):
+        raise PartInvalid(
+            f"A part is sent as {PART_MEDIA_TYPE}, a small one also as {PART_JSON_MEDIA_TYPE}.",
+            where="Content-Type",
+            remedy="Set the Content-Type header to what the body is.",
+        )
+    return media

@@ -1,0 +1,32 @@
+"""Where a study stands: its alignment and the dashboard."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from miner_service.http.access.access import ANYONE, enter_study
+from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
+from miner_service.http.routes.dashboard import dashboard
+from shared.wire.dashboard import Dashboard
+from shared.wire.releases import Alignment
+
+router = APIRouter(tags=["results"])
+
+
+@router.get("/studies/{study}/alignment")
+def read_alignment(study: StudyPath, services: ServicesDep, caller: CallerDep) -> Alignment:
+    """Say which records are at which owners, from their releases in use.
+
+    An owner sees its own row and whether the records are the same everywhere; how many are not,
+    only the others see. Roles: any of the study.
+    """
+    with services.database.read() as session:
+        enter_study(session, caller, study, *ANYONE)
+        return caller.view_alignment(services.alignment(session, study))
+
+
+@router.get("/dashboard")
+def read_dashboard(services: ServicesDep, caller: CallerDep) -> Dashboard:
+    """See at one moment all that the caller may see. Roles: any."""
+    with services.database.read() as session:
+        return dashboard(services, session, caller)

@@ -1,0 +1,85 @@
+"""Studies and their analysts' tokens."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from sqlalchemy import select
+
+from miner_service.http.access.access import ANALYST, ANYONE, enter_study
+from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
+from miner_service.problems import problem_responses
+from miner_service.store import people
+from miner_service.store.paging import page_of
+from miner_service.store.schema import StudyRow, TokenRow
+from shared.wire.base import Page
+from shared.wire.people import Study, StudyCreate, TokenCreate, TokenInfo, TokenIssued
+
+router = APIRouter(tags=["studies"])
+
+
+@router.post(
+    "/studies",
+    status_code=201,
+    responses={200: {"model": Study, "description": "It was there."}, **problem_responses(409)},
+)
+def create_study(
+    body: StudyCreate, services: ServicesDep, caller: CallerDep, response: Response
+) -> Study:
+    """Create a study. Roles: admin."""
+    caller.require_role(people.ADMIN)
+    with services.database.write() as session:
+        row, new = people.create_study(session, body, services.now())
+    response.status_code = 201 if new else 200
+    response.headers["Location"] = f"/v1/studies/{row.name}"
+    return people.study_message(row)
+
+
+@router.get("/studies")
+def list_studies(services: ServicesDep, caller: CallerDep, paging: PagingDep) -> Page[Study]:
+    """List the studies that the caller takes part in. Roles: any."""
+    query = select(StudyRow)
+    if caller.role != people.ADMIN:
+        query = query.where(StudyRow.name == caller.study)
+    with services.database.read() as session:
+        return page_of(session, query, StudyRow.seq, paging, people.study_message)
+
+
+@router.get("/studies/{study}")
+def read_study(study: StudyPath, services: ServicesDep, caller: CallerDep) -> Study:
+    """Read a study. Roles: any of the study."""
+    with services.database.read() as session:
+        enter_study(session, caller, study, *ANYONE)
+        return people.study_message(people.find_study(session, study))
+
+
+@router.post("/studies/{study}/tokens", status_code=201)
+def issue_token(
+    study: StudyPath, body: TokenCreate, services: ServicesDep, caller: CallerDep
+) -> TokenIssued:
+    """Issue a token for an analyst; it is shown this once. Roles: admin."""
+    with services.database.write() as session:
+        enter_study(session, caller, study, people.ADMIN)
+        row, credential = people.issue_token(
+            session, role=ANALYST, study=study, name=body.name, now=services.now()
+        )
+    return people.issued_message(row, credential)
+
+
+@router.get("/studies/{study}/tokens")
+def list_tokens(
+    study: StudyPath, services: ServicesDep, caller: CallerDep, paging: PagingDep
+) -> Page[TokenInfo]:
+    """List a study's tokens, without what they are. Roles: admin."""
+    with services.database.read() as session:
+        enter_study(session, caller, study, people.ADMIN)
+        query = select(TokenRow).where(TokenRow.study == study)
+        return page_of(session, query, TokenRow.seq, paging, people.token_message)
+
+
+@router.delete("/tokens/{token}", status_code=204, responses=problem_responses(409))
+def revoke_token(token: str, services: ServicesDep, caller: CallerDep) -> None:
+    """Revoke a token; again is harmless. Roles: admin."""
+    if not caller.sees_tokens:
+        raise people.no_such("token")
+    with services.database.write() as session:
+        people.revoke_token(session, token)

@@ -1,0 +1,368 @@
+"""How a release comes in: manifest, parts, seal; and how it is withdrawn.
+
+A part is acknowledged only when its bytes and its row are both on disk. Whatever is interrupted
+can be done again with the same result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlalchemy import select
+
+from miner_service.intake.examining import examined
+from miner_service.intake.study_privacy import require_within_budget
+from miner_service.problems import problem
+from miner_service.services import Services
+from miner_service.settings import Limits
+from miner_service.store.columns import SealedFile, build_columns
+from miner_service.store.jobs import fail_jobs_on
+from miner_service.store.releases import (
+    anything_arrived,
+    create_release,
+    find_part,
+    find_release,
+    mark_sealed,
+    parts_of_release,
+    plan_of,
+    release_message,
+)
+from miner_service.store.schema import PartRow, ReleaseRow
+from shared.channels import listed_rows
+from shared.errors import (
+    BudgetExceeded,
+    LimitExceeded,
+    PartConflict,
+    PartDigestMismatch,
+    PartInvalid,
+    PlanError,
+    ReleaseIncomplete,
+    ReleaseNotOpen,
+)
+from shared.marginals.counts import Codes
+from shared.plan import Plan
+from shared.wire.base import ProblemDetail
+from shared.wire.parts import (
+    PART_JSON_MEDIA_TYPE,
+    Keys,
+    content_digest,
+    decode_part,
+    decode_part_json,
+)
+from shared.wire.plans import PlanMessage
+from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate, release_digest
+
+_NAMED = 10
+
+_NOT_OPEN_REMEDY = {
+    "sealed": "It takes no more records; more or corrected records are another release.",
+    "withdrawn": "It stays so, and its name stays taken; more or corrected records are another"
+    " release.",
+}
+
+
+def announce(
+    services: Services, study: str, owner: str, body: ReleaseCreate
+) -> tuple[Release, bool]:
+    """Open a release, or find the same one opened before; say which.
+
+    Raises:
+        LimitExceeded: more than the service takes.
+        PlanError, ChannelError, DomainError: the plan is not one, or not the one announced.
+        Conflict: a release of this name has other content or other draws.
+        BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
+    """
+    limits = services.settings.limits
+    _require_small(limits, body)
+    plan = checked_plan(limits, body.plan)
+    if body.digest != release_digest(plan.digest, body.parts):
+        raise PlanError(
+            "The digest of the release is not that of its plan and parts.",
+            where="digest",
+            remedy="Compute it from the canonical JSON of the plan and the parts in order.",
+        )
+    with services.database.write() as session:
+        row, new = create_release(
+            session, study=study, owner=owner, body=body, plan=plan, now=services.now()
+        )
+        if row.state == "open" and not anything_arrived(session, row.id):
+            require_within_budget(session, row)
+        return release_message(session, row), new
+
+
+def receive_part(
+    services: Services,
+    release: str,
+    number: int,
+    body: bytes,
+    *,
+    media: str,
+    digest_header: str | None,
+) -> tuple[PartReceipt, bool]:
+    """Store one part durably, or find the same bytes stored before; say which.
+
+    Raises:
+        PartDigestMismatch: not the bytes that the header or the manifest announced.
+        PartConflict: stored with other bytes; those stay.
+        ReleaseNotOpen: sealed or withdrawn.
+        PartInvalid: not what the plan reports.
+        BudgetExceeded: it is the first of its release, and the study's budget has no room left.
+    """
+    if digest_header is not None and digest_header.strip() != content_digest(body):
+        raise PartDigestMismatch(
+            f"Part {number} was damaged on its way: it does not have the digest in its header.",
+            where=str(number),
+            remedy="Send it again.",
+        )
+    sha256 = hashlib.sha256(body).hexdigest()
+    with services.database.read() as session:
+        row = find_release(session, release)
+        part = find_part(session, release, number)
+    receipt = PartReceipt(release=release, number=number, sha256=sha256, records=part.records)
+    if _stored_before(row, part, sha256):
+        return receipt, False
+    _require_announced(part, body, sha256)
+    _require_valid(row, part, body, media)
+    services.segments.put_part(release, number, body)
+    return receipt, _acknowledge(services, part, media)
+
+
+def _acknowledge(services: Services, part: PartRow, media: str) -> bool:
+    """Note that a part is on disk, or that it was before; say whether it is new.
+
+    If the release was sealed or withdrawn while the part was written, nobody else would remove it.
+
+    What was announced is held back by the budget only while its owner is in the study, so it is
+    asked again where nothing has left yet.
+
+    Raises:
+        ReleaseNotOpen: withdrawn, or sealed without this part.
+        BudgetExceeded: it is the first part, and there is no room left.
+    """
+    with services.database.write() as session:
+        row = find_release(session, part.release)
+        stored = find_part(session, part.release, part.number)
+        if row.state != "open":
+            services.segments.drop_part(part.release, part.number)
+        if _stored_before(row, stored, part.sha256):
+            return False
+        if not anything_arrived(session, row.id):
+            try:
+                require_within_budget(session, row)
+            except BudgetExceeded:
+                services.segments.drop_part(part.release, part.number)
+                raise
+        stored.received = services.now()
+        stored.media = media
+    return True
+
+
+def seal(services: Services, release: str) -> Release:
+    """Close a release, join its parts into columns and examine them; again is harmless.
+
+    Raises:
+        ReleaseIncomplete: parts are missing.
+        ReleaseNotOpen: withdrawn.
+        StoreCorrupt: a part is not as it was acknowledged.
+        PartInvalid: pseudonyms do not ascend from part to part.
+    """
+    # One at a time: sealing and withdrawing both remove the parts that another seal would read.
+    # Other releases do not wait, for examining one may take minutes.
+    with services.closing.held(release):
+        return _seal(services, release)
+
+
+def _seal(services: Services, release: str) -> Release:
+    with services.database.read() as session:
+        row = find_release(session, release)
+        parts = parts_of_release(session, release)
+        if row.state == "sealed":
+            return release_message(session, row)
+    _require_state(row, "open")
+    _require_complete(release, [part.number for part in parts if part.received is None])
+    plan = plan_of(row)
+    with services.building:
+        built = build_columns(
+            plan,
+            row.records,
+            _decoded(services, row, parts),
+            scratch=services.segments.scratch_path(),
+            target=services.segments.data_path(release),
+        )
+    found = examined(release, plan, lambda names: services.columns(release, names))
+    return _commit_seal(services, release, built, found)
+
+
+def withdraw(services: Services, release: str) -> Release:
+    """Withdraw a release: its records are deleted, its row stays; again is harmless.
+
+    Unfinished jobs that were to use it fail.
+    """
+    with services.closing.held(release):
+        with services.database.write() as session:
+            row = find_release(session, release)
+            row.state = "withdrawn"
+            fail_jobs_on(session, release, gone(row, "withdrawn"), services.now())
+            message = release_message(session, row)
+        services.segments.drop_parts(release)
+        services.segments.drop_data(release)
+    return message
+
+
+def gone(row: ReleaseRow, how: str) -> ProblemDetail:
+    """Return the problem of a job whose release went away."""
+    return problem(
+        "conflict",
+        f"Release {row.name} of {row.owner} was {how} before the job had finished.",
+        where=row.id,
+        remedy="Create the job again; it will use the releases there are then.",
+    )
+
+
+def recover(services: Services) -> None:
+    """Make the directories, and remove files left by an interruption that no release needs."""
+    services.segments.prepare()
+    with services.database.read() as session:
+        states = session.execute(select(ReleaseRow.id, ReleaseRow.state)).all()
+    services.segments.sweep(
+        open_releases=[name for name, state in states if state == "open"],
+        sealed=[name for name, state in states if state == "sealed"],
+    )
+
+
+def _commit_seal(
+    services: Services, release: str, built: SealedFile, found: Consistency
+) -> Release:
+    with services.database.write() as session:
+        row = find_release(session, release)
+        mark_sealed(
+            session,
+            row,
+            keys_digest=built.keys_digest,
+            data_sha256=built.sha256,
+            consistency=found,
+            now=services.now(),
+        )
+        message = release_message(session, row)
+    services.segments.drop_parts(release)
+    return message
+
+
+def _decoded(
+    services: Services, row: ReleaseRow, parts: Sequence[PartRow]
+) -> Iterator[tuple[Keys, dict[str, Codes]]]:
+    plan = plan_of(row)
+    for part in parts:
+        body = services.segments.read_part(row.id, part.number, part.sha256)
+        yield _decode(plan, body, str(part.media))
+
+
+def _decode(plan: Plan, body: bytes, media: str) -> tuple[Keys, dict[str, Codes]]:
+    decode = decode_part_json if media == PART_JSON_MEDIA_TYPE else decode_part
+    return decode(plan, body)
+
+
+def _stored_before(row: ReleaseRow, part: PartRow, sha256: str) -> bool:
+    """Whether these bytes are stored. Raises PartConflict, ReleaseNotOpen."""
+    if part.received is not None and part.sha256 != sha256:
+        raise PartConflict(
+            f"Part {part.number} is stored with other bytes; those are unchanged.",
+            where=str(part.number),
+            remedy="Send the bytes announced; other content is another release.",
+        )
+    if row.state == "withdrawn" or part.received is None:
+        _require_state(row, "open")
+    return part.received is not None
+
+
+def _require_state(row: ReleaseRow, wanted: str) -> None:
+    if row.state != wanted:
+        raise ReleaseNotOpen(
+            f"The release is {row.state}.",
+            where=row.id,
+            remedy=_NOT_OPEN_REMEDY[row.state],
+        )
+
+
+def _require_announced(part: PartRow, body: bytes, sha256: str) -> None:
+    if len(body) != part.bytes or sha256 != part.sha256:
+        raise PartDigestMismatch(
+            f"Part {part.number} has {len(body)} bytes with SHA-256 {sha256}; announced were"
+            f" {part.bytes} bytes with {part.sha256}. Nothing was stored.",
+            where=str(part.number),
+            remedy="Send the bytes that the manifest describes.",
+        )
+
+
+def _require_valid(row: ReleaseRow, part: PartRow, body: bytes, media: str) -> None:
+    keys, _ = _decode(plan_of(row), body, media)
+    if len(keys) != part.records:
+        raise PartInvalid(
+            f"Part {part.number} holds {len(keys)} records; {part.records} were announced.",
+            where=str(part.number),
+            remedy="Announce another release, with the right numbers.",
+        )
+
+
+def _require_complete(release: str, missing: list[int]) -> None:
+    if missing:
+        shown = ", ".join(map(str, missing[:_NAMED]))
+        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        raise ReleaseIncomplete(
+            f"Parts {shown}{more} of the release are not there.",
+            where=release,
+            remedy="Send them, then seal again.",
+        )
+
+
+def checked_plan(limits: Limits, message: PlanMessage) -> Plan:
+    """Return the plan of a message, which is bounded before it is built.
+
+    Raises:
+        LimitExceeded: more than the service takes.
+        PlanError, ChannelError, DomainError: the plan is not one.
+    """
+    variables = [v for block in message.blocks for v in block.variables]
+    _require_few(
+        {
+            "variables": (len(variables), limits.variables),
+            "categories": (sum(len(v.categories) for v in variables), limits.categories),
+        }
+    )
+    plan = message.to_plan()
+    _require_small_channels(plan, limits.channel_size)
+    return plan
+
+
+def _require_small(limits: Limits, body: ReleaseCreate) -> None:
+    """Bound the parts that a manifest announces."""
+    _require_few(
+        {
+            "parts": (len(body.parts), limits.parts),
+            "bytes in one part": (max(p.bytes for p in body.parts), limits.part_bytes),
+            "bytes in all": (sum(p.bytes for p in body.parts), limits.release_bytes),
+        }
+    )
+
+
+def _require_few(counted: Mapping[str, tuple[int, int]]) -> None:
+    for what, (found, allowed) in counted.items():
+        if found > allowed:
+            raise LimitExceeded(
+                f"The release has {found} {what}; {allowed} are allowed.",
+                where=what,
+                remedy="Publish less at once.",
+            )
+
+
+def _require_small_channels(plan: Plan, allowed: int) -> None:
+    """Bound the channels whose matrices have no closed form and must be held whole."""
+    for block in plan.blocks:
+        size = listed_rows(block.channel)
+        if size > allowed:
+            raise LimitExceeded(
+                f"A matrix of block {block.name!r} has {size} rows; {allowed} are allowed.",
+                where=block.name,
+                remedy="Use a symmetric or sampled channel, or blocks of fewer variables.",
+            )

@@ -1,0 +1,281 @@
+"""What everything that left for a study comes to, and whether its budget has room for more.
+
+A release counts from the first part that arrived, whatever became of it afterwards. The budget
+also holds back what is announced and has not arrived yet, so that two owners who announce at once
+cannot both take what is left; who withdraws such a release gives it back.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from miner_service.alignment.align import Source
+from miner_service.services import Services, source_of
+from miner_service.store import people
+from miner_service.store.releases import active_owners, announced_releases, plan_of
+from miner_service.store.schema import ReleaseRow, StudyRow
+from shared.errors import BudgetExceeded, LimitExceeded
+from shared.plan import Block, Plan
+from shared.privacy import NOTHING, PRIOR, Amplification, StudyTold, Told, told_by
+from shared.wire.privacy import (
+    AmplificationMessage,
+    ColumnPrivacy,
+    ExtremesMessage,
+    OwnerPrivacy,
+    PrivacyBudget,
+    PrivacyForecast,
+    StudyPrivacy,
+)
+
+_PLANS = 256
+"""Of so many plans it is remembered what their blocks cost."""
+
+_SLACK = 1 + 1e-9
+"""Epsilons are logarithms of rounded numbers: a budget is kept to nine digits."""
+
+
+@dataclass(frozen=True)
+class Announced:
+    """What a study's releases told: of those that `left`, and of those that are still to come."""
+
+    left: tuple[Told, ...]
+    to_come: tuple[Told, ...]
+
+    def with_other(self, told: Iterable[Told]) -> Announced:
+        """Return the same with another release that left."""
+        return Announced((*self.left, *told), self.to_come)
+
+    @property
+    def owed(self) -> StudyTold:
+        """What a budget must cover. Whose records are whose never counts in it.
+
+        Else an owner could publish one person's record and read off from a refusal whether the
+        others know that person.
+        """
+        return told_by((*self.left, *self.to_come))
+
+
+def announced(session: Session, study: str) -> Announced:
+    """Return what the releases of a study told or are about to tell."""
+    active = set(active_owners(session, study))
+    left, to_come = list[Told](), list[Told]()
+    for row, arrived in announced_releases(session, study):
+        if arrived:
+            left += told_of(row)
+        elif row.state == "open" and row.owner in active:
+            to_come += told_of(row)
+    return Announced(tuple(left), tuple(to_come))
+
+
+def told_of(row: ReleaseRow) -> list[Told]:
+    """Return what a release tells, block by block."""
+    draws = None if row.draws is None else json.loads(row.draws)
+    return _told(row.owner, _STORED.of(row), draws, anew=row.id)
+
+
+def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[Told]:
+    """Return what a release of an owner would tell; without `draws` all of it would be new.
+
+    Nothing of the plan is remembered: whoever may ask could else fill the service's memory.
+    """
+    return _told(owner, _costs(plan), draws, anew="asked")
+
+
+def study_privacy(
+    services: Services, session: Session, study: str, *, shown_to_owner: bool
+) -> StudyPrivacy:
+    """Return what everything that left for a study comes to.
+
+    An owner is told the sum over owners even where records are known to be of different people:
+    that they are is more than the alignment shows it.
+    """
+    apart = not shown_to_owner and _different_people(services, session, study)
+    row = people.find_study(session, study)
+    return _message(row, announced(session, study), different_people=apart)
+
+
+def forecast(session: Session, study: str, told: Sequence[Told]) -> PrivacyForecast:
+    """Return what a study comes to before and after another release."""
+    row, found = people.find_study(session, study), announced(session, study)
+    after = found.with_other(told)
+    excess = _excess(row, found.owed, after.owed)
+    return PrivacyForecast(
+        before=_message(row, found, different_people=False),
+        after=_message(row, after, different_people=False),
+        refused=None if excess is None else str(excess),
+    )
+
+
+def require_within_budget(session: Session, release: ReleaseRow) -> None:
+    """Check that a release whose row is in the session fits, before any part of it has arrived.
+
+    Raises:
+        BudgetExceeded: it would tell more than the study's budget leaves.
+    """
+    study = people.find_study(session, release.study)
+    if study.max_epsilon_record is None and study.max_epsilon_column is None:
+        return
+    told, found = told_of(release), announced(session, release.study)
+    others = Announced(found.left, tuple(t for t in found.to_come if t not in told))
+    excess = _excess(study, others.owed, others.with_other(told).owed)
+    if excess is not None:
+        raise excess
+
+
+def _told(
+    owner: str, costs: Sequence[_BlockCost], draws: Sequence[str] | None, *, anew: str
+) -> list[Told]:
+    # A block's digest is part of the identity: whatever an owner says, another channel is another
+    # draw.
+    return [
+        Told(
+            owner,
+            block.names,
+            block.amplification,
+            f"{block.digest} {anew if draws is None else draws[number]}",
+            randomized=block.randomized,
+        )
+        for number, block in enumerate(costs)
+    ]
+
+
+@dataclass(frozen=True)
+class _BlockCost:
+    """All that sums need of a block: a plan may hold whole matrices, and many are remembered."""
+
+    names: tuple[str, ...]
+    digest: str
+    randomized: bool
+    amplification: Amplification
+
+
+class _CostsByPlan:
+    """What the blocks of stored plans cost, by the plan's digest."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[_BlockCost, ...]] = {}
+        self._changing = threading.Lock()
+
+    def of(self, row: ReleaseRow) -> tuple[_BlockCost, ...]:
+        """Return what the blocks of a release's plan cost."""
+        known = self._known.get(row.plan_digest)
+        if known is not None:
+            return known
+        found = _costs(plan_of(row))
+        with self._changing:
+            if len(self._known) >= _PLANS:
+                del self._known[next(iter(self._known))]
+            self._known[row.plan_digest] = found
+        return found
+
+
+_STORED = _CostsByPlan()
+
+
+def _costs(plan: Plan) -> tuple[_BlockCost, ...]:
+    return tuple(
+        _BlockCost(block.names, block.digest, not block.channel.is_identity, _cost(block))
+        for block in plan.blocks
+    )
+
+
+def _cost(block: Block) -> Amplification:
+    try:
+        return Amplification.of(block.channel)
+    except LimitExceeded:
+        # A bound that cannot be computed is none.
+        return Amplification(math.inf)
+
+
+def _different_people(services: Services, session: Session, study: str) -> bool:
+    """Whether no record is known to be at two owners, of all releases that left.
+
+    Nothing is known of the records of a release that is open or was withdrawn.
+    """
+    by_owner: dict[str, list[Source]] = {}
+    for row, arrived in announced_releases(session, study):
+        if arrived and row.state != "sealed":
+            return False
+        if arrived:
+            by_owner.setdefault(row.owner, []).append(source_of(row))
+    return len(by_owner) > 1 and services.aligner.different_people(list(by_owner.values()))
+
+
+def _excess(study: StudyRow, before: StudyTold, after: StudyTold) -> BudgetExceeded | None:
+    """Return why what a release adds does not fit into the budget, or None if it does."""
+    of_record = study.max_epsilon_record, before.record.determined, after.record.determined
+    checked = [("a record", "record", *of_record)]
+    checked += [
+        (
+            f"column {name!r}",
+            name,
+            study.max_epsilon_column,
+            before.variables.get(name, NOTHING),
+            told,
+        )
+        for name, told in after.variables.items()
+    ]
+    for what, where, limit, now, then in checked:
+        if limit is not None and then.epsilon > limit * _SLACK and then > now:
+            return BudgetExceeded(
+                f"This release would bring what is told of {what} over the study from epsilon"
+                f" {now.epsilon:.4g} to {then.epsilon:.4g}; the study's budget for it is"
+                f" {limit:.4g}, of which {max(limit - now.epsilon, 0.0):.4g} is left.",
+                where=where,
+                remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
+                " --left-in-study` designs for what is left.",
+            )
+    return None
+
+
+def _message(study: StudyRow, found: Announced, *, different_people: bool) -> StudyPrivacy:
+    told = told_by(found.left, different_people=different_people)
+    owed = found.owed
+    limit = study.max_epsilon_column
+    return StudyPrivacy(
+        study=study.name,
+        prior=PRIOR,
+        columns=[
+            ColumnPrivacy(
+                owner=column.owner,
+                variable=column.variable,
+                amplification=None
+                if column.amplification is None
+                else AmplificationMessage.of(column.amplification),
+                left=None
+                if column.amplification is None
+                else _left(limit, owed.variables[column.variable]),
+            )
+            for column in told.columns
+        ],
+        owners=[
+            OwnerPrivacy(
+                owner=owner,
+                independent=AmplificationMessage.of(extremes.independent),
+                determined=AmplificationMessage.of(extremes.determined),
+            )
+            for owner, extremes in told.owners.items()
+        ],
+        record=ExtremesMessage.of(told.record),
+        different_people=different_people,
+        budget=PrivacyBudget(
+            max_epsilon_record=study.max_epsilon_record,
+            max_epsilon_column=limit,
+            left_for_record=_left(study.max_epsilon_record, owed.record.determined),
+            left_for_columns={
+                name: left
+                for name, told in owed.variables.items()
+                if (left := _left(limit, told)) is not None
+            },
+        ),
+    )
+
+
+def _left(limit: float | None, told: Amplification) -> float | None:
+    return None if limit is None else max(limit - told.epsilon, 0.0)

@@ -1,0 +1,151 @@
+"""The comparison of designs for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from owner_agent.cli.display import PATIENCE
+from owner_agent.design.designing import NOTE, STRONGEST, Designed
+from shared.design import Option
+
+_LENGTHS = 6
+"""How many table lengths a design shows; --json has all."""
+
+_HOPELESS = 10.0
+"""A relative error above this is shown as such: the estimate says nothing."""
+
+
+def show_design(console: Console, made: Designed) -> None:
+    """Print every family beside the others, the chosen one marked, and what to do next."""
+    goal = made.problem.goal
+    lengths = list(goal.by_length())
+    shown = lengths if len(lengths) <= _LENGTHS else [*lengths[: _LENGTHS - 1], lengths[-1]]
+    title = f"Predicted relative errors in percent at {made.problem.records:,} records"
+    table = Table(
+        title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
+    )
+    table.add_column("family", overflow="fold")
+    for heading in ("gamma", "estimator", *map(str, shown)):
+        table.add_column(heading, justify="left" if heading == "estimator" else "right")
+    if made.target is not None:
+        table.add_column(f"N for {made.target:.3g}", justify="right")
+    for option in made.able:
+        style = "bold green" if option is made.chosen else None
+        table.add_row(*_design_row(option, made, shown), style=style)
+    console.print(table)
+    console.print(
+        "Columns 1, 2, ... are tables of so many variables; gamma is that of the whole record."
+        + (f" {goal.omitted:,} tables were left out of the prediction." * bool(goal.omitted)),
+        style="dim",
+    )
+    if made.unable:
+        console.print("These cannot do it:")
+    for option in made.unable:
+        console.print(f"{option.family}: {option.reason}", style="dim", markup=False)
+    console.print(NOTE, style="dim")
+    _show_strongest(console, made)
+    if made.warning:
+        console.print(made.warning, style="yellow", markup=False)
+    console.print(f"{made.chosen.family}: {_described(made.chosen)}", style="bold", markup=False)
+
+
+def _design_row(option: Option, made: Designed, lengths: Sequence[int]) -> tuple[str, ...]:
+    errors = option.prediction.by_length
+    row = [
+        ("* " if option is made.chosen else "  ") + option.family,
+        f"{option.gamma:.4g}",
+        option.estimator,
+        *(f">{100 * _HOPELESS:.0f}" if errors[k] > _HOPELESS else f"{100 * errors[k]:.3g}"
+          for k in lengths),
+    ]  # fmt: skip
+    if made.target is not None:
+        needed = made.needed[option.family]
+        row.append(f"{needed:,}" if needed < 10**9 else f"{needed:.1e}")
+    return tuple(row)
+
+
+def _show_strongest(console: Console, made: Designed) -> None:
+    if made.unreached:
+        console.print(made.unreached, style="yellow", markup=False)
+    if made.strongest is None:
+        return
+    found = made.strongest
+    console.print(
+        f"{found.option.family} still reaches {made.target:.3g} with {found.share:.1%} of the"
+        f" epsilons: gamma {found.option.gamma:.4g} about the whole record"
+        f"{_replaced(found.replaced)}."
+    )
+
+
+def _replaced(p: Mapping[str, float]) -> str:
+    if not p:
+        return ""
+    low, high = min(p.values()), max(p.values())
+    spread = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
+    return f", p = {spread} (the probability to replace what is reported)"
+
+
+def _described(option: Option) -> str:
+    """Say in a sentence what is done to a record."""
+    family, _, number = option.family.rpartition("-")
+    if option.family == "sampled-sets":
+        return "each record reports one of the tables wanted, drawn at random, and no more."
+    if family == "sampled":
+        return f"each record reports {number} of the variables, drawn at random, and no more."
+    if family == "cut-and-paste":
+        return f"up to {number} items of each record are kept, and others are inserted."
+    return {
+        "independent": "each variable is randomized by itself.",
+        "gamma-diagonal": "the whole record is randomized as one.",
+        "random-gamma-diagonal": "the whole record is randomized as one, by a secret matrix.",
+        "mask": "each category of each variable is flipped by itself.",
+    }[option.family]
+
+
+def show_design_written(console: Console, path: Path | None) -> None:
+    """Print how a designed plan gets into the site file."""
+    told = (
+        "To use it, add --write FILE: it gets the variables and blocks for the site file."
+        if path is None
+        else f"Wrote {path}. Put its variables and blocks in place of the site file's, then run"
+        " `owner-agent plan`."
+    )
+    console.print(told, markup=False, soft_wrap=path is not None)
+
+
+@contextmanager
+def design_progress(
+    console: Console, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar where a person looks and the work has taken longer than `PATIENCE` seconds."""
+    started = clock()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    task = bar.add_task("", total=None)
+
+    def watch(family: str, done: int, total: int) -> None:
+        # How long the search takes is not known: its bar only moves.
+        searching = family == STRONGEST
+        text = f"finding the {family}" if searching else f"predicting {family}"
+        bar.update(task, description=text, completed=done, total=None if searching else total)
+        if searching or clock() - started > PATIENCE:
+            bar.start()
+
+    try:
+        yield watch
+    finally:
+        bar.stop()

@@ -1,0 +1,125 @@
+"""`owner-agent predict`: a model that came here tells the class of this owner's own records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from owner_agent.cli.display import patient_progress
+from owner_agent.predict.inputs import Source
+from owner_agent.predict.predicting import Model, Predictions, predict, read_model
+from owner_agent.site.site import Site, load_site
+from owner_agent.state.private_files import private_directory, write_new, write_replacing
+from shared.errors import OptionError
+from shared.terminal import console, print_json
+
+PREDICTIONS = "predictions"
+"""The folder of predictions in a site's state directory."""
+
+
+def add_predict_command(app: typer.Typer) -> None:
+    """Add the command that predicts."""
+
+    @app.command(name="predict")
+    def predict_(
+        model: Annotated[Path, typer.Argument(help="The model: a JSON file.")],
+        table: Annotated[
+            Path | None, typer.Argument(help="The records; by default the site file's table.")
+        ] = None,
+        site: Annotated[
+            Path | None, typer.Option(help="The site file, if it says how the table is read.")
+        ] = None,
+        record_id: Annotated[
+            str | None, typer.Option(help="The column of record ids, instead of the site file's.")
+        ] = None,
+        out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
+        probabilities: Annotated[
+            bool, typer.Option("--probabilities", help="Write those of all classes too.")
+        ] = False,
+        json: Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")] = False,
+    ) -> None:
+        """Predict a class for your own records; nothing is sent."""
+        opened = None if site is None else load_site(site)
+        _run(model, opened, _source(opened, table, record_id), out, probabilities, json)
+
+
+def _run(
+    path: Path, site: Site | None, source: Source, out: Path | None, probabilities: bool, json: bool
+) -> None:
+    model = read_model(path)
+    if out is not None and out.exists():
+        raise _exists(out)
+    with patient_progress(console(stderr=True), "predicting") as tick:
+        found = predict(model, source, tick, probabilities=probabilities)
+        written = _write(found, site, source, path, out)
+    told = _summary(model, found, written)
+    print_json(told) if json else _show(console(), told)
+
+
+def _source(site: Site | None, table: Path | None, record_id: str | None) -> Source:
+    if site is not None:
+        return Source.of_site(site, table, record_id)
+    if table is None:
+        raise OptionError(
+            "Of which records?",
+            where="table",
+            remedy="Name a table after the model, or a site file with --site.",
+        )
+    return Source(table, record_id)
+
+
+def _write(
+    found: Predictions, site: Site | None, source: Source, model: Path, out: Path | None
+) -> Path:
+    """Write the predictions for this owner alone; return where.
+
+    Without `out` that is in the site's state directory or else beside the table, in the place of
+    earlier predictions by a model file of this name.
+    """
+    content = found.csv()
+    try:
+        if out is not None:
+            write_new(out, content)
+            return out
+        if site is not None:
+            place = private_directory(site.state / PREDICTIONS) / f"{model.stem}.csv"
+        else:
+            place = source.table.with_name(f"{source.table.name}.{model.stem}.{PREDICTIONS}.csv")
+        write_replacing(place, content)
+    except FileExistsError:
+        raise _exists(out or source.table) from None
+    except OSError as error:
+        raise OptionError(
+            f"The predictions cannot be written: {error.strerror}.",
+            where="out",
+            remedy="Name another place with --out.",
+        ) from error
+    return place
+
+
+def _exists(out: Path) -> OptionError:
+    return OptionError(
+        f"{out} exists; it was not changed.", where="out", remedy="Name a new file with --out."
+    )
+
+
+def _summary(model: Model, found: Predictions, written: Path) -> dict[str, Any]:
+    return {
+        "kind": model.kind,
+        "target": found.target.name,
+        "records": len(found.codes),
+        "predicted": found.counts,
+        "file": str(written),
+    }
+
+
+def _show(console: Console, told: dict[str, Any]) -> None:
+    shares = ", ".join(f"{label}: {count:,}" for label, count in told["predicted"].items())
+    console.print(
+        f"{told['target']!r} of {told['records']:,} records by the {told['kind']}: {shares}.",
+        markup=False,
+    )
+    console.print(f"The predictions are in {told['file']}.", markup=False, soft_wrap=True)

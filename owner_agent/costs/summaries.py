@@ -1,0 +1,63 @@
+"""The agent's data as JSON, one form for scripts and for the local HTTP service."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from owner_agent.costs.whole_study import Outlook
+from owner_agent.departures.composition import spent
+from owner_agent.departures.ledger import Entry
+from owner_agent.release.publish import Outcome
+
+
+def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return the ledger; an infinite epsilon is null."""
+    return {
+        "releases": [_entry(entry) for entry in entries],
+        "composed_epsilon": {column: _finite(value) for column, value in spent(entries).items()},
+    }
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """Return what a publication ended with."""
+    said = outcome.consistency
+    return {**asdict(outcome), "consistency": said.model_dump(mode="json") if said else None}
+
+
+def study_json(study: Outlook | str | None) -> dict[str, Any]:
+    """Return what the miner says of the whole study, or why it says nothing."""
+    return {
+        "study": study.as_dict() if isinstance(study, Outlook) else None,
+        "study_unknown": study if isinstance(study, str) else None,
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "prepared": entry.prepared.isoformat(),
+        "changed": entry.changed.isoformat(),
+        "miner": entry.miner,
+        "study": entry.study,
+        "release": entry.name,
+        "release_id": entry.release_id,
+        "state": entry.state,
+        "records": entry.records,
+        "digest": entry.digest,
+        "plan_digest": entry.plan_digest,
+        "variables": [
+            {
+                "name": d.variable,
+                "column": d.column,
+                "epsilon": _finite(d.epsilon),
+                "same_values_as": list(d.same_as),
+            }
+            for d in entry.draws
+        ],
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,340 @@
+"""Everything that ever left the site, with what each column's part in it cost.
+
+A row is written before a release can leave and is never removed; `composition` adds them up. Where
+the outbox holds releases but the ledger is gone, nothing is done: it could not say what has left.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from owner_agent.departures.outbox import OUTBOX, prepared_names
+from owner_agent.state.private_files import FILE_MODE, private_directory
+from shared.errors import StoreCorrupt
+
+EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
+
+LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
+"""States in which records may have left; what was withdrawn was still seen."""
+
+NOISE = "noise-"
+"""What the identity of draws begins with that are noise on counts."""
+
+_METADATA = sa.MetaData()
+SCHEMA_VERSION = 2
+"""Raised with every change of the tables."""
+
+_UPGRADES = {1: ("ALTER TABLE draws ADD COLUMN same_as JSON NOT NULL DEFAULT '[]'",)}
+"""What makes the tables of a version those of the next; tables that are new are made besides."""
+
+_RELEASES = sa.Table(
+    "releases",
+    _METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("miner", sa.String, nullable=False),
+    sa.Column("study", sa.String, nullable=False),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("content", sa.String, nullable=False),
+    sa.Column("digest", sa.String, nullable=False),
+    sa.Column("plan_digest", sa.String, nullable=False),
+    sa.Column("records", sa.Integer, nullable=False),
+    sa.Column("parts", sa.Integer, nullable=False),
+    sa.Column("state", sa.String, nullable=False),
+    sa.Column("prepared", sa.DateTime, nullable=False),
+    sa.Column("changed", sa.DateTime, nullable=False),
+    sa.Column("release_id", sa.String),
+    sa.UniqueConstraint("miner", "study", "name"),
+)
+_DRAWS = sa.Table(
+    "draws",
+    _METADATA,
+    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
+    sa.Column("column", sa.String, primary_key=True),
+    sa.Column("variable", sa.String, nullable=False),
+    sa.Column("draw_id", sa.String, nullable=False),
+    sa.Column("epsilon", sa.Float),  # null: unbounded
+    sa.Column("randomized", sa.Boolean, nullable=False),
+    sa.Column("population", sa.String, nullable=False),
+    sa.Column("same_as", sa.JSON, nullable=False),
+)
+_SKETCHES = sa.Table(
+    "sketches",
+    _METADATA,
+    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
+    sa.Column("sketch", sa.LargeBinary, nullable=False),
+)
+_FINGERPRINTS = sa.Table(
+    "fingerprints",
+    _METADATA,
+    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
+    sa.Column("fingerprint", sa.LargeBinary, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One column's part in a release: which draws it was randomized by and at what loss.
+
+    `population` names the records the draws were made for; it is empty where nothing was drawn.
+    `same_as` names other columns that held the same values when this one left (see `recognition`).
+    """
+
+    column: str
+    variable: str
+    draw_id: str
+    epsilon: float
+    randomized: bool
+    population: str = ""
+    same_as: tuple[str, ...] = ()
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether it is of noise on counts, and not of the randomization of the column."""
+        return self.draw_id.startswith(NOISE)
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What two draws have in common exactly if each record's draw is the same in both."""
+        return self.draw_id, self.population
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release as the ledger has it; `content` is the same however it is cut into parts.
+
+    `sketch` is a sample of its pseudonyms (see `populations`), `fingerprint` one of its columns'
+    values, encrypted (see `fingerprints`): empty where nothing was drawn from, and for what left
+    before the ledger kept any.
+    """
+
+    miner: str
+    study: str
+    name: str
+    content: str
+    digest: str
+    plan_digest: str
+    records: int
+    parts: int
+    state: EntryState
+    prepared: datetime
+    changed: datetime
+    release_id: str | None
+    draws: tuple[Draw, ...]
+    sketch: bytes = b""
+    fingerprint: bytes = b""
+
+    @property
+    def left(self) -> bool:
+        """Whether records may have left under this entry."""
+        return self.state in LEFT
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The ledger in a state directory; each call is one durable transaction.
+
+    Every method raises StoreCorrupt where the file is not a ledger, or absent beside an outbox
+    that is not empty.
+    """
+
+    state: Path
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return all entries, oldest first."""
+        self._refuse_lost()
+        if not self._path.exists():
+            return ()
+        with closing(self._connect()) as connection:
+            draws = _all(connection, _DRAWS)
+            samples: dict[int, dict[str, Any]] = {}
+            for table, name in ((_SKETCHES, "sketch"), (_FINGERPRINTS, "fingerprint")):
+                for kept in _all(connection, table):
+                    samples.setdefault(kept["release"], {})[name] = kept[name]
+            rows = connection.execute(sa.select(_RELEASES).order_by(_RELEASES.c.id)).mappings()
+            return tuple(
+                _entry(dict(row), [dict(d) for d in draws], samples.get(row["id"], {}))
+                for row in rows
+            )
+
+    def begin(self) -> None:
+        """Make the ledger if there is none, so that an outbox without one is known as a loss."""
+        self._connect().close()
+
+    def find(self, miner: str, study: str, name: str) -> Entry | None:
+        """Return one entry, or None."""
+        wanted = (miner, study, name)
+        return next((e for e in self.entries() if (e.miner, e.study, e.name) == wanted), None)
+
+    def find_content(self, miner: str, study: str, content: str) -> Entry | None:
+        """Return the newest entry of a content that was not discarded, or None."""
+        wanted = (miner, study, content)
+        return next(
+            (
+                e
+                for e in reversed(self.entries())
+                if (e.miner, e.study, e.content) == wanted and e.state != "discarded"
+            ),
+            None,
+        )
+
+    def add(self, entry: Entry) -> None:
+        """Write an entry with its draws."""
+        row = {
+            column.name: getattr(entry, column.name)
+            for column in _RELEASES.columns
+            if column.name != "id"
+        }
+        row["prepared"], row["changed"] = _naive(entry.prepared), _naive(entry.changed)
+        with closing(self._connect()) as connection, connection.begin():
+            made = connection.execute(sa.insert(_RELEASES).values(row)).inserted_primary_key
+            number = made[0] if made is not None else None
+            for draw in entry.draws:
+                bound = draw.epsilon if math.isfinite(draw.epsilon) else None
+                connection.execute(
+                    sa.insert(_DRAWS).values(
+                        release=number,
+                        column=draw.column,
+                        variable=draw.variable,
+                        draw_id=draw.draw_id,
+                        epsilon=bound,
+                        randomized=draw.randomized,
+                        population=draw.population,
+                        same_as=list(draw.same_as),
+                    )
+                )
+            connection.execute(sa.insert(_SKETCHES).values(release=number, sketch=entry.sketch))
+            connection.execute(
+                sa.insert(_FINGERPRINTS).values(release=number, fingerprint=entry.fingerprint)
+            )
+
+    def renew(self, entry: Entry, draws: Sequence[Draw], now: datetime) -> Entry:
+        """Prepare an entry that never left again, with what is known of its draws now."""
+        number = sa.select(_RELEASES.c.id).where(_is(entry)).scalar_subquery()
+        with closing(self._connect()) as connection, connection.begin():
+            connection.execute(
+                sa.update(_RELEASES).where(_is(entry)).values(state="prepared", changed=_naive(now))
+            )
+            for draw in draws:
+                connection.execute(
+                    sa.update(_DRAWS)
+                    .where((_DRAWS.c.release == number) & (_DRAWS.c.column == draw.column))
+                    .values(population=draw.population, same_as=list(draw.same_as))
+                )
+        return replace(entry, state="prepared", changed=now, draws=tuple(draws))
+
+    def mark(
+        self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
+    ) -> None:
+        """Change an entry's state, and its identity at the miner once that is known."""
+        values: dict[str, Any] = {"state": state, "changed": _naive(now)}
+        if release_id is not None:
+            values["release_id"] = release_id
+        with closing(self._connect()) as connection, connection.begin():
+            connection.execute(sa.update(_RELEASES).where(_is(entry)).values(values))
+
+    @property
+    def _path(self) -> Path:
+        return self.state / "ledger.sqlite"
+
+    def _refuse_lost(self) -> None:
+        """Check that a ledger is there, unless nothing was ever prepared."""
+        outbox = self.state / OUTBOX
+        names = prepared_names(outbox)
+        if names and not (self._path.exists() and self._path.stat().st_size):
+            raise StoreCorrupt(
+                f"There is no ledger at {self._path}, but the outbox holds {len(names)} releases:"
+                " nobody knows which of them have left.",
+                where=str(self._path),
+                remedy="Restore it from your backup. Only if truly nothing ever left this site,"
+                f" remove the folders in {outbox}.",
+            )
+
+    def _connect(self) -> sa.Connection:
+        self._refuse_lost()
+        private_directory(self.state)
+        # SQLite would make the file with the umask's mode; its journals take over this one's.
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+        engine = sa.create_engine(f"sqlite:///{self._path}", poolclass=sa.NullPool)
+        try:
+            with engine.begin() as connection:
+                made = _upgraded(connection)
+                if sa.inspect(connection).get_table_names() and made != SCHEMA_VERSION:
+                    raise StoreCorrupt(
+                        f"The ledger {self._path} has schema {made}; this version of the agent"
+                        f" reads schema {SCHEMA_VERSION}.",
+                        where=str(self._path),
+                        remedy="Run the version of the agent that made it.",
+                    )
+                _METADATA.create_all(connection)
+                if made != SCHEMA_VERSION:
+                    connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
+            return engine.connect()
+        except sa.exc.DatabaseError as error:
+            raise StoreCorrupt(
+                f"The ledger {self._path} cannot be read or written.",
+                where=str(self._path),
+                remedy="Restore it from your backup: without it nobody knows what has left.",
+            ) from error
+
+
+def _upgraded(connection: sa.Connection) -> int:
+    """Bring the tables to this version, whole or not at all; return the version they have."""
+    made: int = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    if made in _UPGRADES:
+        # The driver opens no transaction by itself for changes of tables. Somebody else may have
+        # made them meanwhile.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        made = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    while made in _UPGRADES:
+        for statement in _UPGRADES[made]:
+            connection.exec_driver_sql(statement)
+        made += 1
+        connection.exec_driver_sql(f"PRAGMA user_version={made}")
+    return made
+
+
+def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:
+    return connection.execute(sa.select(table)).mappings().all()
+
+
+def _is(entry: Entry) -> sa.ColumnElement[bool]:
+    """Return the condition that a row of the releases is an entry's."""
+    return (
+        (_RELEASES.c.miner == entry.miner)
+        & (_RELEASES.c.study == entry.study)
+        & (_RELEASES.c.name == entry.name)
+    )
+
+
+def _entry(row: dict[str, Any], draws: list[dict[str, Any]], samples: dict[str, Any]) -> Entry:
+    number = row.pop("id")
+    row["prepared"] = row["prepared"].replace(tzinfo=UTC)
+    row["changed"] = row["changed"].replace(tzinfo=UTC)
+    mine = tuple(
+        Draw(
+            d["column"],
+            d["variable"],
+            d["draw_id"],
+            math.inf if d["epsilon"] is None else d["epsilon"],
+            d["randomized"],
+            d["population"],
+            tuple(d["same_as"]),
+        )
+        for d in draws
+        if d["release"] == number
+    )
+    return Entry(**row, draws=mine, **samples)
+
+
+def _naive(moment: datetime) -> datetime:
+    """Return a moment as UTC without zone, which is how SQLite keeps it."""
+    return moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,197 @@
+"""Releases on disk, whole before their first byte leaves.
+
+A release is a folder `outbox/<name>/` with `manifest.json` (the message that announces it) and the
+parts exactly as they are sent. It appears under its name in one step, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from owner_agent.randomize.reports import Randomized
+from owner_agent.state.private_files import private_directory, sync_directory, write_durably
+from shared.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
+from shared.wire.base import MAX_PARTS
+from shared.wire.parts import encode_part, parts_of
+from shared.wire.plans import PlanMessage
+from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
+
+OUTBOX = "outbox"
+"""The folder's name in a state directory."""
+
+MANIFEST = "manifest.json"
+_UNFINISHED = ".unfinished-"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A complete release in the outbox."""
+
+    folder: Path
+    manifest: ReleaseCreate
+
+    def part(self, number: int) -> bytes:
+        """Return one part's bytes.
+
+        Raises:
+            StoreCorrupt: the file is absent or not what was written.
+        """
+        path = self.folder / _part_name(number)
+        expected = self.manifest.parts[number].sha256
+        body = path.read_bytes() if path.exists() else b""
+        if hashlib.sha256(body).hexdigest() != expected:
+            raise _corrupt(path, self.folder)
+        return body
+
+
+def prepare(
+    outbox: Path, randomized: Randomized, per_part: int, draws: Sequence[str] | None = None
+) -> Prepared:
+    """Write a release to the outbox, or find it there.
+
+    The name is derived from the content, so the same content is always the same folder.
+
+    Args:
+        outbox: the folder of all releases.
+        randomized: the records as they are reported.
+        per_part: the most records in a part.
+        draws: per block, what the manifest says of the identity of its draws.
+
+    Raises:
+        OptionError: `per_part` is not positive.
+        LimitExceeded: there would be too many parts.
+        StoreCorrupt: the folder is there with other content.
+    """
+    _require_part_count(len(randomized.keys), per_part)
+    private_directory(outbox)
+    for stale in outbox.glob(f"{_UNFINISHED}*"):
+        shutil.rmtree(stale)
+    temporary = private_directory(outbox / f"{_UNFINISHED}{secrets.token_hex(8)}")
+    parts = [
+        _write_part(temporary, randomized, number, start, stop)
+        for number, (start, stop) in enumerate(parts_of(len(randomized.keys), per_part))
+    ]
+    manifest = _manifest(randomized, parts, draws)
+    folder = outbox / manifest.name
+    if folder.exists():
+        shutil.rmtree(temporary)
+        return _found(folder, manifest)
+    write_durably(temporary / MANIFEST, _json(manifest))
+    sync_directory(temporary)
+    temporary.rename(folder)
+    sync_directory(outbox)
+    return Prepared(folder, manifest)
+
+
+def reopen(outbox: Path, name: str) -> Prepared | None:
+    """Return a release that was prepared before, or None if it is not there.
+
+    Raises:
+        StoreCorrupt: its manifest is not what was written.
+    """
+    folder = outbox / name
+    if not folder.exists():
+        return None
+    path = folder / MANIFEST
+    try:
+        manifest = ReleaseCreate.model_validate_json(path.read_bytes())
+        digest = release_digest(manifest.plan.to_plan().digest, manifest.parts)
+        if (manifest.name, manifest.digest) == (name, digest):
+            return Prepared(folder, manifest)
+    except (OSError, ValueError, PramanaError):
+        pass  # All of these mean the one thing that is said below.
+    raise _corrupt(path, folder)
+
+
+def prepared_names(outbox: Path) -> list[str]:
+    """Return the names of the releases in an outbox, sorted."""
+    if not outbox.is_dir():
+        return []
+    folders = (path.name for path in outbox.iterdir() if path.is_dir())
+    return sorted(name for name in folders if not name.startswith(_UNFINISHED))
+
+
+def discard(outbox: Path, name: str) -> None:
+    """Remove a release that never left, if it is there."""
+    shutil.rmtree(outbox / name, ignore_errors=True)
+
+
+def _require_part_count(records: int, per_part: int) -> None:
+    if per_part < 1:
+        raise OptionError(
+            f"A part cannot hold {per_part} records.",
+            where="part-records",
+            remedy="Give 1 or more.",
+        )
+    count = len(parts_of(records, per_part))
+    if count > MAX_PARTS:
+        raise LimitExceeded(
+            f"The release would have {count} parts; {MAX_PARTS} are allowed.",
+            where="part-records",
+            remedy="Put more records into a part with --part-records.",
+        )
+
+
+def _manifest(
+    randomized: Randomized, parts: list[PartManifest], draws: Sequence[str] | None
+) -> ReleaseCreate:
+    digest = release_digest(randomized.plan.digest, parts)
+    return ReleaseCreate(
+        name=f"r-{digest[:12]}",
+        plan=PlanMessage.from_plan(randomized.plan),
+        records=len(randomized.keys),
+        parts=parts,
+        digest=digest,
+        draws=None if draws is None else list(draws),
+    )
+
+
+def _write_part(
+    folder: Path, randomized: Randomized, number: int, start: int, stop: int
+) -> PartManifest:
+    columns = {name: codes[start:stop] for name, codes in randomized.columns.items()}
+    body = encode_part(randomized.plan, randomized.keys[start:stop], columns)
+    write_durably(folder / _part_name(number), body)
+    return PartManifest(
+        number=number,
+        records=stop - start,
+        bytes=len(body),
+        sha256=hashlib.sha256(body).hexdigest(),
+    )
+
+
+def _found(folder: Path, manifest: ReleaseCreate) -> Prepared:
+    """Return what was prepared before: the same release, whatever was said of its draws then.
+
+    Earlier versions named no draws, and a miner may have been told so: what was written stays.
+    """
+    found = reopen(folder.parent, manifest.name)
+    if found is None or _undrawn(found.manifest) != _undrawn(manifest):
+        raise _corrupt(folder / MANIFEST, folder)
+    return found
+
+
+def _undrawn(manifest: ReleaseCreate) -> bytes:
+    return _json(manifest.model_copy(update={"draws": None}))
+
+
+def _corrupt(path: Path, folder: Path) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"{path} is not what was written there.",
+        where=str(path),
+        remedy=f"Remove the folder {folder} and run `owner-agent publish`: it writes the same"
+        " content again.",
+    )
+
+
+def _json(manifest: ReleaseCreate) -> bytes:
+    return manifest.model_dump_json().encode() + b"\n"
+
+
+def _part_name(number: int) -> str:
+    return f"part-{number:05d}.arrow"

@@ -1,0 +1,73 @@
+"""Whose records a release holds: known again by a few pseudonyms, without a look at the records.
+
+Under other record ids the same people are other records, with draws of their own: their losses
+add, and nothing but the pseudonyms tells. Pseudonyms are MACs, so the smallest of a release are a
+random sample of its records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from owner_agent.departures.ledger import Entry
+from shared.wire.base import KEY_BYTES
+from shared.wire.parts import Keys, key_words
+
+SKETCH_RECORDS = 256
+
+TOLERATED_SHARE = 0.1
+"""So many of the records may be gone and as many others have come without a question."""
+
+
+def sketch_of(keys: Keys) -> bytes:
+    """Return the smallest pseudonyms, ascending and joined: all of them if they are few."""
+    first = key_words(keys)[:, 0]
+    if len(keys) > SKETCH_RECORDS:
+        limit = np.partition(first, SKETCH_RECORDS - 1)[SKETCH_RECORDS - 1]
+        keys = keys[first <= limit]
+    return b"".join(sorted(bytes(key) for key in keys)[:SKETCH_RECORDS])
+
+
+def same_records(earlier: Entry, keys: Keys) -> bool:
+    """Whether pseudonyms may be those of an earlier release, with records added or taken away.
+
+    Both at once is what other record ids look like: a part of the earlier records is gone and
+    others stand in their place. Up to the largest pseudonym of its sketch an earlier release is
+    known whole, so both shares are seen there.
+    """
+    sampled = _first_words(np.frombuffer(earlier.sketch, dtype=f"V{KEY_BYTES}"))
+    present = _first_words(keys)
+    if earlier.records > len(sampled):
+        present = present[present <= sampled.max()]
+    # Half a pseudonym is enough: two records have the same once in 10^19.
+    found = int(np.isin(sampled, present).sum())
+    tolerated = TOLERATED_SHARE * len(sampled)
+    return len(sampled) - found <= tolerated or len(present) - found <= tolerated
+
+
+def population_of(keys: Keys, draw_id: str, entries: Iterable[Entry]) -> str:
+    """Return the name of the population that records belong to as far as one draw is concerned.
+
+    It is the newest population all of whose releases may hold the same records, or else a new one.
+
+    Args:
+        keys: the records' pseudonyms, in any order.
+        draw_id: the draw; only releases that left under it count.
+        entries: the ledger's, oldest first.
+    """
+    populations: dict[str, bool] = {}
+    for entry in entries:
+        draw = next((d for d in entry.draws if d.draw_id == draw_id), None)
+        if entry.left and draw is not None:
+            fits = populations.pop(draw.population, True) and same_records(entry, keys)
+            populations[draw.population] = fits
+    fitting = [name for name, fits in populations.items() if fits]
+    return fitting[-1] if fitting else hashlib.sha256(sketch_of(keys)).hexdigest()[:16]
+
+
+def _first_words(keys: Keys) -> npt.NDArray[np.uint64]:
+    return key_words(keys)[:, 0]

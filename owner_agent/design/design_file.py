@@ -1,0 +1,215 @@
+"""`design.toml`: what protection is demanded and what will be learned, validated whole.
+
+Unknown keys are refused by name, and all mistakes are reported at once, as in `site.toml`.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from owner_agent.costs.whole_study import Left
+from owner_agent.site.planning import planned
+from owner_agent.site.site import Site, all_mistakes, read_toml
+from owner_agent.site.strengths import Number
+from shared.design import (
+    Learn,
+    gamma_of_breach,
+    gamma_of_epsilon,
+    gamma_of_minimum_k,
+    gamma_of_p,
+)
+from shared.domain import Variable
+from shared.errors import OptionError
+from shared.wire.base import MAX_CATEGORIES, MAX_RECORDS, Label
+
+_NOTHING_LEFT = 1e-6
+"""Epsilons are logarithms of rounded numbers: of a budget that is used up a crumb can remain."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Demand(_Section):
+    """The most that may be learned about a whole record: at most one key of them is given."""
+
+    gamma: Number | None = None
+    epsilon: Number | None = None
+    rho: tuple[Number, Number] | None = None
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The requirements that are given."""
+        names = ("gamma", "epsilon", "rho", "p", "minimum_k")
+        return tuple(name for name in names if getattr(self, name, None) is not None)
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if len(self.given) > 1:
+            raise ValueError(f"give one requirement, not {', '.join(self.given)}")
+        return self
+
+    @property
+    def allowed(self) -> float | None:
+        """The largest amplification allowed; None where nothing is demanded. OptionError."""
+        if self.epsilon is not None:
+            return gamma_of_epsilon(self.epsilon)
+        return gamma_of_breach(self.rho) if self.rho is not None else self.gamma
+
+
+class VariableDemand(Demand):
+    """A variable: its categories, or how many there are, and what may be learned about it."""
+
+    name: Label
+    categories: Annotated[int, Field(ge=2, le=MAX_CATEGORIES)] | tuple[Label, ...]
+    sensitive: bool = True
+    p: Number | None = None
+    minimum_k: int | None = None
+    probabilities: tuple[Number, ...] | None = None
+
+    @model_validator(mode="after")
+    def _public_without_demand(self) -> Self:
+        if self.given and not self.sensitive:
+            raise ValueError(f"a variable that is not sensitive has no {self.given[0]}")
+        return self
+
+    @property
+    def numbered(self) -> bool:
+        """Whether only the number of categories is known."""
+        return isinstance(self.categories, int)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the categories; their numbers, from 1, where they have none."""
+        if isinstance(self.categories, int):
+            return tuple(str(number + 1) for number in range(self.categories))
+        return self.categories
+
+    @property
+    def allowed(self) -> float | None:
+        """The largest amplification allowed; None where nothing is demanded. OptionError."""
+        size = len(self.labels)
+        if self.p is not None:
+            return gamma_of_p(size, self.p)
+        if self.minimum_k is not None:
+            return gamma_of_minimum_k(size, self.minimum_k)
+        return super().allowed
+
+
+SomeDemand = TypeVar("SomeDemand", bound=Demand)
+
+
+class DesignFile(_Section):
+    """The content of `design.toml`."""
+
+    variables: Annotated[tuple[VariableDemand, ...], Field(min_length=1)]
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = None
+    learn: Learn = "pairs"
+    length: Annotated[int, Field(ge=1)] | None = None
+    minimum_support: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    interactions: Annotated[int, Field(ge=1)] | None = None
+    whole_record: Demand = Demand()
+    structure: dict[Label, tuple[Label, ...]] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        names = [v.name for v in self.variables]
+        mistakes = [f"two variables are called {n!r}" for n in sorted(_repeated(names))]
+        if self.structure is not None and self.learn != "structure":
+            mistakes.append('structure is used with learn = "structure" only')
+        if self.length is not None and self.learn != "itemsets":
+            mistakes.append('length is used with learn = "itemsets" only')
+        if mistakes:
+            raise ValueError("; ".join(mistakes))
+        return self
+
+    def domain_variables(self) -> tuple[Variable, ...]:
+        """Return the variables. Raises DomainError for categories that cannot be."""
+        return tuple(Variable(v.name, v.labels) for v in self.variables)
+
+
+def load_design(path: Path) -> DesignFile:
+    """Read and validate a design file.
+
+    Raises:
+        ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
+    """
+    absent = "Name it with --spec, or leave that out to design for the site file."
+    content = read_toml(path, "design", absent)
+    return design_from(content, str(path))
+
+
+def design_from(content: dict[str, Any], source: str = "design.toml") -> DesignFile:
+    """Validate the content of a design file. Raises ConfigError naming every mistake."""
+    try:
+        return DesignFile.model_validate(content)
+    except ValidationError as error:
+        what = f"design file {source}"
+        raise all_mistakes(error, what, "docs/choosing-a-plan.md") from None
+
+
+def site_variables(site: Site) -> dict[str, Variable]:
+    """Return a site's variables, whatever channels the file gives them or leaves out.
+
+    Raises:
+        PramanaError: as `planned`, for categories.
+    """
+    bare = {"channel": None, "sensitive": False}
+    sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
+    file = site.file.model_copy(update={"variables": sections, "blocks": ()})
+    return planned(site.model_copy(update={"file": file})).variables
+
+
+def of_site(site: Site) -> DesignFile:
+    """Return the design file that a site file amounts to: its variables, nothing demanded."""
+    known = site_variables(site)
+    return DesignFile(
+        variables=tuple(
+            VariableDemand(name=v.name, categories=known[v.name].categories, sensitive=v.sensitive)
+            for v in site.file.variables
+        )
+    )
+
+
+def within(file: DesignFile, left: Left) -> DesignFile:
+    """Return a design file none of whose demands go beyond what a study's budget leaves.
+
+    A joint block counts with its whole epsilon for each of its columns, so what the tightest column
+    has left is the limit of all of them.
+
+    Raises:
+        OptionError: the study has no budget, or nothing is left of it; or a demand is none.
+    """
+    if left.record is None and left.column is None:
+        raise OptionError(
+            f"The study {left.study} has no budget.",
+            where="left-in-study",
+            remedy="Say yourself what may be told: --gamma, --epsilon or --breach.",
+        )
+    whole = _capped(file.whole_record, left.record, left)
+    variables = tuple(_capped(v, left.column, left) if v.sensitive else v for v in file.variables)
+    return file.model_copy(update={"whole_record": whole, "variables": variables})
+
+
+def _capped(demand: SomeDemand, most: float | None, left: Left) -> SomeDemand:
+    if most is None:
+        return demand
+    if most < _NOTHING_LEFT:
+        raise OptionError(
+            f"Nothing is left of the budget of study {left.study}.",
+            where="left-in-study",
+            remedy="The same draws as before cost nothing: keep the channels that left already.",
+        )
+    allowed = demand.allowed
+    if allowed is not None and (allowed <= 1 or math.log(allowed) <= most):
+        return demand
+    nothing = dict.fromkeys(demand.given)
+    return demand.model_copy(update={**nothing, "epsilon": most})
+
+
+def _repeated(names: list[str]) -> set[str]:
+    return {name for name in names if names.count(name) > 1}

@@ -1,0 +1,134 @@
+"""The chosen plan in the words of a site file, so that reading it back makes the same plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from owner_agent.design.design_file import DesignFile
+from owner_agent.site.site import Site
+from shared.channels import RESOLUTION, CutAndPaste, Mixture, OneHot, RandomSymmetric, Sampled
+from shared.design import Option, Requirements
+from shared.errors import OptionError
+from shared.plan import Block
+
+WIDTH = 100
+SHARE = 0.5
+"""The share of RAN-GD's alpha that `random_gamma_diagonal` uses."""
+
+
+def snippet(made: Option, needs: Requirements, entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return `[[variables]]` and `[[blocks]]` for a site file that make an option's plan.
+
+    Requirements are written, not the channels' own amplifications, which rounding has lowered; and
+    weights as the exact multiples of 2^-32 they are.
+
+    Args:
+        made: the option.
+        needs: the requirements it was made for.
+        entries: the further keys of each variable: its categories or how to find them.
+
+    Raises:
+        OptionError: the option has no plan, or none that a site file can state.
+    """
+    if made.plan is None:
+        raise OptionError(
+            f"{made.family} has no plan to write. {made.reason}",
+            where="write",
+            remedy="Choose another family.",
+        )
+    alone = {b.names[0]: b for b in made.plan.blocks if len(b.names) == 1}
+    lines = [
+        f"# {made.family}: gamma {made.gamma:.6g} about the whole record.",
+        "# Put these in place of the variables and blocks of the site file.",
+    ]
+    for variable in needs.domain:
+        sensitive = variable.name in needs.variables
+        keys = {"name": variable.name, **entries[variable.name], "sensitive": sensitive}
+        lines += ["", "[[variables]]", *_assignments(keys)]
+        if sensitive and variable.name in alone:
+            channel = _channel(alone[variable.name], needs)
+            inside = ", ".join(f"{key} = {_value(value)}" for key, value in channel.items())
+            lines.append(f"channel = {{ {inside} }}")
+    for block in made.plan.blocks:
+        if len(block.names) > 1:
+            lines += ["", "[[blocks]]", *_assignments({"variables": list(block.names)}), ""]
+            lines += ["[blocks.channel]", *_assignments(_channel(block, needs))]
+    return "\n".join(lines) + "\n"
+
+
+def save(path: Path, text: str) -> None:
+    """Write a new file. Raises OptionError where one is there or it cannot be written."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise OptionError(
+            f"{path} cannot be written: {error.strerror}.",
+            where="write",
+            remedy="Name a new file; nothing is written over.",
+        ) from error
+
+
+def entries_of_site(site: Site) -> dict[str, dict[str, Any]]:
+    """Return the keys that a site file has for its variables, but for their protection."""
+    gone = {"name", "sensitive", "channel"}
+    return {v.name: v.model_dump(exclude=gone, exclude_none=True) for v in site.file.variables}
+
+
+def entries_of_file(file: DesignFile) -> dict[str, dict[str, Any]]:
+    """Return the categories of a design file's variables; numbers where it names none."""
+    return {v.name: {"categories": v.labels} for v in file.variables}
+
+
+def _channel(block: Block, needs: Requirements) -> dict[str, Any]:
+    """Return the keys of a designed block's channel."""
+    channel = block.channel
+    if isinstance(channel, Sampled):
+        return _sampled(block, channel, needs)
+    whole = needs.of_block(block.names)
+    match channel:
+        case Mixture():
+            return {"kind": "gamma-diagonal", "gamma": whole}
+        case RandomSymmetric():
+            return {"kind": "random-gamma-diagonal", "gamma": whole, "share": SHARE}
+        case CutAndPaste():
+            return {"kind": "cut-and-paste", "keep": channel.cut, "gamma": whole}
+    kind = "mask" if isinstance(channel, OneHot) else "symmetric"
+    return {"kind": kind, "gamma": needs.split()[block.names[0]]}
+
+
+def _sampled(block: Block, channel: Sampled, needs: Requirements) -> dict[str, Any]:
+    subsets = [[block.names[a] for a in choice.axes] for choice in channel.choices]
+    gammas = [needs.of_block(names) for names in subsets]
+    return {
+        "kind": "sampled",
+        **({"gamma": gammas[0]} if len(set(gammas)) == 1 else {"gammas": gammas}),
+        "subsets": subsets,
+        "weights": [choice.weight / RESOLUTION for choice in channel.choices],
+    }
+
+
+def _assignments(keys: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in keys.items():
+        line = f"{key} = {_value(value)}"
+        if len(line) <= WIDTH or not isinstance(value, list | tuple):
+            yield line
+        else:
+            yield f"{key} = ["
+            yield from (f"    {_value(item)}," for item in value)
+            yield "]"
+
+
+def _value(value: Any) -> str:
+    """Write a value in TOML: a string, a truth value, a finite number, or a list of these."""
+    if isinstance(value, str):
+        # JSON leaves the delete character as it is, which TOML does not allow.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)

@@ -1,0 +1,100 @@
+"""Publications that the local agent runs on request: one at a time, each in its own thread."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from owner_agent.costs.summaries import outcome_json
+from owner_agent.http.problems import problem_of_error, unforeseen
+from owner_agent.release.publish import PART_RECORDS, Outcome, Watch
+from owner_agent.site.corrections import Choice
+from shared.errors import Conflict, NotFound, PramanaError
+from shared.wire.base import Message, ProblemDetail
+
+PublicationState = Literal["running", "succeeded", "failed"]
+
+
+class PublicationCreate(Message):
+    """A request to publish the table as it is now."""
+
+    part_records: Annotated[int, Field(ge=1)] = PART_RECORDS
+    accept_added_loss: bool = False
+    corrections: Choice | None = None
+
+
+class Publication(Message):
+    """A publication and how far it is."""
+
+    id: str
+    state: PublicationState
+    parts_sent: int
+    parts: int | None
+    outcome: dict[str, Any] | None
+    problem: ProblemDetail | None
+
+
+class Publications:
+    """Publications of one site, run in a thread each, one at a time; kept in memory."""
+
+    def __init__(self, publish_once: Callable[[PublicationCreate, Watch], Outcome]):
+        self._publish_once = publish_once
+        self._all: dict[str, Publication] = {}
+        self._changing = threading.Lock()
+
+    def start(self, request: PublicationCreate) -> Publication:
+        """Start a publication. Raises Conflict if one is running."""
+        with self._changing:
+            running = [p.id for p in self._all.values() if p.state == "running"]
+            if running:
+                raise Conflict(
+                    "A publication is running.",
+                    where=running[0],
+                    remedy=f"Follow it at /v1/publications/{running[0]}.",
+                )
+            made = Publication(
+                id=uuid.uuid4().hex,
+                state="running",
+                parts_sent=0,
+                parts=None,
+                outcome=None,
+                problem=None,
+            )
+            self._all[made.id] = made
+        threading.Thread(target=self._run, args=(made.id, request), daemon=True).start()
+        return made
+
+    def get(self, identity: str) -> Publication:
+        """Return a publication. Raises NotFound."""
+        try:
+            return self._all[identity]
+        except KeyError:
+            raise NotFound("There is no such publication.", where=identity) from None
+
+    def last(self) -> Publication | None:
+        """Return the newest publication since the agent started."""
+        return next(reversed(self._all.values()), None)
+
+    def _run(self, identity: str, request: PublicationCreate) -> None:
+        def watch(stage: str, done: int, total: int) -> None:
+            if stage == "parts":
+                self._update(identity, parts_sent=done, parts=total)
+
+        try:
+            outcome = self._publish_once(request, watch)
+        except PramanaError as error:
+            self._update(identity, state="failed", problem=problem_of_error(error))
+        except Exception:
+            # What an unforeseen error says may quote a record.
+            self._update(identity, state="failed", problem=unforeseen())
+            raise
+        else:
+            self._update(identity, state="succeeded", outcome=outcome_json(outcome))
+
+    def _update(self, identity: str, **changes: Any) -> None:
+        with self._changing:
+            self._all[identity] = self._all[identity].model_copy(update=changes)

@@ -1,0 +1,129 @@
+"""The local agent over HTTP: status, plan, ledger, and publications one at a time."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+
+from owner_agent.costs.corrected import corrected_of
+from owner_agent.costs.losses import losses_of
+from owner_agent.costs.summaries import ledger_json
+from owner_agent.costs.whole_study import outlook_of
+from owner_agent.departures.ledger import Ledger
+from owner_agent.http.problems import add_handlers
+from owner_agent.http.publications import Publication, PublicationCreate, Publications
+from owner_agent.release.publish import Options, Outcome, Watch, publish
+from owner_agent.report.report import report
+from owner_agent.site.planning import planned
+from owner_agent.site.site import load_site
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.table.table import read_table
+from shared.errors import Unauthenticated
+from shared.wire.base import MAX_RECORDS
+
+
+@dataclass(frozen=True)
+class Agent:
+    """What the routes need: the site file (read anew each time), the token and publications."""
+
+    site: Path
+    token: str
+    publications: Publications
+    surroundings: Surroundings
+
+
+def create_app(site: Path, token: str, surroundings: Surroundings) -> FastAPI:
+    """Return the agent's application for a site file."""
+
+    def publish_once(request: PublicationCreate, watch: Watch) -> Outcome:
+        options = Options(request.part_records, request.accept_added_loss, request.corrections)
+        return publish(load_site(site), surroundings, options, watch)
+
+    app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
+    app.state.agent = Agent(site, token, Publications(publish_once), surroundings)
+    add_handlers(app)
+    app.include_router(_health)
+    app.include_router(_routes)
+    return app
+
+
+def _agent(request: Request) -> Agent:
+    agent: Agent = request.app.state.agent
+    return agent
+
+
+AgentDependency = Annotated[Agent, Depends(_agent)]
+
+
+def _authenticate(request: Request, agent: AgentDependency) -> None:
+    given = request.headers.get("Authorization", "")
+    if not hmac.compare_digest(given.encode(), f"Bearer {agent.token}".encode()):
+        raise Unauthenticated(
+            "A valid token is needed.",
+            remedy="Send the content of agent.token in the state directory as a bearer token.",
+        )
+
+
+_health = APIRouter()
+_routes = APIRouter(prefix="/v1", dependencies=[Depends(_authenticate)])
+
+
+@_health.get("/healthz")
+def healthz() -> dict[str, str]:
+    """Say that the agent is alive."""
+    return {"status": "ok"}
+
+
+@_routes.get("/status")
+def status(agent: AgentDependency) -> dict[str, Any]:
+    """Return the owner, the study and the newest publication."""
+    site = load_site(agent.site)
+    last = agent.publications.last()
+    return {
+        "owner": site.owner,
+        "study": site.file.miner.study if site.file.miner else None,
+        "publication": last.model_dump(mode="json") if last else None,
+    }
+
+
+@_routes.get("/plan")
+def plan(
+    agent: AgentDependency,
+    records: Annotated[int | None, Query(ge=1, le=MAX_RECORDS)] = None,
+) -> Any:
+    """Return what publishing would reveal, at the table's number of records or another."""
+    site = load_site(agent.site)
+    count = records or read_table(site.table, [site.file.record_id]).rows
+    made = planned(site)
+    corrected = corrected_of(site, made, lambda _done, _total: None) if records is None else None
+    renewed = corrected.renewed(None) if corrected is not None else ()
+    study = outlook_of(site, made, agent.surroundings, renewed)
+    left = losses_of(site, made, renewed)
+    return report(made, count, losses=left, corrected=corrected, study=study).as_dict()
+
+
+@_routes.get("/ledger")
+def ledger(agent: AgentDependency) -> Any:
+    """Return everything that ever left."""
+    return ledger_json(Ledger(load_site(agent.site).state).entries())
+
+
+@_routes.post("/publications", status_code=HTTPStatus.ACCEPTED)
+def create_publication(
+    agent: AgentDependency, response: Response, wanted: PublicationCreate | None = None
+) -> Publication:
+    """Start a publication of the table as it is now."""
+    made = agent.publications.start(wanted or PublicationCreate())
+    response.headers["Location"] = f"/v1/publications/{made.id}"
+    return made
+
+
+@_routes.get("/publications/{identity}")
+def read_publication(agent: AgentDependency, identity: str) -> Publication:
+    """Return how far a publication is."""
+    return agent.publications.get(identity)

@@ -1,0 +1,128 @@
+"""Starts the local agent on a socket it binds itself, and says when it is ready."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import secrets
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from owner_agent.http.service import create_app
+from owner_agent.site.site import load_site
+from owner_agent.state.private_files import (
+    private_directory,
+    refuse_if_open_to_others,
+    write_new,
+    write_replacing,
+)
+from owner_agent.state.surroundings import Surroundings
+from shared.errors import OptionError
+from shared.terminal import console
+
+_TOKEN_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Listen:
+    """Where to listen.
+
+    Raises:
+        OptionError: an address other than loopback without `allow_remote`.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8100
+    allow_remote: bool = False
+    ready_file: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.allow_remote and not is_loopback(self.host):
+            raise OptionError(
+                f"{self.host} is reachable from other machines, and the agent speaks plain http.",
+                where="host",
+                remedy="Use 127.0.0.1, or --allow-remote behind something that encrypts.",
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine itself."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def agent_token(state: Path) -> str:
+    """Return the agent's bearer token, made at its first start.
+
+    Raises:
+        KeyFileError: others may read it.
+    """
+    path = private_directory(state) / "agent.token"
+    try:
+        write_new(path, secrets.token_urlsafe(_TOKEN_BYTES).encode() + b"\n")
+    except FileExistsError:
+        refuse_if_open_to_others(path, f"chmod 600 {path}")
+    return path.read_text(encoding="ascii").strip()
+
+
+def serve_agent(site: Path, surroundings: Surroundings, listen: Listen) -> None:
+    """Serve until told to stop.
+
+    Raises:
+        ConfigError: the site file is wrong.
+        OptionError: the address cannot be listened on.
+    """
+    state = load_site(site).state
+    app = create_app(site, agent_token(state), surroundings)
+    with _bind(listen) as bound:
+        host = f"[{listen.host}]" if ":" in listen.host else listen.host
+        url = f"http://{host}:{bound.getsockname()[1]}"
+        config = uvicorn.Config(app, log_level="warning", ws="none", access_log=False)
+        _Announcing(config, url, state, listen.ready_file).run(sockets=[bound])
+
+
+class _Announcing(uvicorn.Server):
+    """A server that says once it accepts requests."""
+
+    def __init__(self, config: uvicorn.Config, url: str, state: Path, ready_file: Path | None):
+        super().__init__(config)
+        self._url = url
+        self._state = state
+        self._ready_file = ready_file
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if not self.started:
+            return
+        console(stderr=True).print(
+            f"The agent listens on {self._url}; its token is in {self._state / 'agent.token'}.",
+            markup=False,
+            soft_wrap=True,
+        )
+        if self._ready_file is not None:
+            ready = json.dumps({"url": self._url, "pid": os.getpid()})
+            write_replacing(self._ready_file, ready.encode())
+
+
+def _bind(listen: Listen) -> socket.socket:
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((listen.host, listen.port))
+    except (OSError, OverflowError) as error:
+        bound.close()
+        raise OptionError(
+            f"The agent cannot listen on {listen.host} port {listen.port}: {error}.",
+            where="port",
+            remedy="Choose another port; 0 takes a free one.",
+        ) from error
+    return bound

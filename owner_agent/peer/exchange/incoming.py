@@ -1,0 +1,166 @@
+"""What arrives from a peer: checked against its announcement, then counted and never kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from owner_agent.peer.exchange.outgoing import count_shapes, row_numbers
+from owner_agent.peer.protocol.messages import CountTables, Offer, Package, Proposal, read
+from owner_agent.peer.tasks.catalogue import task_of
+from owner_agent.peer.tasks.holding import Holding
+from shared.domain import Domain
+from shared.errors import PartInvalid, PeerDeviated, PramanaError
+from shared.estimation.combined import CombinedMarginals
+from shared.marginals.counts import Codes, Marginals, ReportedCounts, Reports
+from shared.marginals.tabulated_counts import TabulatedCounts
+from shared.plan import Plan
+from shared.wire.parts import Keys, decode_part
+from shared.wire.releases import release_digest
+
+Fetch = Callable[[int], bytes]
+"""Returns one part of a package."""
+
+
+@dataclass(frozen=True, eq=False)
+class Received:
+    """A peer's randomized columns, or its counts of them."""
+
+    plan: Plan
+    records: int
+    columns: dict[str, Codes]
+    reports: Reports
+
+
+def check_package(sender: str, package: Package, offer: Offer, names: Sequence[str]) -> Plan:
+    """Check an announced package against what its sender offered; return its plan.
+
+    Raises:
+        PeerDeviated: it is about other variables or records, a sensitive variable is not
+            randomized in it, or its digest is not that of its parts.
+    """
+    try:
+        plan = package.plan.to_plan()
+    except PramanaError as error:
+        raise PeerDeviated(
+            f"The plan of {sender} is none: {error.message}", where=sender
+        ) from error
+    offered = {o.variable.name: o for o in offer.variables}
+    for variable in plan.domain:
+        told = offered.get(variable.name)
+        if told is not None and told.variable.to_variable() != variable:
+            raise PeerDeviated(
+                f"{sender} announces {variable.name!r} with other categories than it offered.",
+                where=sender,
+            )
+    bare = [
+        name
+        for block in plan.blocks
+        if block.channel.is_identity
+        for name in block.names
+        if name in offered and offered[name].sensitive
+    ]
+    counts = sum(part.records for part in package.parts)
+    whole = release_digest(plan.digest, package.parts)
+    wrong = (
+        not set(names) <= set(plan.domain.names)
+        or package.records != offer.records
+        or counts != package.records
+        or package.digest != whole
+        or bool(bare)
+    )
+    if wrong:
+        raise PeerDeviated(
+            f"{sender} announces columns that are not those it offered and this owner needs"
+            f" ({list(names)} of {offer.records} records).",
+            where=sender,
+        )
+    return plan
+
+
+def receive(
+    sender: str, package: Package, fetch: Fetch, holding: Holding, proposal: Proposal
+) -> Received:
+    """Fetch a package and check that it is what was announced.
+
+    Raises:
+        PeerDeviated: bytes, records, pseudonyms or codes differ from the announcement.
+        PeerUnreachable: the peer did not send it.
+    """
+    plan = package.plan.to_plan()
+    bodies = []
+    for part in package.parts:
+        body = fetch(part.number)
+        if len(body) != part.bytes or hashlib.sha256(body).hexdigest() != part.sha256:
+            raise _other_data(sender, "other bytes")
+        bodies.append(body)
+    if package.form == "counts":
+        tables = _tables(sender, package, plan, bodies[0], proposal)
+        return Received(plan, package.records, {}, TabulatedCounts(tables, package.records))
+    keys, columns = _records(sender, plan, package, bodies)
+    expected = holding.keys if package.form == "aligned" else row_numbers(package.records)
+    if not np.array_equal(keys, expected):
+        raise _other_data(sender, "other records")
+    return Received(plan, package.records, columns, ReportedCounts(columns, plan.reported_sizes))
+
+
+def horizontal_marginals(own: Reports, domain: Domain, received: Sequence[Received]) -> Marginals:
+    """Return the marginals over all owners' records: own as counted, others under their plans."""
+    mine = (own, Plan.unrandomized(domain))
+    return CombinedMarginals([mine, *((r.reports, r.plan) for r in received)])
+
+
+def _records(
+    sender: str, plan: Plan, package: Package, bodies: Sequence[bytes]
+) -> tuple[Keys, dict[str, Codes]]:
+    decoded = []
+    for body, part in zip(bodies, package.parts, strict=True):
+        try:
+            keys, columns = decode_part(plan, body)
+        except PartInvalid as error:
+            raise _other_data(sender, f"a part that is none ({error.message})") from error
+        if len(keys) != part.records:
+            raise _other_data(sender, "another number of records")
+        decoded.append((keys, columns))
+    joined = {
+        name: np.concatenate([columns[name] for _, columns in decoded])
+        for name in plan.reported_sizes
+    }
+    return np.concatenate([keys for keys, _ in decoded]), joined
+
+
+def _tables(
+    sender: str, package: Package, plan: Plan, body: bytes, proposal: Proposal
+) -> dict[tuple[str, ...], npt.NDArray[np.int64]]:
+    sizes = plan.reported_sizes
+    # Bounds them too: what follows is made only of tables that this owner itself would send.
+    wanted = set(count_shapes(plan, task_of(proposal).scopes(proposal.task)))
+    found = {}
+    for table in read(CountTables, body, sender).tables:
+        names = tuple(table.variables)
+        shape = [sizes.get(name, 0) for name in names]
+        total = int(np.prod([int(size) for size in shape], dtype=object))
+        if (
+            shape != table.shape
+            or total != len(table.counts)
+            or sum(table.counts) != package.records
+        ):
+            raise _other_data(sender, "counts that do not fit its plan")
+        found[names] = np.array(table.counts, dtype=np.int64).reshape(shape)
+    if set(found) != wanted:
+        raise _other_data(sender, "counts over other variables")
+    return found
+
+
+def _other_data(sender: str, what: str) -> PeerDeviated:
+    return PeerDeviated(
+        f"{sender} sent {what} than it announced."
+        if what.startswith(("other", "another"))
+        else f"{sender} sent {what}; it announced something else.",
+        where=sender,
+        remedy="Nothing was learned from it. Ask its custodian what changed during the session.",
+    )

@@ -1,0 +1,208 @@
+"""An owner's identity among its peers: a key of its own and a certificate that the others pin.
+
+There is no authority. Custodians hand their certificates to each other, and a connection or a
+message counts only under exactly the certificate that the site file names.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import NameOID
+
+from owner_agent.site.site import Site
+from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
+from shared.errors import ConfigError, KeyFileError
+
+VALID = dt.timedelta(days=3650)
+"""A pinned certificate is replaced by hand, so that it lasts; its end is a reminder only."""
+
+_CLOCKS_APART = dt.timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The public side of an owner: what is known of it and checked against."""
+
+    name: str
+    pem: bytes
+
+    def __post_init__(self) -> None:
+        """Refuse what is no certificate of an Ed25519 key. Raises ConfigError."""
+        try:
+            key = x509.load_pem_x509_certificate(self.pem).public_key()
+        except ValueError:
+            key = None
+        if not isinstance(key, Ed25519PublicKey):
+            raise ConfigError(
+                f"The certificate of {self.name!r} is not one that `owner-agent keys identity`"
+                " made.",
+                where="peer.known",
+                remedy=f"Ask {self.name!r} for the file that the command writes.",
+            )
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the certificate, in groups that two people can read to each other."""
+        digest = hashlib.sha256(self.der).hexdigest()
+        return ":".join(digest[i : i + 4] for i in range(0, len(digest), 4))
+
+    @property
+    def der(self) -> bytes:
+        """The certificate in binary: the first of its file, and no other that may follow it."""
+        return x509.load_pem_x509_certificate(self.pem).public_bytes(Encoding.DER)
+
+    def signed(self, signature: bytes, message: bytes) -> bool:
+        """Whether a message carries this owner's signature."""
+        key = x509.load_pem_x509_certificate(self.pem).public_key()
+        if not isinstance(key, Ed25519PublicKey):
+            return False
+        try:
+            key.verify(signature, message)
+        except InvalidSignature:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Identity:
+    """This owner's key and certificate; the key is kept out of every printed form."""
+
+    public: Pinned
+    folder: Path
+    _key: Ed25519PrivateKey = field(repr=False)
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the signature of a message."""
+        return self._key.sign(message)
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        """The paths of the certificate and of the key, as TLS libraries want them."""
+        return self.folder / _CERTIFICATE, self.folder / _KEY
+
+
+_CERTIFICATE, _KEY = "identity.pem", "identity.key"
+
+
+def make_identity(site: Site, now: dt.datetime) -> Identity:
+    """Return the site's identity, made if there is none.
+
+    Raises:
+        KeyFileError: the files are readable by others, or not what was written.
+    """
+    folder = private_directory(private_directory(site.state) / "keys")
+    if not (folder / _KEY).exists():
+        key = Ed25519PrivateKey.generate()
+        write_new(folder / _KEY, key.private_bytes(
+            Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+        ))  # fmt: skip
+    if not (folder / _CERTIFICATE).exists():
+        write_new(folder / _CERTIFICATE, _certificate(site.owner, _read_key(folder / _KEY), now))
+    return load_identity(site)
+
+
+def load_identity(site: Site) -> Identity:
+    """Return the site's identity.
+
+    Raises:
+        KeyFileError: there is none, it is readable by others, or key and certificate differ.
+    """
+    folder = site.state / "keys"
+    try:
+        key = _read_key(folder / _KEY)
+        public = Pinned(site.owner, (folder / _CERTIFICATE).read_bytes())
+    except (OSError, ValueError, TypeError, ConfigError):
+        raise _unusable(folder) from None
+    made = Identity(public, folder, key)
+    if not public.signed(made.sign(b"test"), b"test"):
+        raise _unusable(folder)
+    return made
+
+
+def pinned(site: Site) -> dict[str, Pinned]:
+    """Return the known peers by name.
+
+    Raises:
+        ConfigError: a certificate cannot be read, or two peers have the same.
+    """
+    found: dict[str, Pinned] = {}
+    for peer in site.peer.known:
+        path = site.folder / peer.certificate
+        try:
+            pem = path.read_bytes()
+        except OSError as error:
+            raise ConfigError(
+                f"The certificate of {peer.name!r}, {path}, cannot be read: {error.strerror}.",
+                where="peer.known",
+                remedy=f"Put the file that {peer.name!r} gave you there.",
+            ) from error
+        found[peer.name] = Pinned(peer.name, pem)
+    if len({known.fingerprint for known in found.values()}) < len(found):
+        raise ConfigError("Two known peers have the same certificate.", where="peer.known")
+    return found
+
+
+def client_context(identity: Identity, server: Pinned) -> ssl.SSLContext:
+    """Return the TLS settings to call one owner: nobody else is believed to be it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    # The certificate itself is pinned; the name of the machine that holds it says nothing more.
+    context.check_hostname = False
+    context.load_verify_locations(cadata=server.der)
+    context.load_cert_chain(*identity.files)
+    return context
+
+
+def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, Pinned]) -> None:
+    """Let a server's TLS settings accept callers with a known certificate only."""
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.verify_mode = ssl.CERT_REQUIRED
+    for peer in known.values():
+        context.load_verify_locations(cadata=peer.der)
+
+
+def _certificate(owner: str, key: Ed25519PrivateKey, now: dt.datetime) -> bytes:
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, owner)])
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCKS_APART)
+        .not_valid_after(now + VALID)
+        # It vouches for itself and can vouch for no other.
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    )
+    return builder.sign(key, None).public_bytes(Encoding.PEM)
+
+
+def _read_key(path: Path) -> Ed25519PrivateKey:
+    refuse_if_open_to_others(path, f"chmod 600 {path}")
+    key = load_pem_private_key(path.read_bytes(), password=None)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise TypeError
+    return key
+
+
+def _unusable(folder: Path) -> KeyFileError:
+    return KeyFileError(
+        f"There is no usable identity in {folder}.",
+        where=str(folder),
+        remedy="Run `owner-agent keys identity`, and give the certificate to the other owners.",
+    )

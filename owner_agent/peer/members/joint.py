@@ -1,0 +1,268 @@
+"""A session from its initiator's side: every owner does each step before any does the next.
+
+Whatever fails, at whichever owner, ends the session at all of them with the same message, until
+all have agreed to one result. From then on it is written, and nobody is told of an end any more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from owner_agent.peer.exchange.costs import session_told
+from owner_agent.peer.members.participant import Participant
+from owner_agent.peer.protocol.messages import Ending, Proposal, Signed, Statements, Status
+from owner_agent.peer.protocol.partner import Partner
+from owner_agent.peer.protocol.waiting import started, uninterrupted
+from owner_agent.peer.session.session import error_of, problem_for
+from owner_agent.peer.tasks.catalogue import learners, task_of
+from shared.errors import PeerDeviated, PramanaError, SessionEnded
+from shared.privacy import StudyTold
+
+Watch = Callable[[str, int, int], None]
+"""Called with a step, how much of it is done, and of how much."""
+
+POLL_SECONDS = 0.2
+LAST_SECONDS = 20.0
+"""For how long owners are told of a session's end, good or bad, whatever its time."""
+
+SIGN_OF_LIFE_SECONDS = 20.0
+"""How often owners that wait for others hear that the session goes on."""
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class JointOutcome:
+    """A session's result: where it is, its digest, and owners that did not confirm theirs.
+
+    `told` is what the columns that were sent in it tell.
+    """
+
+    session: str
+    folder: Path
+    digest: str
+    unconfirmed: tuple[str, ...]
+    told: StudyTold
+
+
+def run_session(
+    partners: Sequence[Partner],
+    participant: Participant,
+    proposal: Proposal,
+    watch: Watch,
+) -> JointOutcome:
+    """Run a session to its end.
+
+    Args:
+        partners: all participants, this owner among them.
+        participant: this owner.
+        proposal: what is proposed.
+        watch: told of the progress.
+
+    Raises:
+        PramanaError: what ended the session, at whichever owner; no result is anywhere.
+    """
+    with participant.leading(proposal):
+        return _run(partners, participant, proposal, watch)
+
+
+def _run(
+    partners: Sequence[Partner],
+    participant: Participant,
+    proposal: Proposal,
+    watch: Watch,
+) -> JointOutcome:
+    surroundings, name = participant.surroundings, participant.name
+
+    def clock() -> float:
+        return surroundings.now().timestamp()
+
+    ends = clock() + proposal.seconds
+    timed = [partner.within(ends) for partner in partners]
+    steps = _Steps(timed, proposal, surroundings.sleep, watch, clock, ends)
+    try:
+        agreed = _made_ready(steps, participant)
+        steps.require_ready(name)
+        with uninterrupted():
+            # This owner first: while nobody else may have written, a failure still ends it for all.
+            steps.named(name).commit(proposal.session, agreed)
+            unconfirmed = steps.commit(agreed, name)
+    except PramanaError as error:
+        steps.end(error, name)
+        raise
+    except BaseException as error:
+        # The others must not wait for their deadlines.
+        unforeseen = isinstance(error, Exception)
+        what = "met an unforeseen error" if unforeseen else "interrupted the session"
+        steps.end(SessionEnded(f"{name} {what}.", where=name), name)
+        raise
+    folder = participant.site.folder / participant.site.peer.results / proposal.session
+    digest = participant.status(name, proposal.session).digest or ""
+    told = session_told(proposal, participant.announced(proposal.session))
+    return JointOutcome(proposal.session, folder, digest, unconfirmed, told)
+
+
+def _made_ready(steps: _Steps, participant: Participant) -> Statements:
+    """Take all owners to where they agree to one result; return what they signed."""
+    session = steps.proposal.session
+    offers = steps.each("offers", lambda p: p.propose(steps.proposal))
+    told = Statements(all=offers)
+    announcements = steps.each("announcements", lambda p: p.offers(session, told))
+    announced = Statements(all=announcements)
+    steps.each("checks", lambda p: p.announcements(session, announced))
+    steps.each("start", lambda p: p.begin(session))
+    parts = steps.learned()
+    if not task_of(steps.proposal).shared:
+        return Statements(all=[participant.make_own_ready(session)])
+    learned = Statements(all=parts)
+    agreed = Statements(all=steps.each("networks", lambda p: p.parts(session, learned)))
+    participant.check_agreed(session, agreed)
+    return agreed
+
+
+@dataclass(frozen=True)
+class _Steps:
+    partners: Sequence[Partner]
+    proposal: Proposal
+    sleep: Callable[[float], None]
+    watch: Watch
+    clock: Callable[[], float]
+    ends: float
+
+    def named(self, name: str) -> Partner:
+        """Return the owner of a name."""
+        return next(partner for partner in self.partners if partner.name == name)
+
+    def each(self, step: str, ask: Callable[[Partner], Answer]) -> list[Answer]:
+        """Ask all owners at once and wait for all; raise the first error in their order.
+
+        Raises:
+            PramanaError: an owner's error, once all have answered: an owner still at this step
+                could not be told of the end.
+            SessionEnded: an owner did not answer while the session lasts.
+        """
+        asked = [started(partial(ask, partner)) for partner in self.partners]
+        limit = time.monotonic() + max(0.0, self.ends - self.clock()) + LAST_SECONDS
+        pending = set(asked)
+        while pending:
+            self.watch(step, len(asked) - len(pending), len(asked))
+            left = limit - time.monotonic()
+            if left <= 0:
+                told = zip(self.partners, asked, strict=True)
+                raise self._late(partner for partner, answer in told if answer in pending)
+            done, pending = wait(
+                pending, min(left, SIGN_OF_LIFE_SECONDS), return_when=FIRST_COMPLETED
+            )
+            if not done:
+                self._say_it_goes_on()
+        self.watch(step, len(asked), len(asked))
+        return [answer.result() for answer in asked]
+
+    def _say_it_goes_on(self) -> None:
+        """Let all know; nobody waits for an answer, which may take as long as the step."""
+        for partner in self.partners:
+            started(partial(partner.status, self.proposal.session))
+
+    def _late(self, slow: Iterator[Partner]) -> SessionEnded:
+        names = ", ".join(partner.name for partner in slow)
+        return SessionEnded(
+            f"{names} did not answer within {self.proposal.seconds:.0f} seconds.",
+            where=names,
+            remedy="Give the session more seconds, or ask the owner's custodian.",
+        )
+
+    def learned(self) -> list[Signed]:
+        """Wait until every owner has learned its part; return the parts.
+
+        Raises:
+            PramanaError: an owner's session has ended; what ended it.
+        """
+        expected = learners(self.proposal) if task_of(self.proposal).shared else ()
+        while True:
+            statuses = [partner.status(self.proposal.session) for partner in self.partners]
+            for status in statuses:
+                if status.problem is not None:
+                    raise error_of(status.problem)
+            self.watch("learning", *_progress(statuses))
+            told = dict(zip((p.name for p in self.partners), statuses, strict=True))
+            if all(status.phase == "learned" for status in statuses):
+                return list(_parts(told, expected))
+            slow = [n for n, s in told.items() if s.phase != "learned"]
+            if self.clock() > self.ends:
+                raise SessionEnded(
+                    f"{', '.join(slow)} had not learned within"
+                    f" {self.proposal.seconds:.0f} seconds.",
+                    where=", ".join(slow),
+                    remedy="Give the session more seconds, or learn over fewer variables.",
+                )
+            self.sleep(POLL_SECONDS)
+
+    def require_ready(self, own: str) -> None:
+        """Check that all are there to write; an owner that has gone still ends it everywhere.
+
+        Raises:
+            PramanaError: an owner is not ready, or the session's time is over.
+        """
+        if task_of(self.proposal).shared:
+            for partner in self.partners:
+                if partner.name != own:
+                    _require_ready(partner.status(self.proposal.session))
+        if self.clock() > self.ends:
+            raise self._late(iter(self.partners))
+
+    def commit(self, agreed: Statements, own: str) -> tuple[str, ...]:
+        """Let the others write; return who did not confirm.
+
+        The session cannot be undone any more: an owner that did not hear of it asks the others
+        when its time is over.
+        """
+        session, ends = self.proposal.session, self.clock() + LAST_SECONDS
+        others = [partner.within(ends) for partner in self.partners if partner.name != own]
+        asked = [started(partial(partner.commit, session, agreed)) for partner in others]
+        wait(asked, LAST_SECONDS)
+        unconfirmed = tuple(
+            partner.name
+            for partner, answer in zip(others, asked, strict=True)
+            if not answer.done() or answer.exception() is not None
+        )
+        self.watch("writing", len(self.partners) - len(unconfirmed), len(self.partners))
+        return unconfirmed
+
+    def end(self, error: PramanaError, own: str) -> None:
+        """Tell all owners that the session is over, as far as they can be told."""
+        ending = Ending(owner=own, problem=problem_for(error))
+        ends = self.clock() + LAST_SECONDS
+
+        def tell(partner: Partner) -> None:
+            # It may never have begun, or be the one that is gone: its own deadline ends it.
+            with suppress(PramanaError):
+                partner.within(ends).end(self.proposal.session, ending)
+
+        wait([started(partial(tell, partner)) for partner in self.partners], LAST_SECONDS)
+
+
+def _progress(statuses: Sequence[Status]) -> tuple[int, int]:
+    done = sum(s.total if s.phase == "learned" else s.done for s in statuses)
+    return done, max(1, sum(s.total for s in statuses))
+
+
+def _parts(told: dict[str, Status], expected: Sequence[str]) -> Iterator[Signed]:
+    for owner in expected:
+        part = told[owner].part
+        if part is None:
+            raise PeerDeviated(f"{owner} has learned its part and does not tell it.", where=owner)
+        yield part
+
+
+def _require_ready(status: Status) -> None:
+    if status.problem is not None:
+        raise error_of(status.problem)
+    if status.phase != "ready":
+        raise PeerDeviated(f"An owner is {status.phase}, not ready to write the network.")

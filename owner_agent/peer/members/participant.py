@@ -1,0 +1,362 @@
+"""An owner in joint sessions: what it agrees to, gives, learns and writes, one session at a time.
+
+The owner decides by itself at every step. It knows who calls, works out from the agreed task what
+the caller is entitled to, and ends the session at the first thing that is not as agreed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from owner_agent.peer.disclosure.exact import require_tellable_before
+from owner_agent.peer.exchange.costs import costs_of, session_lines, session_told
+from owner_agent.peer.exchange.outgoing import Consent, Outgoing, outgoing, share_of
+from owner_agent.peer.identity.signatures import state
+from owner_agent.peer.members.agreement import (
+    agree_on_announcements,
+    agree_on_offers,
+    agree_on_result,
+    consent,
+    require_unchanged,
+    stated,
+)
+from owner_agent.peer.members.learning import learn
+from owner_agent.peer.members.member import GRACE, Member
+from owner_agent.peer.members.records import (
+    close_lines,
+    enter_package,
+    enter_session,
+    enter_told,
+    mark_session,
+)
+from owner_agent.peer.protocol.messages import (
+    Announcement,
+    Ending,
+    Offer,
+    Package,
+    Part,
+    Proposal,
+    Read,
+    Signed,
+    Statements,
+    Status,
+    digest_of,
+)
+from owner_agent.peer.protocol.session_file import SessionFile
+from owner_agent.peer.session.journal import Kept, earlier_status, families_of, keep
+from owner_agent.peer.session.session import Session, error_of, no_session
+from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variables_of
+from owner_agent.peer.tasks.holding import hold, offer
+from owner_agent.peer.tasks.network import files_of, merge, part_of
+from owner_agent.state.lock import publishing_alone
+from shared.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
+
+
+@dataclass(eq=False)
+class Participant(Member):
+    """This owner, as the others meet it; every request names its caller, who was authenticated.
+
+    It takes part in sessions like `only`, if that is given, and in no other than `leads` while it
+    leads that one. `accepts` is what the custodian agreed to beforehand.
+    """
+
+    accepts: Consent = field(default_factory=Consent)
+    only: SessionFile | None = None
+    leads: Proposal | None = None
+    _taken: threading.Lock = field(default_factory=threading.Lock)
+    _taking_up: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def leading(self, proposal: Proposal) -> Iterator[None]:
+        """Take part in one session only, which this owner begins, for as long as that takes."""
+        before, self.leads = self.leads, proposal
+        try:
+            yield
+        finally:
+            self.leads = before
+
+    def propose(self, caller: str, proposal: Proposal) -> Signed:
+        """Take part in a session, or say why not.
+
+        Raises:
+            Forbidden: the caller, the participants or the study are not those of the site file.
+            Conflict: another session is running.
+            ConfigError: the site file or a certificate was changed since this owner was started.
+            InputError, KeyFileError, VariablesMissing: this owner's own files.
+        """
+        with self.own_affairs():
+            require_unchanged(self.path, self.site, self.known)
+        consent(self.site, self.known, caller, proposal, self.only)
+        if self.leads is not None and self.leads != proposal:
+            raise self._busy()
+        if not self._taken.acquire(blocking=False):
+            raise self._busy()
+        try:
+            self.sweep()
+            if self.session is not None and not self.session.over:
+                raise self._busy()
+            with self._taking_up:
+                session = self._taken_up(caller, proposal)
+            made = offer(session.holding, proposal)
+            return session.sign_once("offer", state(self.identity, proposal.session, made))
+        finally:
+            self._taken.release()
+
+    def offers(self, caller: str, session: str, offers: Statements) -> Signed:
+        """Learn what all have, and say what this owner would send to whom."""
+        with self._step(caller, session) as mine:
+            mine.require_phase("offered")
+            mine.offers = self._stated(mine, "offer", Offer, offers, mine.proposal.participants)
+            mine.offers_digest = digest_of(offers.all)
+            agree_on_offers(mine)
+            # Before anybody's columns are known, other groupings are this owner's own changes.
+            with self.own_store(OtherGroupings):
+                require_tellable_before(mine.holding, mine.proposal, self.surroundings.now())
+            with self.own_affairs(), publishing_alone(self.site.state):
+                mine.outgoing = dict(self._outgoing(mine))
+            packages: dict[str, Package] = {p: out.package for p, out in mine.outgoing.items()}
+            made = Announcement(
+                proposal=mine.proposal.digest,
+                offers=mine.offers_digest,
+                packages=packages,
+                costs=costs_of(mine.outgoing.values()),
+            )
+            mine.phase = "announced"
+            return mine.sign_once("announcement", state(self.identity, session, made))
+
+    def announcements(self, caller: str, session: str, announcements: Statements) -> Status:
+        """Check what all would send."""
+        with self._step(caller, session) as mine:
+            mine.require_phase("announced")
+            mine.announcements = self._stated(
+                mine, "announcement", Announcement, announcements, mine.proposal.participants
+            )
+            agree_on_announcements(mine, self.name)
+            for line in session_lines(session_told(mine.proposal, mine.announcements)):
+                self.tell(line)
+            mine.phase = "agreed"
+            return mine.status()
+
+    def announced(self, session: str) -> dict[str, Announcement]:
+        """Return what all announced in a session. Raises NotFound."""
+        return self._mine(session, self.name).announcements
+
+    def begin(self, caller: str, session: str) -> Status:
+        """Start to fetch and to learn, in a thread of its own."""
+        with self._step(caller, session) as mine:
+            mine.require_phase("agreed")
+            if self.name in learners(mine.proposal):
+                mine.phase = "learning"
+                threading.Thread(target=self._learn, args=(mine,), daemon=True).start()
+            else:
+                mine.phase = "learned"
+            return mine.status()
+
+    def package_part(self, caller: str, session: str, number: int) -> bytes:
+        """Give the caller one part of what it is entitled to, written down first.
+
+        Raises:
+            Forbidden: there is nothing for the caller in this session, or not yet.
+            NotFound: no such session or part.
+        """
+        self.sweep()
+        mine = self._mine(session, caller)
+        with mine.lock:
+            if mine.problem is not None:
+                raise error_of(mine.problem)
+            made = mine.outgoing.get(caller)
+            if made is None or mine.phase not in {"agreed", "learning", "learned"}:
+                raise Forbidden(
+                    f"{self.name} has no columns for {caller} in this session, or not now.",
+                    where=caller,
+                )
+            if not 0 <= number < len(made.package.parts):
+                raise NotFound("There is no such part.", where=str(number))
+            try:
+                with self.own_affairs():
+                    now, sleep = self.surroundings.now(), self.surroundings.sleep
+                    enter_package(mine, caller, now, sleep, self.accepts)
+            except PramanaError as error:
+                self.give_up(mine, error)
+                raise
+            return made.part(number)
+
+    def status(self, caller: str, session: str) -> Status:
+        """Return how far this owner is, or that it wrote the result of an earlier session.
+
+        What it learned is told to participants only.
+        """
+        if self.session is None or self.session.proposal.session != session:
+            return earlier_status(self.site, caller, session)
+        mine = self._mine(session, caller)
+        if caller == mine.proposal.initiator:
+            mine.heard = self.clock()
+        return mine.status()
+
+    def parts(self, caller: str, session: str, parts: Statements) -> Signed:
+        """Join all parts to one network, make its files ready, and sign their digest."""
+        with self._step(caller, session) as mine:
+            mine.require_phase("learned")
+            told = self._stated(mine, "part", Part, parts, learners(mine.proposal))
+            merged = merge(mine.proposal, told, mine.holdings, mine.domain)
+            records = {owner: offer.records for owner, offer in mine.offers.items()}
+            files = files_of(mine.proposal, merged, mine.holdings, records)
+            return self.make_ready(mine, files)
+
+    def check_agreed(self, session: str, agreed: Statements) -> None:
+        """Check, where this owner began the session, that all agree to what it made ready.
+
+        Raises:
+            PeerDeviated: somebody does not.
+        """
+        mine = self._mine(session, self.name, initiator=True)
+        agree_on_result(mine, self.everybody(), agreed)
+
+    def commit(self, caller: str, session: str, agreed: Statements) -> Status:
+        """Write the result that all have made ready and signed. Harmless if repeated.
+
+        Raises:
+            PeerDeviated: they did not all sign it; the session ends here.
+            StateError: it cannot be written now. The session does not end: that is tried again
+                when its time is over.
+        """
+        if self.session is None or self.session.proposal.session != session:
+            return earlier_status(self.site, caller, session)
+        mine = self._mine(session, caller, initiator=True)
+        self.sweep()
+        with mine.lock:
+            if mine.phase in {"written", "finished"}:
+                return mine.status()
+        with self._step(caller, session) as mine:
+            if not task_of(mine.proposal).shared and self.name not in learners(mine.proposal):
+                mine.require_phase("learned")
+                mine.phase = "finished"
+                close_lines(mine, self.surroundings.now())
+                self.tell(f"Session {session[:12]} is finished; {caller} has its result.")
+                return mine.status()
+            mine.require_phase("ready")
+            agree_on_result(mine, self.everybody(), agreed)
+            mine.agreed = agreed
+        self.write(mine)
+        return mine.status()
+
+    def end(self, caller: str, session: str, ending: Ending) -> Status:
+        """End a session without a result; what all agreed to and was to be written stays."""
+        # Whoever begins a session may end it while this owner still reads its table for it.
+        with self._taking_up:
+            mine = self._mine(session, caller, initiator=True)
+        if mine.agreed is None or caller == self.name:
+            self.give_up(mine, error_of(ending.problem))
+        return mine.status()
+
+    def make_own_ready(self, session: str) -> Signed:
+        """Make a result ready that is the initiator's alone."""
+        with self._step(self.name, session) as mine:
+            mine.require_phase("learned")
+            return self.make_ready(mine, mine.own_files or {})
+
+    def _taken_up(self, caller: str, proposal: Proposal) -> Session:
+        self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
+        now = self.clock()
+        with self.own_affairs():
+            holding = hold(self.site, proposal, variables_of(proposal), lambda _done, _total: None)
+            enter_session(holding, proposal, self.surroundings.now())
+        ends = now + proposal.seconds + GRACE
+        self.session = Session(proposal, holding, ends, heard=self.clock())
+        return self.session
+
+    def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
+        for peer in mine.proposal.participants:
+            names = entitled(mine.proposal, mine.holdings, self.name, peer)
+            share = share_of(mine.holding.plan.plan, names)
+            if share is not None:
+                now = self.surroundings.now()
+                yield peer, outgoing(mine.holding, mine.proposal, peer, share, now, self.accepts)
+
+    def _learn(self, mine: Session) -> None:
+        def watch(done: int, total: int) -> None:
+            self.sweep()
+            with mine.lock:
+                mine.require_phase("learning")
+                mine.progress = (done, total)
+
+        try:
+            with self.own_store():
+                findings = learn(mine, self.partners, watch, self.surroundings.now())
+            records = len(mine.holding.keys)
+            if mine.proposal.partition == "horizontal":
+                records = sum(offer.records for offer in mine.offers.values())
+            with mine.lock:
+                mine.require_phase("learning")
+                if findings.told is not None:
+                    part = part_of(mine.proposal, findings, records)
+                    with self.own_store():
+                        enter_told(mine, findings.told, self.surroundings)
+                    mark_session(mine, "sending", self.surroundings.now())
+                    families = families_of(part.families)
+                    keep(self.site.state, Kept(proposal=mine.proposal, families=families))
+                    mine.sign_once("part", state(self.identity, mine.proposal.session, part))
+                mine.own_files = dict(findings.files or {})
+                mine.phase = "learned"
+        except PramanaError as error:
+            self.give_up(mine, error)
+        except Exception as error:
+            # What an unforeseen error says may quote a record.
+            self.give_up(mine, self.unforeseen(error))
+            raise
+
+    def _stated(
+        self,
+        mine: Session,
+        kind: str,
+        message: type[Read],
+        statements: Statements,
+        owners: Sequence[str],
+    ) -> dict[str, Read]:
+        return stated(mine, self.everybody(), kind, message, statements, owners)
+
+    @contextmanager
+    def _step(self, caller: str, session: str) -> Iterator[Session]:
+        """Do one step that the initiator asks for; the session ends here if it cannot be done."""
+        self.sweep()
+        mine = self._mine(session, caller, initiator=True)
+        with mine.lock:
+            try:
+                yield mine
+                # Its own work is no silence of the initiator's.
+                mine.heard = self.clock()
+            except PramanaError as error:
+                self.give_up(mine, error)
+                raise
+            except Exception as error:
+                # What an unforeseen error says may quote a record.
+                ended = self.unforeseen(error)
+                self.give_up(mine, ended)
+                raise ended from error
+
+    def _mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
+        mine = self.session
+        if (
+            mine is None
+            or mine.proposal.session != session
+            or caller not in mine.proposal.participants
+        ):
+            raise no_session(session)
+        if initiator and caller != mine.proposal.initiator:
+            raise Forbidden(
+                f"Only {mine.proposal.initiator}, who began the session, may ask that.",
+                where=caller,
+            )
+        if initiator:
+            mine.heard = self.clock()
+        return mine
+
+    def _busy(self) -> Conflict:
+        return Conflict(
+            f"{self.name} is in another session.",
+            where=self.name,
+            remedy="Try again when that has ended.",
+        )

@@ -1,0 +1,160 @@
+"""The ledger's lines about sessions: written before anything of a session leaves this owner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from owner_agent.departures.composition import refuse_conflicts
+from owner_agent.departures.ledger import Draw, Entry, EntryState, Ledger
+from owner_agent.departures.populations import population_of
+from owner_agent.departures.recognition import recognized
+from owner_agent.peer.exchange.outgoing import PEER, Consent, enter
+from owner_agent.peer.protocol.messages import Proposal
+from owner_agent.peer.session.journal import Kept, keep, kept_of
+from owner_agent.peer.session.session import Session
+from owner_agent.peer.session.staging import Staged
+from owner_agent.peer.tasks.findings import Told
+from owner_agent.peer.tasks.holding import Holding
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
+from shared.errors import Conflict
+
+_TRIES = 20
+_PAUSE = 0.25
+
+
+def session_name(session: str) -> str:
+    """Return the name under which the ledger has a session."""
+    return f"session-{session}"
+
+
+def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
+    """Write down that this owner takes part: its offer, and later its parameters, go to all.
+
+    Raises:
+        Conflict: a session of this number was there before.
+    """
+    ledger = Ledger(holding.site.state)
+    if any(entry.release_id == proposal.session for entry in ledger.entries()):
+        raise Conflict("There was a session of this number before.", where=proposal.session)
+    others = [name for name in proposal.participants if name != holding.site.owner]
+    ledger.add(
+        Entry(
+            miner=PEER + ",".join(others),
+            study=proposal.study,
+            name=session_name(proposal.session),
+            content=proposal.digest,
+            digest=proposal.digest,
+            plan_digest=proposal.digest,
+            records=len(holding.keys),
+            parts=0,
+            state="prepared",
+            prepared=now,
+            changed=now,
+            release_id=proposal.session,
+            draws=(),
+        )
+    )
+
+
+def mark_session(session: Session, state: EntryState, now: datetime) -> None:
+    """Change the state of the session's line."""
+    ledger = Ledger(session.holding.site.state)
+    for entry in _lines(session, ledger):
+        if entry.name == session_name(session.proposal.session):
+            ledger.mark(entry, state, now)
+
+
+def enter_package(
+    session: Session, peer: str, now: datetime, sleep: Callable[[float], None], consent: Consent
+) -> None:
+    """Write down that a peer gets its columns, unless this session did so already.
+
+    Something else may have left since they were announced, so the ledger is looked at again, with
+    nobody else publishing meanwhile.
+
+    Args:
+        session: the session.
+        peer: who gets them.
+        now: the time.
+        sleep: waits a number of seconds.
+        consent: what the custodian accepts.
+
+    Raises:
+        PlanConflict: a column left meanwhile under other draws, and that is not accepted.
+        Conflict: another publication did not end, or reported records differently meanwhile.
+    """
+    made = session.outgoing[peer]
+    entry = made.entry
+    ledger = Ledger(session.holding.site.state)
+    if any((e.miner, e.name) == (entry.miner, entry.name) for e in _lines(session, ledger)):
+        return
+    with _publishing(session.holding.site.state, sleep):
+        entries = ledger.entries()
+        populated = [_drawn_now(draw, session.holding, entries) for draw in entry.draws]
+        draws = recognized(populated, session.holding.values, entries)
+        if not consent.added_loss:
+            # What other peers got in this session was looked at when all of it was announced.
+            earlier = [e for e in entries if e.release_id != session.proposal.session]
+            refuse_conflicts(draws, earlier, made.settled.renewed)
+        enter(ledger, replace(entry, draws=draws), now)
+
+
+def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None:
+    """Write down what this owner's families tell, with nobody else publishing meanwhile.
+
+    Raises:
+        PramanaError: it may not be told; what `Told.enter` raises.
+        Conflict: another publication did not end.
+    """
+    with _publishing(session.holding.site.state, surroundings.sleep):
+        told.enter(session.holding, session.proposal, surroundings.now())
+
+
+def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw:
+    if not draw.randomized:
+        return draw
+    return replace(draw, population=population_of(holding.keys, draw.draw_id, entries))
+
+
+@contextmanager
+def _publishing(state: Path, sleep: Callable[[float], None]) -> Iterator[None]:
+    """Hold the state directory's lock, after a short wait if somebody else does."""
+    with ExitStack() as stack:
+        for attempt in range(_TRIES):
+            try:
+                stack.enter_context(publishing_alone(state))
+                break
+            except Conflict:
+                if attempt == _TRIES - 1:
+                    raise
+                sleep(_PAUSE)
+        yield
+
+
+def close_lines(session: Session, now: datetime) -> None:
+    """Say of all lines of a session that ended well that what they list has arrived."""
+    ledger = Ledger(session.holding.site.state)
+    for entry in _lines(session, ledger):
+        ledger.mark(entry, "sealed", now)
+
+
+def _lines(session: Session, ledger: Ledger) -> list[Entry]:
+    return [e for e in ledger.entries() if e.release_id == session.proposal.session]
+
+
+def write_agreed(session: Session, staged: Staged) -> Path:
+    """Write a result that all agreed to, and first, durably, the proof of that; return its folder.
+
+    Raises:
+        OSError: it cannot be written now. The proof stays, so that it is written later.
+    """
+    state, proposal = session.holding.site.state, session.proposal
+    kept = kept_of(state, proposal.session) or Kept(proposal=proposal)
+    done = {"digest": session.digest, "agreed": session.agreed}
+    keep(state, kept.model_copy(update=done))
+    return staged.publish()

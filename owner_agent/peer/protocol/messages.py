@@ -1,0 +1,241 @@
+"""What owners say to each other in a joint session; unknown fields are refused by name.
+
+A session runs through these in order: `Proposal` (the initiator's), an `Offer` of each owner, an
+`Announcement` of each, then the `Part` of the model that each has learned.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from owner_agent.peer.protocol.task_messages import Labels, TaskMessage
+from shared.errors import PeerDeviated
+from shared.wire.base import (
+    MAX_CATEGORIES,
+    MAX_PARTS,
+    MAX_RECORDS,
+    MAX_VARIABLES,
+    Label,
+    Message,
+    Name,
+    ProblemDetail,
+    Sha256,
+)
+from shared.wire.plans import PlanMessage, VariableMessage
+from shared.wire.releases import PartManifest
+
+LONGEST_SECONDS = 24 * 3600.0
+
+SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]
+Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$", strict=True)]
+Partition = Literal["vertical", "horizontal"]
+Form = Literal["aligned", "records", "counts"]
+"""How columns travel: with pseudonyms; sorted by their reports, without; or counted."""
+
+
+class Proposal(Message):
+    """What the initiator asks the others to do together; `seconds` from its arrival on."""
+
+    session: SessionId
+    study: Name
+    initiator: Name
+    participants: Annotated[list[Name], Field(min_length=2, max_length=64)]
+    partition: Partition = "vertical"
+    task: TaskMessage
+    seconds: Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if len(set(self.participants)) < len(self.participants):
+            raise ValueError("the participants must be different owners")
+        if self.initiator not in self.participants:
+            raise ValueError("the initiator must be one of the participants")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON: what was agreed to, in one word."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+
+class OfferedVariable(Message):
+    """A variable that the session names and this owner has."""
+
+    variable: VariableMessage
+    sensitive: bool
+
+
+class Offer(Message):
+    """What an owner has that the session names; nothing has been randomized yet.
+
+    `keys_digest` is SHA-256 of the ascending pseudonyms; null in horizontal sessions, where the
+    owners' records are different people.
+    """
+
+    proposal: Sha256
+    variables: Annotated[list[OfferedVariable], Field(min_length=1, max_length=MAX_VARIABLES)]
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
+    keys_digest: Sha256 | None
+
+
+class Package(Message):
+    """One peer's share of columns: plan and content, before a byte of it has left."""
+
+    form: Form
+    plan: PlanMessage
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
+    parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
+    digest: Sha256
+
+
+class BlockCost(Message):
+    """What one draw of an owner's block tells of these variables, to all its peers together.
+
+    A null epsilon is infinite; where the values themselves are sent it is not `randomized`.
+    """
+
+    variables: Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
+    epsilon: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    randomized: bool
+
+
+class Announcement(Message):
+    """What an owner would send to whom, at what cost, and (`offers`) the digest of all offers."""
+
+    proposal: Sha256
+    offers: Sha256
+    packages: dict[Name, Package]
+    costs: Annotated[list[BlockCost], Field(max_length=MAX_VARIABLES)]
+
+
+_Row = Annotated[
+    list[Annotated[float, Field(allow_inf_nan=False)] | None], Field(max_length=1 << 24)
+]
+
+
+class FamilyMessage(Message):
+    """The parameters of one node, each list in C order of (parents..., node); see LearnedFamily."""
+
+    node: Label
+    parents: Annotated[list[Label], Field(max_length=64)]
+    estimate: _Row
+    probability: _Row
+    se: _Row
+    se_records: _Row
+    low: _Row
+    high: _Row
+
+
+class LinkMessage(Message):
+    """One learned link and what speaks for it; see LearnedLink. An infinite inflation is null."""
+
+    parent: Label
+    child: Label
+    gain: Annotated[float, Field(allow_inf_nan=False)]
+    inflation: Annotated[float, Field(allow_inf_nan=False)] | None
+    confidence: Annotated[float, Field(allow_inf_nan=False)] | None
+
+
+class Part(Message):
+    """The families of one owner's variables: its part of the network."""
+
+    proposal: Sha256
+    families: Annotated[list[FamilyMessage], Field(max_length=MAX_VARIABLES)]
+    links: Annotated[list[LinkMessage], Field(max_length=MAX_VARIABLES * 16)]
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
+
+
+class CountTable(Message):
+    """Counts of randomized reports over some variables, in C order."""
+
+    variables: Labels
+    shape: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)]
+    counts: Annotated[list[Annotated[int, Field(ge=0, strict=True)]], Field(max_length=1 << 20)]
+
+
+class CountTables(Message):
+    """All tables that one owner sends in a horizontal session."""
+
+    tables: Annotated[list[CountTable], Field(min_length=1, max_length=MAX_CATEGORIES)]
+
+
+class Signed(Message):
+    """A statement of one owner, signed: whoever passes it on cannot change it."""
+
+    owner: Name
+    content: Annotated[str, StringConstraints(max_length=1 << 28)]
+    signature: Signature
+
+
+class Statements(Message):
+    """The statements of all participants, as the initiator collected them."""
+
+    all: Annotated[list[Signed], Field(min_length=1, max_length=64)]
+
+
+class Agreed(Message):
+    """The digest of the result an owner has made ready: signed, it is its word to write it."""
+
+    digest: Sha256
+
+
+Phase = Literal[
+    "offered",
+    "announced",
+    "agreed",
+    "learning",
+    "learned",
+    "ready",
+    "written",
+    "finished",
+    "ended",
+]
+
+
+class Status(Message):
+    """How far an owner is with a session.
+
+    `part` is told once learned, `agreed` (what all signed) once written, `problem` once ended.
+    """
+
+    phase: Phase
+    done: int = 0
+    total: int = 0
+    part: Signed | None = None
+    digest: Sha256 | None = None
+    agreed: Statements | None = None
+    problem: ProblemDetail | None = None
+
+
+class Ending(Message):
+    """Why a session ends without a result, and who found out."""
+
+    owner: Name
+    problem: ProblemDetail
+
+
+Read = TypeVar("Read", bound=Message)
+
+
+def read(kind: type[Read], content: str | bytes, who: str) -> Read:
+    """Read a message of another owner. Raises PeerDeviated, which quotes nothing of it."""
+    try:
+        return kind.model_validate_json(content)
+    except ValidationError as error:
+        places = sorted({".".join(map(str, e["loc"][:2])) for e in error.errors()})[:5]
+        raise PeerDeviated(
+            f"{who} sent a {kind.__name__} that is not one, at {', '.join(places)}.",
+            where=who,
+            remedy="Check that both owners run the same version of the agent.",
+        ) from None
+
+
+def digest_of(statements: list[Signed]) -> str:
+    """Return the digest of all statements of one round, whoever passes them on in what order."""
+    lines = sorted(
+        f"{s.owner}:{hashlib.sha256(s.content.encode()).hexdigest()}" for s in statements
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,0 +1,162 @@
+"""One joint session as one owner lives through it: what it knows, and how far it is."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from owner_agent.peer.exchange.outgoing import Outgoing
+from owner_agent.peer.protocol.messages import (
+    Announcement,
+    Offer,
+    Phase,
+    Proposal,
+    Signed,
+    Statements,
+    Status,
+)
+from owner_agent.peer.protocol.needs import Holdings
+from owner_agent.peer.session.staging import Staged
+from owner_agent.peer.tasks.catalogue import variables_of
+from owner_agent.peer.tasks.holding import Holding
+from shared.domain import Domain
+from shared.errors import (
+    NotFound,
+    PeerDeviated,
+    PramanaError,
+    SessionEnded,
+    StateError,
+    error_classes,
+)
+from shared.wire.base import ProblemDetail
+
+OVER: frozenset[Phase] = frozenset({"written", "finished", "ended"})
+"""Phases in which a session asks nothing more of anybody."""
+
+
+@dataclass(eq=False)
+class Session:
+    """A session's state; whoever changes it holds `lock`.
+
+    `ends` is the moment (of the owner's own clock, in seconds) after which it is given up; `heard`
+    is when its initiator last called. `agreed` is there once all are known to have agreed to
+    `digest`: from then on the session can only end well here.
+    """
+
+    proposal: Proposal
+    holding: Holding
+    ends: float
+    heard: float
+    phase: Phase = "offered"
+    offers: dict[str, Offer] = field(default_factory=dict)
+    offers_digest: str = ""
+    announcements: dict[str, Announcement] = field(default_factory=dict)
+    outgoing: dict[str, Outgoing] = field(default_factory=dict)
+    own: dict[str, Signed] = field(default_factory=dict)
+    progress: tuple[int, int] = (0, 0)
+    own_files: dict[str, bytes] | None = None
+    staged: Staged | None = None
+    digest: str | None = None
+    agreed: Statements | None = None
+    problem: ProblemDetail | None = None
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def over(self) -> bool:
+        """Whether the session has ended, with a result or without."""
+        return self.phase in OVER
+
+    @property
+    def holdings(self) -> Holdings:
+        """The variables of each owner, in the order of the participants."""
+        return {
+            owner: tuple(o.variable.name for o in self.offers[owner].variables)
+            for owner in self.proposal.participants
+        }
+
+    @property
+    def domain(self) -> Domain:
+        """All variables of the session, in the task's order."""
+        told = {
+            offered.variable.name: offered.variable.to_variable()
+            for offer in self.offers.values()
+            for offered in offer.variables
+        }
+        return Domain(tuple(told[name] for name in variables_of(self.proposal)))
+
+    def status(self) -> Status:
+        """Return how far the session is."""
+        with self.lock:
+            return Status(
+                phase=self.phase,
+                done=self.progress[0],
+                total=self.progress[1],
+                part=self.own.get("part") if self.phase == "learned" else None,
+                digest=self.digest,
+                agreed=self.agreed if self.phase == "written" else None,
+                problem=self.problem,
+            )
+
+    def sign_once(self, kind: str, signed: Signed) -> Signed:
+        """Keep a statement of this owner, and return it.
+
+        Raises:
+            StateError: it stated one of this kind before; nobody may get two to choose from.
+        """
+        if kind in self.own:
+            raise StateError(f"This owner has stated its {kind}.", where=self.proposal.session)
+        self.own[kind] = signed
+        return signed
+
+    def require_phase(self, *wanted: Phase) -> None:
+        """Check that the session is where a request expects it.
+
+        Raises:
+            PramanaError: the session has ended; the error that ended it.
+            StateError: it is elsewhere.
+        """
+        if self.problem is not None:
+            raise error_of(self.problem)
+        if self.phase not in wanted:
+            raise StateError(
+                f"The session is {self.phase}; that was expected when {' or '.join(wanted)}.",
+                where=self.proposal.session,
+            )
+
+    def require_own(self, kind: str, told: Signed) -> None:
+        """Check that what others are told this owner stated is what it stated.
+
+        Raises:
+            PeerDeviated: it was altered.
+        """
+        if self.own.get(kind) != told:
+            raise PeerDeviated(
+                f"The {kind} that {told.owner} made came back to it altered, from"
+                f" {self.proposal.initiator}.",
+                where=self.proposal.initiator,
+            )
+
+
+def no_session(session: str) -> NotFound:
+    """Return the error for a session that this owner does not have, or does not show."""
+    return NotFound("There is no such session here.", where=session)
+
+
+def problem_for(error: PramanaError) -> ProblemDetail:
+    """Return an error as it is told to the other owners."""
+    return ProblemDetail(
+        type=f"urn:pramana:problem:{error.code}",
+        title=type(error).__name__,
+        status=409,
+        detail=error.message,
+        code=error.code,
+        where=error.where,
+        remedy=error.remedy,
+    )
+
+
+def error_of(problem: ProblemDetail) -> PramanaError:
+    """Return the error of the same class that another owner met, so that exit codes agree."""
+    kinds = {kind.code: kind for kind in error_classes() if kind.__init__ is PramanaError.__init__}
+    kind = kinds.get(problem.code, SessionEnded)
+    return kind(problem.detail, where=problem.where, remedy=problem.remedy)

@@ -1,0 +1,119 @@
+"""An owner's own records as a session sees them: true codes, in the order of the pseudonyms."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from owner_agent.departures.fingerprints import Values, values_of
+from owner_agent.peer.protocol.messages import Offer, OfferedVariable, Proposal
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.site.planning import Planned, planned
+from owner_agent.site.protection import require_protected
+from owner_agent.site.site import Site
+from owner_agent.state.keys import Keys as Secrets
+from owner_agent.state.keys import KeyStore
+from owner_agent.table.encode import encode
+from shared.domain import Domain, Variable
+from shared.errors import DuplicateRecordId, RecordsDoNotAlign, VariablesMissing
+from shared.marginals.counts import Codes
+from shared.wire.parts import Keys, key_words, strictly_ascending
+from shared.wire.plans import VariableMessage
+
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Holding:
+    """This owner's records: never sent, and exact for its own learning.
+
+    `keys` ascend and `columns` follow them; `names` are the session's variables that it has.
+    `values` is the table as the ledger knows its columns again.
+    """
+
+    site: Site
+    plan: Planned
+    secrets: Secrets
+    keys: Keys
+    columns: dict[str, Codes]
+    names: tuple[str, ...]
+    values: Values
+
+    @property
+    def domain(self) -> Domain:
+        """The session's variables that this owner has."""
+        return Domain(tuple(self.plan.variables[name] for name in self.names))
+
+
+def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Told) -> Holding:
+    """Read the site's table for a session about some variables.
+
+    Raises:
+        VariablesMissing: the session names none of this owner's variables.
+        InputError: the site file or the table is wrong.
+        KeyFileError: a secret is absent or unsafe.
+    """
+    plan = planned(site)
+    for block in plan.plan.blocks:
+        require_protected(block, plan.sensitive)
+    names = tuple(name for name in variables if name in plan.variables)
+    if not names:
+        raise VariablesMissing(
+            f"{site.owner} has none of the session's variables.", where=site.owner
+        )
+    secrets = KeyStore(site.state).load()
+    table = encode(site, plan)
+    keys = pseudonyms(secrets, proposal.study, table.record_ids, told)
+    halves = key_words(keys)
+    order = np.lexsort((halves[:, 1], halves[:, 0]))
+    if not strictly_ascending(keys[order]):
+        raise DuplicateRecordId(
+            "Two records have the same pseudonym.", remedy="Make the record ids unique."
+        )
+    columns = {name: codes[order] for name, codes in table.columns.items()}
+    values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
+    return Holding(site, plan, secrets, keys[order], columns, names, values)
+
+
+def offer(holding: Holding, proposal: Proposal) -> Offer:
+    """Return what an owner says of itself before anything is randomized."""
+    aligned = proposal.partition == "vertical"
+    digest = hashlib.sha256(np.ascontiguousarray(holding.keys).tobytes()).hexdigest()
+    return Offer(
+        proposal=proposal.digest,
+        variables=[
+            OfferedVariable(variable=_told(variable), sensitive=variable.name in sensitive)
+            for sensitive in (holding.plan.sensitive,)
+            for variable in holding.domain
+        ],
+        records=len(holding.keys),
+        keys_digest=digest if aligned else None,
+    )
+
+
+def require_aligned(offers: dict[str, Offer], study: str) -> None:
+    """Check that all owners have the same records.
+
+    Raises:
+        RecordsDoNotAlign: the digests of their pseudonyms differ.
+    """
+    if len({offer.keys_digest for offer in offers.values()}) > 1:
+        each = ", ".join(f"{owner} {offer.records}" for owner, offer in offers.items())
+        raise RecordsDoNotAlign(
+            f"The owners' records are not the same set. Records per owner: {each}.",
+            where=study,
+            remedy="Check that the owners share one linkage secret and one form of record ids, and"
+            " have the same records.",
+        )
+
+
+def _told(variable: Variable) -> VariableMessage:
+    numbers = variable.representatives
+    return VariableMessage(
+        name=variable.name,
+        categories=list(variable.categories),
+        representatives=None if numbers is None else list(numbers),
+    )

@@ -1,0 +1,211 @@
+"""The network that the owners' parts make together, checked whole, and the files it is kept in.
+
+Every owner makes these files from the same signed parts; they are the same bytes everywhere.
+`network.json` has the form of the miner's models, which `shared.learn.networks.exchange.documents`
+reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from owner_agent.peer.protocol.messages import FamilyMessage, LinkMessage, Part, Proposal
+from owner_agent.peer.protocol.needs import Holdings
+from owner_agent.peer.protocol.task_messages import ParametersTask, StructureTask
+from owner_agent.peer.tasks.catalogue import learners, variables_of
+from owner_agent.peer.tasks.findings import Findings
+from shared.domain import Domain, Variable
+from shared.errors import PeerDeviated, PramanaError
+from shared.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
+from shared.learn.networks.exchange.bif import write_bif
+from shared.learn.networks.exchange.drawing import draw_structure
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import Tensor
+
+_ARRAYS = ("estimate", "probability", "se", "se_records", "low", "high")
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """The whole network with what was told of its links."""
+
+    learned: LearnedBayesNet
+    links: tuple[LinkMessage, ...]
+
+
+def part_of(proposal: Proposal, findings: Findings, records: int) -> Part:
+    """Return what an owner learned as a message; every float survives exactly."""
+    return Part(
+        proposal=proposal.digest,
+        families=[
+            FamilyMessage(
+                node=family.node,
+                parents=list(family.parents),
+                **{name: _written(getattr(family, name)) for name in _ARRAYS},
+            )
+            for family in findings.families
+        ],
+        links=[
+            LinkMessage(
+                parent=link.parent,
+                child=link.child,
+                gain=link.gain,
+                inflation=link.inflation if math.isfinite(link.inflation) else None,
+                confidence=link.confidence,
+            )
+            for link in findings.links
+        ],
+        records=records,
+    )
+
+
+def merge(
+    proposal: Proposal, parts: Mapping[str, Part], holdings: Holdings, domain: Domain
+) -> Merged:
+    """Join the learners' parts to one network.
+
+    Args:
+        proposal: what was agreed.
+        parts: the part of each learner.
+        holdings: the variables of each owner.
+        domain: the variables of the session.
+
+    Raises:
+        PeerDeviated: a part holds other families than its owner's, parents that were not agreed,
+            tables of other shapes, or what is no distribution; or there is a cycle.
+    """
+    families: dict[str, LearnedFamily] = {}
+    for owner in learners(proposal):
+        vertical = proposal.partition == "vertical"
+        own = holdings[owner] if vertical else variables_of(proposal)
+        _require_own(proposal, owner, parts[owner], own)
+        for family in parts[owner].families:
+            _require_agreed(proposal, owner, family)
+            families[family.node] = _family(owner, family, domain)
+    whole = domain.project(variables_of(proposal))
+    records = _records(proposal, parts)
+    try:
+        structure = Structure.of({name: families[name].parents for name in whole.names})
+        ordered = tuple(families[name] for name in whole.names)
+        learned = LearnedBayesNet(whole, structure, records, ordered)
+        learned.network()
+    except PramanaError as error:
+        raise PeerDeviated(
+            f"The owners' parts make no network: {error.message}", where=error.where
+        ) from error
+    told = [link for part in parts.values() for link in part.links]
+    if told and sorted((k.parent, k.child) for k in told) != sorted(structure.links):
+        raise PeerDeviated("The links that the owners tell of are not those of the network.")
+    links = sorted(told, key=lambda link: structure.links.index((link.parent, link.child)))
+    return Merged(learned, tuple(links))
+
+
+def files_of(
+    proposal: Proposal, merged: Merged, holdings: Holdings, records: Mapping[str, int]
+) -> dict[str, bytes]:
+    """Return the network as JSON (with the errors of its parameters), BIF and SVG."""
+    vertical = proposal.partition == "vertical"
+    groups = {name: owner for owner, mine in holdings.items() for name in mine} if vertical else {}
+    learned = merged.learned
+    document = {
+        "kind": "bayes-net",
+        "study": proposal.study,
+        "session": proposal.session,
+        "initiator": proposal.initiator,
+        "partition": proposal.partition,
+        "task": proposal.task.model_dump(mode="json"),
+        "participants": [
+            {"name": owner, "variables": list(holdings[owner]), "records": records[owner]}
+            for owner in proposal.participants
+        ],
+        "records": learned.records,
+        "nodes": [_node(learned.domain[n], parents) for n, parents in learned.structure.families],
+        "links": [link.model_dump(mode="json") for link in merged.links],
+        "parameters": [asdict(parameter) for parameter in learned.parameters()],
+    }
+    written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    return {
+        "network.json": written.encode() + b"\n",
+        "network.bif": write_bif(learned.network(), proposal.study).encode(),
+        "network.svg": draw_structure(learned.structure, groups).encode(),
+    }
+
+
+def digest_of_files(files: Mapping[str, bytes]) -> str:
+    """Return SHA-256 over names and contents: equal at two owners if and only if all files are."""
+    running = hashlib.sha256()
+    for name in sorted(files):
+        running.update(f"{name}:{hashlib.sha256(files[name]).hexdigest()}\n".encode())
+    return running.hexdigest()
+
+
+def _node(variable: Variable, parents: Sequence[str]) -> dict[str, Any]:
+    numbers = variable.representatives
+    return {
+        "name": variable.name,
+        "categories": list(variable.categories),
+        **({} if numbers is None else {"representatives": list(numbers)}),
+        "parents": list(parents),
+    }
+
+
+def _records(proposal: Proposal, parts: Mapping[str, Part]) -> int:
+    told = {parts[owner].records for owner in learners(proposal)}
+    if len(told) > 1:
+        raise PeerDeviated(f"The owners learned from different numbers of records: {sorted(told)}.")
+    return told.pop()
+
+
+def _require_own(proposal: Proposal, owner: str, part: Part, own: Sequence[str]) -> None:
+    told = [family.node for family in part.families]
+    if part.proposal != proposal.digest or sorted(told) != sorted(own):
+        raise PeerDeviated(
+            f"{owner} sent families of {sorted(told)}; its variables are {sorted(own)}.",
+            where=owner,
+        )
+
+
+def _require_agreed(proposal: Proposal, owner: str, family: FamilyMessage) -> None:
+    task = proposal.task
+    if isinstance(task, ParametersTask):
+        agreed = list(task.structure[family.node]) == family.parents
+    elif isinstance(task, StructureTask):
+        before = task.order[: task.order.index(family.node)]
+        agreed = set(family.parents) <= set(before) and len(family.parents) <= task.max_parents
+    else:
+        agreed = False
+    if not agreed:
+        raise PeerDeviated(
+            f"{owner} learned {family.node!r} with the parents {family.parents}, which is not what"
+            " was agreed.",
+            where=owner,
+        )
+
+
+def _family(owner: str, told: FamilyMessage, domain: Domain) -> LearnedFamily:
+    shape = domain.project([*told.parents, told.node]).shape
+    arrays = {name: _read(getattr(told, name)) for name in _ARRAYS}
+    if any(array.size != math.prod(shape) for array in arrays.values()):
+        raise PeerDeviated(
+            f"{owner} sent tables of {told.node!r} that do not have the shape {shape}.",
+            where=owner,
+        )
+    shaped = {name: array.reshape(shape) for name, array in arrays.items()}
+    if not all(np.isfinite(shaped[name]).all() for name in ("probability", "low", "high")):
+        raise PeerDeviated(f"{owner} sent a table of {told.node!r} with holes.", where=owner)
+    return LearnedFamily(told.node, tuple(told.parents), **shaped)
+
+
+def _written(array: Tensor) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in array.ravel().tolist()]
+
+
+def _read(values: Sequence[float | None]) -> Tensor:
+    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)

@@ -1,0 +1,182 @@
+"""Learners whose result is the initiator's alone: tables, rules, trees and linear classifiers.
+
+Each runs on the marginals that the initiator has, and returns the files that it keeps.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TableTask, TreeTask
+from owner_agent.peer.tasks.findings import Findings, Watch
+from shared.domain import Domain
+from shared.learn.linear import (
+    LinearClassifier,
+    LinearOptions,
+    draw_weights,
+    learn_linear,
+    write_linear_json,
+)
+from shared.learn.rules.exchange.drawing import draw_itemsets, draw_rules
+from shared.learn.rules.exchange.export import itemsets_csv, rules_csv, rules_json
+from shared.learn.rules.items import all_items, chosen_items, present_items
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
+from shared.learn.rules.rules import derive_rules
+from shared.learn.tree.documents import write_tree_json
+from shared.learn.tree.drawing import draw_tree
+from shared.learn.tree.growth import learn_tree
+from shared.learn.tree.options import TreeOptions
+from shared.learn.tree.text import write_tree_text
+from shared.marginals.counts import Marginals, MarginalTable
+from shared.marginals.support_counts import Item
+
+_PERCENT = 100
+"""Where a task has more than one stage, its progress is told in hundredths of the whole."""
+
+
+def learn_table(
+    task: TableTask, marginals: Marginals, _nodes: Sequence[str], watch: Watch
+) -> Findings:
+    """Count a contingency table; `table.csv`."""
+    watch(0, 1)
+    written = _table_csv(marginals.marginal(task.variables))
+    watch(1, 1)
+    return Findings.kept({"table.csv": written})
+
+
+def learn_rules(
+    task: RulesTask, marginals: Marginals, _nodes: Sequence[str], watch: Watch
+) -> Findings:
+    """Mine itemsets and derive their rules; `rules.json`, and tables and pictures of both."""
+    items = items_of(task, marginals.domain)
+    found = mine_itemsets(marginals, items, mining_of(task), _part(watch, 0, 70))
+    rules = derive_rules(
+        found, marginals, task.minimum_confidence, on_step=_part(watch, 70, _PERCENT)
+    )
+    document = json.dumps(rules_json(found, rules), ensure_ascii=False, allow_nan=False, indent=1)
+    return Findings.kept(
+        {
+            "rules.json": document + "\n",
+            "itemsets.csv": itemsets_csv(found),
+            "rules.csv": rules_csv(found, rules),
+            "itemsets.svg": draw_itemsets(found),
+            "rules.svg": draw_rules(found.domain, rules),
+        }
+    )
+
+
+def learn_decision_tree(
+    task: TreeTask, marginals: Marginals, _nodes: Sequence[str], watch: Watch
+) -> Findings:
+    """Grow a decision tree; `tree.json`, as text and as a picture."""
+    tree = learn_tree(marginals, task.target, task.attributes, growth_of(task), watch)
+    return Findings.kept(
+        {
+            "tree.json": write_tree_json(tree),
+            "tree.txt": write_tree_text(tree, show_weights=True),
+            "tree.svg": draw_tree(tree),
+        }
+    )
+
+
+def learn_classifier(
+    task: LinearTask, marginals: Marginals, _nodes: Sequence[str], watch: Watch
+) -> Findings:
+    """Fit a linear classifier; `linear.json`, its weights as a table and as a picture."""
+    model = learn_linear(
+        marginals, task.target, task.features, fitting_of(task), seed=task.seed, on_step=watch
+    )
+    return Findings.kept(
+        {
+            "linear.json": write_linear_json(model),
+            "weights.csv": _weights_csv(model),
+            "weights.svg": draw_weights(model),
+        }
+    )
+
+
+def items_of(task: RulesTask, domain: Domain) -> tuple[Item, ...]:
+    """Return the items of a task: of its own variables, whatever else is in the domain.
+
+    Raises:
+        UnknownCategory: it names a category that is none.
+    """
+    own = domain.project(task.variables)
+    if task.present is not None:
+        return present_items(own, task.present)
+    if task.items is None:
+        return all_items(own)
+    every = {v.name: v.categories for v in own}
+    return chosen_items(own, {**every, **task.items})
+
+
+def mining_of(task: RulesTask) -> RuleOptions:
+    """Return how a task mines. Raises OptionError."""
+    return RuleOptions(
+        minimum_support=task.minimum_support,
+        max_length=task.max_length,
+        decisions=task.decisions,
+        confidence=task.confidence,
+        false_discovery=task.false_discovery,
+        against=task.against,
+        consistent=task.consistent,
+    )
+
+
+def growth_of(task: TreeTask) -> TreeOptions:
+    """Return how a task grows its tree. Raises OptionError."""
+    return TreeOptions(
+        criterion=task.criterion,
+        max_depth=task.max_depth,
+        significance=task.significance,
+        least_records=task.least_records,
+        prune=task.prune,
+    )
+
+
+def fitting_of(task: LinearTask) -> LinearOptions:
+    """Return how a task fits its classifier. Raises OptionError."""
+    return LinearOptions(loss=task.loss, l2=task.l2, encoding=task.encoding)
+
+
+def _part(watch: Watch, start: int, end: int) -> Watch:
+    """Report a stage as its part of the whole."""
+
+    def step(done: int, total: int) -> None:
+        watch(start + (end - start) * done // max(total, 1), _PERCENT)
+
+    return step
+
+
+def _table_csv(table: MarginalTable) -> str:
+    """Return a row for each cell: its labels, count, and errors (of the noise; in all)."""
+    import pandas as pd
+
+    labels = [variable.categories for variable in table.domain]
+    cells = pd.MultiIndex.from_product(labels, names=list(table.domain.names))
+    columns = {
+        "count": table.counts.ravel(),
+        "se_records": np.sqrt(table.variance(population=False)).ravel(),
+        "se_population": np.sqrt(table.variance(population=True)).ravel(),
+    }
+    frame = pd.DataFrame(columns, index=cells).reset_index()
+    written: str = frame.to_csv(index=False, float_format="%.17g", lineterminator="\n")
+    return written
+
+
+def _weights_csv(model: LinearClassifier) -> str:
+    """Return a row for each weight of each plane; cells are empty where there is no error."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["class", "column", "weight", "se_population", "se_records", "low", "high"])
+    for plane in model.planes:
+        for weight in plane.weights:
+            errors = [weight.se, weight.se_records, *(weight.interval or (None, None))]
+            writer.writerow([plane.positive, weight.column, weight.estimate, *errors])
+    return text.getvalue()

@@ -1,0 +1,151 @@
+"""What the initiator alone learns, and so alone may ask columns for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import comb
+from typing import Any
+
+from owner_agent.peer.protocol.needs import Holdings
+from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TableTask, TreeTask
+from owner_agent.peer.tasks.own_results import (
+    fitting_of,
+    growth_of,
+    items_of,
+    learn_classifier,
+    learn_decision_tree,
+    learn_rules,
+    learn_table,
+    mining_of,
+)
+from owner_agent.peer.tasks.task import Task, require_distinct
+from shared.errors import LimitExceeded, OptionError
+
+MOST_TABLES = 4096
+"""An owner sends no more tables of counts than this."""
+
+
+def _named(
+    variables: Callable[[Any], tuple[str, ...]],
+) -> Callable[[Any, Holdings, str, str], tuple[str, ...]]:
+    """Return the rule by which the initiator may ask for every variable that a task names."""
+
+    def asks(task: Any, holdings: Holdings, sender: str, _receiver: str) -> tuple[str, ...]:
+        return tuple(name for name in holdings[sender] if name in variables(task))
+
+    return asks
+
+
+def _table_variables(task: TableTask | RulesTask) -> tuple[str, ...]:
+    return tuple(task.variables)
+
+
+def _tree_variables(task: TreeTask) -> tuple[str, ...]:
+    return (*task.attributes, task.target)
+
+
+def _linear_variables(task: LinearTask) -> tuple[str, ...]:
+    return (*task.features, task.target)
+
+
+def _rules_scopes(task: RulesTask) -> list[tuple[str, ...]]:
+    """Itemsets of at most k items need the tables over k variables, and no larger ones."""
+    return _subsets(task.variables, task.max_length, "max_length")
+
+
+def _tree_scopes(task: TreeTask) -> list[tuple[str, ...]]:
+    """A tree of depth d needs the tables over d attributes and the class."""
+    paths = _subsets(task.attributes, task.max_depth, "max_depth")
+    return [(*path, task.target) for path in paths]
+
+
+def _subsets(names: Sequence[str], size: int | None, where: str) -> list[tuple[str, ...]]:
+    """Return all sets of so many names. Raises LimitExceeded."""
+    wanted = min(size or len(names), len(names))
+    if comb(len(names), wanted) > MOST_TABLES:
+        raise LimitExceeded(
+            f"There are {comb(len(names), wanted)} tables over {wanted} of {len(names)} variables;"
+            f" at most {MOST_TABLES} are sent.",
+            where=f"task.{where}",
+            remedy=f'Set send = "records" in the [peer] section, give a smaller {where}, or learn'
+            " over fewer variables.",
+        )
+    return list(combinations(names, wanted))
+
+
+def _check_table(task: TableTask) -> None:
+    require_distinct(task.variables, "variables")
+
+
+def _check_rules(task: RulesTask) -> None:
+    require_distinct(task.variables, "variables")
+    items = task.items or {}
+    for name, labels in items.items():
+        require_distinct(labels, f"items.{name}")
+    strange = sorted(set(items) - set(task.variables))
+    if strange:
+        raise OptionError(
+            f"The task has items of {strange}, which are not among its variables.",
+            where="task.items",
+            remedy="Name them in the task's variables too.",
+        )
+    if items and task.present is not None:
+        raise OptionError("Give items or present, and not both.", where="task.present")
+    mining_of(task)
+
+
+def _check_tree(task: TreeTask) -> None:
+    require_distinct(_tree_variables(task), "target and attributes")
+    growth_of(task)
+
+
+def _check_linear(task: LinearTask) -> None:
+    require_distinct(_linear_variables(task), "target and features")
+    fitting_of(task)
+
+
+TABLE = Task(
+    variables=_table_variables,
+    check=_check_table,
+    asks=_named(_table_variables),
+    scopes=lambda task: [tuple(task.variables)],
+    learn=learn_table,
+    agreed_parents=lambda _task, _node: (),
+    fewer="ask for fewer variables",
+    shared=False,
+)
+
+RULES = Task(
+    variables=_table_variables,
+    check=_check_rules,
+    asks=_named(_table_variables),
+    scopes=_rules_scopes,
+    learn=learn_rules,
+    agreed_parents=lambda _task, _node: (),
+    fewer="ask for fewer variables, or a smaller max_length",
+    shared=False,
+    fits=items_of,
+)
+
+TREE = Task(
+    variables=_tree_variables,
+    check=_check_tree,
+    asks=_named(_tree_variables),
+    scopes=_tree_scopes,
+    learn=learn_decision_tree,
+    agreed_parents=lambda _task, _node: (),
+    fewer="give it fewer attributes, or a smaller max_depth",
+    shared=False,
+)
+
+LINEAR = Task(
+    variables=_linear_variables,
+    check=_check_linear,
+    asks=_named(_linear_variables),
+    scopes=lambda task: [_linear_variables(task)],
+    learn=learn_classifier,
+    agreed_parents=lambda _task, _node: (),
+    fewer="give it fewer features",
+    shared=False,
+)

@@ -1,0 +1,47 @@
+"""What a kind of learning says of itself: whose columns it needs, and what is run on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from owner_agent.peer.protocol.needs import Holdings
+from owner_agent.peer.tasks.findings import Findings, Watch
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.marginals.counts import Marginals
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kind of learning.
+
+    Attributes:
+        variables: the variables a session is about.
+        check: raises an InputError where the task contradicts itself.
+        asks: the sender's variables that the receiver may ask for, in vertical sessions.
+        scopes: the sets of variables whose tables are needed, in horizontal sessions.
+        learn: runs the learner for some nodes on an owner's marginals.
+        agreed_parents: the parents of a node that are known before anything is learned.
+        fewer: in the words of a remedy, how the session can ask for smaller families.
+        shared: whether all owners learn their part and end with the same network; else the
+            initiator alone learns, and keeps the result.
+        fits: raises an InputError where the task names what the owners' variables do not have.
+    """
+
+    variables: Callable[[Any], tuple[str, ...]]
+    check: Callable[[Any], None]
+    asks: Callable[[Any, Holdings, str, str], tuple[str, ...]]
+    scopes: Callable[[Any], list[tuple[str, ...]]]
+    learn: Callable[[Any, Marginals, Sequence[str], Watch], Findings]
+    agreed_parents: Callable[[Any, str], tuple[str, ...]]
+    fewer: str
+    shared: bool
+    fits: Callable[[Any, Domain], object] = field(default=lambda _task, _domain: None)
+
+
+def require_distinct(names: Sequence[str], where: str) -> None:
+    """Check that a task names no variable twice in one place. Raises OptionError."""
+    if len(set(names)) < len(names):
+        raise OptionError(f"The task's {where} name a variable twice.", where=f"task.{where}")

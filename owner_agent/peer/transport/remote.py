@@ -1,0 +1,249 @@
+"""Another owner over the network; every foreign error becomes one of ours that names the owner."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from owner_agent.peer.identity.identity import Identity, Pinned, client_context
+from owner_agent.peer.identity.signatures import Call, signed_headers
+from owner_agent.peer.protocol.messages import (
+    Ending,
+    Proposal,
+    Read,
+    Signed,
+    Statements,
+    Status,
+    read,
+)
+from owner_agent.peer.protocol.session_file import CONNECT_SECONDS
+from owner_agent.peer.protocol.waiting import started
+from owner_agent.peer.session.session import error_of
+from owner_agent.site.site import KnownPeer
+from owner_agent.state.surroundings import Surroundings
+from shared.errors import PeerDeviated, PeerUnreachable
+from shared.wire.base import Message, problem_of
+
+MESSAGE_BYTES = 1 << 28
+"""No message of another owner is read further than this."""
+
+SHORT_SECONDS = 20.0
+"""Within this an owner answers whatever needs no work."""
+
+LEAST_SECONDS = 5.0
+"""A call gets so long even at the very end of a session."""
+
+_PAUSE = 0.3
+_NONCE_BYTES = 16
+
+
+class RemotePartner:
+    """An owner at an address, called with this owner's signature. Close it, or use it in `with`.
+
+    Args:
+        peer: the owner, as the site file knows it.
+        certificate: its certificate; nobody without the key to it is believed.
+        identity: this owner's.
+        surroundings: transport, clock and randomness.
+        patience: seconds to wait for an answer that needs work.
+        connect_seconds: seconds to wait until the owner takes a call at all.
+    """
+
+    def __init__(
+        self,
+        peer: KnownPeer,
+        certificate: Pinned,
+        identity: Identity,
+        surroundings: Surroundings,
+        patience: float,
+        connect_seconds: float = CONNECT_SECONDS,
+    ):
+        self._peer = peer
+        self._identity = identity
+        self._surroundings = surroundings
+        self._patience = patience
+        self._connect_seconds = connect_seconds
+        self.ends: float | None = None
+        self._client = httpx.Client(
+            base_url=peer.url,
+            verify=client_context(identity, certificate),
+            transport=surroundings.transport,
+            # An owner that stops serving would wait for idle connections to say goodbye.
+            limits=httpx.Limits(max_keepalive_connections=0),
+            # The certificate is pinned: a proxy of the environment could not answer for the owner.
+            trust_env=False,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()
+
+    def within(self, ends: float) -> RemotePartner:
+        """Return the same owner over the same connections, each call over at a moment at most."""
+        made = copy.copy(self)
+        made.ends = ends
+        return made
+
+    @property
+    def name(self) -> str:
+        """The owner's name."""
+        return self._peer.name
+
+    def propose(self, proposal: Proposal) -> Signed:
+        """Ask the owner to take part."""
+        return self._call(Signed, "POST", "/v1/sessions", proposal)
+
+    def offers(self, session: str, offers: Statements) -> Signed:
+        """Tell the owner what all have."""
+        return self._call(Signed, "PUT", f"/v1/sessions/{session}/offers", offers)
+
+    def announcements(self, session: str, announcements: Statements) -> Status:
+        """Tell the owner what all would send."""
+        return self._call(Status, "PUT", f"/v1/sessions/{session}/announcements", announcements)
+
+    def begin(self, session: str) -> Status:
+        """Let the owner fetch and learn."""
+        return self._call(Status, "POST", f"/v1/sessions/{session}/begin")
+
+    def package_part(self, session: str, number: int, limit: int) -> bytes:
+        """Return one part of what the owner has for this one."""
+        path = f"/v1/sessions/{session}/parts/{number}"
+        return self._send("GET", path, b"", limit, repeatable=True)
+
+    def status(self, session: str) -> Status:
+        """Return how far the owner is."""
+        return self._call(Status, "GET", f"/v1/sessions/{session}", repeatable=True)
+
+    def parts(self, session: str, parts: Statements) -> Signed:
+        """Tell the owner what all have learned."""
+        return self._call(Signed, "PUT", f"/v1/sessions/{session}/network", parts)
+
+    def commit(self, session: str, agreed: Statements) -> Status:
+        """Let the owner write its result."""
+        path = f"/v1/sessions/{session}/result"
+        return self._call(Status, "PUT", path, agreed, repeatable=True)
+
+    def end(self, session: str, ending: Ending) -> Status:
+        """Tell the owner that the session ends without a result."""
+        return self._call(Status, "PUT", f"/v1/sessions/{session}/end", ending, repeatable=True)
+
+    def _call(
+        self,
+        kind: type[Read],
+        method: str,
+        path: str,
+        message: Message | None = None,
+        *,
+        repeatable: bool = False,
+    ) -> Read:
+        body = b"" if message is None else message.model_dump_json().encode()
+        answer = self._send(method, path, body, MESSAGE_BYTES, repeatable=repeatable)
+        return read(kind, answer, self.name)
+
+    def _send(self, method: str, path: str, body: bytes, limit: int, *, repeatable: bool) -> bytes:
+        """Send until it has surely arrived, or as often as the surroundings allow."""
+        attempts = self._surroundings.attempts
+        for attempt in range(1, attempts + 1):
+            try:
+                return self._once(method, path, body, limit, quick=repeatable)
+            except httpx.TransportError as error:
+                # What has not arrived may be sent again; who is slow is not waited for twice.
+                again = repeatable or isinstance(error, httpx.ConnectError)
+                if attempt == attempts or not again or isinstance(error, httpx.TimeoutException):
+                    raise self._unreachable(error) from error
+            self._surroundings.sleep(_PAUSE * attempt)
+        raise AssertionError("the loop above returns or raises")
+
+    def _once(self, method: str, path: str, body: bytes, limit: int, *, quick: bool) -> bytes:
+        """Send once; whatever trickles in, the call is over when its time is."""
+        now, nonce = self._surroundings.now(), self._surroundings.random_bytes(_NONCE_BYTES)
+        call = Call(self.name, method, path, body)
+        headers = signed_headers(self._identity, call, now, nonce)
+        seconds = self._patience
+        if self.ends is not None:
+            seconds = max(LEAST_SECONDS, min(seconds, self.ends - now.timestamp()))
+        given_up = threading.Event()
+        timeout = httpx.Timeout(
+            min(SHORT_SECONDS, seconds) if quick else seconds,
+            connect=min(self._connect_seconds, seconds),
+        )
+        request = self._client.build_request(
+            method, path, content=body, headers=headers, timeout=timeout
+        )
+        answer = started(lambda: self._exchange(request, limit, given_up))
+        try:
+            return answer.result(seconds)
+        except TimeoutError:
+            raise httpx.ReadTimeout("The time for the answer is over.") from None
+        finally:
+            given_up.set()
+
+    def _exchange(self, request: httpx.Request, limit: int, given_up: threading.Event) -> bytes:
+        response = self._client.send(request, stream=True)
+        try:
+            content = bytearray()
+            most = limit if response.is_success else MESSAGE_BYTES
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > most:
+                    raise PeerDeviated(
+                        f"{self.name} sent more than the {most} bytes it announced.",
+                        where=self.name,
+                    )
+                if given_up.is_set():
+                    break
+        finally:
+            response.close()
+        if response.is_success:
+            return bytes(content)
+        raise self._refusal(response, bytes(content))
+
+    def _refusal(self, response: httpx.Response, content: bytes) -> Exception:
+        problem = None
+        if response.headers.get("Content-Type", "").startswith("application/problem+json"):
+            problem = problem_of(_json(content))
+        if problem is None:
+            return PeerUnreachable(
+                f"What answers for {self.name} at {self._peer.url} is no owner's agent (status"
+                f" {response.status_code}).",
+                where=self.name,
+                remedy=f"Check the address of {self.name} in the site file.",
+            )
+        return error_of(problem)
+
+    def _unreachable(self, error: httpx.TransportError) -> PeerUnreachable:
+        how = (
+            "did not answer in time"
+            if isinstance(error, httpx.TimeoutException)
+            else ("could not be reached")
+        )
+        return PeerUnreachable(
+            f"{self.name} at {self._peer.url} {how} ({type(error).__name__}).",
+            where=self.name,
+            remedy=f"Ask {self.name} whether its agent runs (`owner-agent peer`), and compare the"
+            " certificates' fingerprints.",
+        )
+
+
+def _json(content: bytes) -> Any:
+    import json
+
+    try:
+        return json.loads(content)
+    except ValueError:
+        return None

@@ -1,0 +1,131 @@
+"""Serves an owner to its peers over TLS that only known owners get through."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from owner_agent.peer.identity.identity import Pinned, restrict_to_peers
+from owner_agent.peer.members.participant import Participant
+from owner_agent.peer.transport.app import create_peer_app
+from owner_agent.state.private_files import write_replacing
+from shared.errors import OptionError
+
+SWEEP_SECONDS = 1.0
+"""How often a session is looked at that nobody calls any more."""
+
+_START_SECONDS = 30.0
+
+
+class PeerServer(uvicorn.Server):
+    """The server of one owner; it says when it accepts calls, and ends sessions that are over."""
+
+    def __init__(self, participant: Participant, ready_file: Path | None = None):
+        config = uvicorn.Config(
+            create_peer_app(participant),
+            log_level="warning",
+            ws="none",
+            access_log=False,
+            lifespan="off",
+            ssl_certfile=str(participant.identity.files[0]),
+            ssl_keyfile=str(participant.identity.files[1]),
+            ssl_cert_reqs=ssl.CERT_REQUIRED,
+            timeout_graceful_shutdown=5,
+        )
+        config.load()
+        _restrict(config, participant.known)
+        super().__init__(config)
+        self.accepting = threading.Event()
+        self._participant = participant
+        self._ready_file = ready_file
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        if not self.started:
+            return
+        self.accepting.set()
+        if self._ready_file is not None:
+            host, port = (sockets or [])[0].getsockname()[:2]
+            ready = json.dumps({"url": f"https://{host}:{port}", "pid": os.getpid()})
+            write_replacing(self._ready_file, ready.encode())
+
+    def serve_until_stopped(self) -> None:
+        """Serve on the site file's address until told to stop.
+
+        Raises:
+            OptionError: the address cannot be listened on.
+        """
+        with (
+            _bound(*self._participant.site.peer.address) as listening,
+            _sweeping(self._participant),
+        ):
+            self.run(sockets=[listening])
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Serve in another thread while the caller does something else.
+
+        Raises:
+            OptionError: the address cannot be listened on.
+        """
+        with (
+            _bound(*self._participant.site.peer.address) as listening,
+            _sweeping(self._participant),
+        ):
+            thread = threading.Thread(target=self.run, kwargs={"sockets": [listening]}, daemon=True)
+            thread.start()
+            try:
+                self.accepting.wait(_START_SECONDS)
+                yield
+            finally:
+                self.should_exit = True
+                thread.join(_START_SECONDS)
+
+
+def _restrict(config: uvicorn.Config, known: Mapping[str, Pinned]) -> None:
+    context = config.ssl
+    if context is None:
+        raise AssertionError("the configuration names a certificate")
+    restrict_to_peers(context, known)
+
+
+@contextmanager
+def _sweeping(participant: Participant) -> Iterator[None]:
+    stop = threading.Event()
+
+    def sweep() -> None:
+        while not stop.wait(SWEEP_SECONDS):
+            participant.sweep()
+
+    thread = threading.Thread(target=sweep, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+@contextmanager
+def _bound(host: str, port: int) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((host, port))
+        except (OSError, OverflowError) as error:
+            raise OptionError(
+                f"The agent cannot listen on {host} port {port}: {error}.",
+                where="peer.listen",
+                remedy="Stop what uses the port, or choose another one and tell the other owners.",
+            ) from error
+        yield listening

@@ -1,0 +1,144 @@
+"""The owner's own records as a model's inputs: columns by name, cells as codes of its variables.
+
+No message quotes a cell, also where the site file calls the column not sensitive.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from owner_agent.site.planning import planned, raise_together
+from owner_agent.site.site import Site, VariableSection
+from owner_agent.table.encode import encode_column, numbers, record_id_problems, rows_text
+from owner_agent.table.table import TextTable, read_table
+from shared.domain import Domain, Variable
+from shared.errors import PramanaError, TableUnreadable, UnknownCategory
+from shared.learn.prediction import interval_cuts
+from shared.marginals.counts import Codes
+from shared.wire.parts import code_dtype
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the records are, and what the site file says of their columns."""
+
+    table: Path
+    record_id: str | None = None
+    sections: Mapping[str, VariableSection] | None = None
+    variables: Mapping[str, Variable] | None = None
+
+    @classmethod
+    def of_site(cls, site: Site, table: Path | None, record_id: str | None) -> Source:
+        """Return the records that a site file describes, in another table if one is given."""
+        sections = {section.name: section for section in site.file.variables}
+        return cls(
+            table or site.table, record_id or site.file.record_id, sections, planned(site).variables
+        )
+
+    def column(self, name: str) -> str:
+        """Return the table's column of a variable."""
+        section = (self.sections or {}).get(name)
+        return name if section is None else section.source
+
+
+def read_source(source: Source, inputs: Domain) -> TextTable:
+    """Read the columns that a model needs, and the record ids. Raises TableError."""
+    columns = [source.column(name) for name in inputs.names]
+    if not source.table.is_file():
+        raise TableUnreadable(
+            f"There is no table at {source.table}.",
+            where=str(source.table),
+            remedy="Name another file."
+            if source.sections is None
+            else "Name another file, or correct `table` in the site file.",
+        )
+    own = [source.record_id] if source.record_id else []
+    return read_table(source.table, list(dict.fromkeys([*own, *columns])))
+
+
+def encode_inputs(
+    source: Source, table: TextTable, inputs: Domain, watch: Callable[[int], None]
+) -> dict[str, Codes]:
+    """Return the codes of a model's inputs; `watch` is called with the number of those done.
+
+    Raises:
+        TableError, UnknownCategory: all that is wrong with the table, together.
+    """
+    problems: list[PramanaError] = []
+    if source.record_id:
+        problems += record_id_problems(table.columns[source.record_id], source.record_id)
+    columns = {}
+    for number, variable in enumerate(inputs):
+        watch(number)
+        try:
+            columns[variable.name] = _encoded(source, table, variable)
+        except PramanaError as error:
+            problems.append(error)
+    raise_together(problems)
+    return columns
+
+
+def _encoded(source: Source, table: TextTable, variable: Variable) -> Codes:
+    """Return a column as codes of the model's variable.
+
+    The site file says how a cell is read where its categories are the model's, in any order;
+    otherwise a cell holds one of the model's labels, or a number where they are intervals.
+    """
+    section = (source.sections or {}).get(variable.name)
+    labels = _normal(variable)
+    if section is not None and source.variables is not None:
+        own = _normal(source.variables[variable.name])
+        if set(own) == set(labels):
+            hidden = section.model_copy(update={"sensitive": True})
+            codes = encode_column(table, hidden, source.variables[variable.name])
+            return np.array([labels.index(label) for label in own], _dtype(variable))[codes]
+    column = source.column(variable.name)
+    found = _by_label_or_number(table.columns[column], variable, labels)
+    wrong = found < 0
+    if wrong.any():
+        raise UnknownCategory(
+            f"Column {column!r} holds nothing that the model knows of {variable.name!r} in"
+            f" {rows_text(wrong)}.",
+            where=column,
+            remedy=_wanted(variable, section),
+        )
+    return found.astype(_dtype(variable))
+
+
+def _by_label_or_number(
+    text: pa.Array, variable: Variable, labels: list[str]
+) -> npt.NDArray[np.int64]:
+    found = pc.fill_null(pc.index_in(text, value_set=pa.array(labels)), -1)
+    codes: npt.NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    cuts = interval_cuts(variable)
+    if cuts is not None:
+        values = numbers(text)
+        number = (codes < 0) & np.isfinite(values)
+        codes[number] = np.searchsorted(np.array(cuts), values[number], side="right")
+    return codes
+
+
+def _wanted(variable: Variable, section: VariableSection | None) -> str:
+    also = ", or a number" if interval_cuts(variable) is not None else ""
+    told = (
+        " The site file gives this variable other categories."
+        if section is not None
+        else " With --site the site file says how cells are read."
+    )
+    return f"Each cell must hold one of {list(variable.categories)}{also}.{told}"
+
+
+def _normal(variable: Variable) -> list[str]:
+    return [unicodedata.normalize("NFC", label) for label in variable.categories]
+
+
+def _dtype(variable: Variable) -> np.dtype[np.unsignedinteger]:
+    return np.dtype(code_dtype(variable.size))

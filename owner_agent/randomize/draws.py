@@ -1,0 +1,155 @@
+"""Pseudonyms of records, and the draws each record has in each block.
+
+Draws are a pure function of the owner's key, the study, the block, its epoch, the record and what
+is true of the record in the block. So publishing again, in any row order and with any other rows,
+repeats it: the same truth of a record is never randomized twice in different ways (Ma 5.2.2).
+
+Wherever something else is randomized, the draws are others. If two channels shared a draw, the two
+reports together could rule out what each alone leaves possible, and their joint amplification
+would be unbounded. With independent draws epsilons add, and the ledger adds them up.
+
+Draws alone do not protect a record whose value is corrected. Unchanged values repeat their draw, so
+of a record with two different reports everybody would know that it changed. What is done about
+that is in `corrections`: either the record keeps the report that it was given first, or all records
+are drawn anew, independently, in another epoch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from owner_agent.randomize.uniform_words import PER_CALL, Draws, Inputs, Words
+from owner_agent.state.keys import Keys as Secrets
+from owner_agent.state.keys import fingerprint
+from shared.marginals.counts import Codes
+from shared.plan import Block
+from shared.wire.base import KEY_BYTES
+from shared.wire.parts import Keys
+
+_BLOCK_LENGTH = 64
+"""The input block of SHA-256, to which HMAC pads its key (RFC 2104)."""
+
+_BATCH = 1 << 16
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total)."""
+
+
+def silent(done: int, total: int) -> None:
+    """Report progress to nobody."""
+
+
+def pseudonyms(
+    secrets: Secrets, study: str, record_ids: Iterable[str], progress: Progress = silent
+) -> Keys:
+    """Return HMAC-SHA-256(linkage secret, domain || study || record id), 128 bits each.
+
+    The study is part of the message: whoever has the releases of two studies cannot tell which
+    records are the same.
+
+    Args:
+        secrets: the owner's secrets.
+        study: the study the pseudonyms are for.
+        record_ids: ids as text, already stripped and in NFC.
+        progress: told how many are done, now and then.
+    """
+    ids = list(record_ids)
+    prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
+    # HMAC written out so that key and prefix are absorbed once and not for every record: this is
+    # most of the time a release takes. A test compares it with the standard library's.
+    padded = secrets.linkage.ljust(_BLOCK_LENGTH, b"\x00")
+    inner = hashlib.sha256(bytes(b ^ 0x36 for b in padded) + prefix)
+    outer = hashlib.sha256(bytes(b ^ 0x5C for b in padded))
+    made = bytearray()
+    for start in range(0, len(ids), _BATCH):
+        for record_id in ids[start : start + _BATCH]:
+            first = inner.copy()
+            first.update(record_id.encode())
+            second = outer.copy()
+            second.update(first.digest())
+            made += second.digest()[:KEY_BYTES]
+        progress(min(start + _BATCH, len(ids)), len(ids))
+    return np.frombuffer(bytes(made), dtype=f"V{KEY_BYTES}")
+
+
+def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
+    """Return the identity of a block's draws: equal exactly if every record's draw is.
+
+    Unrandomized blocks draw nothing: theirs depends on the block alone. The same people under
+    other record ids are other records; what tells them apart is in `populations`.
+
+    Args:
+        secrets: the owner's secrets.
+        study: the study the draws are for.
+        block: the block.
+        epoch: how often all records of the block were drawn anew.
+    """
+    parts = ["pramana/draw-id/2", block.digest]
+    if not block.channel.is_identity:
+        parts += [
+            fingerprint("draw", secrets.draw),
+            fingerprint("linkage", secrets.linkage),
+            study,
+        ]
+        parts += [str(epoch)] if epoch else []
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
+
+
+def words(
+    secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes, epoch: int = 0
+) -> Words:
+    """Return the records' uniform 32-bit words: AES-256(block key, input), four at a time.
+
+    The input is the pseudonym with the record's true cell in the block XORed into its last 64
+    bits, as a big-endian integer. The same value thus repeats its draw, and a changed value draws
+    independently: with one draw for both, two reports of a corrected record could give both of its
+    values away. (That it was corrected they would tell all the same: see `corrections`.)
+
+    The first four words are the output, from its head, under the block's key; the next four the
+    output under another key, derived in the same way with a counter, and so on: the inputs are as
+    distinct under each key.
+
+    AES serves as a pseudorandom function on distinct single blocks, not to encrypt a message:
+    pseudonyms are 128 bits of a MAC, so that inputs of different records stay distinct too, and
+    the patterns for which ECB is known cannot arise.
+
+    Args:
+        secrets: the owner's secrets.
+        study: the study the release is for.
+        block: the block.
+        keys: the records' pseudonyms.
+        cells: the records' true cells in the block (see `sampling.true_cells`).
+        epoch: how often all records of the block were drawn anew; each epoch has its own key.
+    """
+    inputs = np.array(keys, order="C").view(np.uint8).reshape(-1, KEY_BYTES)
+    width = cells.dtype.itemsize  # the bytes above are zero: any type of code gives the same
+    inputs[:, -width:] ^= (
+        cells.astype(cells.dtype.newbyteorder(">")).view(np.uint8).reshape(-1, width)
+    )
+    info = b"\x00".join([b"pramana/draw/2", study.encode(), block.digest.encode()])
+    if epoch:
+        info += b"\x00epoch %d" % epoch
+
+    def source(counter: int, rows: Inputs) -> Draws:
+        # A study's name holds no zero byte, so that no two of these are the same.
+        suffix = b"\x00%d" % counter if counter else b""
+        key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info + suffix)
+        return _encrypt(key.derive(secrets.draw), rows)
+
+    return Words(source, inputs)
+
+
+def _encrypt(key: bytes, inputs: Inputs) -> Draws:
+    """Return AES-256 of N x 16 bytes as N x 4 big-endian words."""
+    encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - see above
+    # Into a buffer of our own: returning 16 bytes a record as a new object costs several times
+    # what AES does.
+    output = np.empty((len(inputs) + 1) * KEY_BYTES, dtype=np.uint8)
+    encryptor.update_into(np.ascontiguousarray(inputs).ravel().data, output.data)
+    return output.view(">u4")[: len(inputs) * PER_CALL].reshape(-1, PER_CALL)

@@ -1,0 +1,86 @@
+"""The one place where true codes become reports."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from owner_agent.randomize.draws import words
+from owner_agent.randomize.sampling import impossible_records, sample_block, true_cells
+from owner_agent.state.keys import Keys as Secrets
+from shared.errors import DuplicateRecordId, TableError
+from shared.marginals.counts import Codes
+from shared.plan import Block, Plan
+from shared.wire.parts import Keys, key_words, strictly_ascending
+
+
+@dataclass(frozen=True)
+class Randomized:
+    """Reports sorted by pseudonym, which hides the order of the table."""
+
+    plan: Plan
+    keys: Keys
+    columns: dict[str, Codes]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
+        running = hashlib.sha256(self.plan.digest.encode())
+        running.update(np.ascontiguousarray(self.keys).tobytes())
+        for name in self.plan.reported_sizes:
+            running.update(self.columns[name].tobytes())
+        return running.hexdigest()
+
+
+def randomize(
+    plan: Plan,
+    secrets: Secrets,
+    study: str,
+    keys: Keys,
+    columns: Mapping[str, Codes],
+    epochs: Mapping[str, int] = MappingProxyType({}),
+) -> Randomized:
+    """Randomize records under a plan by keyed draws.
+
+    Args:
+        plan: what to do; its variables are all in `columns`.
+        secrets: the owner's secrets.
+        study: the study the release is for.
+        keys: pseudonyms, in any order, none repeated.
+        columns: true codes by variable, in the order of `keys`.
+        epochs: how often a block was drawn anew, by its name; never, if it is not there.
+
+    Raises:
+        DuplicateRecordId: a pseudonym occurs twice.
+        TableError: a record has a combination of categories that the plan calls impossible.
+    """
+    halves = key_words(keys)
+    order = np.lexsort((halves[:, 1], halves[:, 0]))
+    ordered = keys[order]
+    if not strictly_ascending(ordered):
+        raise DuplicateRecordId(
+            "Two records have the same pseudonym.", remedy="Make the record ids unique."
+        )
+    reported: dict[str, Codes] = {}
+    for block in plan.blocks:
+        _require_possible(block, columns)
+        true = true_cells(block, columns)[order]
+        drawn = words(secrets, study, block, ordered, true, epochs.get(block.name, 0))
+        reported.update(sample_block(block, true, drawn))
+    return Randomized(plan, ordered, reported)
+
+
+def _require_possible(block: Block, columns: Mapping[str, Codes]) -> None:
+    """Refuse impossible truths: their rows of the matrix would report them as they are."""
+    records = int(impossible_records(block, columns).sum())
+    if records:
+        raise TableError(
+            f"{records} records have a combination of {block.name!r} that its channel calls"
+            " impossible.",
+            where=block.name,
+            remedy="Correct those records, or take the combination off the impossible ones.",
+        )

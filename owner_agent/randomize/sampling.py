@@ -1,0 +1,183 @@
+"""The reports of a block's variables, drawn so that the declared matrix is the mechanism.
+
+A channel over a product of any size is drawn variable by variable and never listed. Each decision
+takes words of its own (`words`): a comparison of one or two words with an integer, or an exactly
+uniform number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from owner_agent.randomize.uniform_words import Words, below, uniform_below, uniform_columns
+from owner_agent.randomize.unit_sampling import rows_by_label, sample
+from shared.channels import (
+    CutAndPaste,
+    Mixture,
+    OneHot,
+    Sampled,
+    StructuralZeros,
+    Transition,
+    UnitTransition,
+)
+from shared.errors import ChannelError
+from shared.marginals.counts import Codes
+from shared.plan import Block
+from shared.wire.parts import code_dtype
+
+
+def sample_block(block: Block, cells: Codes, words: Words) -> dict[str, Codes]:
+    """Return the reports of a block's variables, drawn together.
+
+    Args:
+        block: the block.
+        cells: the N records' true cells (see `true_cells`).
+        words: the N records' words.
+
+    Returns:
+        N codes of each variable, below its reported size, in the narrowest unsigned type.
+
+    Raises:
+        ChannelError: nobody knows how to draw from the block's channel.
+    """
+    sizes = tuple(v.size for v in block.variables)
+    reported = sample_columns(block.channel, sizes, cells, words)
+    return {
+        name: column.astype(code_dtype(size), copy=False)
+        for name, column, size in zip(block.names, reported, block.reported_shape, strict=True)
+    }
+
+
+def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
+    """Return each record's true category of a block: in a joint one, of the product."""
+    if len(block.variables) == 1:
+        return columns[block.names[0]]
+    cells = join([columns[name] for name in block.names], [v.size for v in block.variables])
+    return cells.astype(code_dtype(block.channel.shape[0]))
+
+
+def impossible_records(block: Block, columns: Mapping[str, Codes]) -> npt.NDArray[np.bool_]:
+    """Return which records have a combination that a block calls impossible."""
+    if not isinstance(block.channel, StructuralZeros):
+        return np.zeros(len(columns[block.names[0]]), dtype=np.bool_)
+    return np.isin(true_cells(block, columns), block.channel.impossible)
+
+
+def sample_columns(
+    channel: Transition, sizes: Sequence[int], cells: Codes, words: Words
+) -> list[Codes]:
+    """Return the reports of each of a channel's variables (see `sample_block`).
+
+    Args:
+        channel: K x L, K the product of `sizes`.
+        sizes: the number of true categories of each variable.
+        cells: N true cells below K, the last variable changing fastest.
+        words: the N records' words.
+    """
+    if isinstance(channel, Mixture):
+        return _mixture(channel, sizes, cells, words)
+    if isinstance(channel, OneHot):
+        return _one_hot(channel, cells, words)
+    if isinstance(channel, CutAndPaste):
+        return _cut_and_paste(channel, cells, words)
+    if isinstance(channel, Sampled):
+        return _sampled(channel, cells, words)
+    if isinstance(channel, UnitTransition):
+        reported = channel.report_sizes(sizes) or tuple(sizes)
+        return split(sample(channel, cells, words), reported)
+    raise ChannelError(
+        f"There is no sampler for a channel of the family {type(channel).__name__}.",
+        remedy="Choose a kind that the owner's guide describes.",
+    )
+
+
+def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
+    """Return the cells (uint64) of a product of at most 2^62 from a code of each variable."""
+    cells: Codes = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column, size in zip(columns, sizes, strict=True):
+        cells = cells * np.uint64(size) + column
+    return cells
+
+
+def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
+    """Return a code of each variable from the cells of their product: the reverse of `join`."""
+    if len(sizes) == 1:
+        return [cells.copy()]
+    rest = cells.astype(np.uint64)
+    columns: list[Codes] = []
+    for size in reversed(sizes):
+        rest, code = np.divmod(rest, np.uint64(size))
+        columns.append(code.astype(code_dtype(size)))
+    return columns[::-1]
+
+
+def _mixture(channel: Mixture, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+    """Keep the record by two words; else draw each variable uniformly (FRAPP 5)."""
+    columns = split(cells, sizes)
+    if channel.is_identity:
+        return columns
+    drawn = words.word(0).astype(np.uint64) << np.uint64(32) | words.word(1)
+    moved = np.flatnonzero(drawn >= np.uint64(channel.keep))
+    fresh = uniform_columns(words.of(moved).after(2), sizes)
+    for column, codes in zip(columns, fresh, strict=True):
+        column[moved] = codes
+    return columns
+
+
+def _one_hot(channel: OneHot, cells: Codes, words: Words) -> list[Codes]:
+    """Flip each item by a word of its own (MASK, FRAPP 7)."""
+    (flipped,) = _items(words, (channel.size,), channel.flip_units)
+    return [flipped ^ np.uint64(1) << cells.astype(np.uint64)]
+
+
+def _cut_and_paste(channel: CutAndPaste, cells: Codes, words: Words) -> list[Codes]:
+    """Insert every item by a word of its own, and keep a uniform subset of the record's items.
+
+    An item is reported if it is kept or inserted, so that drawing both for every item is the same
+    as inserting only what was not kept. The subset is selected item by item: with `left` of the
+    last `m` items still to keep, the next one is kept with probability left / m.
+    """
+    reported = _items(words, channel.sizes, channel.paste_units)
+    rest = words.after(sum(channel.sizes))
+    stride = len(channel.sizes) + 1
+    left = np.minimum(uniform_below(rest, channel.cut + 1, 0, stride), np.uint64(channel.of))
+    for place, code in enumerate(split(cells, channel.sizes)):
+        kept = uniform_below(rest, channel.of - place, place + 1, stride) < left
+        left -= kept
+        reported[place] |= kept.astype(np.uint64) << code.astype(np.uint64)
+    return reported
+
+
+def _sampled(channel: Sampled, cells: Codes, words: Words) -> list[Codes]:
+    """Choose a subset by the first word and report it by the words after; withhold the others."""
+    bounds = np.cumsum([choice.weight for choice in channel.choices]).astype(np.uint64)
+    # A word above all bounds chooses nothing, and everything stays withheld.
+    chosen = np.searchsorted(bounds, words.word(0).astype(np.uint64), side="right")
+    true = split(cells, channel.sizes)
+    reported: list[Codes] = [
+        np.full(len(cells), size, dtype=code_dtype(size + 1)) for size in channel.sizes
+    ]
+    for index, rows in rows_by_label(chosen, len(channel.choices)):
+        choice = channel.choices[index]
+        sizes = [channel.sizes[axis] for axis in choice.axes]
+        inside = join([true[axis][rows] for axis in choice.axes], sizes)
+        made = sample_columns(choice.channel, sizes, inside, words.of(rows).after(1))
+        for axis, column in zip(choice.axes, made, strict=True):
+            reported[axis][rows] = column
+    return reported
+
+
+def _items(words: Words, sizes: Sequence[int], units: int) -> list[Codes]:
+    """Return a set of items for each variable, each item in it with probability units / 2^32."""
+    sets: list[Codes] = []
+    index = 0
+    for size in sizes:
+        items: Codes = np.zeros(len(words), dtype=np.uint64)
+        for item in range(size):
+            items |= below(words.word(index), units).astype(np.uint64) << np.uint64(item)
+            index += 1
+        sets.append(items)
+    return sets

@@ -1,0 +1,253 @@
+"""What the report says of each variable and of each block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from owner_agent.costs.measures import (
+    THRESHOLD,
+    Attack,
+    Bounds,
+    Reasons,
+    attack,
+    attempt,
+    finite,
+)
+from owner_agent.report.families import describe
+from owner_agent.report.precision import Z, joint_se, share_reported, variable_se
+from owner_agent.report.priors import Priors
+from owner_agent.report.within_blocks import joint_prior, seen
+from owner_agent.site.planning import Planned
+from shared.channels import RESOLUTION, RandomSymmetric, Sampled
+from shared.errors import OptionError, PramanaError
+from shared.plan import Block
+from shared.privacy import PRIOR, gamma, posterior_range
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What an attacker is taken to believe, and when a category is plausible.
+
+    `priors` holds public beliefs, uniform where nothing is said; `threshold` is the posterior above
+    which a category counts as plausible.
+
+    Raises:
+        OptionError: `threshold` is not in [0, 1).
+    """
+
+    priors: Priors = field(default_factory=dict)
+    threshold: float = THRESHOLD
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold < 1:
+            raise OptionError(
+                f"A threshold of {self.threshold} on a posterior is not in [0, 1).",
+                where="threshold",
+                remedy="Give a small probability, such as 0.01.",
+            )
+
+
+@dataclass(frozen=True)
+class VariableReport:
+    """What one variable's channel costs.
+
+    `bounds` are those of its block. `attack` is what the whole report of the block tells about
+    this variable. `se` is the largest standard error of an estimated proportion, over all
+    categories and true distributions. What is None has its reason in `reasons`.
+    """
+
+    name: str
+    column: str
+    block: str
+    channel: str
+    sensitive: bool
+    categories: tuple[str, ...]
+    bounds: Bounds
+    attack: Attack
+    se: float | None
+    condition_number: float
+    reported: float
+    reasons: Reasons
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the 95 % interval of the worst proportion."""
+        return None if self.se is None else Z * self.se
+
+    def as_dict(self, records: int) -> dict[str, Any]:
+        """Return JSON for a number of records; an infinite number is null."""
+        return {
+            "name": self.name,
+            "column": self.column,
+            "block": self.block,
+            "channel": self.channel,
+            "sensitive": self.sensitive,
+            **self.bounds.as_dict(),
+            **self.attack.as_dict(),
+            "posteriors": self._posteriors(),
+            "condition_number": finite(self.condition_number),
+            "standard_error": self.se,
+            "half_width": self.half_width,
+            "records_reporting": self.reported * records,
+            "unavailable": dict(self.reasons),
+        }
+
+    def _posteriors(self) -> list[dict[str, Any]] | None:
+        if self.attack.prior is None or self.attack.worst is None:
+            return None
+        return [
+            {"category": label, "prior": prior, "worst": worst, "limit": self.limit(prior)}
+            for label, prior, worst in zip(
+                self.categories, self.attack.prior, self.attack.worst, strict=True
+            )
+        ]
+
+    def limit(self, prior: float) -> float:
+        """Return the most its block's report can make of a prior, under any beliefs about it."""
+        return self.bounds.told.grown(prior) if 0 < prior < 1 else prior
+
+
+@dataclass(frozen=True)
+class ChoiceReport:
+    """One part of a sampled block: its variables, its probability and its own gamma."""
+
+    variables: tuple[str, ...]
+    probability: float
+    gamma: float
+
+    def as_dict(self, records: int) -> dict[str, Any]:
+        """Return JSON for a number of records."""
+        return {
+            "variables": list(self.variables),
+            "probability": self.probability,
+            "records": self.probability * records,
+            "gamma": finite(self.gamma),
+        }
+
+
+@dataclass(frozen=True)
+class BlockReport:
+    """What a block reveals about its variables together.
+
+    `se` is the largest standard error of the share of one combination. `choices` are the parts of a
+    sampled block. `posterior_range` is where the posterior of a prior of `PRIOR` lies under the
+    record's own matrix, where each record has one.
+    """
+
+    name: str
+    variables: tuple[str, ...]
+    channel: str
+    sensitive: bool
+    combinations: int
+    bounds: Bounds
+    attack: Attack
+    condition_number: float
+    se: float | None
+    choices: tuple[ChoiceReport, ...]
+    posterior_range: tuple[float, float] | None
+    reasons: Reasons
+
+    def as_dict(self, records: int) -> dict[str, Any]:
+        """Return JSON for a number of records; an infinite number is null."""
+        return {
+            "name": self.name,
+            "variables": list(self.variables),
+            "channel": self.channel,
+            "sensitive": self.sensitive,
+            "combinations": self.combinations,
+            **self.bounds.as_dict(),
+            **self.attack.as_dict(),
+            "condition_number": finite(self.condition_number),
+            "combination_standard_error": self.se,
+            "combination_half_width": None if self.se is None else Z * self.se,
+            "choices": [choice.as_dict(records) for choice in self.choices],
+            "posterior_range": None if self.posterior_range is None else [*self.posterior_range],
+            "unavailable": dict(self.reasons),
+        }
+
+
+def variable_report(
+    plan: Planned, block: Block, name: str, records: int, assumed: Assumptions, bounds: Bounds
+) -> VariableReport:
+    """Report on one variable of a block, which has these bounds."""
+    reasons: Reasons = {}
+    variable = next(v for v in block.variables if v.name == name)
+    alone = block.restrict([name])
+    return VariableReport(
+        name=name,
+        column=plan.columns[name],
+        block=block.name,
+        channel=describe(block.channel),
+        sensitive=name in plan.sensitive,
+        categories=variable.categories,
+        bounds=bounds,
+        attack=(found := _attack(block, name, assumed)),
+        se=attempt(reasons, "standard_error", lambda: variable_se(block, name, records)),
+        condition_number=(block.channel if alone is None else alone).condition_number,
+        reported=share_reported(block, name),
+        reasons=reasons | found.reasons,
+    )
+
+
+def _attack(block: Block, name: str, assumed: Assumptions) -> Attack:
+    failed: Reasons = {}
+    channel = attempt(failed, "posteriors", lambda: seen(block, name, assumed.priors))
+    if channel is None:
+        size = next(v.size for v in block.variables if v.name == name)
+        return Attack.unknown(size, failed["posteriors"])
+    return attack(*channel, assumed.threshold)
+
+
+def block_report(
+    plan: Planned, block: Block, records: int, assumed: Assumptions, bounds: Bounds
+) -> BlockReport:
+    """Report on a block's variables together, which has these bounds."""
+    reasons: Reasons = {}
+    channel, size = block.channel, block.channel.shape[0]
+    try:
+        found = attack(channel, joint_prior(block, assumed.priors), assumed.threshold)
+    except PramanaError as error:
+        found = Attack.unknown(size, error.message)
+    return BlockReport(
+        name=block.name,
+        variables=block.names,
+        channel=describe(channel),
+        sensitive=holds_sensitive(plan, block),
+        combinations=size,
+        bounds=bounds,
+        attack=found,
+        condition_number=channel.condition_number,
+        se=attempt(reasons, "combination_standard_error", lambda: _se(block, records)),
+        choices=_choices(block),
+        posterior_range=(
+            posterior_range(channel, PRIOR) if isinstance(channel, RandomSymmetric) else None
+        ),
+        reasons=reasons | found.reasons,
+    )
+
+
+def _se(block: Block, records: int) -> float:
+    if len(block.names) == 1:
+        return variable_se(block, block.names[0], records)
+    return joint_se(block, records)
+
+
+def _choices(block: Block) -> tuple[ChoiceReport, ...]:
+    if not isinstance(block.channel, Sampled):
+        return ()
+    # Thousands of subsets share a channel or two.
+    gammas = {channel: gamma(channel) for channel in {c.channel for c in block.channel.choices}}
+    return tuple(
+        ChoiceReport(
+            tuple(block.names[axis] for axis in choice.axes),
+            choice.weight / RESOLUTION,
+            gammas[choice.channel],
+        )
+        for choice in block.channel.choices
+    )
+
+
+def holds_sensitive(plan: Planned, block: Block) -> bool:
+    """Whether some variable of a block is sensitive."""
+    return any(name in plan.sensitive for name in block.names)

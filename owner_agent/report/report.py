@@ -1,0 +1,253 @@
+"""What a plan reveals and how accurate its results will be, before anything is published.
+
+Computed from the plan, the number of records, public beliefs and what the miner says of the study,
+so that the report may be shown to whoever has to approve the release. The one thing else that it
+may count in the table is how many records were corrected since they were reported.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from owner_agent.costs.corrected import Corrected
+from owner_agent.costs.losses import Losses
+from owner_agent.costs.measures import ALARMING, BELIEF, POSTERIOR, Bounds, number
+from owner_agent.costs.summaries import study_json
+from owner_agent.costs.whole_study import Outlook
+from owner_agent.report.contents import (
+    Assumptions,
+    BlockReport,
+    VariableReport,
+    block_report,
+    holds_sensitive,
+    variable_report,
+)
+from owner_agent.report.curves import StrengthCurve, strength_curve
+from owner_agent.report.precision import record_counts
+from owner_agent.report.within_blocks import joint_prior, require_believable
+from owner_agent.site.planning import Planned
+from owner_agent.site.protection import share_proven
+from shared.errors import OptionError, PramanaError
+from shared.plan import Block
+from shared.privacy import PRIOR
+
+LISTED_CHOICES = 12
+"""Of a sampled block so many parts are shown; JSON has all."""
+
+T = TypeVar("T")
+Tick = Callable[[int, int], None]
+"""Called with (done, total)."""
+
+
+def unwatched(done: int, total: int) -> None:
+    """Report progress to nobody."""
+
+
+@dataclass(frozen=True)
+class PlanReport:
+    """The report of a plan at a number of records.
+
+    `together` is about all sensitive variables at once, gamma the product over the blocks that hold
+    any: it alone bounds what is learned of a variable of which other blocks tell too. `curves` has
+    a curve, or the reason for none, of each block. `study` is what the miner says that all owners
+    tell together, or why it was not asked; None where there is no miner.
+    """
+
+    records: int
+    assumed: Assumptions
+    plan_digest: str
+    variables: tuple[VariableReport, ...]
+    blocks: tuple[BlockReport, ...]
+    together: Bounds
+    curves: dict[str, StrengthCurve | str]
+    losses: Losses | None
+    corrected: Corrected | None
+    study: Outlook | str | None
+    warnings: tuple[str, ...]
+
+    def widths(self) -> dict[str, list[float]]:
+        """Return each variable's half width at each of `record_counts`, where it has one."""
+        return {
+            v.name: [v.half_width * (self.records / n) ** 0.5 for n in record_counts(self.records)]
+            for v in self.variables
+            if v.half_width is not None
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON; an infinite number is null, and `unavailable` says why any other is."""
+        sensitive = [block.name for block in self.blocks if block.sensitive]
+        drawn = [c.as_dict() for c in self.curves.values() if isinstance(c, StrengthCurve)]
+        return {
+            "records": self.records,
+            "plan_digest": self.plan_digest,
+            "rho_1": PRIOR,
+            "rho_2": POSTERIOR,
+            "belief": BELIEF,
+            "threshold": self.assumed.threshold,
+            "priors_given": list(self.assumed.priors),
+            "variables": [v.as_dict(self.records) for v in self.variables],
+            "blocks": [b.as_dict(self.records) for b in self.blocks],
+            "together": {"blocks": sensitive, **self.together.as_dict()},
+            "curves": drawn,
+            "no_curves": {k: c for k, c in self.curves.items() if isinstance(c, str)},
+            "widths": {
+                "records": list(record_counts(self.records)),
+                "half_widths": self.widths(),
+            },
+            "ledger": None if self.losses is None else self.losses.as_dict(),
+            "corrections": None if self.corrected is None else self.corrected.as_dict(),
+            **study_json(self.study),
+            "warnings": list(self.warnings),
+        }
+
+
+def report(
+    plan: Planned,
+    records: int,
+    assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
+    losses: Losses | None = None,
+    corrected: Corrected | None = None,
+    study: Outlook | str | None = None,
+    tick: Tick = unwatched,
+) -> PlanReport:
+    """Report on a plan.
+
+    Args:
+        plan: the plan.
+        records: N, how many will be reported.
+        assumed: what an attacker is taken to believe.
+        losses: what left before and what this plan adds, where anything left.
+        corrected: how many records would be reported differently than before, where any left.
+        study: what the miner says of all owners together, or why it says nothing.
+        tick: told how many steps are done.
+
+    Raises:
+        OptionError: `records` is not positive, or the beliefs leave no combination of a block that
+            can occur.
+        LimitExceeded: a channel without closed form whose gamma is out of reach.
+    """
+    if records < 1:
+        raise OptionError(f"There are {records} records; one or more are needed.", where="records")
+    blocks = plan.plan.blocks
+    require_believable(blocks, assumed.priors)
+    bounds = {block.name: Bounds.of(block.channel) for block in blocks}
+    steps = _counted(2 * len(blocks) + len(plan.variables), tick)
+    variables = tuple(
+        _after(steps, variable_report(plan, block, name, records, assumed, bounds[block.name]))
+        for block in blocks
+        for name in block.names
+    )
+    joint = tuple(
+        _after(steps, block_report(plan, block, records, assumed, bounds[block.name]))
+        for block in blocks
+    )
+    curves = {b.name: _after(steps, _curve(b, assumed)) for b in blocks}
+    return PlanReport(
+        records=records,
+        assumed=assumed,
+        plan_digest=plan.plan.digest,
+        variables=variables,
+        blocks=joint,
+        together=_together(plan),
+        curves={name: curve for name, curve in curves.items() if curve is not None},
+        losses=losses,
+        corrected=corrected,
+        study=study,
+        warnings=warnings(plan),
+    )
+
+
+def warnings(plan: Planned) -> tuple[str, ...]:
+    """Return a sentence for everything that the custodian should not approve unawares.
+
+    That is each sensitive variable of which some report proves its value or nearly anything, all
+    sensitive variables together where their blocks' reports can, and each block in which a public
+    variable's changes count as corrections of sensitive ones.
+    """
+    blocks = plan.plan.blocks
+    alone = [
+        _warning(block, name, bounds.told.gamma)
+        for block in blocks
+        if holds_sensitive(plan, block) and (bounds := Bounds.of(block.channel)).rho2 >= ALARMING
+        for name in block.names
+        if name in plan.sensitive
+    ]
+    telling = sum(holds_sensitive(plan, block) for block in blocks)
+    if telling > 1 and (together := _together(plan)).rho2 >= ALARMING:
+        alone.append(
+            f"The reports of {telling} blocks together can turn a belief of {PRIOR:.0%} about a"
+            f" sensitive variable into one of {ALARMING:.0%} or more (gamma"
+            f" {together.told.written_gamma}), as far as their variables go together."
+        )
+    return (*alone, *(_mixed(plan, block) for block in blocks if _is_mixed(plan, block)))
+
+
+def shares_reported(plan: PlanReport, block: BlockReport) -> str:
+    """Say in a sentence how many records report each variable of a sampled block."""
+    shares = {v.name: v.reported for v in plan.variables if v.block == block.name}
+    # Shares are multiples of 2^-32 that may differ in their rounding.
+    if max(shares.values()) - min(shares.values()) < 1e-6:
+        share = next(iter(shares.values()))
+        return f"Each of its {len(shares)} variables is reported by {share:.1%} of the records."
+    each = [f"{name} by {share:.1%}" for name, share in shares.items()]
+    return f"Of the records is reported {listed(each, len(each))}."
+
+
+def _together(plan: Planned) -> Bounds:
+    return Bounds.together([b for b in plan.plan.blocks if holds_sensitive(plan, b)])
+
+
+def _is_mixed(plan: Planned, block: Block) -> bool:
+    return holds_sensitive(plan, block) and not plan.sensitive.issuperset(block.names)
+
+
+def _mixed(plan: Planned, block: Block) -> str:
+    public = [name for name in block.names if name not in plan.sensitive]
+    redrawn = [name for name in block.names if name in plan.sensitive]
+    return (
+        f"{listed(public)} {'is' if len(public) == 1 else 'are'} public but in a block with"
+        f" {listed(redrawn)}: a record whose public value there changes between two releases counts"
+        " as corrected, and keeps its whole report unless all records are drawn anew."
+    )
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Write names with commas, and how many more there are than `most`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _counted(total: int, tick: Tick) -> Iterator[None]:
+    for done in itertools.count(1):
+        tick(done, total)
+        yield
+
+
+def _after(steps: Iterator[None], made: T) -> T:
+    next(steps)
+    return made
+
+
+def _curve(block: Block, assumed: Assumptions) -> StrengthCurve | str | None:
+    try:
+        return strength_curve(block, joint_prior(block, assumed.priors))
+    except PramanaError as error:
+        return error.message
+
+
+def _warning(block: Block, name: str, amplification: float) -> str:
+    proven = share_proven(block, name)
+    if proven > 0:
+        return (
+            f"{name} is sensitive, and some of its reports prove its value, for up to"
+            f" {100 * proven:.4g}% of the records that have it."
+        )
+    if amplification == float("inf"):
+        return f"{name} is sensitive, and some of its reports rule out a truth with certainty."
+    return (
+        f"{name} is sensitive, and some report can turn a belief of {PRIOR:.0%} about it into one"
+        f" of {ALARMING:.0%} or more (gamma {number(amplification)})."
+    )

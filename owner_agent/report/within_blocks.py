@@ -1,0 +1,224 @@
+"""What the report of a whole block says about one of its variables.
+
+Who sees a joint report sees more than the variable's own part of it: the other parts may tell
+whether the record was kept, and a sampled report tells which part was chosen. Averaging over the
+beliefs about the other variables gives a channel from this variable's truth to the block's report,
+of which every measure can be asked. The beliefs about different variables are independent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from owner_agent.report.priors import Priors
+from shared.channels import (
+    RESOLUTION,
+    Choice,
+    Identity,
+    ListedTransition,
+    Mixture,
+    Sampled,
+    Symmetric,
+    Transition,
+    Withheld,
+)
+from shared.errors import LimitExceeded, OptionError
+from shared.marginals.counts import Tensor
+from shared.plan import Block
+from shared.privacy.structures.dispatch import structure_of
+
+SEEN_ENTRIES = 1 << 22
+"""A joint matrix with more entries is not listed for a report."""
+
+JOINT_CELLS = 1 << 20
+"""A joint prior over more combinations is not listed."""
+
+Beliefs = Sequence[Tensor | None]
+"""The prior of each variable of a block; None is uniform."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen(ListedTransition):
+    """The channel from one variable's truth to the report of its block; never published."""
+
+    probabilities: Tensor
+
+    @property
+    def _matrix(self) -> Tensor:
+        return self.probabilities
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        true, reported = self.probabilities.shape
+        return true, reported
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
+        return self if all(kept) else None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"family": "seen", "rows": self.probabilities.tolist()}
+
+
+def seen(block: Block, name: str, priors: Priors) -> tuple[Transition, Tensor | None]:
+    """Return the channel from a variable to its block's report, and the variable's prior.
+
+    The prior is None where it is uniform over all categories. Where combinations are impossible it
+    is the prior given that the combination is possible, uniform if none was given.
+
+    Raises:
+        LimitExceeded: the block's channel is too large to list and has no structure that helps.
+        OptionError: only combinations that cannot occur are believed possible.
+    """
+    beliefs = [_belief(priors, v.name) for v in block.variables]
+    axis = block.names.index(name)
+    if len(beliefs) == 1:
+        return block.channel, joint_prior(block, priors)
+    sizes = tuple(v.size for v in block.variables)
+    if _all_possible(block.channel):
+        return Seen(_averaged(block.channel, sizes, beliefs, axis)), beliefs[axis]
+    matrix, marginal = _listed(block.channel, sizes, beliefs, axis)
+    return Seen(matrix), marginal
+
+
+def joint_prior(block: Block, priors: Priors) -> Tensor | None:
+    """Return the prior over a block's combinations, shape (K,); None is uniform.
+
+    Raises:
+        LimitExceeded: there are too many combinations to list.
+        OptionError: only combinations that cannot occur are believed possible.
+    """
+    beliefs = [_belief(priors, v.name) for v in block.variables]
+    if all(belief is None for belief in beliefs):
+        return None
+    sizes = tuple(v.size for v in block.variables)
+    if math.prod(sizes) > JOINT_CELLS:
+        raise LimitExceeded(f"A prior over {math.prod(sizes):,} combinations is too large to list.")
+    return _joint(block.channel, sizes, beliefs)
+
+
+def require_believable(blocks: Iterable[Block], priors: Priors) -> None:
+    """Check that beliefs leave some combination of each block that can occur.
+
+    Of a block with too many combinations to list nothing is said.
+
+    Raises:
+        OptionError: they leave none.
+    """
+    for block in blocks:
+        with contextlib.suppress(LimitExceeded):
+            joint_prior(block, priors)
+
+
+def _belief(priors: Priors, name: str) -> Tensor | None:
+    return np.array(priors[name]) if name in priors else None
+
+
+def _all_possible(channel: Transition) -> bool:
+    if isinstance(channel, Sampled):
+        return all(map(_all_possible, {choice.channel for choice in channel.choices}))
+    return bool(np.all(structure_of(channel).uniform() > 0))
+
+
+def _averaged(
+    channel: Transition, sizes: Sequence[int], beliefs: Beliefs, axis: int, *, brief: bool = True
+) -> Tensor:
+    """Return the matrix from variable `axis` to what tells about it in the joint report.
+
+    Reports that give all truths of the variable the same posterior may be one column.
+    """
+    others = [belief for place, belief in enumerate(beliefs) if place != axis]
+    if brief and _is_mixture(channel) and all(belief is None for belief in others):
+        # Then the posterior depends on the variable's own report alone.
+        alone = channel.restrict(sizes, [place == axis for place in range(len(sizes))])
+        if alone is not None:
+            return alone.matrix()
+    if isinstance(channel, Sampled):
+        return _sampled(channel, beliefs, axis)
+    return _listed(channel, sizes, beliefs, axis)[0]
+
+
+def _sampled(channel: Sampled, beliefs: Beliefs, axis: int) -> Tensor:
+    """A report tells which variables it is about; those without this one say nothing of it."""
+    by_axes: dict[tuple[int, ...], list[Choice]] = {}
+    for choice in channel.choices:
+        by_axes.setdefault(choice.axes, []).append(choice)
+    made: dict[tuple[object, ...], Tensor] = {}
+    parts = []
+    for axes, choices in by_axes.items():
+        if axis not in axes:
+            continue
+        # Thousands of subsets share a channel or two; only beliefs that are given set them apart.
+        asked = (
+            tuple((choice.channel, choice.weight) for choice in choices),
+            tuple(channel.sizes[a] for a in axes),
+            tuple(None if beliefs[a] is None else a for a in axes),
+            axes.index(axis),
+        )
+        if asked not in made:
+            made[asked] = _blended(channel, choices, beliefs, axis)
+        parts.append(made[asked])
+    told = sum(c.weight for c in channel.choices if axis in c.axes) / RESOLUTION
+    rest = np.full((channel.sizes[axis], 1), 1 - told)
+    return np.hstack([*parts, rest] if told < 1 else parts)
+
+
+def _blended(channel: Sampled, choices: Sequence[Choice], beliefs: Beliefs, axis: int) -> Tensor:
+    """Choices of the same variables cannot be told apart, so their reports add."""
+    axes = choices[0].axes
+    brief = all(_is_mixture(choice.channel) for choice in choices)
+    made = [
+        _averaged(
+            choice.channel,
+            [channel.sizes[a] for a in axes],
+            [beliefs[a] for a in axes],
+            axes.index(axis),
+            brief=brief,
+        )
+        * (choice.weight / RESOLUTION)
+        for choice in choices
+    ]
+    return reduce(np.add, made)
+
+
+def _is_mixture(channel: Transition) -> bool:
+    return isinstance(channel, Identity | Symmetric | Mixture | Withheld)
+
+
+def _listed(
+    channel: Transition, sizes: Sequence[int], beliefs: Beliefs, axis: int
+) -> tuple[Tensor, Tensor]:
+    true, reported = channel.shape
+    if true * reported > SEEN_ENTRIES:
+        raise LimitExceeded(
+            f"The {true:,} x {reported:,} joint channel is too large to list, so what a whole"
+            " report says about one variable is bounded by gamma only."
+        )
+    weights = _joint(channel, sizes, beliefs)
+    flows = (weights[:, None] * channel.matrix()).reshape(*sizes, reported)
+    summed: Tensor = flows.sum(axis=tuple(place for place in range(len(sizes)) if place != axis))
+    marginal: Tensor = summed.sum(axis=1)
+    # A category that cannot occur reports nothing; any row stands for it.
+    rows = np.where(marginal[:, None] > 0, summed, 1 / reported)
+    matrix: Tensor = rows / rows.sum(axis=1, keepdims=True)
+    return matrix, marginal
+
+
+def _joint(channel: Transition, sizes: Sequence[int], beliefs: Beliefs) -> Tensor:
+    each = [np.full(s, 1 / s) if b is None else b for s, b in zip(sizes, beliefs, strict=True)]
+    product: Tensor = reduce(np.multiply.outer, each).ravel()
+    possible = product * (structure_of(channel).uniform() > 0)
+    if not possible.sum() > 0:
+        raise OptionError(
+            "The beliefs give all their probability to combinations that cannot occur.",
+            where="prior",
+            remedy="Believe some combination possible that the site file does not exclude.",
+        )
+    weights: Tensor = possible / possible.sum()
+    return weights

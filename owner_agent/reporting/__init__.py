@@ -1,1 +1,0 @@
-"""The parts of the plan's report: measures, predictions, losses, figures and the page."""

@@ -1,0 +1,235 @@
+"""What a block must do before it may be planned: protect what is sensitive, and be of use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.channels import (
+    CONDITION_LIMIT,
+    RESOLUTION,
+    CutAndPaste,
+    Grouped,
+    Identity,
+    OneHot,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    UnitTransition,
+)
+from shared.errors import PlanError, SingularChannel, UnprotectedVariable
+from shared.plan import Block
+
+Codes = npt.NDArray[np.intp]
+Units = npt.NDArray[np.int64]
+
+_NAMED = 5
+"""A message names so many categories."""
+
+
+def require_protected(block: Block, sensitive: frozenset[str]) -> None:
+    """Check that a block randomizes each of its sensitive variables.
+
+    A channel that always reports the same thing for a category, whatever the thing is called, is
+    no protection; neither is one under which some truth is only ever reported as no other value
+    can be, as in a group of one category. In a joint block every sensitive variable is looked at
+    alone, and in a sampled one in every subset, for each subset is some records' whole report.
+
+    Raises:
+        UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
+    """
+    if isinstance(block.channel, Sampled):
+        for part in _subsets(block, block.channel):
+            require_protected(part, sensitive)
+        return
+    for name in block.names:
+        if name not in sensitive:
+            continue
+        alone = block.restrict([name])
+        if deterministic(block.channel) or (alone is not None and deterministic(alone)):
+            raise UnprotectedVariable(
+                f"Variable {name!r} is sensitive but would leave unrandomized: its channel"
+                " reports every category with certainty.",
+                where=name,
+                remedy="Give it a channel that randomizes, or say sensitive = false.",
+            )
+        if given_away := _given_away(block, name):
+            raise UnprotectedVariable(
+                f"Variable {name!r} is sensitive but could be read off its reports: records that"
+                f" have {_some(given_away)} are always reported as no others can be.",
+                where=name,
+                remedy="Give it a channel that reports the same under several categories; put a"
+                " category that is a group of its own into another group; or say sensitive ="
+                " false.",
+            )
+
+
+def deterministic(channel: Transition) -> bool:
+    """Whether a channel's report is a fixed function of the truth."""
+    if isinstance(channel, Identity):
+        return True
+    if isinstance(channel, Symmetric):
+        return channel.off_units in {0, RESOLUTION}
+    if isinstance(channel, Grouped):
+        return all(part is None or deterministic(part) for part in channel.channels)
+    if isinstance(channel, StructuralZeros):
+        return deterministic(channel.channel)
+    if isinstance(channel, OneHot):
+        return channel.flip_units in {0, RESOLUTION}
+    if isinstance(channel, CutAndPaste):
+        return channel.paste_units == RESOLUTION
+    if isinstance(channel, UnitTransition):
+        return bool(np.all(channel.units().max(axis=1) == RESOLUTION))
+    return channel.is_identity
+
+
+def share_proven(block: Block, name: str) -> float:
+    """Return the largest probability, over the truths, of a report that proves a variable's value.
+
+    Such a report is possible under one value only. In a sampled block each subset counts with its
+    probability, as a subset's report tells which it was.
+    """
+    channel = block.channel
+    if isinstance(channel, Sampled):
+        pairs = zip(channel.choices, _subsets(block, channel), strict=True)
+        return sum(
+            choice.weight / RESOLUTION * share_proven(part, name)
+            for choice, part in pairs
+            if name in part.names
+        )
+    return int(_proven_units(block, name).max()) / RESOLUTION
+
+
+def _given_away(block: Block, name: str) -> tuple[str, ...]:
+    """Return the categories of a variable that some truths' every report proves."""
+    certain = _proven_units(block, name) == RESOLUTION
+    categories = next(v.categories for v in block.variables if v.name == name)
+    if certain.size == 1:
+        return categories if certain.all() else ()
+    found = set(_values(block, name)[certain].tolist())
+    return tuple(category for code, category in enumerate(categories) if code in found)
+
+
+def _some(categories: Sequence[str]) -> str:
+    more = len(categories) - _NAMED
+    named = ", ".join(map(repr, categories[:_NAMED]))
+    return f"{named} or {more} others" if more > 0 else named
+
+
+def _proven_units(block: Block, name: str) -> Units:
+    """Return, for each truth of a block, the chance over 2^32 that its report proves a variable.
+
+    Shape (K,), or (1,) where all are alike. Symmetric channels and mixtures, flipped items and
+    cut-and-paste prove all or nothing: else any report is possible under two values at least, for a
+    record may be replaced or drawn anew, or its items flipped, or none of them kept, whatever is
+    true. Sampled blocks are looked at subset by subset.
+    """
+    channel = block.channel
+    if isinstance(channel, Identity | Symmetric) or not isinstance(channel, UnitTransition):
+        return np.array([RESOLUTION if deterministic(channel) else 0])
+    return _proven(channel, _values(block, name))
+
+
+def _values(block: Block, name: str) -> Codes:
+    """Return the code of a variable in each combination of its block, shape (K,)."""
+    shape = tuple(v.size for v in block.variables)
+    return np.unravel_index(np.arange(block.channel.shape[0]), shape)[block.names.index(name)]
+
+
+def _proven(channel: UnitTransition, values: Codes) -> Units:
+    """Return the chance, over 2^32, that the report of each truth proves something about it.
+
+    Impossible truths have none.
+
+    Args:
+        channel: K x L.
+        values: what is or is not proven about each of the K truths.
+    """
+    proven = np.zeros(len(values), dtype=np.int64)
+    if isinstance(channel, Grouped):
+        for group, part in zip(channel.groups, channel.channels, strict=True):
+            inside = list(group)
+            proven[inside] = RESOLUTION if part is None else _proven(part, values[inside])
+    elif isinstance(channel, StructuralZeros):
+        possible = list(channel.possible)
+        proven[possible] = _proven(channel.channel, values[possible])
+    elif isinstance(channel, Symmetric):
+        proven = _proven_alike(channel, values)
+    elif isinstance(channel, Identity):
+        proven[:] = RESOLUTION
+    else:
+        units = channel.units()
+        kinds, kind = np.unique(values, return_inverse=True)
+        makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))
+        proven[:] = units[:, makers == 1].sum(axis=1)
+    return proven
+
+
+def _proven_alike(channel: Symmetric, values: Codes) -> Units:
+    """Return the same for a channel that treats all truths alike, without listing it."""
+    proven = np.zeros(len(values), dtype=np.int64)
+    _, kind, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(counts) == 1 or deterministic(channel):
+        proven[:] = RESOLUTION
+    elif channel.keep_units == 0 and len(counts) == 2:
+        # A truth is never reported as itself: the report that is the only one of its value proves
+        # the other value.
+        for lone in np.flatnonzero(counts == 1):
+            proven[kind != lone] += channel.off_units
+    return proven
+
+
+def require_estimable(block: Block) -> None:
+    """Refuse a channel whose reports leave some truths indistinguishable.
+
+    Of a sampled block every subset must be estimable and every variable in one of them; the whole
+    joint distribution need not be. Of a block reported in items every single variable must be:
+    the condition grows with every further one, and whoever asks for many is told.
+    """
+    for part in _estimated_parts(block):
+        true, reported = part.channel.shape
+        condition = part.channel.condition_number
+        if reported < true or not condition <= CONDITION_LIMIT:
+            raise SingularChannel(
+                f"The channel of {part.name!r} is singular ({true} x {reported}, condition number"
+                f" {condition:.3g}): nobody could estimate anything from its reports.",
+                where=block.name,
+                remedy="Choose a larger gamma, or change its rows so that none is a mixture of the"
+                " others.",
+            )
+
+
+def _estimated_parts(block: Block) -> list[Block]:
+    """Return the blocks whose channels must have inverses for a block to be of use.
+
+    Raises:
+        PlanError: a variable of a sampled block is in none of its subsets.
+    """
+    channel = block.channel
+    if isinstance(channel, Sampled):
+        parts = _subsets(block, channel)
+        reported = {name for part in parts for name in part.names}
+        missed = [name for name in block.names if name not in reported]
+        if missed:
+            raise PlanError(
+                f"No subset of block {block.name!r} has {missed}, so nothing would ever be"
+                " reported of them.",
+                where=block.name,
+                remedy="Put every variable into a subset, or take it out of the block.",
+            )
+        return parts
+    if isinstance(channel, CutAndPaste):
+        alone = ((v, block.restrict([v.name])) for v in block.variables)
+        return [Block((v,), channel) for v, channel in alone if channel is not None]
+    return [block]
+
+
+def _subsets(block: Block, channel: Sampled) -> list[Block]:
+    """Return each choice of a sampled block as a block of its own."""
+    return [
+        Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)
+        for choice in channel.choices
+    ]

@@ -1,0 +1,371 @@
+"""`site.toml`: what the custodian says about her table, validated whole before anything is read.
+
+Unknown keys are refused by name, and all mistakes are reported at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+
+from owner_agent.site.channels import AnyChannel
+from owner_agent.site.corrections import Choice
+from owner_agent.site.noise import NoiseDemand
+from shared.errors import ConfigError
+from shared.wire.base import KEY_COLUMN, Label, Name
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+ColumnName = Annotated[str, StringConstraints(min_length=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MinerSection(_Section):
+    """Where releases go. Plain http is for this machine only, unless said otherwise."""
+
+    url: str
+    study: Name
+    allow_insecure: bool = False
+
+    @model_validator(mode="after")
+    def _safe_address(self) -> Self:
+        parts = urlsplit(self.url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError(f"{self.url!r} is not an http or https address")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("the address must hold a host and a path only")
+        if parts.scheme == "http" and parts.hostname not in LOOPBACK and not self.allow_insecure:
+            raise ValueError(
+                f"{self.url!r} would carry the token unencrypted; use https, or set"
+                " allow_insecure = true if the network itself is private"
+            )
+        return self
+
+
+class VariableSection(_Section):
+    """One variable: where it is found, its categories, and how it is protected."""
+
+    name: Label
+    column: ColumnName | None = None
+    categories: tuple[Label, ...] | None = None
+    categories_from: str | None = None
+    cuts: tuple[Number, ...] | None = None
+    representatives: tuple[Number, ...] | None = None
+    missing: Label | None = None
+    sensitive: bool
+    channel: AnyChannel | None = None
+
+    @property
+    def source(self) -> str:
+        """The table's column the variable is read from."""
+        return self.column or self.name
+
+    @model_validator(mode="after")
+    def _one_source_of_categories(self) -> Self:
+        given = [
+            n for n in ("categories", "categories_from", "cuts") if getattr(self, n) is not None
+        ]
+        if len(given) != 1:
+            raise ValueError(
+                "give exactly one of categories, categories_from and cuts; categories are never"
+                " learned from the data"
+            )
+        if self.name == KEY_COLUMN:
+            raise ValueError(f"no variable may be called {KEY_COLUMN}")
+        cuts = self.cuts
+        if cuts is not None and (not cuts or any(b <= a for a, b in itertools.pairwise(cuts))):
+            raise ValueError("cuts must be one or more numbers, each larger than the one before")
+        return self
+
+    @model_validator(mode="after")
+    def _a_number_for_each_category(self) -> Self:
+        numbers = self.representatives
+        if numbers is None:
+            return self
+        if self.missing is not None:
+            raise ValueError(
+                f"{self.missing!r}, the category of empty cells, has no number, so a variable with"
+                " missing cannot have representatives"
+            )
+        # A list in a file of its own is counted when it is read.
+        given = self.categories or ("",) * (len(self.cuts or ()) + 1)
+        if self.categories_from is None and len(numbers) != len(given):
+            raise ValueError(f"{len(given)} categories need {len(given)} representatives")
+        if self.cuts and any(bisect_right(self.cuts, n) != i for i, n in enumerate(numbers)):
+            raise ValueError("each representative must lie in its own interval between cuts")
+        return self
+
+
+class BlockSection(_Section):
+    """Variables randomized together by one channel over the product of their categories."""
+
+    variables: Annotated[tuple[Label, ...], Field(min_length=2)]
+    channel: AnyChannel
+
+
+class KnownPeer(_Section):
+    """An owner that may take part in sessions: its exact certificate, and where it listens."""
+
+    name: Name
+    certificate: Annotated[str, StringConstraints(min_length=1)]
+    url: str
+
+    @model_validator(mode="after")
+    def _encrypted_address(self) -> Self:
+        parts = urlsplit(self.url)
+        if parts.scheme != "https" or not parts.hostname:
+            raise ValueError(f"{self.url!r} is not an https address; owners speak TLS only")
+        if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
+            raise ValueError("the address must hold a host and a port only")
+        return self
+
+
+class PeerSection(_Section):
+    """Learning without a miner: who may take part, in which study, and what may leave.
+
+    `send` is what horizontal sessions get: counts of randomized reports, or randomized records.
+    `smallest_count` is the fewest records that a cell of a shared family's table may have.
+    `groupings` is by how many groupings of records its columns may be told exactly in all.
+    `noise`, if given, is added to all counts that are told; `smallest_count` and `groupings` are
+    then not asked, for their answers would be exact.
+    `longest_seconds` is how long a session may last at most, whoever begins it.
+    """
+
+    study: Name
+    listen: Annotated[str, StringConstraints(pattern=r"^(\[[^\]]+\]|[^:\s]+):[0-9]{1,5}$")] = (
+        "127.0.0.1:8200"
+    )
+    results: Annotated[str, StringConstraints(min_length=1)] = "models"
+    send: Literal["counts", "records"] = "counts"
+    smallest_count: Annotated[int, Field(ge=1)] = 5
+    groupings: Annotated[int, Field(ge=1)] = 1
+    noise: NoiseDemand | None = None
+    longest_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
+    known: Annotated[tuple[KnownPeer, ...], Field(min_length=1)]
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and port to listen on."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        names = [peer.name for peer in self.known]
+        if repeated := _repeated(names):
+            raise ValueError(f"two known peers are called {repeated}")
+        return self
+
+
+class SiteFile(_Section):
+    """The content of `site.toml`.
+
+    `corrections` is what happens to records that were reported before and have other values now:
+    they keep their reports, or all records are drawn anew; without it such a release is refused.
+    """
+
+    owner: Name
+    table: str
+    record_id: ColumnName
+    state: str = ".pramana"
+    corrections: Choice | None = None
+    miner: MinerSection | None = None
+    peer: PeerSection | None = None
+    variables: Annotated[tuple[VariableSection, ...], Field(min_length=1)]
+    blocks: tuple[BlockSection, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        mistakes = [*_column_mistakes(self), *_block_mistakes(self)]
+        if not self.table.endswith(TABLE_SUFFIXES):
+            mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
+        if self.peer is not None and self.owner in {known.name for known in self.peer.known}:
+            mistakes.append(f"peer.known names {self.owner!r}, the owner of this file")
+        if mistakes:
+            raise ValueError("; ".join(mistakes))
+        return self
+
+
+class Site(BaseModel):
+    """A site file together with the folder its relative paths start from."""
+
+    model_config = ConfigDict(frozen=True)
+
+    file: SiteFile
+    folder: Path
+
+    @property
+    def owner(self) -> str:
+        """The owner's name at the miner."""
+        return self.file.owner
+
+    @property
+    def table(self) -> Path:
+        """The table's path."""
+        return self.folder / self.file.table
+
+    @property
+    def state(self) -> Path:
+        """The directory of keys, tokens, outbox and ledger."""
+        return self.folder / self.file.state
+
+    @property
+    def miner(self) -> MinerSection:
+        """The miner's address and study. Raises ConfigError where the file names none."""
+        if self.file.miner is None:
+            raise ConfigError(
+                "The site file names no miner.",
+                where="miner",
+                remedy='Add a [miner] section with url = "..." and study = "...".',
+            )
+        return self.file.miner
+
+    @property
+    def peer(self) -> PeerSection:
+        """Whom this owner learns with. Raises ConfigError where the file does not say."""
+        if self.file.peer is None:
+            raise ConfigError(
+                "The site file does not say whom this owner may learn with.",
+                where="peer",
+                remedy="Add a [peer] section with the study and the known peers (see docs/peers.md"
+                " of the agent).",
+            )
+        return self.file.peer
+
+
+def load_site(path: Path) -> Site:
+    """Read and validate a site file.
+
+    Raises:
+        ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
+    """
+    content = read_toml(path, "site", "Name it with --site.")
+    return site_from(content, path.resolve().parent, str(path))
+
+
+def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
+    """Return the content of a file that the custodian wrote.
+
+    Raises:
+        ConfigError: it is absent (`remedy` says what to do then) or not TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"The {kind} file {path} cannot be read: {error.strerror}.",
+            where=str(path),
+            remedy=remedy,
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"The {kind} file {path} is not TOML: {error}.",
+            where=str(path),
+            remedy="Correct it there.",
+        ) from error
+
+
+def all_mistakes(error: ValidationError, what: str, described: str) -> ConfigError:
+    """Return the error that names every mistake of a file; `described` says where its keys are."""
+    found = own_mistakes(error)
+    mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in found]
+    return ConfigError(
+        f"The {what} is not right: " + "; ".join(mistakes) + ".",
+        where=place_of(found[0]["loc"]) or None,
+        remedy=f"{described} describes every key.",
+    )
+
+
+def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") -> Site:
+    """Validate the content of a site file. Raises ConfigError naming every mistake."""
+    try:
+        return Site(file=SiteFile.model_validate(content), folder=folder)
+    except ValidationError as error:
+        raise all_mistakes(error, f"site file {source}", "The owner's guide") from None
+
+
+def _column_mistakes(site: SiteFile) -> list[str]:
+    names = [v.name for v in site.variables]
+    sources = [v.source for v in site.variables]
+    mistakes = [f"two variables are called {n!r}" for n in _repeated(names)]
+    # Two draws of one sensitive value would each leave: their losses add, unseen by the plan.
+    mistakes += [
+        f"column {s!r} is read by more than one variable; its value would be reported twice"
+        for s in _repeated(sources)
+    ]
+    mistakes += [
+        f"column {s!r} is the record id and cannot be a variable"
+        for s in dict.fromkeys(sources)
+        if s == site.record_id
+    ]
+    return mistakes
+
+
+def _block_mistakes(site: SiteFile) -> list[str]:
+    known = {v.name: v for v in site.variables}
+    named = [name for block in site.blocks for name in block.variables]
+    mistakes = [f"a block names {n!r}, which is not a variable" for n in named if n not in known]
+    mistakes += [f"variable {n!r} is in blocks more than once" for n in _repeated(named)]
+    mistakes += [
+        f"variable {n!r} is in a block and has a channel of its own; keep one of them"
+        for n in dict.fromkeys(named)
+        if n in known and known[n].channel is not None
+    ]
+    return mistakes
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return sorted({name for name in names if names.count(name) > 1})
+
+
+def own_mistakes(error: ValidationError) -> list[ErrorDetails]:
+    """Return the mistakes but for lists that are too short because of the mistakes inside them."""
+    found = error.errors()
+    inside = {e["loc"][:depth] for e in found for depth in range(len(e["loc"]))}
+    return [e for e in found if e["type"] != "too_short" or e["loc"] not in inside]
+
+
+def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
+    place = place_of(location)
+    if kind == "extra_forbidden":
+        return f"unknown key {place}"
+    if kind == "missing":
+        return f"missing key {place}"
+    text = message.removeprefix("Value error, ")
+    return f"{place}: {text}" if place else text
+
+
+def place_of(location: tuple[int | str, ...]) -> str:
+    """Write a location as the file's reader counts: `variables[2].channel.p` is the second.
+
+    Below a `channel` comes its kind, which in the file is one of its keys and no section.
+    """
+    place = ""
+    for above, part in itertools.pairwise(("", *location)):
+        if above == "channel":
+            continue
+        if isinstance(part, int):
+            place += f"[{part + 1}]"
+        else:
+            place += f".{part}" if place else part
+    return place

@@ -1,0 +1,185 @@
+"""The two secrets of an owner: made or imported explicitly, readable by nobody else.
+
+`draw` decides every random draw and never leaves the site. `linkage` is shared by all owners of a
+study and by nobody else; it turns record ids into pseudonyms that match between owners.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
+from shared.errors import KeyFileError
+
+KeyName = Literal["draw", "linkage"]
+KEY_LENGTH = 32
+EXAMPLE_KEY = bytes(range(KEY_LENGTH))
+"""The value printed in the documentation; nobody's secret, refused everywhere."""
+
+_MEANING: dict[KeyName, str] = {"draw": "draw key", "linkage": "linkage secret"}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Both secrets, kept out of every printed form.
+
+    Raises:
+        KeyFileError: a secret is not 32 bytes, trivial, the documented example, or both are one.
+    """
+
+    draw: bytes = field(repr=False)
+    linkage: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for name, secret in (("draw", self.draw), ("linkage", self.linkage)):
+            _refuse_weak(secret, f"The {name} key")
+        if self.draw == self.linkage:
+            raise KeyFileError(
+                "The draw key and the linkage secret are the same bytes.",
+                remedy="Other owners know the linkage secret; make a draw key of your own.",
+            )
+
+
+def fingerprint(name: KeyName, secret: bytes) -> str:
+    """Return 16 hexadecimal digits that identify a secret and do not reveal it."""
+    prefix = f"pramana/fingerprint/1/{name}\x00".encode()
+    return hashlib.sha256(prefix + secret).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class KeyStore:
+    """The key files in a state directory."""
+
+    state: Path
+
+    def path(self, name: KeyName) -> Path:
+        """Return the path of a key file."""
+        return self.state / "keys" / f"{name}.key"
+
+    def load(self) -> Keys:
+        """Return both secrets.
+
+        Raises:
+            KeyFileError: one is absent, unreadable, weak, or readable by others.
+        """
+        missing = [name for name in _MEANING if not self.path(name).exists()]
+        if missing:
+            raise KeyFileError(
+                f"There is no {' and no '.join(_MEANING[name] for name in missing)} in"
+                f" {self.path('draw').parent}.",
+                where=", ".join(missing),
+                remedy=_how_to_get(missing),
+            )
+        return Keys(self.read("draw"), self.read("linkage"))
+
+    def read(self, name: KeyName) -> bytes:
+        """Return one secret. Raises KeyFileError as `load` does."""
+        path = self.path(name)
+        refuse_if_open_to_others(path.parent, f"chmod 700 {path.parent}")
+        return read_key(path)
+
+    def add(self, name: KeyName, secret: bytes) -> None:
+        """Store a secret that is not there yet.
+
+        Raises:
+            KeyFileError: the secret is weak, or there is one already.
+        """
+        _refuse_weak(secret, f"The {_MEANING[name]}")
+        private_directory(self.state)
+        private_directory(self.path(name).parent)
+        try:
+            write_new(self.path(name), secret.hex().encode() + b"\n")
+        except FileExistsError:
+            raise KeyFileError(
+                f"There is a {_MEANING[name]} already, {self.path(name)}; it was not changed.",
+                where=str(self.path(name)),
+                remedy="With another key the same records would be randomized a second time, which"
+                " reveals more. Keep it.",
+            ) from None
+
+    def create(self, name: KeyName, random_bytes: Callable[[int], bytes]) -> None:
+        """Make a new secret. Raises KeyFileError if there is one already."""
+        self.add(name, random_bytes(KEY_LENGTH))
+
+    def export_linkage(self, target: Path) -> None:
+        """Write the linkage secret to a new private file, to be given to another owner.
+
+        Raises:
+            KeyFileError: there is no linkage secret, or the file exists.
+        """
+        if not self.path("linkage").exists():
+            raise KeyFileError("There is no linkage secret yet.", remedy=_how_to_get(["linkage"]))
+        try:
+            write_new(target, self.read("linkage").hex().encode() + b"\n")
+        except FileExistsError:
+            raise KeyFileError(
+                f"{target} exists; it was not changed.",
+                where=str(target),
+                remedy="Name a new file.",
+            ) from None
+
+    def fingerprints(self) -> dict[str, str | None]:
+        """Return the fingerprint of each secret that is there."""
+        return {
+            name: fingerprint(name, self.read(name)) if self.path(name).exists() else None
+            for name in _MEANING
+        }
+
+
+def read_key(path: Path) -> bytes:
+    """Read a secret from a text file of 64 hexadecimal digits, or of base64.
+
+    Raises:
+        KeyFileError: absent, readable by others, not such a text, or weak.
+    """
+    try:
+        refuse_if_open_to_others(path, f"chmod 600 {path}")
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeyFileError(
+            f"The key file {path} cannot be read as text.", where=str(path)
+        ) from error
+    secret = _decode(text)
+    if secret is None or len(secret) != KEY_LENGTH:
+        raise KeyFileError(
+            f"The key file {path} does not hold {KEY_LENGTH} bytes.",
+            where=str(path),
+            remedy="It must hold 64 hexadecimal digits, or 32 bytes in base64.",
+        )
+    _refuse_weak(secret, f"The key in {path}")
+    return secret
+
+
+def _decode(text: str) -> bytes | None:
+    if re.fullmatch(r"[0-9A-Fa-f]{64}", text):
+        return bytes.fromhex(text)
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        return None
+
+
+def _refuse_weak(secret: bytes, what: str) -> None:
+    if len(secret) != KEY_LENGTH:
+        raise KeyFileError(f"{what} has {len(secret)} bytes, not {KEY_LENGTH}.")
+    if len(set(secret)) == 1 or secret == EXAMPLE_KEY:
+        raise KeyFileError(
+            f"{what} is one that anybody would guess.",
+            remedy="Make one with `owner-agent keys create`.",
+        )
+
+
+def _how_to_get(missing: list[KeyName]) -> str:
+    remedies = {
+        "draw": "Run `owner-agent keys create`.",
+        "linkage": "Run `owner-agent keys import linkage FILE` with the secret the owners share,"
+        " or, as the first of them, `owner-agent keys create --linkage`.",
+    }
+    return " ".join(remedies[name] for name in missing)

@@ -1,0 +1,215 @@
+"""`owner-agent discretize`: proposes cuts for a numeric column; nothing is written or sent."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from owner_agent.site.site import Site
+from owner_agent.table.encode import numbers, rows_text
+from owner_agent.table.table import read_table
+from shared.discretize import Discretization, equal_frequency, equal_width, mgas
+from shared.errors import OptionError, TableError
+from shared.terminal import MAX_WIDTH
+
+Floats = npt.NDArray[np.float64]
+
+
+class Method(StrEnum):
+    """How a column is cut."""
+
+    mgas = "mgas"
+    equal_width = "equal-width"
+    equal_frequency = "equal-frequency"
+
+
+OPTIONS: dict[Method, tuple[frozenset[str], frozenset[str]]] = {
+    Method.mgas: (frozenset({"minimum_count", "granularity"}), frozenset({"grid"})),
+    Method.equal_width: (frozenset({"groups", "low", "high"}), frozenset()),
+    Method.equal_frequency: (frozenset({"groups", "minimum_count", "grid"}), frozenset()),
+}
+"""The options each method needs, and those it may have."""
+
+FEWEST_RECORDS = 5
+"""No group may hold fewer: what is computed from one or two records is about those people."""
+
+_FUNCTIONS: dict[Method, Callable[..., Discretization]] = {
+    Method.mgas: mgas,
+    Method.equal_width: equal_width,
+    Method.equal_frequency: equal_frequency,
+}
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Cuts for a column, made from the `records` cells that hold a number; `missing` hold none."""
+
+    column: str
+    records: int
+    missing: int
+    method: Method
+    found: Discretization
+
+    @property
+    def toml(self) -> tuple[str, ...]:
+        """The lines for the site file, at most 100 columns wide.
+
+        Where cells are missing there are no representatives: the variable needs a category for
+        them, which has no number.
+        """
+        lines = _array("cuts", self.found.cuts)
+        if not self.missing:
+            lines += _array("representatives", self.found.representatives)
+        return tuple(lines)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the figures rest on, one statement each."""
+        notes = [_RESTS[self.method].format(records=self.records)]
+        if self.missing:
+            notes.append(
+                f"{self.missing} cells are empty and were left out. The variable needs a category"
+                ' for them, missing = "...", which has no number, so it cannot have'
+                " representatives."
+            )
+        return tuple(notes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the proposal as JSON."""
+        return {
+            "column": self.column,
+            "records": self.records,
+            "missing": self.missing,
+            "method": self.found.method,
+            "groups": self.found.size,
+            "smallest_count": min(self.found.counts),
+            "labels": list(self.found.labels),
+            "counts": list(self.found.counts),
+            "cuts": list(self.found.cuts),
+            "representatives": list(self.found.representatives),
+            "toml": list(self.toml),
+            "notes": list(self.notes),
+        }
+
+    def lines(self) -> list[str]:
+        """Return the proposal as text, at most 100 columns wide."""
+        head = (
+            f"Column {self.column}: {self.found.size} groups by {self.found.method};"
+            f" the smallest holds {min(self.found.counts):,} of {self.records:,} records."
+        )
+        counts = ", ".join(
+            f"{label}: {count:,}"
+            for label, count in zip(self.found.labels, self.found.counts, strict=True)
+        )
+        prose = [head, f"Records in each group, for your eyes only: {counts}.", *self.notes]
+        wrapped = itertools.chain.from_iterable(map(_wrapped, prose))
+        ending = (
+            "Nothing was written or sent. To use it, put these lines into the variable's entry:"
+        )
+        return [*wrapped, ending, "", *self.toml]
+
+
+_ON_THE_COLUMN = (
+    "The cuts rest on all {records:,} records with a number, rounded to the grid; each"
+    " representative is the mean of its own group's, rounded to the grid as well. They are computed"
+    " from the column and become public with the plan: a cut tells, to the grid, about the two"
+    " records beside it."
+)
+_RESTS = {
+    Method.mgas: _ON_THE_COLUMN,
+    Method.equal_frequency: _ON_THE_COLUMN,
+    Method.equal_width: (
+        "Cuts and representatives rest on no record, only on the range you gave; the {records:,}"
+        " records with a number were counted."
+    ),
+}
+
+
+def propose(
+    site: Site, column: str, method: Method, options: Mapping[str, float | None]
+) -> Proposal:
+    """Cut a column of a site's table; `options` are named as in `OPTIONS`, absent ones None.
+
+    Cells that are empty, or hold what the site file calls missing in this column, are left out.
+
+    Raises:
+        OptionError: an option that the method needs is absent, one is given that it does not
+            use, groups might hold fewer than `FEWEST_RECORDS` records, the column is the record
+            id, or no cuts meet the requirements.
+        TableError: the table cannot be read, or cells are neither empty nor finite numbers; rows
+            are named and no value is.
+    """
+    given = _checked(method, options)
+    if column == site.file.record_id:
+        raise OptionError(
+            f"Column {column!r} is the record id and cannot be a variable.", where="column"
+        )
+    values, missing = _read(site, column)
+    found = _FUNCTIONS[method](values, **given)
+    if not found.cuts:
+        raise OptionError(
+            f"All records of column {column!r} fall into one group, which makes no variable.",
+            where="column",
+            remedy="Require fewer records in a group, or a smaller granularity.",
+        )
+    return Proposal(column, len(values), missing, method, found)
+
+
+def _checked(method: Method, options: Mapping[str, float | None]) -> dict[str, float]:
+    needed, allowed = OPTIONS[method]
+    given = {name: value for name, value in options.items() if value is not None}
+    absent, unused = needed - given.keys(), given.keys() - needed - allowed
+    for names, says in ((absent, "needs"), (unused, "does not use")):
+        if names:
+            listed = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(names))
+            raise OptionError(f"Method {method.value} {says} {listed}.", where=min(names))
+    fewest = given.get("minimum_count", FEWEST_RECORDS)
+    if fewest < FEWEST_RECORDS:
+        raise OptionError(
+            f"Groups of {fewest} records are too small to be told; {FEWEST_RECORDS} are the"
+            " fewest.",
+            where="minimum_count",
+            remedy=f"Give --minimum-count {FEWEST_RECORDS} or more; 50 is a usual choice.",
+        )
+    return given
+
+
+def _read(site: Site, column: str) -> tuple[Floats, int]:
+    """Return the numbers of a column, and how many cells hold none."""
+    text = read_table(site.table, [column]).columns[column]
+    labels = ["", *(v.missing for v in site.file.variables if v.source == column and v.missing)]
+    missing = pc.is_in(text, value_set=pa.array(labels)).to_numpy(zero_copy_only=False)
+    values = numbers(text)
+    wrong = ~np.isfinite(values) & ~missing
+    if wrong.any():
+        raise TableError(
+            f"Column {column!r} holds no finite number in {rows_text(wrong)}.",
+            where=column,
+            remedy="Correct those cells, or say which of them are missing in the site file.",
+        )
+    if missing.all():
+        raise TableError(f"Column {column!r} holds no number at all.", where=column)
+    return values[~missing], int(missing.sum())
+
+
+def _array(name: str, numbers: tuple[float, ...]) -> list[str]:
+    """Write an array of TOML, over several lines where one is too long."""
+    listed = ", ".join(repr(number) for number in numbers)
+    line = f"{name} = [{listed}]"
+    if len(line) <= MAX_WIDTH:
+        return [line]
+    return [f"{name} = [", *(f"    {line}" for line in _wrapped(listed, MAX_WIDTH - 4)), "]"]
+
+
+def _wrapped(text: str, width: int = MAX_WIDTH) -> list[str]:
+    """Break text at spaces only: a hyphen may be a sign or inside a label."""
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)

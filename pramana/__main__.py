@@ -1,0 +1,5 @@
+"""`python -m pramana` is the `pramana` command."""
+
+from pramana.cli import main
+
+main()

@@ -1,0 +1,253 @@
+"""The `pramana` command: demonstrations for people who want to see before they decide."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from pramana.network_command import app as network
+from pramana.simulate.commands.cli import app as simulate
+from shared.errors import OptionError
+from shared.terminal import console, print_json, run
+
+if TYPE_CHECKING:
+    from pramana.demo.outcome import Outcome, Row
+    from pramana.demo.scenario import Scenario
+
+app = typer.Typer(
+    help="Learn models, with error bars, from data that several owners will not share.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Keep `demo` a command of its own even while it is the only one."""
+
+
+@app.command()
+def demo(
+    records: Annotated[
+        int | None, typer.Option(help="Records to draw (default 20000); not with --table.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Make the demonstration's data and keys reproducible."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder for report, result and tables.")] = Path(
+        "demo-out"
+    ),
+    table: Annotated[Path | None, typer.Option(help="Use this CSV or Parquet table.")] = None,
+    sites: Annotated[
+        Path | None, typer.Option(help="Which owner has which columns (TOML), with --table.")
+    ] = None,
+    structure: Annotated[
+        Path | None, typer.Option(help="Every node with its parents (JSON), with --table.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Write the result as JSON.")] = False,
+) -> None:
+    """Run owners and a miner as real processes and learn a Bayesian network with error bars.
+
+    Without --table the records are drawn from the network of Ma (2006), figure 5.2, so that every
+    estimate can be held against the truth. Exit codes: 0 done, 2 bad input, 4 refused, 5 a service
+    did not answer.
+    """
+    from pramana.demo.run import demonstrate
+
+    # Ended from outside, the services are stopped as at any other end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    scenario = _scenario(records, seed, table, sites, structure)
+    with Progress(
+        TextColumn("{task.description:<42}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task("", total=1.0)
+        outcome, folder = demonstrate(
+            scenario,
+            out,
+            seed=seed,
+            say=lambda what, share: progress.update(task, description=what, completed=share),
+        )
+    if json:
+        print_json(outcome.as_dict())
+        return
+    _show(outcome, scenario.note)
+    console().print(f"Report  {folder.report}\nResult  {folder.result}", soft_wrap=True)
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...", help="Experiments, or `all`; none lists them."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder for pictures, tables and index.")] = Path(
+        "reproduce-out"
+    ),
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.")] = 1,
+    data: Annotated[Path | None, typer.Option(help="The folder of the public tables.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write findings or list as JSON.")] = False,
+) -> None:
+    """Make the papers' figures and tables again and say what agrees and what does not.
+
+    `all` skips pramana whose tables are not in --data. Exit codes: 0 done, whatever was found;
+    2 bad input: an unknown name, or an experiment named whose tables are absent.
+    """
+    from pramana.reproduce.command import list_experiments, run_experiments
+
+    if not names:
+        list_experiments(json=json)
+    else:
+        run_experiments(names, out, seed=seed, data=data, quick=quick, json=json)
+
+
+app.add_typer(simulate, name="simulate")
+app.add_typer(network, name="network")
+
+compose = typer.Typer(help="The demonstration's steps around containers (docker-compose.yml).")
+app.add_typer(compose, name="compose")
+
+MinerOption = Annotated[str, typer.Option(help="The miner's URL.")]
+AdminOption = Annotated[Path, typer.Option(help="The file that holds the admin token.")]
+
+
+@compose.command()
+def organize(
+    root: Annotated[Path, typer.Option(help="The folder in which sites/OWNER is each owner's.")],
+    miner: MinerOption,
+    admin_token_file: AdminOption,
+    records: Annotated[int, typer.Option(help="Records to draw.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 1,
+) -> None:
+    """Open the study; draw tables for the owners and lay them before them, with invitations."""
+    from pramana.demo.compose import organize as organize_study
+
+    scenario = _scenario(records, seed, None, None, None)
+    organize_study(root, scenario, miner, admin_token_file, seed=seed)
+    console().print(f"What the owners start from is in {root / 'sites'}.", soft_wrap=True)
+
+
+@compose.command()
+def conclude(
+    root: Annotated[Path, typer.Option(help="The folder for result and report.")],
+    miner: MinerOption,
+    admin_token_file: AdminOption,
+    records: Annotated[int, typer.Option(help="As given to organize.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="As given to organize.")] = 1,
+) -> None:
+    """Learn from what the owners published, compare with the truth, write result and report."""
+    from pramana.demo.compose import finish
+
+    scenario = _scenario(records, seed, None, None, None)
+    outcome = finish(
+        root,
+        scenario,
+        miner,
+        admin_token_file,
+        seed=seed,
+        say=lambda what, _share: console(stderr=True).print(what),
+    )
+    _show(outcome, scenario.note)
+    console().print(f"Report  {root / 'report.html'}", soft_wrap=True)
+
+
+def _scenario(
+    records: int | None,
+    seed: int | None,
+    table: Path | None,
+    sites: Path | None,
+    structure: Path | None,
+) -> Scenario:
+    import numpy as np
+
+    from pramana.demo.scenario import from_network, from_table
+    from pramana.setups import ma2006
+
+    given = [name for name, path in _named(table, sites, structure) if path is not None]
+    if given and len(given) < 3:
+        raise OptionError(
+            f"--table, --sites and --structure belong together; only {', '.join(given)} is there.",
+            where=given[0],
+            remedy="Give all three, or none for the built-in network.",
+        )
+    if table is not None and sites is not None and structure is not None:
+        if records is not None:
+            raise OptionError(
+                "--records belongs to the built-in network; a table has its own.",
+                where="--records",
+            )
+        return from_table(table, sites, structure)
+    rng = np.random.default_rng(None if seed is None else [seed, 0])
+    return from_network(ma2006.RECORDS if records is None else records, rng)
+
+
+def _named(
+    table: Path | None, sites: Path | None, structure: Path | None
+) -> list[tuple[str, Path | None]]:
+    return [("--table", table), ("--sites", sites), ("--structure", structure)]
+
+
+def _show(outcome: Outcome, note: str) -> None:
+    out = console()
+    network = outcome.reference == "network"
+    out.print(f"{outcome.title}: {outcome.records:,} records\n", style="bold", markup=False)
+    shown = Table(box=None, pad_edge=False)
+    shown.add_column("parameter", overflow="fold")
+    for column in ("true", "clean") if network else ("true",):
+        shown.add_column(column, justify="right")
+    for column in ("estimate", "s.e.", "z"):
+        shown.add_column(column, justify="right")
+    last = None
+    for row in outcome.rows:
+        if row.node != last:
+            family = f"{row.node} | {', '.join(row.parents)}" if row.parents else row.node
+            shown.add_row(f"[bold]{escape(family)}[/]")
+        last = row.node
+        shown.add_row(*_cells(row, network=network), style=None if row.covered else "yellow")
+    out.print(shown)
+    held, known = outcome.coverage()
+    left = len(outcome.rows) - known
+    out.print(
+        f"\n{held} of {known} 95 % intervals hold the true value"
+        " (values of one row sum to 1, so they err together)."
+        + (f" {left} parameters have no estimate or no true value." if left else "")
+    )
+    out.print(
+        "true: the network's parameter; clean: from the sample before randomization; s.e.: standard"
+        " error against the population."
+        if network
+        else "true: the table's own value; s.e.: standard error of the randomization alone."
+    )
+    if note:
+        out.print(note)
+    out.print(f"{outcome.seconds:.1f} s from the first process to the comparison.")
+
+
+def _cells(row: Row, *, network: bool) -> list[str]:
+    given = ", ".join(row.parents.values())
+    name = f"  {row.value} | {given}" if given else f"  {row.value}"
+    truth = [_number(row.truth)] + ([_number(row.clean)] if network else [])
+    z = "" if row.z is None else f"{row.z:+.2f}"
+    return [escape(name), *truth, _number(row.estimate), _number(row.se), z]
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.4f}"
+
+
+def main() -> None:
+    """Run the command."""
+    run(app)

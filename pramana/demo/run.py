@@ -1,0 +1,159 @@
+"""The whole demonstration: processes up, study run, results compared and written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from owner_agent.site.planning import planned
+from owner_agent.site.site import load_site
+from owner_agent.table.encode import encode
+from pramana.demo.folders import Folder, owners, prepare, write_site
+from pramana.demo.outcome import Outcome, compare, learn_clean
+from pramana.demo.processes import Processes, run
+from pramana.demo.report import write_report
+from pramana.demo.scenario import Scenario
+from pramana.demo.study import Rest, learn, open_study, publish
+
+STUDY = "demo"
+
+Say = Callable[[str, float], None]
+"""Called with what is being done and the share of the demonstration that is done."""
+
+
+def demonstrate(
+    scenario: Scenario, out: Path, *, seed: int | None, say: Say
+) -> tuple[Outcome, Folder]:
+    """Run a scenario with one miner process and one agent process per owner.
+
+    Args:
+        scenario: what to run.
+        out: the folder for everything; see `folders.prepare`.
+        seed: makes the demonstration's orders and keys reproducible; None draws fresh keys, as
+            production always does.
+        say: told of progress.
+
+    Raises:
+        ConfigError: `out` holds something else.
+        InputError: a site's variables or table are not what they should be.
+        Unreachable, Refused, StateError: a service did not do its part.
+    """
+    began = time.monotonic()
+    folder = prepare(out)
+    with Processes(folder.logs) as processes, ExitStack() as callers:
+        say("starting the miner", 0.02)
+        token_file = folder.root / "admin.token"
+        url = processes.serve(
+            "miner",
+            "miner_service",
+            *("serve", "--data", str(folder.miner), "--admin-token-file", str(token_file)),
+        )
+        admin = callers.enter_context(Rest(url, token_file.read_text().strip()))
+        say("making tables and keys, inviting the owners", 0.08)
+        sites = write_sites(folder, scenario, url, seed=seed)
+        _keys(folder, list(sites.values()), seed)
+        for owner, secret in open_study(admin, STUDY, scenario.title, owners(scenario)).items():
+            write_secret(folder.invitation(owner), secret)
+        agents = {}
+        for i, (owner, site) in enumerate(sites.items()):
+            say(f"starting the agent of {owner}", 0.2 + 0.3 * i / len(sites))
+            agent = _start_agent(processes, owner, site, folder.invitation(owner))
+            agents[owner] = callers.enter_context(agent)
+        for i, (owner, agent) in enumerate(agents.items()):
+            say(f"{owner} randomizes and publishes", 0.5 + 0.3 * i / len(agents))
+            publish(agent)
+        outcome = conclude(
+            folder, scenario, admin, list(sites.values()), seed=seed, began=began, say=say
+        )
+    return outcome, folder
+
+
+def write_sites(
+    folder: Folder, scenario: Scenario, url: str, *, seed: int | None, private_network: bool = False
+) -> dict[str, Path]:
+    """Write each owner's table and site file; return the site files."""
+    rng = np.random.default_rng(None if seed is None else [seed, 1])
+    miner = {"url": url, "study": STUDY} | ({"allow_insecure": True} if private_network else {})
+    sites = {site.owner: write_site(folder, site, miner, rng) for site in scenario.sites}
+    for path in sites.values():
+        site = load_site(path)
+        encode(site, planned(site))  # what is wrong with a table is said before anything runs
+    return sites
+
+
+def conclude(
+    folder: Folder,
+    scenario: Scenario,
+    analyst: Rest,
+    sites: list[Path],
+    *,
+    seed: int | None,
+    began: float,
+    say: Say,
+) -> Outcome:
+    """Learn at the miner, compare with the tables of `sites`, and write result and report."""
+    say("the miner aligns and learns", 0.8)
+    model = learn(analyst, STUDY, scenario.structure.as_dict())
+    bif = analyst.text(f"/v1/models/{model.id}/bif")
+    say("learning from the true tables, to compare", 0.88)
+    clean = learn_clean(sites, scenario.structure)
+    outcome = Outcome(
+        title=scenario.title,
+        reference="table" if scenario.truth is None else "network",
+        records=model.records,
+        rows=compare(model, clean, scenario.truth),
+        seconds=time.monotonic() - began,
+        seed=seed,
+    )
+    say("writing the report", 0.95)
+    _write(folder.result, outcome.as_dict())
+    (folder.root / "model.bif").write_text(bif, encoding="utf-8")
+    write_report(folder.report, sites, scenario, outcome, model)
+    return outcome
+
+
+def _start_agent(processes: Processes, owner: str, site: Path, invitation: Path) -> Rest:
+    run("owner_agent", "join", "--secret-file", str(invitation), "--site", str(site))
+    url = processes.serve(f"agent-{owner}", "owner_agent", "serve", "--site", str(site))
+    token = (site.parent / ".pramana" / "agent.token").read_text(encoding="utf-8").strip()
+    return Rest(url, token)
+
+
+def _keys(folder: Folder, sites: list[Path], seed: int | None) -> None:
+    """Give every owner a draw key of its own and all of them one linkage secret."""
+    linkage = folder.root / "linkage.key"
+    for number, site in enumerate(sites):
+        if seed is None:
+            run("owner_agent", "keys", "create", "--site", str(site))
+        else:
+            key = write_secret(site.parent / "draw.key", _seeded(seed, f"draw {number}"))
+            run("owner_agent", "keys", "import", "draw", str(key), "--site", str(site))
+    write_secret(linkage, secrets.token_hex(32) if seed is None else _seeded(seed, "linkage"))
+    for site in sites:
+        run("owner_agent", "keys", "import", "linkage", str(linkage), "--site", str(site))
+
+
+def _seeded(seed: int, purpose: str) -> str:
+    return hashlib.sha256(f"pramana demonstration {seed} {purpose}".encode()).hexdigest()
+
+
+def write_secret(path: Path, secret: str) -> Path:
+    """Write a secret that only this user may read."""
+    path.touch(mode=0o600)
+    path.write_text(secret, encoding="utf-8")
+    return path
+
+
+def _write(path: Path, value: Any) -> None:
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    # One parameter a line keeps the file readable for people too.
+    path.write_text(re.sub(r"\n {6,}", " ", text) + "\n", encoding="utf-8")

@@ -1,0 +1,331 @@
+"""mlxtend's `apriori` and `association_rules`, for tables of items that may be randomized.
+
+A program that uses mlxtend.frequent_patterns changes its import and gets the same frames. With the
+`plan` that made the reports it gets estimates of the truth instead of what was reported, and
+further columns with their errors (`frames.ITEMSET_ERRORS`, `frames.RULE_ERRORS`).
+
+A table has a row per record and a column per item, of booleans or of 0 and 1. Under a plan the
+columns of a variable are named `variable=category` or `variable_category` (as pandas.get_dummies
+does), all of them there; a variable of two categories may instead be one column of its own name,
+true for its second category.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from shared.domain import Domain, Variable
+from shared.errors import EmptyTable, MissingColumn, OptionError, TableError
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.rules.decisions import Against, deviate, require_share
+from shared.learn.rules.exchange.frames import RULE_ERRORS, itemsets_frame
+from shared.learn.rules.measures import MEASURES, measures
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import Decisions, RuleOptions
+from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
+from shared.marginals.counts import Codes, ReportedCounts
+from shared.marginals.support_counts import Floats, Item, RuleCounts
+from shared.plan import Plan
+
+_Flags = npt.NDArray[np.bool_]
+_Split = tuple[frozenset[Any], frozenset[Any]]
+
+_PLAIN = ["support", "itemsets"]
+
+
+def apriori(
+    df: pd.DataFrame,
+    min_support: float = 0.5,
+    use_colnames: bool = False,
+    max_len: int | None = None,
+    verbose: int = 0,  # noqa: ARG001
+    low_memory: bool = False,  # noqa: ARG001
+    n_jobs: int | None = 1,  # noqa: ARG001
+    *,
+    plan: Plan | None = None,
+    decisions: Decisions = "point",
+    confidence: float = 0.95,
+    false_discovery: float = 0.05,
+    against: Against = "records",
+    consistent: bool = False,
+) -> pd.DataFrame:
+    """Return the frequent itemsets of a table of items.
+
+    Args:
+        df: the table (see the module); under a plan, as it was reported.
+        min_support: the least support, above 0 and at most 1.
+        use_colnames: name items by their columns, not by the columns' places.
+        max_len: the most items of an itemset.
+        verbose, low_memory, n_jobs: taken because mlxtend has them; without effect.
+        plan: what was done to the table.
+        decisions, confidence, false_discovery, against, consistent: see `RuleOptions`.
+
+    Returns:
+        `support` and `itemsets`, by length; under a plan also the errors. Items of one variable of
+        a plan never stand together.
+
+    Raises:
+        OptionError: an option outside its range.
+        TableError: no such table, or columns that do not fit the plan.
+    """
+    options = RuleOptions(
+        min_support, max_len, decisions, confidence, false_discovery, against, consistent
+    )
+    table = _Table.of(df, plan)
+    called = list(df.columns) if use_colnames else list(range(df.shape[1]))
+    names = dict(zip(table.items, called, strict=True))
+    found = mine_itemsets(table.marginals, table.items, options)
+    frame = itemsets_frame(found, names=names)
+    return frame if plan is not None else frame[_PLAIN]
+
+
+def association_rules(
+    df: pd.DataFrame,
+    num_itemsets: int | None = 1,  # noqa: ARG001
+    df_orig: pd.DataFrame | None = None,
+    null_values: bool = False,
+    metric: str = "confidence",
+    min_threshold: float = 0.8,
+    support_only: bool = False,
+    return_metrics: Sequence[str] = MEASURES,
+    *,
+    plan: Plan | None = None,
+    confidence: float = 0.95,
+    against: Against = "records",
+) -> pd.DataFrame:
+    """Return the rules between the parts of frequent itemsets.
+
+    Args:
+        df: `support` and `itemsets` of all frequent itemsets.
+        num_itemsets: taken because mlxtend has it; without effect where no value is missing.
+        df_orig: under a plan the reported table the itemsets are from; else without effect.
+        null_values: must be False: values that were not reported are for the plan to say.
+        metric: the measure that decides.
+        min_threshold: its least value.
+        support_only: leave all measures but the support empty, and decide by it.
+        return_metrics: the measures to return.
+        plan: what was done to the table; the errors of the rules are returned then.
+        confidence, against: of their intervals, see `RuleOptions`.
+
+    Raises:
+        OptionError: an unknown measure, missing subsets, missing values, or a plan without table.
+        TableError: no frequent itemsets, or a table as for `apriori`.
+    """
+    if null_values:
+        raise OptionError(
+            "Missing values cannot be declared by `null_values`.",
+            where="null_values",
+            remedy="Give a plan in which the variable is withheld.",
+        )
+    if plan is not None and (df_orig is None or support_only):
+        raise OptionError(
+            "The errors of rules need the reported table and all measures.",
+            where="df_orig",
+            remedy="Give `df_orig` and leave `support_only` out, or give no plan.",
+        )
+    metric = "support" if support_only else metric
+    for name in (metric, *return_metrics):
+        if name not in MEASURES:
+            raise OptionError(
+                f"There is no measure {name!r}.",
+                where="metric",
+                remedy=f"The measures are {list(MEASURES)}.",
+            )
+    known = _known(df)
+    splits = [split for itemset in known for split in _splits(itemset)]
+    found = _measured(known, splits, support_only=support_only)
+    kept = np.flatnonzero(found[metric] >= min_threshold)
+    splits = [splits[place] for place in kept.tolist()]
+    frame = pd.DataFrame(
+        {
+            "antecedents": pd.Series([left for left, _ in splits], dtype=object),
+            "consequents": pd.Series([right for _, right in splits], dtype=object),
+            **{name: found[name][kept] for name in return_metrics},
+        }
+    )
+    if plan is None or df_orig is None:
+        return frame
+    errors = _errors(df_orig, plan, splits, confidence, population=against == "population")
+    return frame.assign(**errors)
+
+
+def _known(df: pd.DataFrame) -> dict[frozenset[Any], float]:
+    """Return the supports of the given itemsets."""
+    missing = [name for name in _PLAIN if name not in df.columns]
+    if missing:
+        raise MissingColumn(f"Frequent itemsets have no column {missing}.", where=missing[0])
+    if df.empty:
+        raise EmptyTable("There are no frequent itemsets to make rules of.")
+    return dict(zip(map(frozenset, df["itemsets"]), df["support"].to_numpy(float), strict=True))
+
+
+def _splits(itemset: frozenset[Any]) -> Iterable[_Split]:
+    """Yield every way to part an itemset, longer antecedents first."""
+    for size in range(len(itemset) - 1, 0, -1):
+        for antecedent in combinations(itemset, size):
+            left = frozenset(antecedent)
+            yield left, itemset - left
+
+
+def _measured(
+    known: dict[frozenset[Any], float], splits: Sequence[_Split], *, support_only: bool
+) -> dict[str, Floats]:
+    whole = np.array([known[left | right] for left, right in splits], dtype=np.float64)
+    if support_only:
+        return dict.fromkeys(MEASURES, np.full(len(splits), np.nan)) | {"support": whole}
+    try:
+        parts = [(known[left], known[right]) for left, right in splits]
+    except KeyError as error:
+        raise OptionError(
+            "The support of a subset of an itemset is not given.",
+            where="df",
+            remedy="Give all frequent itemsets, or ask for `support_only`.",
+        ) from error
+    antecedent, consequent = np.array(parts, dtype=np.float64).reshape(-1, 2).T
+    return measures(whole, antecedent, consequent)
+
+
+def _errors(
+    df: pd.DataFrame, plan: Plan, splits: Sequence[_Split], level: float, *, population: bool
+) -> dict[str, Floats]:
+    """Return the columns of errors of rules, items named by columns or by their places."""
+    require_share(level, "confidence", one=False)
+    table, z = _Table.of(df, plan), deviate(level)
+    # Under a plan names are strings, so that a number can only be a place.
+    places: dict[Hashable, int] = {place: place for place in range(df.shape[1])}
+    places |= {name: place for place, name in enumerate(df.columns)}
+    errors = np.zeros((len(splits), len(RULE_ERRORS)))
+    lengths = np.array([len(left | right) for left, right in splits], dtype=np.int64)
+    for length in np.unique(lengths):
+        rows = np.flatnonzero(lengths == length)
+        counts = _counted(table, [splits[row] for row in rows.tolist()], places)
+        measured = (
+            part(counts, z, population=population)
+            for part in (supports, confidences, lifts, leverages)
+        )
+        errors[rows] = np.column_stack([end for one in measured for end in _ends(one)])
+    return dict(zip(RULE_ERRORS, errors.T, strict=True))
+
+
+def _ends(measured: Measured) -> tuple[Floats, Floats, Floats]:
+    return measured.se, measured.low, measured.high
+
+
+def _counted(table: _Table, splits: Sequence[_Split], places: dict[Hashable, int]) -> RuleCounts:
+    try:
+        left = [{places[name] for name in antecedent} for antecedent, _ in splits]
+        whole = [sorted({places[name] for name in a | c}) for a, c in splits]
+    except KeyError as error:
+        raise OptionError(
+            "An itemset has an item that is no column of the table.", where="df_orig"
+        ) from error
+    antecedents = [[i in own for i in row] for own, row in zip(left, whole, strict=True)]
+    found = table.marginals.supports(table.items)
+    return found.rules(np.array(whole, dtype=np.int64), np.array(antecedents, dtype=np.bool_))
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """A table of items: the item of each column, and the marginals."""
+
+    items: tuple[Item, ...]
+    marginals: EstimatedMarginals
+
+    @classmethod
+    def of(cls, df: pd.DataFrame, plan: Plan | None) -> _Table:
+        flags = _flags(df)
+        if plan is None:
+            names = [f"column {place}" for place in range(df.shape[1])]
+            plan = Plan.unrandomized(
+                Domain(tuple(Variable(name, ("absent", "present")) for name in names))
+            )
+        else:
+            names = list(df.columns)
+        if not all(isinstance(name, str) for name in names):
+            raise TableError("The columns of a table under a plan are named by its variables.")
+        if len(set(names)) < len(names):
+            raise TableError("Two columns of the table have one name.")
+        return cls._of(flags, names, plan)
+
+    @classmethod
+    def _of(cls, flags: _Flags, names: Sequence[str], plan: Plan) -> _Table:
+        places = {name: place for place, name in enumerate(names)}
+        items: dict[int, Item] = {}
+        columns: dict[str, Codes] = {}
+        for variable in plan.domain:
+            own = _columns_of(variable, places)
+            size = plan.reported_sizes[variable.name]
+            columns[variable.name] = _codes(flags[:, own], variable, size)
+            first = variable.size - len(own)
+            items |= {place: (variable.name, first + k) for k, place in enumerate(own)}
+        unknown = [name for name, place in places.items() if place not in items]
+        if unknown:
+            raise TableError(
+                f"The plan says nothing of the columns {unknown[:5]}.",
+                where=unknown[0],
+                remedy="Add their variables to the plan, or leave the columns out.",
+            )
+        reported = ReportedCounts(columns, plan.reported_sizes)
+        ordered = tuple(items[place] for place in range(len(places)))
+        return cls(ordered, EstimatedMarginals(reported, plan))
+
+
+def _flags(df: pd.DataFrame) -> _Flags:
+    """Return the table as booleans.
+
+    Raises:
+        TableError: it has a value that is neither true nor false, 1 nor 0.
+        EmptyTable: it has no rows or no columns.
+    """
+    if not df.size:
+        raise EmptyTable("The table of items has no rows or no columns.")
+    values = df.to_numpy()
+    if values.dtype != np.bool_:
+        other = [str(name) for name in df.columns if not df[name].isin([0, 1, True, False]).all()]
+        if other:
+            raise TableError(
+                f"The columns {other[:5]} have values other than true and false, 1 and 0.",
+                where=other[0],
+                remedy="Encode categories as a column each, say by pandas.get_dummies.",
+            )
+    return values.astype(np.bool_)
+
+
+def _columns_of(variable: Variable, places: dict[str, int]) -> list[int]:
+    """Return the places of a variable's columns: one per category, or one for the second of two."""
+    for between in ("=", "_"):
+        names = [f"{variable.name}{between}{category}" for category in variable.categories]
+        if all(name in places for name in names):
+            return [places[name] for name in names]
+    if variable.size == 2 and variable.name in places:
+        return [places[variable.name]]
+    raise MissingColumn(
+        f"The table has no columns of variable {variable.name!r}.",
+        where=variable.name,
+        remedy=f"Name them {variable.name}=category, one for each of its {variable.size}"
+        " categories.",
+    )
+
+
+def _codes(flags: _Flags, variable: Variable, size: int) -> Codes:
+    """Return the reported codes: the category, or the set of categories as bits."""
+    if flags.shape[1] == 1 and size == 2:
+        return flags[:, 0].astype(np.uint8)
+    if flags.shape[1] == variable.size and size == 1 << variable.size:
+        return (flags @ (1 << np.arange(variable.size))).astype(np.uint32)
+    if flags.shape[1] == variable.size == size and (flags.sum(axis=1) == 1).all():
+        return np.asarray(flags.argmax(axis=1), dtype=np.uint32)
+    raise TableError(
+        f"The reports of variable {variable.name!r} are one of {size} codes; its columns do not"
+        " say which.",
+        where=variable.name,
+        remedy="Exactly one column of a variable is true in each row, unless every category was"
+        " reported by itself.",
+    )

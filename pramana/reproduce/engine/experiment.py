@@ -1,0 +1,165 @@
+"""What an experiment is, what it is given and what it returns.
+
+An experiment is a value: a module defines `EXPERIMENT = Experiment(...)` and the catalogue names
+the module. It draws and writes nothing itself, so that a test can run it and look at its tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from shared.errors import OptionError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Progress = Callable[[float], None]
+"""Called with the share of the work that is done, 0 to 1."""
+
+_NAME = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
+
+
+def silent(share: float) -> None:
+    """Report progress to nobody."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every experiment is given.
+
+    Args:
+        seed: decides samples and keys; the same seed gives the same files.
+        data: the folder of public tables, for pramana that need one.
+        quick: fewer repetitions and smaller grids, for a first look.
+        progress: told the share that is done.
+
+    Raises:
+        OptionError: the seed is negative, or `data` is no folder.
+    """
+
+    seed: int = 1
+    data: Path | None = None
+    quick: bool = False
+    progress: Progress = silent
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise OptionError(
+                f"A seed of {self.seed} is negative.", where="--seed", remedy="Give 0 or more."
+            )
+        if self.data is not None and not self.data.is_dir():
+            raise OptionError(
+                f"There is no folder {self.data}.",
+                where="--data",
+                remedy="Name the folder that holds the public tables.",
+            )
+
+    def rng(self, *stream: float | str) -> np.random.Generator:
+        """Return the generator of a named stream: no experiment's numbers depend on another's."""
+        label = "/".join(str(part) for part in stream)
+        return np.random.default_rng([self.seed, *label.encode()])
+
+    def file(self, name: str) -> Path:
+        """Return the path of a table in the data folder.
+
+        Raises:
+            OptionError: no folder was given, or the file is not in it.
+        """
+        if self.data is None:
+            raise OptionError(
+                f"The table {name} is needed.",
+                where="--data",
+                remedy="Give the folder that holds it with --data.",
+            )
+        if not (self.data / name).is_file():
+            raise OptionError(
+                f"There is no {name} in {self.data}.",
+                where="--data",
+                remedy="Name the folder that holds the public tables.",
+            )
+        return self.data / name
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence that compares a result with the paper.
+
+    `agrees` is computed: True or False where the paper's number or claim was checked, None where
+    the paper gives nothing to check and the sentence only reports.
+
+    Raises:
+        OptionError: the text is empty.
+    """
+
+    agrees: bool | None
+    text: str
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise OptionError("A finding needs a sentence.", where="text")
+        if self.agrees is not None:
+            # Comparisons of arrays give numpy's booleans, which JSON does not know.
+            object.__setattr__(self, "agrees", bool(self.agrees))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an experiment found.
+
+    Args:
+        tables: data frames by name; they become CSV files.
+        findings: what agrees with the paper and what does not.
+        draw: draws the picture on a figure that is 10 inches wide; title and source are added.
+        height: the figure's height in inches.
+        facts: single numbers worth keeping, JSON values by name.
+
+    Raises:
+        OptionError: no table, or no finding.
+    """
+
+    tables: Mapping[str, pd.DataFrame]
+    findings: tuple[Finding, ...]
+    draw: Callable[[Figure], None]
+    height: float = 4.6
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.tables or not self.findings:
+            raise OptionError("A result has at least one table and one finding.")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or table of a paper and how to make it again.
+
+    Args:
+        name: short and unique, such as `ma-2.2`; the files are named after it.
+        title: one line that says what is shown.
+        source: paper and figure.
+        run: makes the result.
+        needs_data: the files wanted in the data folder; empty if none.
+        choices: what the paper leaves open and how it is settled here, a sentence each.
+
+    Raises:
+        OptionError: a name that is not lower-case words joined by `-` or `.`, or an empty title.
+    """
+
+    name: str
+    title: str
+    source: str
+    run: Callable[[Setting], Result]
+    needs_data: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise OptionError(f"{self.name!r} is no name of an experiment.", where="name")
+        if not self.title or not self.source:
+            raise OptionError(f"Experiment {self.name} needs a title and a source.", where="title")

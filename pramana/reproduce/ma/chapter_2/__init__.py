@@ -1,0 +1,1 @@
+"""Estimation: Ma (2006), chapter 2."""

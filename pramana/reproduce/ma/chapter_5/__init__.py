@@ -1,0 +1,1 @@
+"""Bayesian networks: Ma (2006), chapter 5."""

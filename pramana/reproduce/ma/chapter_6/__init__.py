@@ -1,0 +1,1 @@
+"""Linear classifiers: Ma (2006), chapter 6."""

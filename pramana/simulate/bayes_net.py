@@ -1,0 +1,234 @@
+"""Simulate the learning of a Bayesian network's structure from randomized records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from pramana.simulate.links import compare
+from pramana.simulate.parameters import fitted
+from pramana.simulate.study import Series
+from pramana.simulate.trials import Trials
+from shared.errors import LimitExceeded, OptionError
+from shared.estimation.estimated import EstimatedMarginals, Estimator
+from shared.learn.networks.network import BayesNet, cross_entropy
+from shared.learn.networks.search.scores import Scoring
+from shared.learn.networks.search.searches import Search
+from shared.learn.networks.search.structure_learning import LearnedStructure, learn_structure
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Plan
+from shared.wire.base import MAX_DRAWS
+
+OnStep = Callable[[float], None]
+"""Called with the share of all work that is done."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How structures are learned.
+
+    Args:
+        scoring: the score.
+        ordered: search by K2 along the given order; otherwise by hill climbing without any.
+        max_parents, tabu, refine: see `Search`.
+        draws: of the bootstrap that gives links a confidence; 0 for none.
+        estimator: of the counts, by which parameters are learned and plain scores computed.
+
+    Raises:
+        OptionError: a number of draws below 0 or above `MAX_DRAWS`; what `Search` raises.
+    """
+
+    scoring: Scoring = field(default_factory=Scoring)
+    ordered: bool = False
+    max_parents: int = 3
+    tabu: int = 50
+    draws: int = 0
+    refine: bool = True
+    estimator: Estimator = "moment"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.draws <= MAX_DRAWS:
+            raise OptionError(
+                f"{self.draws} draws are not a number from 0 to {MAX_DRAWS}.", where="--draws"
+            )
+        Search(() if self.ordered else None, self.max_parents, self.tabu, self.refine)
+
+    def search(self, order: tuple[str, ...]) -> Search:
+        """Return the search, along this order if one is to be used."""
+        along = order if self.ordered else None
+        return Search(along, self.max_parents, self.tabu, self.refine)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the runs found, from the reports and from the same records before randomization.
+
+    `links` tells of each link that any run found in the reports; see `as_dict`.
+    """
+
+    trials: Trials
+    options: Options
+    reference: BayesNet
+    randomized: Series
+    clean: Series
+    distance: dict[str, dict[str, float | None]]
+    links: tuple[dict[str, Any], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form; with one seed only `seconds` differ between calls."""
+        trials, options = self.trials, self.options
+        return {
+            "learner": "bayes-net",
+            "source": trials.described(),
+            "setting": {
+                **trials.setting(),
+                "order": "given" if options.ordered else "none",
+                "max_parents": options.max_parents,
+                "tabu": options.tabu,
+                "refine": options.refine,
+                "estimator": options.estimator,
+                "draws": options.draws,
+                "scoring": asdict(options.scoring),
+            },
+            "score": options.scoring.name,
+            "true_links": len(self.reference.structure.links),
+            **self.randomized.as_dict(),
+            "structural_distance": self.distance,
+            "clean": self.clean.as_dict(),
+            "links": list(self.links),
+        }
+
+
+def simulate(trials: Trials, options: Options, on_step: OnStep = lambda _share: None) -> Outcome:
+    """Learn a structure in every run, from the reports and from the clean records.
+
+    Links are compared with the network the records come from, or for a table with the structure
+    that the same search finds in the whole clean table. The parameters that KL is taken of are
+    learned from the same counts (`fitted`). `seconds` is the time from the reported columns to
+    structure and parameters.
+
+    Raises:
+        EstimationError, LimitExceeded: what the learner raises.
+    """
+    searched = options.search(trials.source.order)
+    reference = _reference(trials, options.scoring, searched)
+    against = _Comparison(reference, by_class=not options.ordered)
+    clean_plan = Plan.unrandomized(trials.source.domain)
+    reports, truths, found = [], [], []
+    for trial in trials:
+        share = _part(on_step, trial.index, trials.runs)
+        learn = _Learner(options, searched, trials.seed + trial.index)
+        structure, network, seconds = learn(trial.reported, trials.plan, share(0.0, 0.8))
+        reports.append(against(network) | {"seconds": seconds})
+        found.append(structure)
+        learn = replace(learn, options=replace(options, draws=0, estimator="moment"))
+        _, network, seconds = learn(trial.true, clean_plan, share(0.8, 0.2))
+        truths.append(against(network) | {"seconds": seconds})
+    on_step(1.0)
+    randomized, clean = Series(tuple(reports)), Series(tuple(truths))
+    distance = {"randomized": _distance(randomized), "clean": _distance(clean)}
+    links = tuple(_links(found, reference.structure))
+    return Outcome(trials, options, reference, randomized, clean, distance, links)
+
+
+def _reference(trials: Trials, scoring: Scoring, search: Search) -> BayesNet:
+    """Return the network the records come from, or for a table the one learned from all of it."""
+    if trials.source.network is not None:
+        return trials.source.network
+    plan = Plan.unrandomized(trials.source.domain)
+    marginals = EstimatedMarginals(trials.everything(), plan)
+    return fitted(marginals, learn_structure(marginals, scoring, search, draws=0).structure)
+
+
+def _part(on_step: OnStep, index: int, runs: int) -> Callable[[float, float], OnStep]:
+    """Return, for a run, what makes the progress of one of its parts a share of the whole."""
+    return lambda start, width: lambda share: on_step((index + start + width * share) / runs)
+
+
+@dataclass(frozen=True)
+class _Learner:
+    options: Options
+    search: Search
+    seed: int
+
+    def __call__(
+        self, counts: ReportedCounts, plan: Plan, on_step: OnStep
+    ) -> tuple[LearnedStructure, BayesNet, float]:
+        started = time.perf_counter()
+        marginals = EstimatedMarginals(counts, plan, estimator=self.options.estimator)
+        learned = learn_structure(
+            marginals,
+            self.options.scoring,
+            self.search,
+            draws=self.options.draws,
+            seed=self.seed,
+            on_step=lambda done, total: on_step(done / max(total, done, 1)),
+        )
+        network = fitted(marginals, learned.structure)
+        return learned, network, time.perf_counter() - started
+
+
+class _Comparison:
+    """Compares learned networks with one reference, whose entropy is computed once."""
+
+    def __init__(self, reference: BayesNet, *, by_class: bool) -> None:
+        self._reference = reference
+        self._by_class = by_class
+        self._entropy = divergence_or_none(reference, reference, 0.0)
+
+    def __call__(self, network: BayesNet) -> dict[str, float | None]:
+        errors = compare(network.structure, self._reference.structure, by_class=self._by_class)
+        kl = divergence_or_none(self._reference, network, self._entropy)
+        return {
+            "extra": errors.extra,
+            "missing": errors.missing,
+            "reversed": errors.reversed,
+            "kl": None if kl is None else max(0.0, kl),
+        }
+
+
+def divergence_or_none(
+    reference: BayesNet, network: BayesNet, entropy: float | None
+) -> float | None:
+    """Return the cross-entropy less `entropy`, in nats; None if a marginal is too large for it."""
+    try:
+        return None if entropy is None else cross_entropy(reference, network) - entropy
+    except LimitExceeded:
+        return None
+
+
+def _distance(series: Series) -> dict[str, float | None]:
+    sums = [
+        {"distance": sum(run[part] or 0 for part in ("extra", "missing", "reversed"))}
+        for run in series.runs
+    ]
+    total = Series(tuple(sums))
+    return {"mean": total.mean()["distance"], "se": total.se()["distance"]}
+
+
+def _links(found: list[LearnedStructure], reference: Structure) -> Iterator[dict[str, Any]]:
+    """Yield each link found, most often found first: how often, how noisy, how sure."""
+    by_link: dict[tuple[str, str], list[Any]] = {}
+    for learned in found:
+        for link in learned.links:
+            by_link.setdefault((link.parent, link.child), []).append(link)
+    true = {frozenset(link) for link in reference.links}
+    for (parent, child), seen in sorted(by_link.items(), key=lambda i: (-len(i[1]), i[0])):
+        sure = [link.confidence for link in seen if link.confidence is not None]
+        yield {
+            "parent": parent,
+            "child": child,
+            "in_reference": frozenset((parent, child)) in true,
+            "share": len(seen) / len(found),
+            "inflation": _finite(np.mean([link.inflation for link in seen])),
+            "confidence": float(np.mean(sure)) if sure else None,
+        }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

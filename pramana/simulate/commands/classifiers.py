@@ -1,0 +1,165 @@
+"""`pramana simulate tree` and `pramana simulate linear`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from pramana.simulate.commands import options as given
+
+if TYPE_CHECKING:
+    from pramana.simulate.classifiers import Learn
+    from shared.estimation.estimated import Estimator
+
+L2 = 1e-3
+"""The weight of the squared weights unless told otherwise."""
+
+
+def tree(
+    target: given.Target,
+    bif: given.Bif = None,
+    table: given.Table = None,
+    variables: given.Variables = None,
+    intervals: given.Intervals = None,
+    records: given.Records = None,
+    p: given.Probability = None,
+    channels: given.Channels = None,
+    design: given.Design = None,
+    gamma: given.Gamma = None,
+    estimator: given.EstimatorOption = None,
+    criterion: Annotated[
+        Literal["gain", "gain-ratio"], typer.Option(help="What chooses an attribute.")
+    ] = "gain",
+    max_depth: Annotated[int | None, typer.Option(help="Most attributes on a path.")] = None,
+    significance: Annotated[
+        float,
+        typer.Option(help="Split only if chance shows such a gain no more often; 1: no test."),
+    ] = 0.05,
+    least_records: Annotated[
+        float, typer.Option(help="Least effective records of a node to split.")
+    ] = 10.0,
+    prune: Annotated[bool, typer.Option(help="Take splits back that do not pay.")] = True,
+    shrinkage: Annotated[
+        float,
+        typer.Option(help="How far children usually are from their parent; 0: leaves as they are."),
+    ] = 0.1,
+    holdout: given.Holdout = 0.3,
+    runs: given.Runs = 10,
+    seed: given.Seed = 1,
+    json: given.Json = None,
+) -> None:
+    """Measure how often decision trees learned from randomized records are right.
+
+    A part of the records of each run is held out and never randomized; the tree learned from the
+    reports of the others is tested on it, and so is one learned from the others as they are. Exit
+    codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
+    """
+    from shared.learn.tree.growth import learn_tree
+    from shared.learn.tree.options import TreeOptions
+
+    with given.options_as_typed():
+        options = TreeOptions(
+            criterion, max_depth, significance, least_records, prune, shrinkage or None
+        )
+    setup = given.Setup(
+        bif, table, variables, intervals, records, p, channels, design, gamma, estimator
+    )
+    _classify(
+        "tree",
+        target,
+        lambda marginals, _seed: learn_tree(marginals, target, None, options),
+        asdict(options),
+        setup,
+        (holdout, runs, seed),
+        json,
+    )
+
+
+def linear(
+    target: given.Target,
+    bif: given.Bif = None,
+    table: given.Table = None,
+    variables: given.Variables = None,
+    intervals: given.Intervals = None,
+    records: given.Records = None,
+    p: given.Probability = None,
+    channels: given.Channels = None,
+    design: given.Design = None,
+    gamma: given.Gamma = None,
+    estimator: given.EstimatorOption = None,
+    loss: Annotated[
+        Literal["perceptron", "least-squares", "logistic"], typer.Option(help="What is minimized.")
+    ] = "logistic",
+    l2: Annotated[
+        float | None,
+        typer.Option(
+            help="Weight of the squared weights; default 0.001, so that weights stay finite where"
+            " the classes can be separated. Not for the perceptron."
+        ),
+    ] = None,
+    encoding: Annotated[
+        Literal["indicator", "ordinal"],
+        typer.Option(help="A column per category, or the categories' numbers 1 to K."),
+    ] = "indicator",
+    holdout: given.Holdout = 0.3,
+    runs: given.Runs = 10,
+    seed: given.Seed = 1,
+    json: given.Json = None,
+) -> None:
+    """Measure how often linear classifiers learned from randomized records are right.
+
+    A part of the records of each run is held out and never randomized; the classifier learned from
+    the reports of the others is tested on it, and so is one learned from the others as they are.
+    Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
+    """
+    from shared.learn.linear.fitting import learn_linear
+    from shared.learn.linear.options import LinearOptions
+
+    pocket = loss == "perceptron"
+    with given.options_as_typed():
+        penalty = l2 if l2 is not None else 0.0 if pocket else L2
+        options = LinearOptions(loss=loss, l2=penalty, encoding=encoding)
+    # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
+    likely: Estimator | None = estimator or ("ml" if pocket and design is None else None)
+    setup = given.Setup(
+        bif, table, variables, intervals, records, p, channels, design, gamma, likely
+    )
+    _classify(
+        "linear",
+        target,
+        lambda marginals, chance: learn_linear(marginals, target, None, options, seed=chance),
+        {"loss": loss, "l2": penalty, "encoding": encoding},
+        setup,
+        (holdout, runs, seed),
+        json,
+    )
+
+
+def _classify(
+    learner: str,
+    target: str,
+    learn: Learn,
+    options: dict[str, Any],
+    setup: given.Setup,
+    repeated: tuple[float, int, int],
+    json: Path | None,
+) -> None:
+    from pramana.simulate.classifiers import simulate
+    from pramana.simulate.commands.display import show_classifier
+    from pramana.simulate.inputs.designs import for_target
+    from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+
+    require_place(json)
+    holdout, runs, seed = repeated
+    with given.watched(f"{runs} runs") as watch:
+        trials, estimator = setup.prepare(
+            lambda domain: for_target(domain, target), runs, seed, holdout=holdout, on_step=watch
+        )
+        outcome = simulate(learner, target, trials, learn, options, estimator, watch)
+    if json is not None:
+        write_result(outcome.as_dict(), json)
+    if json != STANDARD_OUTPUT:
+        show_classifier(outcome)

@@ -1,0 +1,19 @@
+"""`pramana simulate`: what can be learned from randomized records, before anyone commits."""
+
+from __future__ import annotations
+
+import typer
+
+from pramana.simulate.commands.bayes_net import bayes_net
+from pramana.simulate.commands.classifiers import linear, tree
+from pramana.simulate.commands.rules import rules
+
+app = typer.Typer(
+    help="Learn from randomized records of a known network or table, many times.",
+    no_args_is_help=True,
+)
+
+app.command("bayes-net")(bayes_net)
+app.command("rules")(rules)
+app.command("tree")(tree)
+app.command("linear")(linear)

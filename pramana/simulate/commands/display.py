@@ -1,0 +1,147 @@
+"""Results of simulations at the terminal."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from pramana.simulate.itemset_errors import MEASURES
+from pramana.simulate.study import Series, spread
+from shared.terminal import console
+
+if TYPE_CHECKING:
+    from pramana.simulate import bayes_net, classifiers, rules
+    from pramana.simulate.trials import Trials
+
+_RIGHT = {
+    "accuracy": "learned from the reports",
+    "clean_accuracy": "learned from the clean records",
+    "majority": "the most frequent class",
+}
+
+_ROWS = {
+    "extra": "extra links",
+    "missing": "missing links",
+    "reversed": "reversed links",
+    "kl": "KL from the reference, nats",
+    "seconds": "seconds to learn",
+}
+
+
+def show_bayes_net(outcome: bayes_net.Outcome) -> None:
+    """Print the means over the runs, beside those of the clean records."""
+    out = console()
+    trials = outcome.trials
+    links = len(outcome.reference.structure.links)
+    _heading(trials, f"{links} links, score {outcome.options.scoring.name}")
+    shown = Table(box=None, pad_edge=False)
+    shown.add_column("mean over the runs")
+    shown.add_column("randomized", justify="right")
+    shown.add_column("clean records", justify="right")
+    for name, label in _ROWS.items():
+        shown.add_row(label, _cell(outcome.randomized, name), _cell(outcome.clean, name))
+    shown.add_row(
+        "structural distance",
+        *(
+            _number(outcome.distance[k]["mean"], outcome.distance[k]["se"])
+            for k in ("randomized", "clean")
+        ),
+    )
+    out.print(shown)
+    against = (
+        "the network of the file"
+        if trials.source.kind == "bif"
+        else "what the same search finds in the whole clean table"
+    )
+    out.print(
+        f"\nThe reference is {against}. ± is the standard error over the runs. Reversed:"
+        + (
+            " directed otherwise."
+            if outcome.options.ordered
+            else " directed otherwise by the equivalence class (CPDAG)."
+        ),
+        soft_wrap=True,
+    )
+    _note(trials)
+
+
+def show_rules(outcome: rules.Outcome) -> None:
+    """Print the errors of the itemsets found, by length, and of all together."""
+    out = console()
+    options = outcome.mining
+    _heading(
+        outcome.trials,
+        f"minimum support {options.minimum_support:g}, {options.decisions} decisions",
+    )
+    shown = Table(box=None, pad_edge=False)
+    titles = ("length", "frequent", "found", "support error %", "missed %", "false %")
+    for title in titles:
+        shown.add_column(title, justify="right")
+    for row in outcome.means().to_dict("records"):
+        errors = [_number(row[name], row[f"{name}_se"]) for name in MEASURES]
+        shown.add_row(
+            f"{row['length']:g}", f"{row['frequent']:.4g}", f"{row['found']:.4g}", *errors
+        )
+    out.print(shown)
+    mean, se = outcome.totals.mean(), outcome.totals.se()
+    false, power = (_number(mean[name], se[name]) for name in ("false_discovery", "power"))
+    out.print(
+        f"\nOf those found {false} % are false; of the frequent {power} % are found.",
+        soft_wrap=True,
+    )
+    out.print(
+        "support error: mean relative error of those rightly found; missed and false are relative"
+        " to the number of frequent itemsets (FRAPP 7). ± is the standard error over the runs.",
+        soft_wrap=True,
+    )
+    _note(outcome.trials)
+
+
+def show_classifier(outcome: classifiers.Outcome) -> None:
+    """Print how often the classifiers are right on records held out."""
+    out, trials = console(), outcome.trials
+    _heading(trials, f"target {outcome.target}, {trials.tested:,} of the records held out")
+    shown = Table(box=None, pad_edge=False)
+    for title in ("share of the records held out that is right", "mean", "sd"):
+        shown.add_column(title, justify="right" if title in ("mean", "sd") else "left")
+    for name, label in _RIGHT.items():
+        both = spread(outcome.runs, name)
+        shown.add_row(label, *(f"{v:.4f}" if v is not None else "n/a" for v in both.values()))
+    out.print(shown)
+    out.print(
+        "\nsd is the deviation over the runs, each of which splits the records anew.",
+        soft_wrap=True,
+    )
+    _note(trials)
+
+
+def _heading(trials: Trials, rest: str) -> None:
+    console().print(
+        f"{trials.source.name}: {len(trials.source.domain)} variables, {trials.records:,} records,"
+        f" {trials.runs} runs, {_randomization(trials)}, {rest}\n",
+        style="bold",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _randomization(trials: Trials) -> str:
+    gamma = f"gamma {trials.gamma:.4g} about the whole record"
+    return gamma if trials.design is None else f"design {trials.design}, {gamma}"
+
+
+def _note(trials: Trials) -> None:
+    if trials.source.note:
+        console().print(trials.source.note, markup=False, soft_wrap=True)
+
+
+def _cell(series: Series, name: str) -> str:
+    return _number(series.mean()[name], series.se()[name])
+
+
+def _number(mean: float | None, se: float | None) -> str:
+    if mean is None or math.isnan(mean):
+        return "n/a"
+    return f"{mean:.3g}" if se is None or math.isnan(se) else f"{mean:.3g} ± {se:.2g}"

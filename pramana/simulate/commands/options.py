@@ -1,0 +1,237 @@
+"""What every simulation is asked on the command line: records, randomization, runs, result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from shared.errors import NotConverged, OptionError
+from shared.terminal import console
+
+if TYPE_CHECKING:
+    from pramana.simulate.inputs.sources import Source
+    from pramana.simulate.trials import Trials
+    from shared.design import Goal
+    from shared.domain import Domain
+    from shared.estimation.estimated import Estimator
+    from shared.plan import Plan
+
+Bif = Annotated[Path | None, typer.Option(help="Draw the records from this network (BIF).")]
+Table = Annotated[Path | None, typer.Option(help="Take the records of this CSV or Parquet table.")]
+Variables = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The table's columns to use, with commas between; may be given again, for names that"
+        " have a comma themselves."
+    ),
+]
+Intervals = Annotated[
+    int | None,
+    typer.Option(help="Cut columns of more different numbers into this many equal intervals."),
+]
+Records = Annotated[
+    int | None,
+    typer.Option(help="Records in each run (default 10000 of a network, all of a table)."),
+]
+Probability = Annotated[
+    float | None,
+    typer.Option(
+        "--p",
+        help="Replace every variable's category with this probability, by each of the K - 1"
+        " others with p / (K - 1).",
+    ),
+]
+Channels = Annotated[
+    Path | None, typer.Option(help="Instead of --p, a plan as releases carry it (JSON).")
+]
+Design = Annotated[
+    Literal["auto", "independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled"]
+    | None,
+    typer.Option(help="Instead of --p, a plan designed for --gamma; auto: the designer's choice."),
+]
+Gamma = Annotated[
+    float | None, typer.Option(help="The largest amplification of the whole record, of --design.")
+]
+EstimatorOption = Annotated[
+    Literal["moment", "ml", "log-linear"] | None,
+    typer.Option(
+        "--estimator",
+        help="Of the counts; default by moments, with --design what is predicted to err less.",
+    ),
+]
+Target = Annotated[str, typer.Option(help="The variable to predict.")]
+Holdout = Annotated[
+    float, typer.Option(help="The share of each run's records kept, true, for the test.")
+]
+Runs = Annotated[int, typer.Option(help="How often to draw, randomize and learn.")]
+Seed = Annotated[int, typer.Option(help="Decides records and reports.")]
+Json = Annotated[
+    Path | None, typer.Option(help="Write the result to this JSON file; - for standard output.")
+]
+
+Watch = Callable[[float], None]
+"""Called with the share of all work that is done."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The options on records and randomization, as typed; one of a kind must be given."""
+
+    bif: Path | None = None
+    table: Path | None = None
+    variables: list[str] | None = None
+    intervals: int | None = None
+    records: int | None = None
+    p: float | None = None
+    channels: Path | None = None
+    design: (
+        Literal[
+            "auto", "independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled"
+        ]
+        | None
+    ) = None
+    gamma: float | None = None
+    estimator: Estimator | None = None
+
+    def prepare(
+        self,
+        wanted: Callable[[Domain], Goal],
+        runs: int,
+        seed: int,
+        *,
+        holdout: float = 0.0,
+        on_step: Watch = lambda _share: None,
+    ) -> tuple[Trials, Estimator]:
+        """Return what is repeated, and the estimator of the counts.
+
+        Args:
+            wanted: the goal of a design, given the variables.
+            runs, seed, holdout: see `Trials`.
+            on_step: told the share of the designer's work that is done.
+
+        Raises:
+            OptionError: options that exclude each other, or what is made of them.
+        """
+        from pramana.simulate.inputs.sources import require_records
+        from pramana.simulate.trials import Trials
+
+        self._require_randomization()
+        source, plan = self._source()
+        records = require_records(self.records, source)
+        if self.design is None:
+            made = self._plan(source, plan)
+            return Trials(source, made, records, runs, seed, holdout=holdout), self._estimator
+        from pramana.simulate.inputs.designs import designed
+        from shared.design.requirement import require_gamma
+
+        gamma = self.gamma or 0.0
+        with options_as_typed():
+            require_gamma(gamma)
+            goal = wanted(source.domain)
+        found = designed(source.domain, self.design, gamma, goal, records, on_step)
+        trials = Trials(source, found.plan, records, runs, seed, found.name, holdout)
+        return trials, self.estimator or found.estimator
+
+    @property
+    def _estimator(self) -> Estimator:
+        return self.estimator or "moment"
+
+    def _require_randomization(self) -> None:
+        ways = {"--p": self.p, "--channels": self.channels, "--design": self.design}
+        given = [name for name, value in ways.items() if value is not None]
+        if len(given) != 1:
+            first, second = (*given, *(name for name in ways if name not in given))[:2]
+            raise _not_one(first, second, both=len(given) > 1)
+        if (self.design is None) != (self.gamma is None):
+            raise OptionError(
+                "--design needs --gamma." if self.gamma is None else "--gamma is of --design.",
+                where="--gamma",
+                remedy="Give --design with --gamma, or --p or --channels alone.",
+            )
+
+    def _source(self) -> tuple[Source, Plan | None]:
+        from pramana.simulate.inputs.randomization import read_plan
+        from pramana.simulate.inputs.sources import NetworkSource
+        from pramana.simulate.inputs.tables import read_source
+
+        plan = None if self.channels is None else read_plan(self.channels)
+        if (self.bif is None) == (self.table is None):
+            raise _not_one("--bif", "--table", both=self.bif is not None)
+        if self.table is not None:
+            known = None if plan is None else plan.domain
+            return read_source(self.table, self.variables or None, known, self.intervals), plan
+        for option, verb, value in (
+            ("--variables", "chooses", self.variables),
+            ("--intervals", "cuts", self.intervals),
+        ):
+            if value:
+                raise OptionError(
+                    f"{option} {verb} columns of a table; a network is simulated whole.",
+                    where=option,
+                )
+        assert self.bif is not None  # noqa: S101 - narrows the type
+        return NetworkSource.read(self.bif), plan
+
+    def _plan(self, source: Source, plan: Plan | None) -> Plan:
+        from pramana.simulate.inputs.randomization import fitting, symmetric
+
+        if plan is not None:
+            return fitting(plan, source.domain, self._estimator)
+        return symmetric(source.domain, self.p or 0.0)
+
+
+@contextmanager
+def watched(what: str) -> Iterator[Watch]:
+    """Show a progress bar on standard error while a simulation runs.
+
+    Raises:
+        NotConverged: raised in the simulation; the remedy names the option that helps.
+    """
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task(what, total=1.0)
+        try:
+            yield lambda share: progress.update(task, completed=share)
+        except NotConverged as error:
+            raise NotConverged(
+                error.message, where="--estimator", remedy="Try --estimator moment."
+            ) from error
+
+
+@contextmanager
+def options_as_typed() -> Iterator[None]:
+    """Let errors of what is made from options name the options as they are typed."""
+    try:
+        yield
+    except OptionError as error:
+        name = error.where or ""
+        option = _TYPED.get(name) or (
+            name if name.startswith("--") else "--" + name.replace("_", "-")
+        )
+        message = re.sub(rf"(?<![\w-]){re.escape(name)}(?!\w)", option, error.message)
+        if option not in message:
+            message = f"{option}: {message}"
+        raise OptionError(message, where=option, remedy=error.remedy) from None
+
+
+_TYPED = {"refine": "--no-refine"}
+
+
+def _not_one(one: str, other: str, *, both: bool) -> OptionError:
+    return OptionError(
+        f"{one} and {other} exclude each other." if both else f"There is no {one} and no {other}.",
+        where=one,
+        remedy=f"Give either {one} or {other}.",
+    )

@@ -1,0 +1,64 @@
+"""`pramana simulate rules`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from pramana.simulate.commands import options as given
+
+
+def rules(
+    bif: given.Bif = None,
+    table: given.Table = None,
+    variables: given.Variables = None,
+    intervals: given.Intervals = None,
+    records: given.Records = None,
+    p: given.Probability = None,
+    channels: given.Channels = None,
+    design: given.Design = None,
+    gamma: given.Gamma = None,
+    estimator: given.EstimatorOption = None,
+    min_support: Annotated[
+        float, typer.Option(help="The least share of the records of a frequent itemset.")
+    ] = 0.05,
+    max_length: Annotated[int | None, typer.Option(help="Most items of an itemset.")] = None,
+    decisions: Annotated[
+        Literal["point", "controlled"],
+        typer.Option(help="point: the estimate decides; controlled: few discoveries are false."),
+    ] = "point",
+    false_discovery: Annotated[
+        float, typer.Option(help="The share of false discoveries allowed, of controlled.")
+    ] = 0.05,
+    runs: given.Runs = 10,
+    seed: given.Seed = 1,
+    json: given.Json = None,
+) -> None:
+    """Measure the errors of frequent itemsets mined from randomized records.
+
+    An itemset is a set of categories of different variables. Those found are compared with the
+    frequent itemsets of the same records before randomization, by length. Exit codes: 0 done; 2 bad
+    input; 4 too large; 6 the reports cannot support the estimate.
+    """
+    from pramana.simulate.commands.display import show_rules
+    from pramana.simulate.inputs.designs import for_itemsets
+    from pramana.simulate.rules import simulate
+    from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+    from shared.learn.rules.options import RuleOptions
+
+    require_place(json)
+    with given.options_as_typed():
+        mining = RuleOptions(min_support, max_length, decisions, false_discovery=false_discovery)
+    setup = given.Setup(
+        bif, table, variables, intervals, records, p, channels, design, gamma, estimator
+    )
+    with given.watched(f"{runs} runs") as watch:
+        trials, chosen = setup.prepare(
+            lambda domain: for_itemsets(domain, min_support, max_length), runs, seed, on_step=watch
+        )
+        outcome = simulate(trials, mining, chosen, watch)
+    if json is not None:
+        write_result(outcome.as_dict(), json)
+    if json != STANDARD_OUTPUT:
+        show_rules(outcome)

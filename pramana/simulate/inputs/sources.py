@@ -1,0 +1,184 @@
+"""Where simulated records come from: a network in a BIF file, or a table of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from shared.domain import Domain
+from shared.errors import LimitExceeded, OptionError
+from shared.learn.networks.exchange.bif import read_bif
+from shared.learn.networks.network import BayesNet
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import Codes
+from shared.wire.parts import code_dtype
+
+DEFAULT_RECORDS = 10_000
+"""What is drawn from a network in each run unless told otherwise."""
+
+FEWEST_RECORDS = 2
+MOST_RECORDS = 20_000_000
+"""More would not fit the memory of a usual machine with a few dozen variables."""
+
+
+class Source(Protocol):
+    """Something that records are drawn from."""
+
+    @property
+    def kind(self) -> str:
+        """`bif` or `table`."""
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+
+    @property
+    def domain(self) -> Domain:
+        """The variables of the records."""
+
+    @property
+    def records(self) -> int:
+        """How many records a run takes unless told otherwise."""
+
+    @property
+    def note(self) -> str:
+        """What a reader must know of the source; empty if nothing."""
+
+    @property
+    def network(self) -> BayesNet | None:
+        """The network the records come from, if it is known."""
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The order of the variables that the file gives."""
+
+    def same_records(self, records: int) -> bool:
+        """Whether every draw of that many records is the same."""
+
+    def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
+        """Return the true codes of that many records, by variable."""
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkSource:
+    """A Bayesian network; every run draws new records from it."""
+
+    name: str
+    network: BayesNet
+    kind: str = "bif"
+    records: int = DEFAULT_RECORDS
+    note: str = ""
+
+    @classmethod
+    def read(cls, path: Path) -> NetworkSource:
+        """Read the network of a BIF file.
+
+        Raises:
+            OptionError: there is no such file, or it is not text in UTF-8.
+            InputError: it is no BIF, or describes no network (see `read_bif`).
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise OptionError(
+                f"The network {path} cannot be read:"
+                f" {getattr(error, 'strerror', None) or 'it is not text in UTF-8'}.",
+                where="--bif",
+                remedy="Name a file in the Bayesian Interchange Format.",
+            ) from error
+        return cls(path.name, read_bif(text))
+
+    @property
+    def domain(self) -> Domain:
+        """The network's variables, in the order of the file."""
+        return self.network.domain.project(self.network.structure.nodes)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The order of the file if no parent follows its child there, else one that does so."""
+        return topological(self.network.structure)
+
+    def same_records(self, records: int) -> bool:  # noqa: ARG002 - as the protocol has it
+        """No: every run draws new ones."""
+        return False
+
+    def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
+        """Draw records, parents before children."""
+        drawn = self.network.sample(records, rng)
+        return {v.name: drawn[v.name].astype(code_dtype(v.size)) for v in self.domain}
+
+
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """The records of a table, taken as they are or drawn from it.
+
+    As many records as the table has are the table itself, so that runs differ by the randomization
+    alone. Fewer are drawn without repeating one, anew in each run; more are drawn with repetition,
+    as from a population of which the table is the distribution.
+    """
+
+    name: str
+    domain: Domain
+    codes: Mapping[str, Codes]
+    note: str = ""
+    kind: str = "table"
+    network: None = None
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The order of the columns."""
+        return self.domain.names
+
+    @property
+    def records(self) -> int:
+        """The table's rows."""
+        return len(self.codes[self.domain.names[0]])
+
+    def same_records(self, records: int) -> bool:
+        """Whether that is the table itself."""
+        return records == self.records
+
+    def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
+        """Return the table's records, some of them, or more drawn from them."""
+        if self.same_records(records):
+            return dict(self.codes)
+        rows = rng.choice(self.records, size=records, replace=records > self.records)
+        return {name: column[rows] for name, column in self.codes.items()}
+
+
+def require_records(records: int | None, source: Source) -> int:
+    """Return how many records a run takes.
+
+    Raises:
+        OptionError: too few to learn from.
+        LimitExceeded: more than `MOST_RECORDS`.
+    """
+    wanted = source.records if records is None else records
+    if wanted < FEWEST_RECORDS:
+        raise OptionError(
+            f"{wanted} records are too few to learn anything from.",
+            where="--records",
+            remedy=f"Take {FEWEST_RECORDS} or more; a useful study has thousands.",
+        )
+    if wanted > MOST_RECORDS:
+        raise LimitExceeded(
+            f"{wanted:,} records are more than the {MOST_RECORDS:,} that one run may take.",
+            where="--records",
+            remedy="Take fewer; more --runs of fewer records also tell how results vary.",
+        )
+    return wanted
+
+
+def topological(structure: Structure) -> tuple[str, ...]:
+    """Return the nodes, parents before children: each time the first in the file that may come."""
+    left = list(structure.nodes)
+    placed: list[str] = []
+    while left:
+        node = next(n for n in left if set(structure.parents[n]) <= set(placed))
+        left.remove(node)
+        placed.append(node)
+    return tuple(placed)

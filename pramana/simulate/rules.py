@@ -1,0 +1,116 @@
+"""Simulate the mining of frequent itemsets from randomized records."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from pramana.simulate.itemset_errors import MEASURES, Supports, by_length, chosen, overall
+from pramana.simulate.study import Series
+from pramana.simulate.trials import Trial, Trials
+from shared.estimation.estimated import EstimatedMarginals, Estimator
+from shared.learn.rules.items import all_items
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
+from shared.marginals.support_counts import Item
+from shared.plan import Plan
+
+OnStep = Callable[[float], None]
+"""Called with the share of all work that is done."""
+
+_PERCENT = dict(zip(MEASURES, ("support_error", "false_negative", "false_positive"), strict=True))
+"""The names of the errors in JSON, without what they are in."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the runs found in the reports, against the truly frequent itemsets of their records.
+
+    `lengths` has a row per run and length (`run` and the columns of `by_length`); `totals` are
+    `overall` of every run, with the `seconds` it took.
+    """
+
+    trials: Trials
+    mining: RuleOptions
+    estimator: Estimator
+    lengths: pd.DataFrame
+    totals: Series
+
+    def means(self) -> pd.DataFrame:
+        """Return means over the runs and their standard errors (`..._se`) by length."""
+        groups = self.lengths.groupby("length")
+        made = groups[["frequent", "found"]].mean()
+        for measured in MEASURES:
+            made[measured] = groups[measured].mean()
+            made[f"{measured}_se"] = groups[measured].sem()
+        return made.reset_index()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form; with one seed only `seconds` differ between calls."""
+        return {
+            "learner": "rules",
+            "source": self.trials.described(),
+            "setting": {
+                **self.trials.setting(),
+                "estimator": self.estimator,
+                **asdict(self.mining),
+            },
+            "by_length": [_as_json(row) for row in self.means().to_dict("records")],
+            "overall": self.totals.as_dict(),
+        }
+
+
+def simulate(
+    trials: Trials,
+    mining: RuleOptions,
+    estimator: Estimator = "moment",
+    on_step: OnStep = lambda _share: None,
+) -> Outcome:
+    """Mine the reports of every run and compare with the frequent itemsets of its own records.
+
+    Raises:
+        EstimationError, LimitExceeded: what the learner raises of single items.
+    """
+    items = all_items(trials.source.domain)
+    truth: Supports | None = None
+    tables, totals = [], []
+    for trial in trials:
+        if truth is None or not trials.same_records:
+            truth = frequent(trials, trial, items, mining)
+        started = time.perf_counter()
+        marginals = EstimatedMarginals(trial.reported, trials.plan, estimator=estimator)
+        found = chosen(mine_itemsets(marginals, items, mining))
+        seconds = time.perf_counter() - started
+        tables.append(by_length(truth, found).assign(run=trial.index))
+        totals.append(overall(truth, found) | {"seconds": seconds})
+        on_step((trial.index + 1) / trials.runs)
+    lengths = pd.concat(tables, ignore_index=True)
+    return Outcome(trials, mining, estimator, lengths, Series(tuple(totals)))
+
+
+def frequent(
+    trials: Trials, trial: Trial, items: tuple[Item, ...], options: RuleOptions
+) -> Supports:
+    """Return the truly frequent itemsets of a run's records."""
+    exact = EstimatedMarginals(trial.true, Plan.unrandomized(trials.source.domain))
+    points = RuleOptions(options.minimum_support, options.max_length)
+    return chosen(mine_itemsets(exact, items, points))
+
+
+def _as_json(row: dict[Hashable, Any]) -> dict[str, Any]:
+    """Return one length's means under the names of the JSON form; None for what is not there."""
+    made: dict[str, Any] = {"length": int(row["length"])}
+    made |= {name: float(row[name]) for name in ("frequent", "found")}
+    for measured, name in _PERCENT.items():
+        made[f"{name}_pct"] = _or_none(row[measured])
+        made[f"{name}_se"] = _or_none(row[f"{measured}_se"])
+    return made
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -1,0 +1,136 @@
+"""Draw records and randomize them, again and again, as owners do; whatever is learned from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pramana.setups.owner import Owner
+from pramana.simulate.inputs.sources import Source
+from shared.errors import OptionError
+from shared.marginals.counts import Codes, ReportedCounts
+from shared.plan import Plan
+from shared.privacy import Amplification
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """The records of one run, as they are and as they are reported.
+
+    `held_out` are the true codes of records that were neither reported nor counted.
+    """
+
+    index: int
+    true: ReportedCounts
+    reported: ReportedCounts
+    held_out: Mapping[str, Codes]
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """What is repeated: how many records of what, under which plan, how often.
+
+    Every run has a draw key of its own. The same seed gives the same records and reports.
+    `design` names the plan where a designer made it. `holdout` is the share of the records that a
+    run draws at random, does not report, and keeps for a test.
+
+    Raises:
+        OptionError: no run, a negative seed, or a share that leaves no record to one side.
+    """
+
+    source: Source
+    plan: Plan
+    records: int
+    runs: int
+    seed: int
+    design: str | None = None
+    holdout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.runs < 1:
+            raise OptionError(
+                f"{self.runs} runs are none.", where="--runs", remedy="Give 1 or more."
+            )
+        if self.seed < 0:
+            raise OptionError(
+                f"A seed of {self.seed} is negative.", where="--seed", remedy="Give 0 or more."
+            )
+        if not 0 <= self.holdout < 1 or (self.holdout and not 0 < self.tested < self.records - 1):
+            raise OptionError(
+                f"A share of {self.holdout:g} of {self.records} records to hold out leaves too few"
+                " on one side.",
+                where="--holdout",
+                remedy="Give a share between 0 and 1, usually 0.2 to 0.5.",
+            )
+
+    @property
+    def tested(self) -> int:
+        """The number of records held out in each run."""
+        return round(self.holdout * self.records)
+
+    @property
+    def same_records(self) -> bool:
+        """Whether all runs report the same records: a table, whole."""
+        return not self.tested and self.source.same_records(self.records)
+
+    @property
+    def gamma(self) -> float:
+        """The amplification of the plan about the whole record."""
+        return Amplification.together(self.plan.blocks).gamma
+
+    def described(self) -> dict[str, Any]:
+        """Return, as JSON, what the records are of."""
+        source = self.source
+        return {
+            "kind": source.kind,
+            "name": source.name,
+            "variables": len(source.domain),
+            "note": source.note,
+        }
+
+    def setting(self) -> dict[str, Any]:
+        """Return, as JSON, what decides records and reports."""
+        gamma = self.gamma
+        return {
+            "records": self.records,
+            "runs": self.runs,
+            "seed": self.seed,
+            "design": self.design,
+            "gamma": gamma if np.isfinite(gamma) else None,
+            "plan_digest": self.plan.digest,
+        }
+
+    def everything(self) -> ReportedCounts:
+        """Return the true counts of all records the source has, or of one draw from a network."""
+        rng = np.random.default_rng([self.seed, self.runs])
+        return ReportedCounts(self.source.draw(self.source.records, rng), self._sizes)
+
+    def __iter__(self) -> Iterator[Trial]:
+        owner = Owner.of("simulate", self.seed, self.records - self.tested)
+        for index in range(self.runs):
+            rng = np.random.default_rng([self.seed, index])
+            codes, held_out = self._split(self.source.draw(self.records, rng), rng)
+            reported = owner.report(self.plan, codes, index)
+            yield Trial(index, ReportedCounts(codes, self._sizes), reported, held_out)
+
+    def _split(
+        self, codes: Mapping[str, Codes], rng: np.random.Generator
+    ) -> tuple[Mapping[str, Codes], Mapping[str, Codes]]:
+        if not self.tested:
+            return codes, {name: column[:0] for name, column in codes.items()}
+        order = rng.permutation(self.records)
+        held, kept = order[: self.tested], order[self.tested :]
+        return _rows(codes, kept), _rows(codes, held)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        return {v.name: v.size for v in self.source.domain}
+
+
+def _rows(
+    codes: Mapping[str, Codes], rows: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> dict[str, Codes]:
+    return {name: column[rows] for name, column in codes.items()}

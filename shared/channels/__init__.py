@@ -1,0 +1,65 @@
+"""Transition matrices P[true, reported] that keep their structure.
+
+A `Transition` is a row-stochastic K x L channel (Ma 2.1). Its probabilities are made of integers,
+so that the published matrix and the mechanism that draws from it are the same object. Each family
+applies and inverts itself along one axis of a count tensor without ever building the Kronecker
+product; with `P` the matrix and `x` the vectors along the axis:
+
+    apply           P' x        expected reported counts of true counts (Ma theorem 1a)
+    apply_adjoint   P x         expectation over the report of a function of the report
+    solve           D x         moment estimate of true counts, D P' = I (Ma 2.4.1)
+    solve_adjoint   D' x        the function of the report that estimates a function of the truth
+    solve_squared   (D^2) x     elementwise squares: second moments of the estimate
+"""
+
+from shared.channels.base import (
+    CONDITION_LIMIT,
+    LISTED_ENTRIES,
+    RESOLUTION,
+    ListedTransition,
+    Tensor,
+    Transition,
+    Units,
+    UnitTransition,
+    along_axis,
+    left_inverse,
+)
+from shared.channels.dense import Dense, require_prior
+from shared.channels.grouped import Grouped, StructuralZeros
+from shared.channels.items import ITEMS, CutAndPaste, OneHot
+from shared.channels.mixture import MIXTURE_CELLS, MIXTURE_RESOLUTION, Mixture, Withheld
+from shared.channels.sampled import CHOICES, Choice, Sampled
+from shared.channels.size import listed_rows
+from shared.channels.symmetric import Identity, MixingTransition, RandomSymmetric, Symmetric
+
+__all__ = [
+    "CHOICES",
+    "CONDITION_LIMIT",
+    "ITEMS",
+    "LISTED_ENTRIES",
+    "MIXTURE_CELLS",
+    "MIXTURE_RESOLUTION",
+    "RESOLUTION",
+    "Choice",
+    "CutAndPaste",
+    "Dense",
+    "Grouped",
+    "Identity",
+    "ListedTransition",
+    "MixingTransition",
+    "Mixture",
+    "OneHot",
+    "RandomSymmetric",
+    "Sampled",
+    "StructuralZeros",
+    "Symmetric",
+    "Tensor",
+    "Transition",
+    "UnitTransition",
+    "Units",
+    "Withheld",
+    "along_axis",
+    "left_inverse",
+    "listed_rows",
+    "require_prior",
+]

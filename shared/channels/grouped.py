@@ -1,0 +1,253 @@
+"""Channels that leave part of the truth as it is: groups of categories, impossible ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from shared.channels.base import (
+    RESOLUTION,
+    Tensor,
+    Transition,
+    Units,
+    UnitTransition,
+    condition_number,
+)
+from shared.channels.dense import Dense
+from shared.channels.lumping import lump
+from shared.channels.symmetric import Identity, Symmetric
+from shared.errors import ChannelError
+
+STRUCTURAL_CELLS = 1 << 20
+"""A product with impossible combinations has at most this many cells."""
+
+
+@dataclass(frozen=True)
+class Grouped(UnitTransition):
+    """Categories in groups; a category is only ever replaced by one of its own group (Ma 2.2).
+
+    P is block diagonal: `channels[g]` acts on the categories `groups[g]`, in that order. The group
+    itself is reported truthfully. A group of one category takes `None`.
+
+    Raises:
+        ChannelError: the groups overlap, miss a category, or do not fit their channels.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    channels: tuple[UnitTransition | None, ...]
+
+    def __post_init__(self) -> None:
+        members = [code for group in self.groups for code in group]
+        wrong = _not_once(members)
+        if wrong or len(members) < 2:
+            raise ChannelError(
+                f"The groups do not hold each of {len(members)} categories exactly once"
+                + (f"; see code {wrong[0]}." if wrong else "."),
+                remedy="Put every category into one group.",
+            )
+        if len(self.groups) != len(self.channels):
+            raise ChannelError(
+                f"There are {len(self.groups)} groups and {len(self.channels)} channels."
+            )
+        for index, (group, channel) in enumerate(self._pairs()):
+            _require_simple(channel)
+            size = 1 if channel is None else channel.shape[0]
+            if len(group) != size or (channel is not None and channel.shape != (size, size)):
+                raise ChannelError(
+                    f"Group {index} has {len(group)} categories, which its channel does not fit.",
+                    where=f"group {index}",
+                )
+
+    @classmethod
+    def from_probability(cls, groups: Sequence[Sequence[int]], p: float) -> Grouped:
+        """Build with Ma's multi-category randomization, replacing with probability `p`, in each."""
+        return cls(
+            tuple(tuple(group) for group in groups),
+            tuple(
+                Symmetric.from_probability(len(group), p) if len(group) > 1 else None
+                for group in groups
+            ),
+        )
+
+    def _pairs(self) -> list[tuple[tuple[int, ...], UnitTransition | None]]:
+        return list(zip(self.groups, self.channels, strict=True))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        size = sum(len(group) for group in self.groups)
+        return size, size
+
+    def units(self) -> Units:
+        full = np.zeros(self.shape, dtype=np.int64)
+        for group, channel in self._pairs():
+            block = np.array([[RESOLUTION]]) if channel is None else channel.units()
+            full[np.ix_(group, group)] = block
+        return full
+
+    def _each(
+        self, tensor: Tensor, axis: int, act: Callable[[Transition, Tensor], Tensor]
+    ) -> Tensor:
+        source = np.moveaxis(tensor, axis, 0)
+        result = source.astype(np.float64)
+        for group, channel in self._pairs():
+            if channel is not None:
+                result[list(group)] = act(channel, source[list(group)])
+        return np.moveaxis(result, 0, axis)
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.apply(part, 0))
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.apply_adjoint(part, 0))
+
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.solve(part, 0))
+
+    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.solve_adjoint(part, 0))
+
+    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._each(tensor, axis, lambda channel, part: channel.solve_squared(part, 0))
+
+    @property
+    def condition_number(self) -> float:
+        if all(channel is None or isinstance(channel, Symmetric) for channel in self.channels):
+            # Normal blocks: the singular values are 1 and one more of each symmetric channel.
+            return max((c.condition_number for c in self.channels if c is not None), default=1.0)
+        return self._listed_condition_number
+
+    @cached_property
+    def _listed_condition_number(self) -> float:
+        return condition_number(self.matrix())
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
+        if all(kept):
+            return self
+        self._require_listable()
+        lumped = lump(self.units(), sizes, kept)
+        return None if lumped is None else Dense.from_units(lumped)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "family": "grouped",
+            "groups": [list(group) for group in self.groups],
+            "channels": [c.as_dict() if c is not None else None for c in self.channels],
+        }
+
+
+@dataclass(frozen=True)
+class StructuralZeros(UnitTransition):
+    """A channel over the possible categories of a product, the impossible ones never appearing.
+
+    An impossible category (a combination that cannot occur) is neither a truth nor a report, so
+    what the channel reveals is what it reveals about the possible ones. In the matrix an impossible
+    row is the identity's.
+
+    Raises:
+        ChannelError: an impossible code outside the product or named twice, or a channel that does
+            not fit the possible ones.
+    """
+
+    size: int
+    impossible: tuple[int, ...]
+    channel: UnitTransition
+
+    def __post_init__(self) -> None:
+        if self.size > STRUCTURAL_CELLS:
+            raise ChannelError(
+                f"A product of {self.size} categories is too large to say which are impossible; at"
+                f" most {STRUCTURAL_CELLS} are allowed.",
+                remedy="Put fewer variables into the block.",
+            )
+        codes = self.impossible
+        if (
+            not codes
+            or list(codes) != sorted(set(codes))
+            or not 0 <= codes[0] <= codes[-1] < (self.size)
+        ):
+            raise ChannelError(
+                f"The {len(codes)} impossible categories are not distinct codes below"
+                f" {self.size}, in ascending order.",
+                remedy="Name each impossible combination once.",
+            )
+        _require_simple(self.channel)
+        possible = self.size - len(codes)
+        if self.channel.shape != (possible, possible):
+            raise ChannelError(
+                f"{possible} of {self.size} categories are possible; the channel is"
+                f" {self.channel.shape[0]} x {self.channel.shape[1]}."
+            )
+
+    @cached_property
+    def possible(self) -> tuple[int, ...]:
+        """The codes that can occur, ascending: the categories the inner channel acts on."""
+        none = set(self.impossible)
+        return tuple(code for code in range(self.size) if code not in none)
+
+    @cached_property
+    def _grouped(self) -> Grouped:
+        alone = tuple((code,) for code in self.impossible)
+        return Grouped((self.possible, *alone), (self.channel, *(None for _ in alone)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, self.size
+
+    def units(self) -> Units:
+        return self._grouped.units()
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._grouped.apply(tensor, axis)
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._grouped.apply_adjoint(tensor, axis)
+
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._grouped.solve(tensor, axis)
+
+    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._grouped.solve_adjoint(tensor, axis)
+
+    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._grouped.solve_squared(tensor, axis)
+
+    @property
+    def condition_number(self) -> float:
+        return self._grouped.condition_number
+
+    @property
+    def is_identity(self) -> bool:
+        return self.channel.is_identity
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
+        # Over the possible truths only it might be lumpable; which they are is not the same in
+        # every margin, so the block is estimated whole.
+        return self if all(kept) else None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "family": "structural-zeros",
+            "size": self.size,
+            "impossible": list(self.impossible),
+            "channel": self.channel.as_dict(),
+        }
+
+
+def _not_once(members: Sequence[int]) -> list[int]:
+    """Return the codes below the number of members that are not there exactly once, ascending."""
+    seen = Counter(members)
+    return [code for code in range(len(members)) if seen[code] != 1][:1]
+
+
+def _require_simple(channel: UnitTransition | None) -> None:
+    """Check that a part is of a family that parts may be. Raises ChannelError."""
+    if channel is not None and type(channel) not in (Identity, Symmetric, Dense, Grouped):
+        raise ChannelError(
+            f"A part of a channel cannot be {type(channel).__name__}.",
+            remedy="Use a symmetric channel, a matrix, or groups of these.",
+        )

@@ -1,0 +1,250 @@
+"""Sampled blocks: each record reports one of several subsets of its variables.
+
+Which subset is chosen by a draw that does not depend on the data, so that a report reveals the
+subset's channel and no more: the amplification about the whole record is the largest of the
+choices'. What the others would have cost is saved, and each subset may use all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from shared.channels.base import (
+    CONDITION_LIMIT,
+    RESOLUTION,
+    Tensor,
+    Transition,
+    along_axis,
+    condition_number,
+    left_inverse,
+)
+from shared.channels.mixture import Withheld
+from shared.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
+
+CHOICES = 4096
+"""A sampled channel has at most this many choices."""
+
+CONDITION_ENTRIES = 1 << 21
+"""Up to this many entries the matrix is listed for its condition number."""
+
+IDENTIFIED_CELLS = 4096
+"""Up to this many combinations it is computed whether the reports tell them apart."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One subset of the variables and how it is reported.
+
+    `axes` are the variables' places, ascending; `weight` / 2^32 is the probability of the choice;
+    `channel` acts on the product of these variables and reports a category of each.
+    """
+
+    axes: tuple[int, ...]
+    weight: int
+    channel: Transition
+
+
+@dataclass(frozen=True)
+class Sampled(Transition):
+    """With probability `weight` / 2^32 a record reports a choice's variables and withholds others.
+
+    A variable of K categories is reported in K + 1 codes, the last for "withheld". Weights that sum
+    to less than 1 leave records of which nothing is reported.
+
+    Raises:
+        ChannelError: a choice names no variable, or not in order, or its channel does not fit.
+        NotStochastic: weights that are negative or sum to more than 1.
+    """
+
+    sizes: tuple[int, ...]
+    choices: tuple[Choice, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.choices) > CHOICES:
+            raise ChannelError(
+                f"A sampled channel has at most {CHOICES} choices, not {len(self.choices)}.",
+                remedy="Name fewer subsets of the variables.",
+            )
+        if not self.choices or not self.sizes or min(self.sizes) < 2:
+            raise ChannelError("A sampled channel needs variables and at least one choice of them.")
+        for index, choice in enumerate(self.choices):
+            self._require_fitting(index, choice)
+        weights = [choice.weight for choice in self.choices]
+        if min(weights) < 1 or sum(weights) > RESOLUTION:
+            raise NotStochastic(
+                "The probabilities of the choices are not positive or sum to"
+                f" {sum(weights) / RESOLUTION:.9g}.",
+                remedy="Give positive weights that sum to 1.",
+            )
+
+    def _require_fitting(self, index: int, choice: Choice) -> None:
+        axes = choice.axes
+        inside = bool(axes) and list(axes) == sorted(set(axes)) and axes[0] >= 0
+        if not inside or axes[-1] >= len(self.sizes):
+            raise ChannelError(
+                f"Choice {index} names the variables {list(axes)}; it must name some of the"
+                f" {len(self.sizes)}, in ascending order.",
+                where=f"choice {index}",
+            )
+        sizes = self._sizes_of(choice)
+        if choice.channel.report_sizes(sizes) != sizes:
+            raise ChannelError(
+                f"The channel of choice {index} is {choice.channel.shape[0]} x"
+                f" {choice.channel.shape[1]}; its variables have {math.prod(sizes)} categories"
+                " together and must be reported in as many.",
+                where=f"choice {index}",
+            )
+
+    def _sizes_of(self, choice: Choice) -> tuple[int, ...]:
+        return tuple(self.sizes[axis] for axis in choice.axes)
+
+    @cached_property
+    def _reports(self) -> tuple[int, ...]:
+        return tuple(size + 1 for size in self.sizes)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return math.prod(self.sizes), math.prod(self._reports)
+
+    def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
+        return self._reports if tuple(sizes) == self.sizes else None
+
+    @property
+    def silent(self) -> int:
+        """The probability, over `RESOLUTION`, that nothing is reported."""
+        return RESOLUTION - sum(choice.weight for choice in self.choices)
+
+    def place(self, choice: Choice) -> tuple[slice | int, ...]:
+        """Return where a choice's reports stand in a tensor with an axis per variable."""
+        return tuple(
+            slice(0, size) if axis in choice.axes else size for axis, size in enumerate(self.sizes)
+        )
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        source = np.moveaxis(tensor, axis, 0)
+        rest = source.shape[1:]
+        true = source.reshape(*self.sizes, *rest)
+        reported = np.zeros((*self._reports, *rest))
+        for choice in self.choices:
+            gone = tuple(i for i in range(len(self.sizes)) if i not in choice.axes)
+            margin = true.sum(axis=gone).reshape(choice.channel.shape[0], *rest)
+            made = choice.channel.apply(margin, 0) * (choice.weight / RESOLUTION)
+            reported[self.place(choice)] += made.reshape(*self._sizes_of(choice), *rest)
+        if self.silent:
+            # `size` is the code of "withheld" on every axis.
+            reported[self.sizes] += true.sum(axis=tuple(range(len(self.sizes)))) * (
+                self.silent / RESOLUTION
+            )
+        return np.moveaxis(reported.reshape(self.shape[1], *rest), 0, axis)
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        source = np.moveaxis(tensor, axis, 0)
+        rest = source.shape[1:]
+        reported = source.reshape(*self._reports, *rest)
+        true = np.zeros((*self.sizes, *rest))
+        for choice in self.choices:
+            part = reported[self.place(choice)].reshape(choice.channel.shape[1], *rest)
+            seen = choice.channel.apply_adjoint(part, 0) * (choice.weight / RESOLUTION)
+            spread = [s if i in choice.axes else 1 for i, s in enumerate(self.sizes)]
+            true += seen.reshape(*spread, *rest)
+        if self.silent:
+            true += reported[self.sizes] * (self.silent / RESOLUTION)
+        return np.moveaxis(true.reshape(self.shape[0], *rest), 0, axis)
+
+    @property
+    def _identified(self) -> bool:
+        """Whether some choice reports all variables: fewer leave the joint distribution open."""
+        return any(len(choice.axes) == len(self.sizes) for choice in self.choices)
+
+    @cached_property
+    def _listed_decoder(self) -> Tensor:
+        if not self._identified:
+            raise SingularChannel(
+                f"No record reports all {len(self.sizes)} variables, so their joint counts cannot"
+                " be estimated by moments.",
+                remedy="Ask for variables that are sampled together, or use the estimator"
+                ' "log-linear".',
+            )
+        if self.condition_number > CONDITION_LIMIT:
+            raise SingularChannel(
+                f"The sampled channel over {self.sizes} is singular (condition number"
+                f" {self.condition_number:.3g}): its reports say (almost) nothing of some truths.",
+                remedy="Choose channels that tell more, or use the estimator 'log-linear'.",
+            )
+        return left_inverse(self.matrix())
+
+    def decoder(self) -> Tensor:
+        """Return D, K x L. Raises SingularChannel, LimitExceeded."""
+        return self._listed_decoder
+
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._listed_decoder, tensor, axis)
+
+    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._listed_decoder.T, tensor, axis)
+
+    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(np.square(self._listed_decoder), tensor, axis)
+
+    @cached_property
+    def _condition_number(self) -> float:
+        """From P itself where it is small, else from the K x K matrix PP', a sum over choices."""
+        if not self._identified:
+            return math.inf
+        size, reports = self.shape
+        if size * reports <= CONDITION_ENTRIES:
+            return condition_number(self.matrix())
+        if size > IDENTIFIED_CELLS:
+            raise LimitExceeded(
+                f"Whether {size} combinations can be told apart is not computed; at most"
+                f" {IDENTIFIED_CELLS} are.",
+                remedy="Sample subsets of fewer variables.",
+            )
+        values = np.linalg.eigvalsh(self.apply_adjoint(self.apply(np.eye(size), 0), 0))
+        # The least eigenvalue is known to the rounding error of the largest: below it, singular.
+        known = 4 * size * float(np.finfo(np.float64).eps) * values[-1]
+        return math.sqrt(values[-1] / values[0]) if values[0] > known else math.inf
+
+    @property
+    def condition_number(self) -> float:
+        return self._condition_number
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
+        if all(kept):
+            return self
+        new_place = np.cumsum(kept) - 1
+        merged: dict[tuple[tuple[int, ...], Transition], int] = {}
+        made: dict[tuple[object, ...], Transition | None] = {}
+        for choice in self.choices:
+            inside = tuple(bool(kept[axis]) for axis in choice.axes)
+            if not any(inside):
+                continue
+            # Thousands of subsets share a channel or two, restricted in a few ways.
+            asked = (choice.channel, self._sizes_of(choice), inside)
+            if asked not in made:
+                made[asked] = choice.channel.restrict(self._sizes_of(choice), inside)
+            channel = made[asked]
+            if channel is None:
+                return None
+            axes = tuple(int(new_place[axis]) for axis in choice.axes if kept[axis])
+            merged[axes, channel] = merged.get((axes, channel), 0) + choice.weight
+        left = tuple(size for size, keep in zip(sizes, kept, strict=True) if keep)
+        if not merged:
+            return Withheld(math.prod(left))
+        return Sampled(left, tuple(Choice(a, w, c) for (a, c), w in merged.items()))
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "family": "sampled",
+            "sizes": list(self.sizes),
+            "choices": [
+                {"axes": list(c.axes), "weight": c.weight, "channel": c.channel.as_dict()}
+                for c in self.choices
+            ],
+        }

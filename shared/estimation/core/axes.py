@@ -1,0 +1,235 @@
+"""How a plan's blocks make up a marginal table: one axis of reports per block that it touches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shared.channels import Identity, Mixture, Symmetric, Transition, along_axis
+from shared.domain import Domain, Variable
+from shared.errors import LimitExceeded
+from shared.estimation.core.inversion import Stratum
+from shared.estimation.core.strata import View
+from shared.marginals.counts import Reports, Tensor
+from shared.marginals.tabulated_counts import refuse_noise
+from shared.plan import Plan
+
+Moments = tuple[Tensor, Tensor, Tensor]
+
+DECODER_CELLS = 4096
+"""Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One block's part in a marginal: the channel to invert and the variables to keep.
+
+    If the block's channel is not lumpable for the variables asked, `variables` are all of the
+    block's and those not asked are summed out after inversion.
+    """
+
+    variables: tuple[Variable, ...]
+    asked: tuple[str, ...]
+    channel: Transition
+
+    @property
+    def kept(self) -> tuple[Variable, ...]:
+        return tuple(v for v in self.variables if v.name in self.asked)
+
+    @cached_property
+    def decoder(self) -> Tensor:
+        """The estimator of each kept cell (rows) as a function of the report (columns).
+
+        Raises LimitExceeded, before anything is made, above `DECODER_CELLS`.
+        """
+        if self.channel.shape[0] > DECODER_CELLS:
+            raise LimitExceeded(
+                f"The joint block over {[v.name for v in self.variables]} has"
+                f" {self.channel.shape[0]} cells; the errors of some of its variables are computed"
+                f" up to {DECODER_CELLS}.",
+                remedy="Randomize fewer variables together, or by a symmetric channel.",
+            )
+        return self._summed(self.channel.decoder(), [v.name for v in self.kept])
+
+    def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
+        shape = tuple(v.size for v in self.variables)
+        gone = tuple(i for i, v in enumerate(self.variables) if v.name not in left)
+        summed: Tensor = decoder.reshape(*shape, -1).sum(axis=gone, keepdims=True)
+        return summed.reshape(-1, decoder.shape[1])
+
+    def estimate(self, tensor: Tensor, axis: int) -> Tensor:
+        return self.sum_unasked(self.channel.solve(tensor, axis), axis)
+
+    def sum_unasked(self, tensor: Tensor, axis: int) -> Tensor:
+        if len(self.kept) == len(self.variables):
+            return tensor
+        shape = tensor.shape
+        split = tensor.reshape(*shape[:axis], *(v.size for v in self.variables), *shape[axis + 1 :])
+        gone = tuple(axis + i for i, v in enumerate(self.variables) if v.name not in self.asked)
+        summed: Tensor = split.sum(axis=gone)
+        return summed.reshape(*shape[:axis], -1, *shape[axis + 1 :])
+
+    def estimator(self, weights: Tensor, axis: int) -> Tensor:
+        """Turn weights of the kept cells into the function of the report that estimates them."""
+        if len(self.kept) == len(self.variables):
+            return self.channel.solve_adjoint(weights, axis)
+        return along_axis(self.decoder.T, weights, axis)
+
+    def square(self, tensor: Tensor, axis: int) -> Tensor:
+        if len(self.kept) == len(self.variables):
+            return self.channel.solve_squared(tensor, axis)
+        return along_axis(np.square(self.decoder), tensor, axis)
+
+    def moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
+        """Turn sums over this axis's reports into sums of W^2, W V and V^2 per kept cell."""
+        names = [v.name for v in self.kept]
+        if not summed.intersection(names):
+            ww, wv, vv = (self.square(tensor, axis) for tensor in tensors)
+            return ww, wv, vv
+        ww, wv, vv = tensors
+        if summed.issuperset(names) and self.channel.normalized:
+            # The estimator of the whole axis is 1 for every report.
+            return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
+        if isinstance(self.channel, Symmetric | Mixture | Identity):
+            return self._mixture_moments(tensors, axis, summed)
+        decoder = self.decoder
+        rest = [name for name in names if name not in summed]
+        margin = self._summed(self.channel.decoder(), rest)
+        cells = np.arange(len(decoder)).reshape([v.size for v in self.kept])
+        lead = tuple(slice(None) if n in rest else slice(0, 1) for n in names)
+        of_cell = np.broadcast_to(
+            np.arange(len(margin)).reshape(cells[lead].shape), cells.shape
+        ).ravel()
+        return (
+            along_axis(np.square(decoder), ww, axis),
+            along_axis(decoder * margin[of_cell], wv, axis),
+            along_axis(np.square(margin), vv, axis),
+        )
+
+    def _mixture_moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
+        """Sum W = a [y = c] + b times V = a [y in m] + b s without listing them.
+
+        c is the cell, m its margin of s cells, y the report: P^-1 is a I + b 11'.
+        """
+        a, b = (1.0, 0.0)
+        if isinstance(self.channel, Symmetric | Mixture):
+            a, b = self.channel.inverse_mixture
+        sizes = [v.size for v in self.kept]
+        gone = tuple(axis + i for i, v in enumerate(self.kept) if v.name in summed)
+        s = math.prod(v.size for v in self.kept if v.name in summed)
+        ww, wv, vv = tensors
+
+        def margins(tensor: Tensor, *, spread: bool) -> Tensor:
+            shape = tensor.shape
+            split = tensor.reshape(*shape[:axis], *sizes, *shape[axis + 1 :])
+            total: Tensor = split.sum(axis=gone, keepdims=True)
+            if spread:
+                total = np.broadcast_to(total, split.shape)
+            return total.reshape(*shape[:axis], -1, *shape[axis + 1 :])
+
+        everything = wv.sum(axis=axis, keepdims=True)
+        cross = a * (a + b * s) * wv + a * b * margins(wv, spread=True) + b * b * s * everything
+        both = a * (a + 2 * b * s) * margins(vv, spread=False)
+        both = both + (b * s) ** 2 * vv.sum(axis=axis, keepdims=True)
+        return self.square(ww, axis), cross, both
+
+
+def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
+    """Return the axes of a table over `asked`, in the plan's order of blocks."""
+    axes = []
+    for block in plan.blocks:
+        names = tuple(name for name in block.names if name in asked)
+        if not names:
+            continue
+        channel = block.restrict(names)
+        kept = tuple(v for v in block.variables if v.name in names)
+        if channel is None:
+            axes.append(Axis(block.variables, names, block.channel))
+        else:
+            axes.append(Axis(kept, names, channel))
+    return axes
+
+
+def observed(reports: Reports, axes: Sequence[Axis], *, noise_counted: bool = False) -> Tensor:
+    """Return the reported counts over some axes, an axis for each.
+
+    Args:
+        reports: where they are counted.
+        axes: the parts of the table.
+        noise_counted: whether the caller takes account of what was added to the counts.
+
+    Raises:
+        EstimationError: noise was added, and the caller takes no account of it.
+    """
+    if not noise_counted:
+        refuse_noise(reports)
+    names = [v.name for axis in axes for v in axis.variables]
+    shape = [axis.channel.shape[1] for axis in axes]
+    return reports.table(names).reshape(shape).astype(np.float64)
+
+
+def table_of(sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str]) -> Domain:
+    """Return the variables of a true table over some: those, then what joint blocks bring in.
+
+    Raises UnknownVariable where no source has one of them.
+    """
+    parts = [axes_of(plan, asked) for _, plan in sources]
+    found = {v.name: v for axes in parts for axis in axes for v in axis.variables}
+    return Domain(tuple(found.values())).project(
+        [*asked, *(name for name in found if name not in asked)]
+    )
+
+
+def views_of(
+    sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str], limit: int
+) -> tuple[View, ...]:
+    """Return the strata that report any of some variables, on one true table.
+
+    The table's axes are the variables asked, in their order, then what joint blocks bring in
+    besides.
+
+    Raises:
+        UnknownVariable: no source has one of them.
+        LimitExceeded: the true table has more than `limit` cells.
+    """
+    domain = table_of(sources, asked)
+    if domain.size > limit:
+        raise LimitExceeded(
+            f"The table over {list(domain.names)} has {domain.size} cells; at most {limit} are"
+            " allowed.",
+            remedy="Allow fewer parents, or give the variables fewer categories.",
+        )
+    parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
+    return tuple(
+        View(
+            Stratum(observed(reports, axes), tuple(axis.channel for axis in axes)),
+            tuple(tuple(domain.axis(v.name) for v in axis.variables) for axis in axes),
+            domain.shape,
+        )
+        for reports, axes in parts
+        if axes
+    )
+
+
+def sum_unasked(tensor: Tensor, axes: Sequence[Axis]) -> Tensor:
+    """Sum out the variables that only a non-lumpable joint block brought in."""
+    for axis, part in enumerate(axes):
+        tensor = part.sum_unasked(tensor, axis)
+    return tensor
+
+
+def arrange(
+    tensor: Tensor,
+    axes: Sequence[Axis],
+    domain: Domain,
+    summed: frozenset[str] = frozenset(),
+) -> Tensor:
+    """Split the blocks' axes into their variables' and put these in the domain's order."""
+    kept = [v for axis in axes for v in axis.kept]
+    split = tensor.reshape([1 if v.name in summed else v.size for v in kept])
+    order = [v.name for v in kept]
+    return np.transpose(split, [order.index(name) for name in domain.names])

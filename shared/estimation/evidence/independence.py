@@ -1,0 +1,209 @@
+"""Is Z needed to tell X once the others are known? Asked of the reports themselves.
+
+The reports are compared under two hypotheses on one true table over (X, the given variables, Z):
+X and Z are independent given the others, or anything may be. Each is maximized by EM over the true
+table, so noise weakens the evidence and never makes any (design section 5; it answers the question
+that Ma 5.5.2 leaves open). Variables that a joint block brings in besides keep their distribution
+given the others free.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shared.estimation.core.strata import Maximum, View, likelihood, maximize, saturated, start
+from shared.marginals.counts import Tensor
+
+_INSIDE = 0.02
+_LEAST = 5.0
+"""Below this many expected records a cell's error says nothing of a score's."""
+
+
+@dataclass(frozen=True)
+class ReportedTable:
+    """The reports over some variables, and what every hypothesis about them shares."""
+
+    views: tuple[View, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The true table's shape."""
+        return self.views[0].shape
+
+    @cached_property
+    def saturated(self) -> float:
+        """The log-likelihood that no true table exceeds."""
+        return saturated(self.views)
+
+    @cached_property
+    def begin(self) -> tuple[Tensor, bool]:
+        """A positive true table to begin from, and whether it is the most likely already."""
+        return start(self.views)
+
+    @cached_property
+    def free(self) -> tuple[Tensor, float]:
+        """The most likely true table, with its log-likelihood."""
+        table, exact = self.begin
+        if exact:
+            return table, self.saturated
+        found = maximize(self.views, table)
+        return found.probabilities, float(found.log_likelihood[0])
+
+
+@dataclass(frozen=True)
+class ConditionalIndependence:
+    """The likelihood ratio of dependence against independence of X and Z given others.
+
+    Args:
+        table: the reports over all of them.
+        left, right: the axes of X and of Z in the true table; each may be several variables.
+        given: the axes of the given variables; axes of none of the three are summed out.
+    """
+
+    table: ReportedTable
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    given: tuple[int, ...]
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.table.shape
+
+    @property
+    def degrees(self) -> int:
+        """The number of free parameters that dependence has more: (I - 1)(K - 1) J."""
+        left, right, given = (
+            math.prod(self._shape[axis] for axis in axes)
+            for axes in (self.left, self.right, self.given)
+        )
+        return (left - 1) * (right - 1) * given
+
+    @cached_property
+    def upper(self) -> float:
+        """A bound that the ratio cannot exceed, at the cost of one evaluation.
+
+        No true table explains the reports better than their own frequencies do, and independence
+        explains them at least as well as the table to begin from.
+        """
+        return self.table.saturated - self._begun
+
+    @property
+    def least(self) -> float:
+        """The log-likelihood of the most likely true table under independence."""
+        return max(float(self._independent.log_likelihood[0]), self._begun)
+
+    @property
+    def free(self) -> float:
+        """The log-likelihood of the most likely true table."""
+        return self.table.free[1]
+
+    @property
+    def saturated(self) -> float:
+        """The log-likelihood that no true table exceeds."""
+        return self.table.saturated
+
+    @property
+    def ratio(self) -> float:
+        """The log-likelihood ratio in nats, at least 0."""
+        return max(0.0, self.free - self.least)
+
+    @cached_property
+    def fitted(self) -> Tensor:
+        """The most likely distribution under independence, in the true table's shape."""
+        table: Tensor = self._independent.probabilities[..., 0]
+        return table
+
+    @cached_property
+    def inflation(self) -> float:
+        """How many times randomization multiplies the plain gain's chance part.
+
+        The gain of a link that is not there is half a sum of squared errors; without randomization
+        it has the mean degrees / 2, with it trace(W Cov) / 2 (design section 5), where Cov is the
+        covariance of the estimated counts and W the gain's second derivative, both under
+        independence, with at least some five records expected in each cell: where fewer are,
+        neither is told by the table. Infinite where a channel has no inverse.
+        """
+        if not all(view.solvable for view in self.table.views):
+            return math.inf
+        left, right, given = set(self.left), set(self.right), set(self.given)
+        parts = ((left | right | given, 1), (left | given, -1), (right | given, -1), (given, 1))
+        records = sum(view.records for view in self.table.views)
+        fitted = self._independent.probabilities
+        true = self._restrict(np.maximum(fitted, _LEAST / records))
+        trace = sum(sign * self._relative_variance(axes, true) for axes, sign in parts)
+        return max(1.0, trace / self.degrees)
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the ratio in each of some bootstrap samples of the reports, shape (draws,)."""
+        views = [view for view in self.table.views if view.records > 0]
+        reports = [
+            rng.multinomial(int(v.records), v.reports[:, 0] / v.records, size=draws).T.astype(
+                np.float64
+            )
+            for v in views
+        ]
+        free = inside(self.table.free[0])
+        under = self._restrict(inside(self._independent.probabilities))
+        high = maximize(views, free, reports=reports, tolerance=1e-2).log_likelihood
+        low = maximize(views, under, self._restrict, reports=reports, tolerance=1e-2)
+        ratios: Tensor = np.maximum(high - low.log_likelihood, 0.0)
+        return ratios
+
+    @cached_property
+    def _begin(self) -> Tensor:
+        # Independence made of estimates that are positive is positive itself.
+        return self._restrict(self.table.begin[0])
+
+    @cached_property
+    def _begun(self) -> float:
+        value, _ = likelihood(self.table.views, self._begin)
+        return float(value[0])
+
+    @cached_property
+    def _independent(self) -> Maximum:
+        # Estimates of exactly zero are not where independence is most likely, and EM stays there.
+        begin = self._begin if self._begin.min() > 0 else self._restrict(inside(self._begin))
+        return maximize(self.table.views, begin, self._restrict)
+
+    def _restrict(self, counts: Tensor) -> Tensor:
+        """Return the most likely independent tables of expected counts (cells..., sets)."""
+        nuisance = tuple(
+            axis
+            for axis in range(len(self._shape))
+            if axis not in (*self.left, *self.right, *self.given)
+        )
+        table = counts.sum(axis=nuisance, keepdims=True) if nuisance else counts
+        without_right = table.sum(axis=self.right, keepdims=True)
+        without_left = table.sum(axis=self.left, keepdims=True)
+        margin = without_right.sum(axis=self.left, keepdims=True)
+        product = without_right * without_left
+        product = np.divide(product, margin, out=np.zeros(product.shape), where=margin > 0)
+        if nuisance:
+            # Where nothing is expected any distribution given the others is as likely.
+            cells = math.prod(self._shape[axis] for axis in nuisance)
+            even = np.full(counts.shape, 1 / cells)
+            product = product * np.divide(counts, table, out=even, where=table > 0)
+        restricted: Tensor = product / product.sum(axis=tuple(range(product.ndim - 1)))
+        return restricted
+
+    def _relative_variance(self, axes: set[int], true: Tensor) -> float:
+        """Return the sum, over the cells of a margin, of variance over expected count."""
+        gone = tuple(axis for axis in range(len(self._shape)) if axis not in axes)
+        cells = true.sum(axis=gone)[..., 0]
+        records = sum(view.records for view in self.table.views)
+        variance: Tensor = sum(
+            (view.records * view.estimator_variance(true, gone) for view in self.table.views),
+            np.zeros(cells.shape),
+        )
+        return float((variance / (cells * records)).sum())
+
+
+def inside(tables: Tensor) -> Tensor:
+    """Return distributions (cells..., sets) moved off the edge, which EM could not leave."""
+    uniform = tables.shape[-1] / tables.size
+    moved: Tensor = (1 - _INSIDE) * tables + _INSIDE * uniform
+    return moved

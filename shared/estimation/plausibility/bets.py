@@ -1,0 +1,135 @@
+"""Evidence against declared channels from one table of reports, as what fair bets against them win.
+
+Odds w(report) >= 0 are fair if their mean is 1 at most under every truth: (P w)_l <= 1 for each l.
+The product of fair odds over independent reports then has a mean of 1 at most, whatever the true
+values of the records are and however many there are (an e-value): it is 1/p or more with
+probability p at most (Markov). So is a mean of such products, however they depend on each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shared.channels import (
+    CONDITION_LIMIT,
+    Identity,
+    ListedTransition,
+    MixingTransition,
+    Transition,
+)
+from shared.estimation.core.inversion import Stratum, climb, moment
+from shared.marginals.counts import Tensor
+
+SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
+"""Where records are cut into pieces: on each is bet what was learned from those before it."""
+
+_TOLERANCE = 0.5
+_STEPS = 300
+_BOLDEST = 0.9
+_HINT = 1.0
+"""Bets are made where what was seen is so many standard deviations beyond what chance explains."""
+
+_ROUNDING = 1e-12
+_LISTED = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed(ListedTransition):
+    """A channel as its matrix: applied many times, one product is faster than many choices."""
+
+    probabilities: Tensor
+
+    @property
+    def _matrix(self) -> Tensor:
+        return self.probabilities
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        true, reports = self.probabilities.shape
+        return true, reports
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> None:  # noqa: ARG002
+        return None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"family": "listed", "probabilities": self.probabilities.tolist()}
+
+
+def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...]) -> float:
+    """Return the logarithm of what is won by betting on each piece what those before it tell.
+
+    Args:
+        pieces: reported counts of parts of the records, cut at `SHARES` without looking at them; an
+            axis per channel.
+        channels: what is declared.
+    """
+    channels = tuple(map(_listed, channels))
+    won = 0.0
+    learned = np.zeros_like(pieces[0])
+    for piece in pieces:
+        odds = _odds(Stratum(learned, channels))
+        if odds is not None:
+            won += _won(Stratum(piece, channels), odds)
+        learned = learned + piece
+    return won
+
+
+def _listed(channel: Transition) -> Transition:
+    if isinstance(channel, MixingTransition | Identity) or math.prod(channel.shape) > _LISTED:
+        return channel
+    return _Listed(channel.matrix())
+
+
+def _won(reported: Stratum, odds: Tensor) -> float:
+    """Return the logarithm of what odds win on reports; they are made fair if they are not."""
+    fair = max(1.0, float(reported.adjoint(odds).max()) * (1 + _ROUNDING))
+    return float((reported.reported * np.log(odds / fair)).sum())
+
+
+def _odds(learned: Stratum) -> Tensor | None:
+    """Return the odds to bet at, or None where nothing speaks against the channels so far.
+
+    With n the reports learned from and t the most likely true table, n / P't is fair and grows
+    fastest (the reverse information projection: Gruenwald, de Heide and Koolen 2024, Safe testing);
+    that it is fair is what certifies the maximum in `shared.estimation.core.inversion`. The odds
+    are drawn towards 1 by the share of the distance from the image that chance alone explains
+    (James and Stein 1961).
+    """
+    reported = learned.reported
+    records = float(reported.sum())
+    if records == 0:
+        return None
+    seen = reported[reported > 0]
+    saturated = float((seen * np.log(seen / records)).sum())
+    chance = _chance(learned)
+    enough = saturated - (chance + _HINT * math.sqrt(2 * chance)) / 2
+    best = climb([learned], tolerance=_TOLERANCE, steps=_STEPS, enough=enough)
+    if best.log_likelihood >= enough:
+        return None
+    free = reported.size - int((best.probabilities * records > 1).sum())
+    distance = 2 * (saturated - best.log_likelihood)
+    boldness = min(_BOLDEST, 1 - max(free, 1) / distance)
+    if boldness <= 0:
+        return None
+    expected = learned.expected(best.probabilities) * records
+    ratio = np.divide(reported, expected, out=np.zeros(reported.shape), where=expected > 0)
+    odds: Tensor = 1 - boldness + boldness * ratio
+    return odds
+
+
+def _chance(learned: Stratum) -> float:
+    """Return about how far from the image (twice the log-likelihood) chance alone brings reports.
+
+    It is the number of directions in which the image ends or does not extend.
+    """
+    true = math.prod(learned.shape)
+    if learned.reported.size == true and all(
+        c.condition_number <= CONDITION_LIMIT for c in learned.channels
+    ):
+        true = int((moment([learned]) > 0).sum())
+    return float(max(learned.reported.size - true, 1))

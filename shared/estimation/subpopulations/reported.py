@@ -1,0 +1,125 @@
+"""Subpopulations of randomized records, cut out of the table of all reports.
+
+A given category is the factor W(y) of its block's estimator; summed over the block's reports with
+that weight, the table of all reports becomes one of the subpopulation's over the other variables.
+The same with W^2 gives the errors. So a step down a path costs one pass over a table that the path
+has made smaller, and nothing of the path is inverted again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from shared.channels import Identity, MixingTransition
+from shared.estimation.core.axes import Axis, axes_of
+from shared.estimation.subpopulations.by_tables import CountedSubtable, asked_of, narrowed
+from shared.marginals.counts import Reports, Tensor
+from shared.plan import Plan
+
+
+class ReportedSubpopulation:
+    """The records whose true categories of some variables are given.
+
+    `linear` and `squared` are the reports, weighted by the factors and the squared factors of the
+    given categories; an axis for each of `names`. Variables of joint blocks keep their axis, since
+    which channel applies depends on what else of the block is asked for.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        records: int,
+        names: tuple[str, ...],
+        linear: Tensor,
+        squared: Tensor,
+        given: Mapping[str, int],
+        axes: dict[tuple[str, ...], list[Axis]],
+    ):
+        self._plan = plan
+        self._records = records
+        self._names = names
+        self._linear = linear
+        self._squared = squared
+        self.given = given
+        self._axes = axes
+
+    @classmethod
+    def everyone(cls, plan: Plan, reports: Reports) -> ReportedSubpopulation:
+        """Return all records of some reports."""
+        names = plan.domain.names
+        cube = reports.table(names).astype(np.float64)
+        return cls(plan, reports.records, names, cube, cube, {}, {})
+
+    def within(self, variable: str, code: int) -> ReportedSubpopulation:
+        """Return those that also have a category of another variable; see `Subpopulation`."""
+        given = narrowed(self._plan.domain, self.given, variable, code)
+        if len(self._plan.block_of(variable).names) > 1:
+            linear, squared, left = self._linear, self._squared, self._names
+        else:
+            (axis,) = self._axes_of((variable,))
+            (factor,), place = _rows(axis, given), self._names.index(variable)
+            linear = np.tensordot(self._linear, factor, (place, 0))
+            squared = np.tensordot(self._squared, np.square(factor), (place, 0))
+            left = tuple(name for name in self._names if name != variable)
+        return ReportedSubpopulation(
+            self._plan, self._records, left, linear, squared, given, self._axes
+        )
+
+    def table(self, variables: Sequence[str]) -> CountedSubtable:
+        """Return the counts over other variables within it; see `Subpopulation`."""
+        domain = asked_of(self._plan.domain, self.given, variables)
+        # What is given of single blocks is in the tensors already.
+        still = [name for name in self.given if name in self._names]
+        axes = self._axes_of(tuple(sorted({*variables, *still})))
+        columns = [v.name for axis in axes for v in axis.variables]
+        linear, squared = (self._over(columns, t) for t in (self._linear, self._squared))
+        factors, kept = np.ones((1, 1)), []
+        for axis in axes:
+            rows = _rows(axis, self.given)
+            factors = np.einsum("cr,ds->cdrs", factors, rows).reshape(
+                len(factors) * len(rows), factors.shape[1] * rows.shape[1]
+            )
+            kept += [v for v in axis.kept if v.name not in self.given]
+        order = [[v.name for v in kept].index(name) for name in variables]
+        cells = np.arange(len(factors)).reshape([v.size for v in kept]).transpose(order).ravel()
+        factors = factors[cells]
+        return CountedSubtable(
+            domain,
+            (factors @ linear).reshape(domain.shape),
+            self._records,
+            (factors * squared) @ factors.T,
+        )
+
+    def _axes_of(self, names: tuple[str, ...]) -> list[Axis]:
+        """Return the axes of a table; all subpopulations of one population share them."""
+        if names not in self._axes:
+            self._axes[names] = axes_of(self._plan, names)
+        return self._axes[names]
+
+    def _over(self, columns: Sequence[str], tensor: Tensor) -> Tensor:
+        """Sum weighted reports over all other columns and flatten them."""
+        gone = tuple(place for place, name in enumerate(self._names) if name not in columns)
+        left = [name for name in self._names if name in columns]
+        summed = tensor.sum(axis=gone) if gone else tensor
+        return summed.transpose([left.index(name) for name in columns]).ravel()
+
+
+def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
+    """Return the estimators of an axis's cells that have the given categories, a row each."""
+    sizes = [v.size for v in axis.kept]
+    chosen = tuple(given.get(v.name, slice(None)) for v in axis.kept)
+    cells = np.arange(math.prod(sizes)).reshape(sizes)[chosen].ravel()
+    if isinstance(axis.channel, MixingTransition):
+        a, b = axis.channel.inverse_mixture
+    elif isinstance(axis.channel, Identity):
+        a, b = 1.0, 0.0
+    else:
+        listed: Tensor = axis.decoder[cells]
+        return listed
+    # The inverse a I + b 11' need not be listed for cells that are not asked for.
+    rows = np.full((len(cells), axis.channel.shape[1]), b)
+    rows[np.arange(len(cells)), cells] += a
+    return rows

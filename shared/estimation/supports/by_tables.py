@@ -1,0 +1,140 @@
+"""Supports of itemsets from marginal tables: for any marginals, a table per set of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shared.domain import Domain
+from shared.errors import DomainError
+from shared.marginals.counts import Supports, Tensor
+from shared.marginals.support_counts import Flags, Floats, Indices, Item, RuleCounts, SupportCounts
+
+if TYPE_CHECKING:
+    from shared.marginals.counts import Marginals
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedSupports:
+    """Supports that are cells of marginal tables; all itemsets over some variables share one."""
+
+    marginals: Marginals
+    items: tuple[Item, ...]
+
+    def counts(self, itemsets: Indices) -> SupportCounts:
+        """Return the estimated counts of itemsets; see `Supports`."""
+        found = np.zeros((3, len(itemsets)))
+        for rows, names, cells in self._by_variables(itemsets):
+            table = self.marginals.marginal(names)
+            found[0, rows] = table.counts[cells]
+            for error, population in ((1, False), (2, True)):
+                found[error, rows] = table.variance(population=population)[cells]
+        return SupportCounts(self.marginals.records, *found)
+
+    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        """Return the estimated counts of itemsets and their parts; see `Supports`."""
+        counts, errors = np.zeros((len(itemsets), 3)), np.zeros((2, len(itemsets), 3, 3))
+        for rows, names, cells in self._by_variables(itemsets):
+            table = self.marginals.marginal(names)
+            for place, row in enumerate(rows):
+                cell = tuple(int(axis[place]) for axis in cells)
+                weights = _parts(table.counts.shape, cell, antecedents[row])
+                counts[row] = (weights * table.counts).reshape(3, -1).sum(axis=1)
+                for error in (0, 1):
+                    errors[error, row] = table.covariance_of(weights, population=error == 1)
+        return RuleCounts(self.marginals.records, counts, *errors)
+
+    def _by_variables(
+        self, itemsets: Indices
+    ) -> Iterator[tuple[Indices, list[str], tuple[Indices, ...]]]:
+        """Yield sets of itemsets over the same variables: rows, variables, and cells by axis."""
+        domain = self.marginals.domain
+        variables = np.array([domain.axis(name) for name, _ in self.items])[itemsets]
+        codes = np.array([code for _, code in self.items])[itemsets]
+        kinds, kind = np.unique(variables, axis=0, return_inverse=True)
+        for number, axes in enumerate(kinds):
+            rows = np.flatnonzero(kind.ravel() == number)
+            names = [domain.names[axis] for axis in axes]
+            yield rows, names, tuple(codes[rows].T)
+
+
+@dataclass(frozen=True, eq=False)
+class DividedSupports:
+    """Supports of itemsets in two ways: those of `quick` items alone, and all others.
+
+    `quick` says of each item whether the first way serves it.
+    """
+
+    first: Supports
+    second: Supports
+    quick: Flags
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items."""
+        return self.first.items
+
+    def counts(self, itemsets: Indices) -> SupportCounts:
+        """Return the estimated counts of itemsets; see `Supports`."""
+        ways = self._ways(itemsets)
+        parts = [way.counts(itemsets[rows]) for way, rows in ways]
+        return SupportCounts.merged(parts, [rows for _, rows in ways])
+
+    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        """Return the estimated counts of itemsets and their parts; see `Supports`."""
+        ways = self._ways(itemsets)
+        parts = [way.rules(itemsets[rows], antecedents[rows]) for way, rows in ways]
+        return RuleCounts.merged(parts, [rows for _, rows in ways])
+
+    def _ways(self, itemsets: Indices) -> list[tuple[Supports, Indices]]:
+        served = self.quick[itemsets].all(axis=1)
+        ways = ((self.first, np.flatnonzero(served)), (self.second, np.flatnonzero(~served)))
+        used = [(way, rows) for way, rows in ways if len(rows)]
+        return used or [(self.first, np.flatnonzero(served))]
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedSupports:
+    """The sums of supports in strata, different records of one population."""
+
+    strata: tuple[Supports, ...]
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items."""
+        return self.strata[0].items
+
+    def counts(self, itemsets: Indices) -> SupportCounts:
+        """Return the estimated counts of itemsets; see `Supports`."""
+        return SupportCounts.pooled([stratum.counts(itemsets) for stratum in self.strata])
+
+    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        """Return the estimated counts of itemsets and their parts; see `Supports`."""
+        return RuleCounts.pooled([s.rules(itemsets, antecedents) for s in self.strata])
+
+
+def _parts(shape: tuple[int, ...], cell: tuple[int, ...], antecedent: Flags) -> Floats:
+    """Return the weights of a table's cells in a rule's whole, antecedent and consequent."""
+    weights: Tensor = np.zeros((3, *shape))
+    weights[(0, *cell)] = 1.0
+    for part, kept in ((1, antecedent), (2, ~antecedent)):
+        chosen = (code if keep else slice(None) for code, keep in zip(cell, kept, strict=True))
+        weights[(part, *chosen)] = 1.0
+    return weights
+
+
+def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
+    """Check that items are categories of a domain's variables.
+
+    Raises:
+        UnknownVariable: a variable that is not there.
+        DomainError: a code that is no category, or an item named twice.
+    """
+    for name, code in items:
+        if not 0 <= code < domain[name].size:
+            raise DomainError(f"{name!r} has no category of code {code}.", where=name)
+    if len(set(items)) < len(items):
+        raise DomainError("An item is named twice.", where="items")

@@ -1,0 +1,338 @@
+"""Supports where every block is randomized by mixing: from counts of reported itemsets alone.
+
+The inverse of a mixing channel is a I + b 11', for any of a block's variables (Ma proposition 7.2,
+FRAPP eq. 28). So the estimator of "the record has these items of the block" is a y + b, where y
+says whether the report has all of them; that of an itemset is the product over its blocks; and a
+product of such factors is a sum over sets of blocks of a coefficient times the number of records
+that report all items of the set: inclusion and exclusion (Ma proposition 7.4), in which no table of
+2^k patterns is made or inverted. Squares and products of estimators are sums of the same counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shared.channels import Identity, MixingTransition, Transition
+from shared.errors import LimitExceeded, SingularChannel
+from shared.estimation.supports.reported import reported_supports
+from shared.marginals.counts import Reports
+from shared.marginals.support_counts import (
+    Flags,
+    Floats,
+    Indices,
+    Item,
+    RuleCounts,
+    SupportCounts,
+)
+from shared.plan import Block, Plan
+
+MOST_ENTRIES = 1 << 28
+"""Itemsets asked for at once are refused where all their inclusions and exclusions, two to the
+number of an itemset's randomized blocks, are more: they would take hours."""
+
+_ENTRIES = 1 << 24
+"""About so many are held at once."""
+
+Group = tuple[int, int]
+"""The columns of an itemset that are of one block: from, up to."""
+
+
+def served(plan: Plan, items: Sequence[Item]) -> Flags:
+    """Say of each item whether its block is randomized by mixing, or is a single binary one."""
+    names = {name for block in plan.blocks if _mixes(block) for name in block.names}
+    return np.array([name in names for name, _ in items], dtype=np.bool_)
+
+
+def serves(plan: Plan, items: Sequence[Item]) -> bool:
+    """Say whether that is so of all items, and all are of the plan."""
+    return bool(served(plan, items).all())
+
+
+def _mixes(block: Block) -> bool:
+    binary = len(block.names) == 1 and block.channel.shape == (2, 2)
+    return binary or isinstance(block.channel, Identity | MixingTransition)
+
+
+class MixedSupports:
+    """Estimates supports from the counts of reported itemsets.
+
+    Args:
+        reports: the reported codes.
+        plan: the channels.
+        items: the items; only itemsets of those that are `served` may be asked for.
+    """
+
+    def __init__(self, reports: Reports, plan: Plan, items: tuple[Item, ...]):
+        self.items = items
+        self.records = reports.records
+        blocks = {name: place for place, block in enumerate(plan.blocks) for name in block.names}
+        # Inside, items are numbered block by block, so that those of one block stand together.
+        self._order = np.array(
+            sorted(range(len(items)), key=lambda i: blocks[items[i][0]]), dtype=np.int64
+        )
+        self._rank = np.argsort(self._order)
+        ordered = [items[i] for i in self._order]
+        self._names = [name for name, _ in ordered]
+        self._block = np.array([blocks[name] for name in self._names], dtype=np.int64)
+        self._plan = plan
+        # Exact blocks need no inclusion and exclusion: what is reported is true.
+        self._exact = np.array(
+            [isinstance(plan.blocks[block].channel, Identity) for block in self._block],
+            dtype=np.bool_,
+        )
+        self._reported = reported_supports(reports, ordered)
+        self._inverses: dict[tuple[int, ...], tuple[float, float]] = {}
+
+    def counts(self, itemsets: Indices) -> SupportCounts:
+        """Return the estimated counts of itemsets; see `Supports`.
+
+        Raises:
+            LimitExceeded: more than `MOST_ENTRIES`, with `where` "max_length".
+        """
+        counts, second = np.zeros(len(itemsets)), np.zeros(len(itemsets))
+        ranked = np.sort(self._rank[itemsets], axis=1)
+        exact = self._exact[ranked]
+        for rows, groups in self._alike(ranked, exact, lambda own: 1 if own.any() else 2):
+            parts = self._wholes(ranked[rows], groups)
+            cells = self._monomials(ranked[rows], parts)
+            counts[rows] = _contract(cells, [part.functions[0] for part in parts])
+            squares = [_product(part.functions[0], part.functions[0]) for part in parts]
+            second[rows] = _contract(cells, squares)
+        return SupportCounts.from_moments(self.records, counts, second)
+
+    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        """Return the estimated counts of itemsets and their parts; see `Supports`.
+
+        Raises:
+            LimitExceeded: as `counts`.
+        """
+        counts, moments = np.zeros((len(itemsets), 3)), np.zeros((len(itemsets), 3, 3))
+        parts = (np.ones_like(antecedents), antecedents, ~antecedents)
+        for part, flags in enumerate(parts):
+            counts[:, part], moments[:, part, part] = self._counted(itemsets, flags)
+        order = np.argsort(self._rank[itemsets], axis=1)
+        ranked = np.take_along_axis(self._rank[itemsets], order, axis=1)
+        flags = np.take_along_axis(antecedents, order, axis=1)
+        blocks = self._block[ranked]
+        shared = ((blocks[:, 1:] == blocks[:, :-1]) & (flags[:, 1:] != flags[:, :-1])).any(axis=1)
+        crossed = np.zeros((3, len(itemsets)))
+        crossed[:, shared] = self._crossed_in_blocks(ranked[shared], flags[shared])
+        crossed[:2, ~shared] = self._crossed(ranked[~shared], flags[~shared])
+        # Estimators of different blocks' items multiply to that of all of them.
+        crossed[2, ~shared] = counts[~shared, 0]
+        for place, (one, other) in enumerate(((0, 1), (0, 2), (1, 2))):
+            moments[:, one, other] = moments[:, other, one] = crossed[place]
+        return RuleCounts.from_moments(self.records, counts, moments)
+
+    def _counted(self, itemsets: Indices, flags: Flags) -> Floats:
+        """Return the counts and second moments of chosen items of itemsets, shape (2, n)."""
+        found = np.zeros((2, len(itemsets)))
+        sizes = flags.sum(axis=1)
+        for size in np.unique(sizes):
+            rows = np.flatnonzero(sizes == size)
+            chosen = itemsets[rows][flags[rows]].reshape(len(rows), size)
+            sets, which = np.unique(chosen, axis=0, return_inverse=True)
+            made = self.counts(sets)
+            moments = np.stack([made.counts, made.variance_records + made.counts])
+            found[:, rows] = moments[:, which.ravel()]
+        return found
+
+    def _crossed(self, ranked: Indices, flags: Flags) -> Floats:
+        """Return the products of the whole with each side, no block being on both, shape (2, n).
+
+        All rules of one itemset are found together: each block's factor is in the product once, or
+        twice where the side has the block.
+        """
+        found = np.zeros((2, len(ranked)))
+        sets, which = np.unique(ranked, axis=0, return_inverse=True)
+        for rows, groups in self._alike(sets, self._exact[sets], lambda _: 2):
+            parts = self._wholes(sets[rows], groups)
+            cells = self._monomials(sets[rows], parts)
+            for axis, part in enumerate(parts):
+                once = part.functions[0]
+                both = [_along(cells, f, axis) for f in (once, _product(once, once))]
+                cells = np.stack(both, axis=axis)
+            place = np.full(len(sets), -1)
+            place[rows] = np.arange(len(rows))
+            mine = np.flatnonzero(place[which.ravel()] >= 0)
+            own = place[which.ravel()[mine]]
+            sides = [flags[mine, start].astype(np.int64) for start, _ in groups]
+            found[0, mine] = cells[(*sides, own)]
+            found[1, mine] = cells[(*(1 - side for side in sides), own)]
+        return found
+
+    def _crossed_in_blocks(self, ranked: Indices, flags: Flags) -> Floats:
+        """Return the products of whole, antecedent and consequent that have a block in common.
+
+        They are whole with antecedent, whole with consequent and the two sides, shape (3, n).
+        """
+        found = np.zeros((3, len(ranked)))
+        for rows, groups in self._alike(ranked, flags, _sides):
+            parts = [_Part.split(self, ranked[rows], group, flags[rows[0]]) for group in groups]
+            cells = self._monomials(ranked[rows], parts)
+            for place, (one, other) in enumerate(((0, 1), (0, 2), (1, 2))):
+                products = [_product(p.functions[one], p.functions[other]) for p in parts]
+                found[place, rows] = _contract(cells, products)
+        return found
+
+    def inverse(self, ranked: Indices) -> Floats:
+        """Return (a, b) of the estimator a y + b of items of one block, shape (2, n).
+
+        Raises:
+            SingularChannel: the block's channel has no inverse.
+        """
+        sets, which = np.unique(ranked, axis=0, return_inverse=True)
+        found = np.array([self._inverse(tuple(row)) for row in sets.tolist()])
+        return found[which.ravel()].T
+
+    def _inverse(self, ranked: tuple[int, ...]) -> tuple[float, float]:
+        if ranked not in self._inverses:
+            block = self._plan.blocks[self._block[ranked[0]]]
+            channel = block.restrict([self._names[i] for i in ranked])
+            code = self.items[self._order[ranked[0]]][1]
+            self._inverses[ranked] = _estimator(channel or block.channel, code)
+        return self._inverses[ranked]
+
+    def _alike(
+        self, ranked: Indices, flags: Flags, monomials: Callable[[Flags], int]
+    ) -> Iterator[tuple[Indices, list[Group]]]:
+        """Yield rows whose blocks are divided alike, some at a time, with their groups.
+
+        Args:
+            ranked: itemsets.
+            flags: what else those given together have in common.
+            monomials: says how many a group has, from its flags.
+
+        Raises:
+            LimitExceeded: more than `MOST_ENTRIES`.
+        """
+        blocks = self._block[ranked]
+        pattern = np.concatenate([blocks[:, 1:] == blocks[:, :-1], flags], axis=1)
+        kinds, kind = np.unique(pattern, axis=0, return_inverse=True)
+        width = ranked.shape[1]
+        alike = []
+        for number, same in enumerate(kinds):
+            starts = [0, *(np.flatnonzero(~same[: width - 1]) + 1).tolist()]
+            rows = np.flatnonzero(kind.ravel() == number)
+            groups = list(itertools.pairwise([*starts, width]))
+            own = flags[rows[0]]
+            entries = math.prod(monomials(own[slice(*group)]) for group in groups)
+            alike.append((rows, groups, entries))
+        _require_few(sum(len(rows) * entries for rows, _, entries in alike))
+        for rows, groups, entries in alike:
+            some = max(1, _ENTRIES // entries)
+            for start in range(0, len(rows), some):
+                yield rows[start : start + some], groups
+
+    def _wholes(self, ranked: Indices, groups: Sequence[Group]) -> list[_Part]:
+        """Return the parts of itemsets that are exact in the same groups."""
+        exact = self._exact[ranked[0]]
+        return [
+            _Part.exact(len(ranked), group) if exact[group[0]] else _Part.whole(self, ranked, group)
+            for group in groups
+        ]
+
+    def _monomials(self, ranked: Indices, parts: Sequence[_Part]) -> Floats:
+        """Return how many records report each union of parts' items, an axis per part."""
+        shape = [len(part.monomials) for part in parts]
+        cells = np.zeros((*shape, len(ranked)))
+        for chosen in np.ndindex(*shape):
+            columns = sorted(
+                c for part, i in zip(parts, chosen, strict=True) for c in part.monomials[i]
+            )
+            cells[chosen] = self._reported.of(ranked[:, columns])
+        return cells
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The items of one block in some itemsets, and functions of whether they are reported.
+
+    `monomials` are sets of columns: none, and those all of which must be reported. A function is a
+    coefficient of each monomial, shape (monomials, n).
+    """
+
+    monomials: tuple[tuple[int, ...], ...]
+    functions: tuple[Floats, ...]
+
+    @classmethod
+    def whole(cls, supports: MixedSupports, ranked: Indices, group: Group) -> _Part:
+        columns = tuple(range(*group))
+        scale, shift = supports.inverse(ranked[:, columns])
+        return cls(((), columns), (np.stack([shift, scale]),))
+
+    @classmethod
+    def exact(cls, itemsets: int, group: Group) -> _Part:
+        return cls((tuple(range(*group)),), (np.ones((1, itemsets)),))
+
+    @classmethod
+    def split(
+        cls, supports: MixedSupports, ranked: Indices, group: Group, antecedent: Flags
+    ) -> _Part:
+        """Return the functions that estimate the whole, the antecedent and the consequent."""
+        columns = tuple(range(*group))
+        parts = [tuple(c for c in columns if bool(antecedent[c]) is side) for side in (True, False)]
+        one = np.stack([np.ones(len(ranked)), np.zeros(len(ranked))])
+        if not all(parts):
+            own = cls.whole(supports, ranked, group)
+            alone = (own.functions[0], one) if parts[0] else (one, own.functions[0])
+            return cls(own.monomials, (own.functions[0], *alone))
+        monomials = ((), *parts, columns)
+        functions = []
+        for place, items in ((3, columns), (1, parts[0]), (2, parts[1])):
+            function = np.zeros((4, len(ranked)))
+            function[place], function[0] = supports.inverse(ranked[:, items])
+            functions.append(function)
+        return cls(monomials, tuple(functions))
+
+
+def _sides(antecedent: Flags) -> int:
+    """Return the monomials of a group: four where it is divided, as in `_Part.split`."""
+    return 4 if antecedent.any() and not antecedent.all() else 2
+
+
+def _require_few(entries: int) -> None:
+    if entries > MOST_ENTRIES:
+        raise LimitExceeded(
+            f"To count itemsets of so many items takes {entries:,} inclusions and exclusions;"
+            f" {MOST_ENTRIES:,} are allowed.",
+            where="max_length",
+            remedy="Limit the length, raise the minimum support or choose fewer items.",
+        )
+
+
+def _product(left: Floats, right: Floats) -> Floats:
+    """Multiply two functions of one part: a product of monomials is that of their union."""
+    product = np.zeros_like(left)
+    # Of four monomials 1 and 2 are the two sides and 3 both: the union is the bitwise or.
+    for i, j in np.ndindex(len(left), len(right)):
+        product[i | j] += left[i] * right[j]
+    return product
+
+
+def _along(cells: Floats, function: Floats, axis: int) -> Floats:
+    moved = np.moveaxis(cells, axis, 0)
+    along: Floats = np.einsum("m...n,mn->...n", moved, function)
+    return along
+
+
+def _contract(cells: Floats, functions: Sequence[Floats]) -> Floats:
+    for function in functions:
+        cells = np.einsum("m...n,mn->...n", cells, function)
+    return cells
+
+
+def _estimator(channel: Transition, code: int) -> tuple[float, float]:
+    if isinstance(channel, MixingTransition):
+        return channel.inverse_mixture
+    if channel.is_identity:
+        return 1.0, 0.0
+    own, other = channel.decoder()[code, [code, 1 - code]]
+    if not np.isfinite([own, other]).all():
+        raise SingularChannel("A channel of two categories has no inverse.")
+    return float(own - other), float(other)

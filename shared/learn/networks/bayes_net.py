@@ -1,0 +1,207 @@
+"""Parameters of a Bayesian network of known structure, with standard errors (Ma 5.3 and 5.4).
+
+The parameter theta_ijk = Pr(node i = k | parents in configuration j) is the ratio of the estimated
+counts N_ijk / N_ij, or with a Dirichlet prior (alpha + N_ijk) / (alpha_ij + N_ij). Its error comes
+from the joint error of numerator and denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtri
+
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.learn.common.projection import project_to_simplex
+from shared.learn.networks.network import BayesNet
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import Marginals, MarginalTable, Tensor
+
+Method = Literal["ml", "map"]
+
+LEVEL = 0.95
+"""The level of the intervals."""
+
+_NO_COUNT = 1e-9
+"""A margin below this share of the records is no count: likelihood never quite reaches zero."""
+
+_ROUNDING = 1e-12
+
+_Z = float(ndtri(0.5 + LEVEL / 2))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter with both of its errors; see `LearnedFamily` for the meaning of each."""
+
+    node: str
+    value: str
+    parents: dict[str, str]
+    estimate: float | None
+    probability: float
+    se: float | None
+    se_records: float | None
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedFamily:
+    """The parameters of one node; arrays have the shape (parents' sizes..., node's size).
+
+    Attributes:
+        estimate: the raw ratio; may lie outside [0, 1]; NaN where the parents' configuration has
+            no positive (estimated) count.
+        probability: the raw row projected onto the probability simplex (nearest point); uniform
+            where the estimate is NaN.
+        se: standard error against the population the records were drawn from; NaN with estimate.
+        se_records: standard error against the true records (randomization noise alone).
+        low, high: the 95 % interval against the population, within [0, 1]. It speaks of the
+            reports alone: a Dirichlet prior moves the estimate and not the interval, which would
+            otherwise cover only where the prior is right.
+    """
+
+    node: str
+    parents: tuple[str, ...]
+    estimate: Tensor
+    probability: Tensor
+    se: Tensor
+    se_records: Tensor
+    low: Tensor
+    high: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedBayesNet:
+    """A Bayesian network learned from marginals."""
+
+    domain: Domain
+    structure: Structure
+    records: int
+    families: tuple[LearnedFamily, ...]
+
+    def parameters(self) -> Iterator[Parameter]:
+        """Yield every parameter: node by node, value slowest, last parent fastest."""
+        for family in self.families:
+            node = self.domain[family.node]
+            parents = self.domain.project(family.parents)
+            for code, value in enumerate(node.categories):
+                for index in np.ndindex(*parents.shape):
+                    cell = (*index, code)
+                    yield Parameter(
+                        node=node.name,
+                        value=value,
+                        parents={
+                            v.name: v.categories[i] for v, i in zip(parents, index, strict=True)
+                        },
+                        estimate=_number(family.estimate[cell]),
+                        probability=float(family.probability[cell]),
+                        se=_number(family.se[cell]),
+                        se_records=_number(family.se_records[cell]),
+                        interval=(float(family.low[cell]), float(family.high[cell])),
+                    )
+
+    def network(self) -> BayesNet:
+        """Return the valid network made of the projected probabilities."""
+        return BayesNet(self.domain, self.structure, {f.node: f.probability for f in self.families})
+
+
+def learn_parameters(
+    marginals: Marginals,
+    structure: Structure,
+    *,
+    method: Method = "ml",
+    alpha: float = 1.0,
+    on_node: Callable[[int, int], None] | None = None,
+) -> LearnedBayesNet:
+    """Learn all parameters of a network of given structure.
+
+    Args:
+        marginals: exact or estimated counts over (at least) the structure's nodes.
+        structure: the parents of each node.
+        method: `ml`, or `map` with a Dirichlet prior of `alpha` on each cell (Ma 5.1).
+        alpha: the prior's pseudo-count per cell; used by `map` only.
+        on_node: called with (nodes done, nodes in all) before each node and at the end; may raise
+            to stop.
+
+    Raises:
+        OptionError: an unknown method, or an alpha that is not positive.
+        UnknownVariable: a node the marginals do not have.
+        EstimationError: what the marginals raise.
+    """
+    if method not in ("ml", "map"):
+        raise OptionError(f"There is no method {method!r}.", remedy="Choose 'ml' or 'map'.")
+    if not (alpha > 0 and np.isfinite(alpha)):
+        raise OptionError(f"A Dirichlet parameter of {alpha} is not positive.", where="alpha")
+    prior = alpha if method == "map" else 0.0
+    domain = marginals.domain.project(structure.nodes)
+    report = on_node or (lambda _done, _total: None)
+    families = []
+    for done, (node, parents) in enumerate(structure.families):
+        report(done, len(structure.families))
+        families.append(_family(marginals.marginal([*parents, node]), node, parents, prior))
+    report(len(families), len(families))
+    return LearnedBayesNet(domain, structure, marginals.records, tuple(families))
+
+
+def _family(
+    table: MarginalTable, node: str, parents: tuple[str, ...], prior: float
+) -> LearnedFamily:
+    cell = table.counts
+    margin = cell.sum(axis=-1, keepdims=True)
+    weight = margin + prior * cell.shape[-1]
+    positive = weight > _NO_COUNT * table.records
+    usable = np.broadcast_to(positive, cell.shape)
+    divisor = np.where(positive, weight, 1.0)
+    ratio = (cell + prior) / divisor
+    ww, wv, vv = table.second_moments([node])
+    second = ww - 2 * ratio * wv + np.square(ratio) * vv
+    # What the records themselves contribute to the second moment of `cell - ratio * margin`; both
+    # differences are variances, so what rounding or sampling puts below zero is cut off.
+    of_records = cell * (1 - 2 * ratio) + np.square(ratio) * margin
+    population = np.maximum(second - np.square(cell - ratio * margin) / table.records, 0.0)
+    noise = second - of_records
+    noise = np.where(noise > _ROUNDING * np.abs(second), noise, 0.0)
+    se = np.sqrt(population) / divisor
+    low, high = _interval(cell, margin, (ww, wv, vv))
+    return LearnedFamily(
+        node=node,
+        parents=parents,
+        estimate=np.where(usable, ratio, np.nan),
+        probability=np.where(usable, project_to_simplex(ratio), 1 / cell.shape[-1]),
+        se=np.where(usable, se, np.nan),
+        se_records=np.where(usable, np.sqrt(noise) / divisor, np.nan),
+        low=np.where(usable, np.clip(low, 0, 1), 0.0),
+        high=np.where(usable, np.clip(high, 0, 1), 1.0),
+    )
+
+
+def _interval(
+    cell: Tensor, margin: Tensor, moments: tuple[Tensor, Tensor, Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Return the interval of all w for which cell - w * margin is within z standard errors of 0.
+
+    That is Fieller's interval, the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1),
+    with the sampling part of the variance taken at the supposed w: margin * w (1 - w). Without
+    randomization it is Wilson's interval. Where the margin itself is not sure to be positive the
+    interval is everything.
+    """
+    ww, wv, vv = moments
+    z2 = _Z**2
+    a = np.square(margin) - z2 * (vv - 2 * margin)
+    b = -2 * cell * margin - z2 * (margin + 2 * cell - 2 * wv)
+    c = np.square(cell) - z2 * (ww - cell)
+    sure = np.broadcast_to((a > 0) & (margin > 0), cell.shape)
+    divisor = np.where(sure, 2 * a, 1.0)
+    root = np.sqrt(np.maximum(np.square(b) - 4 * a * c, 0.0))
+    return (
+        np.where(sure, (-b - root) / divisor, 0.0),
+        np.where(sure, (-b + root) / divisor, 1.0),
+    )
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

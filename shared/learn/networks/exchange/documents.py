@@ -1,0 +1,209 @@
+"""Bayesian networks as JSON: written without loss, and read back.
+
+The document lists the nodes with their categories, parents and table (parents in order, the node's
+own categories last), and what is known of the links if the structure was learned. A model as the
+miner gives it, which has `parameters` in place of tables, is read too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from shared.domain import Domain, Variable
+from shared.errors import InputError
+from shared.learn.common.documents import faults
+from shared.learn.networks.network import BayesNet
+from shared.learn.networks.search.structure_learning import LearnedLink
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import Tensor
+
+
+@dataclass(frozen=True)
+class NetworkDocument:
+    """A network, and what was learned of its links; nothing where the structure was given."""
+
+    network: BayesNet
+    links: tuple[LearnedLink, ...] = ()
+
+    @property
+    def confidence(self) -> dict[tuple[str, str], float | None]:
+        """The share of bootstrap draws that keep a link, by (parent, child)."""
+        return {(link.parent, link.child): link.confidence for link in self.links}
+
+
+def write_network_json(network: BayesNet, links: Sequence[LearnedLink] = ()) -> str:
+    """Return a network as JSON text; every probability is written so that none is lost."""
+    nodes = [
+        _node(network.domain[name], parents, network.tables[name])
+        for name, parents in network.structure.families
+    ]
+    document = {"kind": "bayes-net", "nodes": nodes, "links": [_written(link) for link in links]}
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def read_network_json(text: str) -> NetworkDocument:
+    """Read a network from JSON text: of `write_network_json`, or a model of the miner's.
+
+    Raises:
+        InputError: the text is neither, or a table does not fit its node.
+        StructureError, DomainError, NotStochastic: it is, but describes no network.
+    """
+    try:
+        body = json.loads(text)
+        form = _Model if isinstance(body, dict) and "parameters" in body else _Document
+        document = form.model_validate(body)
+    except ValidationError as error:
+        raise _not_one(faults(error)) from error
+    except ValueError as error:
+        raise _not_one("it is not JSON") from error
+    domain = Domain(tuple(node.variable() for node in document.nodes))
+    structure = Structure.of({node.name: node.parents for node in document.nodes})
+    network = BayesNet(domain, structure, document.tables(domain, structure))
+    return NetworkDocument(network, tuple(_learned(structure, document.links)))
+
+
+def finite(inflation: float) -> float | None:
+    """Return an inflation as JSON can say it: null where it is infinite."""
+    return inflation if math.isfinite(inflation) else None
+
+
+def _written(link: LearnedLink) -> dict[str, Any]:
+    return {**asdict(link), "inflation": finite(link.inflation)}
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class _Link(_Part):
+    """Nothing but the link is said in a given structure; an infinite inflation is null."""
+
+    parent: str
+    child: str
+    gain: float | None
+    inflation: float | None
+    confidence: float | None
+    compelled: bool | None
+
+
+class _Node(_Part):
+    name: str
+    categories: list[str]
+    representatives: list[float] | None = None
+    parents: list[str]
+
+    def variable(self) -> Variable:
+        numbers = None if self.representatives is None else tuple(self.representatives)
+        return Variable(self.name, tuple(self.categories), numbers)
+
+
+class _NodeWithTable(_Node):
+    table: list[Any]
+
+
+class _Document(_Part):
+    kind: Literal["bayes-net"]
+    nodes: list[_NodeWithTable]
+    links: list[_Link] = []
+
+    def tables(self, _domain: Domain, _structure: Structure) -> dict[str, Tensor]:
+        return {node.name: _numbers(node.name, node.table) for node in self.nodes}
+
+
+class _Parameter(BaseModel):
+    node: str
+    value: str
+    parents: dict[str, str]
+    probability: float
+
+
+class _Model(BaseModel):
+    """What is needed of a model; the rest of it is left unread."""
+
+    kind: Literal["bayes-net"]
+    nodes: list[_Node]
+    parameters: list[_Parameter]
+    links: list[_Link] = []
+
+    def tables(self, domain: Domain, structure: Structure) -> dict[str, Tensor]:
+        tables = {
+            node: np.full(domain.project((*parents, node)).shape, np.nan)
+            for node, parents in structure.families
+        }
+        for parameter in self.parameters:
+            domain.axis(parameter.node)
+            cell = _cell(domain, structure.parents[parameter.node], parameter)
+            tables[parameter.node][cell] = parameter.probability
+        short = [node for node, table in tables.items() if np.isnan(table).any()]
+        if short:
+            raise InputError(f"The model lacks parameters of the nodes {short}.", where=short[0])
+        return tables
+
+
+def _cell(domain: Domain, parents: Sequence[str], parameter: _Parameter) -> tuple[int, ...]:
+    if set(parameter.parents) != set(parents):
+        raise InputError(
+            f"A parameter of node {parameter.node!r} gives values of {list(parameter.parents)};"
+            f" the node's parents are {list(parents)}.",
+            where=parameter.node,
+        )
+    given = (domain[name].code(parameter.parents[name]) for name in parents)
+    return (*given, domain[parameter.node].code(parameter.value))
+
+
+def _node(variable: Variable, parents: Sequence[str], table: Tensor) -> dict[str, Any]:
+    numbers = variable.representatives
+    return {
+        "name": variable.name,
+        "categories": list(variable.categories),
+        **({} if numbers is None else {"representatives": list(numbers)}),
+        "parents": list(parents),
+        "table": table.tolist(),
+    }
+
+
+def _numbers(node: str, table: list[Any]) -> Tensor:
+    try:
+        return np.array(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"The table of node {node!r} is not an array of numbers.", where=node
+        ) from error
+
+
+def _learned(structure: Structure, links: Sequence[_Link]) -> list[LearnedLink]:
+    """Return the links that were learned; one of a given structure has no gain."""
+    unknown = [link for link in links if (link.parent, link.child) not in structure.links]
+    if unknown:
+        link = unknown[0]
+        raise InputError(
+            f"The document speaks of a link from {link.parent!r} to {link.child!r} that the"
+            " parents do not name.",
+            where="links",
+        )
+    return [
+        LearnedLink(
+            link.parent,
+            link.child,
+            link.gain,
+            math.inf if link.inflation is None else link.inflation,
+            link.confidence,
+            bool(link.compelled),
+        )
+        for link in links
+        if link.gain is not None
+    ]
+
+
+def _not_one(why: str) -> InputError:
+    return InputError(
+        f"The text is not a Bayesian network in JSON: {why}.",
+        remedy="Give a file of `pramana network convert --to json`, or a model of the miner.",
+    )

@@ -1,0 +1,357 @@
+"""Searching for the structure whose links are worth most: along an order (K2), or without one.
+
+Both take the move that gains most until none gains. A judge says what a move is worth. Moves are
+looked at from the highest bound of their gain down; once the best gain found is above all bounds
+left, no other can win, so that most tables are never maximized and no result changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from shared.errors import OptionError
+from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
+from shared.learn.networks.search.equivalence import Pattern, settle_class
+from shared.learn.networks.search.scores import Judge, value_of
+
+OnStep = Callable[[int, int], None]
+"""Called with steps done and expected in all; may raise to stop."""
+
+Parents = dict[str, frozenset[str]]
+
+Better = Callable[[Parents, Parents], float]
+"""Returns how much better, in nats, one structure is than another."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to search.
+
+    Args:
+        order: with an order only earlier variables can be parents: K2 (Ma 5.5.1). Without one
+            hill climbing adds, deletes, reverses and exchanges links.
+        max_parents: the most parents a variable may get.
+        tabu: hill climbing goes on for this many moves after the last improvement, never back to a
+            structure it has seen; 0 stops at the first peak.
+        refine: K2 only adds parents, and keeps what a later one makes needless. Refined it also
+            drops a parent, or exchanges one for another, where that gains. Noise makes this
+            matter more: what is reported well is added before what it stands for.
+
+    Raises:
+        OptionError: an order that repeats a variable, a number out of its range, or no order and
+            no refinement.
+    """
+
+    order: tuple[str, ...] | None = None
+    max_parents: int = 3
+    tabu: int = 50
+    refine: bool = True
+
+    def __post_init__(self) -> None:
+        if self.order is not None and len(set(self.order)) < len(self.order):
+            raise OptionError("The order names a variable twice.", where="order")
+        if self.max_parents < 1:
+            raise OptionError(
+                f"A limit of {self.max_parents} parents allows no links.", where="max_parents"
+            )
+        if self.tabu < 0:
+            raise OptionError(f"tabu = {self.tabu} is negative.", where="tabu")
+        if self.order is None and not self.refine:
+            raise OptionError("Only a search along an order can go unrefined.", where="refine")
+
+
+def k2(judge: Judge, search: Search, children: Collection[str], on_step: OnStep) -> Parents:
+    """Give each child the parents worth most among those before it in the order (Ma 5.5.1).
+
+    Args:
+        judge: says what a link is worth.
+        search: the limits, and the order of all variables.
+        children: those that get parents.
+        on_step: called before each move with children done.
+    """
+    order = search.order or ()
+    found = dict.fromkeys(order, frozenset[str]())
+    wanted = [name for name in order if name in children]
+    for done, child in enumerate(wanted):
+        on_step(done, len(wanted))
+        family = {name: frozenset[str]() for name in order[: order.index(child) + 1]}
+        reach = Reach.of(search, [child])
+
+        def within(_links: int, _expected: int, done: int = done) -> None:
+            on_step(done, len(wanted))
+
+        found[child] = _ascend(judge, family, reach, within)[child]
+    on_step(len(wanted), len(wanted))
+    return found
+
+
+def climb(
+    judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: OnStep
+) -> Parents:
+    """Search without an order, and return the best structure met.
+
+    Classes of structures are searched first: they leave open the directions that nothing tells.
+    Where that ends, single structures are improved link by link and the classes searched again,
+    until nothing changes. From there it goes on downhill for a while (tabu), never back.
+
+    Args:
+        judge: says what a move is worth.
+        search: the limits.
+        nodes: all variables.
+        better: says how much better one structure is than another: the gains on the way from one
+            to the other can be of different tables and need not add up.
+        on_step: called before each move with steps done and expected.
+    """
+    reach = Reach.of(search, nodes)
+    top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, better, on_step)
+    current = top
+    seen = {identity(top)}
+    since = 0
+    while since < search.tabu:
+        steps = _steps(current, since, search.tabu)
+
+        def tick(steps: tuple[int, int] = steps) -> None:
+            on_step(*steps)
+
+        tick()
+        found = best(list(candidates(judge, current, reach, seen)), -math.inf, tick)
+        if found is None:
+            break
+        current = found[1].apply(current)
+        since += 1
+        met, seen = seen, seen | {identity(current)}
+        if better(current, top) > LEAST_GAIN:
+            settled = _settle(judge, current, reach, better, on_step)
+            # The move itself may have led to a peak; what was met before it would be no progress.
+            if identity(settled) not in met and better(settled, top) > LEAST_GAIN:
+                top, current, since = settled, settled, 0
+                seen.add(identity(top))
+    return _pruned(judge, top)
+
+
+def _settle(
+    judge: Judge, parents: Parents, reach: Reach, better: Better, on_step: OnStep
+) -> Parents:
+    """Search classes and single structures in turn until a class comes back; keep the best."""
+    limit = reach.search.max_parents
+    found = settle_class(judge, Pattern.of(parents), limit, on_step)
+    top = found.member()
+    met: list[Pattern] = []
+    while found not in met:
+        met.append(found)
+        improved = _ascend(judge, found.member(), reach, on_step)
+        found = settle_class(judge, Pattern.of(improved), limit, on_step)
+        for structure in (improved, found.member()):
+            if better(structure, top) > LEAST_GAIN:
+                top = structure
+    return top
+
+
+def by_families(judge: Judge) -> Better:
+    """Return what compares structures by the families in which they differ.
+
+    Each comparison is made on one table of all the parents concerned.
+    """
+
+    def better(first: Parents, second: Parents) -> float:
+        return sum(
+            judge.contest(child, given, second[child])
+            for child, given in first.items()
+            if given != second[child]
+        )
+
+    return better
+
+
+def _steps(parents: Parents, since: int, tabu: int) -> tuple[int, int]:
+    """Return the steps done and expected: a link a node is what is expected at first."""
+    links = sum(map(len, parents.values()))
+    return links + since, max(2 * len(parents), links + 1) + tabu
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where a search may go: its limits, whose parents it changes, and the order if there is one.
+
+    `rank` is each variable's place in the order; parents have lower ones.
+    """
+
+    search: Search
+    children: frozenset[str]
+    rank: Mapping[str, int] | None
+
+    @classmethod
+    def of(cls, search: Search, children: Collection[str]) -> Reach:
+        """Return the reach of a search."""
+        rank = None
+        if search.order is not None:
+            rank = {name: place for place, name in enumerate(search.order)}
+        return cls(search, frozenset(children), rank)
+
+    def allows(self, parent: str, child: str) -> bool:
+        """Whether the order allows a link."""
+        return self.rank is None or self.rank[parent] < self.rank[child]
+
+
+def _ascend(judge: Judge, parents: Parents, reach: Reach, on_step: OnStep) -> Parents:
+    """Take the move that gains most until none gains, then drop links that are worth nothing.
+
+    Gains of moves are of tables of their own, so moves may lead in a circle. Then that state of the
+    circle is kept whose weakest link is worth most, and what moved in the circle stays so.
+    """
+    path = [parents]
+    while True:
+        steps = _steps(path[-1], 0, reach.search.tabu)
+
+        def tick(steps: tuple[int, int] = steps) -> None:
+            on_step(*steps)
+
+        tick()
+        found = best(list(candidates(judge, path[-1], reach)), LEAST_GAIN, tick)
+        if found is None:
+            return _pruned(judge, path[-1]) if reach.search.refine else path[-1]
+        after = found[1].apply(path[-1])
+        if after in path:
+            circle = path[path.index(after) :]
+            moved = {node for node in after if any(state[node] != after[node] for state in circle)}
+            reach = replace(reach, children=reach.children - moved)
+            path = [max(circle, key=lambda state: _weakest(judge, state, moved))]
+        else:
+            path.append(after)
+
+
+def _weakest(judge: Judge, parents: Parents, children: Collection[str]) -> float:
+    """Return what the weakest link into some children is worth; 0 where there is none."""
+    return min((gain for gain, _ in _worths(judge, parents, children)), default=0.0)
+
+
+def _worths(
+    judge: Judge, parents: Parents, children: Collection[str]
+) -> Iterator[tuple[float, tuple[str, str]]]:
+    for child in parents:
+        if child in children:
+            for parent in sorted(parents[child]):
+                gain = judge.gain(child, parents[child] - {parent}, parent)
+                yield value_of(gain), (parent, child)
+
+
+def _pruned(judge: Judge, parents: Parents) -> Parents:
+    """Drop the weakest link while it is worth no more than its penalty."""
+    while True:
+        gain, link = min(_worths(judge, parents, parents), default=(math.inf, ("", "")))
+        if gain > LEAST_GAIN:
+            return parents
+        parents = {**parents, link[1]: parents[link[1]] - {link[0]}}
+
+
+@dataclass(frozen=True)
+class Move:
+    """One change of a structure: the link from `parent` to `child` and what is done to it.
+
+    An exchange puts `parent` in the place of `instead`.
+    """
+
+    kind: Literal["add", "delete", "reverse", "exchange"]
+    parent: str
+    child: str
+    instead: str = ""
+
+    def apply(self, parents: Parents) -> Parents:
+        """Return the structure after the move."""
+        changed = dict(parents)
+        given = parents[self.child]
+        if self.kind in ("add", "exchange"):
+            changed[self.child] = given - {self.instead} | {self.parent}
+            return changed
+        changed[self.child] = given - {self.parent}
+        if self.kind == "reverse":
+            changed[self.parent] = parents[self.parent] | {self.child}
+        return changed
+
+
+def candidates(
+    judge: Judge,
+    parents: Parents,
+    reach: Reach,
+    seen: Collection[frozenset[tuple[str, str]]] = (),
+) -> Iterator[Candidate[Move]]:
+    """Yield every move to an acyclic structure that is not among those seen."""
+    below = _descendants(parents)
+    for child in parents:
+        if child not in reach.children:
+            continue
+        for parent in parents:
+            for move in _between(parents, below, reach, (parent, child)):
+                if seen and identity(move.apply(parents)) in seen:
+                    continue
+                gain = _gain(judge, parents, move)
+                if gain is not None:
+                    yield gain
+
+
+def _between(
+    parents: Parents, below: dict[str, set[str]], reach: Reach, pair: tuple[str, str]
+) -> Iterator[Move]:
+    """Yield the moves that concern the link from one variable to another."""
+    parent, child = pair
+    given, limit = parents[child], reach.search.max_parents
+    if parent in given:
+        if not reach.search.refine:
+            return
+        yield Move("delete", parent, child)
+        free = parent in reach.children and reach.allows(child, parent)
+        if free and len(parents[parent]) < limit:
+            # Turned round, the link closes a cycle if another way leads from parent to child.
+            detour = any(
+                parent in others and child in below[other]
+                for other, others in parents.items()
+                if other != child
+            )
+            if not detour:
+                yield Move("reverse", parent, child)
+    elif parent != child and reach.allows(parent, child) and parent not in below[child]:
+        if len(given) < limit:
+            yield Move("add", parent, child)
+        if reach.search.refine:
+            yield from (Move("exchange", parent, child, old) for old in sorted(given))
+
+
+def _gain(judge: Judge, parents: Parents, move: Move) -> Candidate[Move] | None:
+    given = parents[move.child]
+    if move.kind == "add":
+        return Candidate(move, judge.gain(move.child, given, move.parent))
+    if move.kind == "exchange":
+        exchanged = judge.exchange(move.child, given, move.instead, move.parent)
+        return None if exchanged is None else Candidate(move, exchanged)
+    dropped = Dropped(judge.gain(move.child, given - {move.parent}, move.parent))
+    if move.kind == "delete":
+        return Candidate(move, dropped)
+    return Candidate(
+        move, Turned(judge.gain(move.parent, parents[move.parent], move.child), dropped)
+    )
+
+
+def _descendants(parents: Parents) -> dict[str, set[str]]:
+    """Return, for each variable, all that can be reached from it."""
+    children: dict[str, list[str]] = {name: [] for name in parents}
+    for child, given in parents.items():
+        for parent in given:
+            children[parent].append(child)
+    below: dict[str, set[str]] = {}
+    for name in parents:
+        found: set[str] = set()
+        pending = list(children[name])
+        while pending:
+            child = pending.pop()
+            if child not in found:
+                found.add(child)
+                pending.extend(children[child])
+        below[name] = found
+    return below
+
+
+def identity(parents: Parents) -> frozenset[tuple[str, str]]:
+    return frozenset((parent, child) for child, given in parents.items() for parent in given)

@@ -1,0 +1,174 @@
+"""Learning the structure of a Bayesian network, with how far each link can be trusted (Ma 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shared.errors import OptionError, UnknownVariable
+from shared.learn.common.resampling import stream
+from shared.learn.networks.search.comparison import on_one_table
+from shared.learn.networks.search.equivalence import Pattern
+from shared.learn.networks.search.scores import Judge, Scoring, judge_of, value_of
+from shared.learn.networks.search.searches import OnStep, Parents, Search, by_families, climb, k2
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import Marginals
+
+DRAWS = 200
+
+BATCH = 100
+"""So many bootstrap samples are maximized at once."""
+
+
+@dataclass(frozen=True)
+class LearnedLink:
+    """A link and how far it can be trusted.
+
+    Attributes:
+        parent, child: the link.
+        gain: what the link is worth given the child's other parents, in nats above the penalty.
+        inflation: how many times randomization multiplies the chance part of the plain gain, at
+            least 1 (`Independence.inflation`): what a score would have to be protected against
+            that took estimated counts for true ones. Infinite where no channel can be inverted.
+        confidence: the share of bootstrap samples of the records in which the link keeps a
+            positive gain, the child's other parents given. Samples are more extreme than the
+            records by chance; their mean excess is taken off first. None if none were drawn.
+        compelled: whether all structures that say the same direct the link so. If not, its
+            direction is a convention (or follows from an order that was given).
+    """
+
+    parent: str
+    child: str
+    gain: float
+    inflation: float
+    confidence: float | None
+    compelled: bool
+
+
+@dataclass(frozen=True)
+class LearnedStructure:
+    """A structure learned from marginals."""
+
+    structure: Structure
+    links: tuple[LearnedLink, ...]
+    scoring: Scoring
+    search: Search
+    records: int
+
+
+def learn_structure(
+    marginals: Marginals,
+    scoring: Scoring | None = None,
+    search: Search | None = None,
+    *,
+    children: Collection[str] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    on_step: OnStep | None = None,
+) -> LearnedStructure:
+    """Learn which variables are the parents of which.
+
+    Args:
+        marginals: exact or estimated counts over all variables, in an order that decides ties.
+        scoring: what a link is worth; by default the likelihood of the reports.
+        search: how to search; by default hill climbing.
+        children: with an order, the only variables that get parents; the others are roots.
+        draws: bootstrap samples for the confidence of each link; 0 draws none.
+        seed: decides the bootstrap samples.
+        on_step: called with (steps done, steps expected); may raise to stop.
+
+    Raises:
+        OptionError: children without an order, negative draws or seed, or an order that is not
+            one of all variables.
+        UnknownVariable: a child the marginals do not have.
+        EstimationError, LimitExceeded: what the marginals raise.
+    """
+    scoring, search = scoring or Scoring(), search or Search()
+    nodes = marginals.domain.names
+    _require(nodes, search, children, draws, seed)
+    judge = judge_of(marginals, scoring)
+    report = on_step or (lambda _done, _total: None)
+    if search.order is None:
+        better = by_families(judge)
+        if scoring.name == "likelihood":
+            better = on_one_table(marginals, better)
+        parents = climb(judge, search, nodes, better, report)
+    else:
+        parents = k2(judge, search, nodes if children is None else children, report)
+    appraisal = _Appraisal(
+        marginals, judge, parents, draws, seed, lambda: report(len(nodes), len(nodes))
+    )
+    order = search.order or nodes
+    structure = Structure.of({node: [p for p in order if p in parents[node]] for node in nodes})
+    links = []
+    for number, (parent, child) in enumerate(structure.links):
+        report(len(nodes), len(nodes))
+        links.append(appraisal.link(parent, child, number))
+    return LearnedStructure(structure, tuple(links), scoring, search, marginals.records)
+
+
+@dataclass(frozen=True)
+class _Appraisal:
+    """Says how far the links of a structure can be trusted."""
+
+    marginals: Marginals
+    judge: Judge
+    parents: Parents
+    draws: int
+    seed: int
+    tick: Callable[[], None]
+
+    def link(self, parent: str, child: str, number: int) -> LearnedLink:
+        """Return a link with what is known of it; `number` decides its bootstrap samples."""
+        given = self.parents[child] - {parent}
+        gain = value_of(self.judge.gain(child, given, parent))
+        confidence = None
+        if self.draws:
+            rng = stream(self.seed, number)
+            batches = []
+            for start in range(0, self.draws, BATCH):
+                self.tick()
+                draws = min(BATCH, self.draws - start)
+                batches.append(self.judge.resampled(child, given, parent, draws, rng))
+            sampled = np.concatenate(batches)
+            confidence = float(np.mean(sampled - (sampled.mean() - gain) > 0))
+        inflation = self.marginals.independence([child], [parent], sorted(given)).inflation
+        compelled = parent in self.pattern.parents[child]
+        return LearnedLink(parent, child, gain, inflation, confidence, compelled)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The class of the structure."""
+        return Pattern.of(self.parents)
+
+
+def _require(
+    nodes: tuple[str, ...],
+    search: Search,
+    children: Collection[str] | None,
+    draws: int,
+    seed: int,
+) -> None:
+    if draws < 0 or seed < 0:
+        raise OptionError(
+            f"draws = {draws} or seed = {seed} is negative.", where="draws" if draws < 0 else "seed"
+        )
+    if search.order is not None and set(search.order) != set(nodes):
+        missing = sorted(set(nodes) - set(search.order))
+        unknown = sorted(set(search.order) - set(nodes))
+        raise OptionError(
+            f"The order is not one of the variables learned: missing {missing}, unknown {unknown}.",
+            where="order",
+            remedy="Name every variable once.",
+        )
+    if children is not None:
+        if search.order is None:
+            raise OptionError(
+                "Only with an order can some variables alone get parents.", where="children"
+            )
+        unknown = sorted(set(children) - set(nodes))
+        if unknown:
+            raise UnknownVariable(f"There are no variables {unknown} to be children.")

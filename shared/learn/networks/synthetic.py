@@ -1,0 +1,82 @@
+"""Synthetic records: drawn from a network and written with their categories' names."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shared.errors import OptionError
+from shared.learn.common.resampling import stream
+from shared.learn.networks.network import BayesNet
+from shared.marginals.counts import Codes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHUNK = 1 << 14
+"""Records drawn at a time; part of what a seed means, like the order of the nodes."""
+
+
+def sample_frame(network: BayesNet, records: int, seed: int) -> pd.DataFrame:
+    """Return synthetic records as a table of categorical columns, one per node.
+
+    Raises:
+        OptionError: no records, or a negative seed.
+    """
+    import pandas as pd
+
+    chunks = list(sample_chunks(network, records, seed))
+    columns = {}
+    for name in network.structure.nodes:
+        codes = np.concatenate([chunk[name] for chunk in chunks]).astype(np.intp)
+        labels = pd.Index(network.domain[name].categories, dtype=object)
+        columns[name] = pd.Categorical.from_codes(codes, categories=labels)
+    return pd.DataFrame(columns)
+
+
+def sample_csv(network: BayesNet, records: int, seed: int) -> Iterator[str]:
+    """Return the records of `sample_frame` as CSV (RFC 4180), piece by piece; first the header.
+
+    Raises:
+        OptionError: no records, or a negative seed.
+    """
+    nodes = network.structure.nodes
+    chunks = sample_chunks(network, records, seed)
+    words = {
+        name: np.array([_field(c) for c in network.domain[name].categories], dtype=object)
+        for name in nodes
+    }
+
+    def pieces() -> Iterator[str]:
+        yield ",".join(map(_field, nodes)) + "\r\n"
+        for chunk in chunks:
+            rows = zip(*(words[name][chunk[name]] for name in nodes), strict=True)
+            yield "".join(",".join(row) + "\r\n" for row in rows)
+
+    return pieces()
+
+
+def sample_chunks(network: BayesNet, records: int, seed: int) -> Iterator[dict[str, Codes]]:
+    """Return the codes of synthetic records, `CHUNK` records at a time.
+
+    Raises:
+        OptionError: no records, or a negative seed.
+    """
+    if records < 1:
+        raise OptionError(f"{records} records cannot be drawn.", where="records")
+    if seed < 0:
+        raise OptionError(f"The seed {seed} is negative.", where="seed")
+    rng = stream(seed)
+    starts = range(0, records, CHUNK)
+    return (network.sample(min(CHUNK, records - start), rng) for start in starts)
+
+
+def _field(text: str) -> str:
+    """Return a field of a CSV file, quoted if it must be."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="").writerow([text])
+    return buffer.getvalue()

@@ -1,0 +1,130 @@
+"""Itemsets and rules as data frames: mlxtend's columns first, then the errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shared.domain import Domain
+from shared.learn.rules.decisions import VERDICTS
+from shared.learn.rules.items import item_label
+from shared.learn.rules.itemsets import FoundItemsets, Level
+from shared.learn.rules.measures import MEASURES, measures
+from shared.learn.rules.rules import Rule
+from shared.marginals.support_counts import Item
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ITEMSET_ERRORS = (
+    "support_se",
+    "support_low",
+    "support_high",
+    "se_records",
+    "se_population",
+    "verdict",
+    "p_value",
+    "consistent",
+)
+"""Our columns of itemsets, after `support` and `itemsets`."""
+
+RULE_ERRORS = tuple(
+    f"{name}_{end}"
+    for name in ("support", "confidence", "lift", "leverage")
+    for end in ("se", "low", "high")
+)
+"""Our columns of rules, after mlxtend's."""
+
+
+def itemsets_frame(
+    found: FoundItemsets,
+    *,
+    examined: bool = False,
+    names: Mapping[Item, Any] | None = None,
+) -> pd.DataFrame:
+    """Return the itemsets, a row each: `support`, `itemsets` (frozensets), and `ITEMSET_ERRORS`.
+
+    `support_se` and the interval are against what the options say; `consistent` is NaN where it
+    was not asked for.
+
+    Args:
+        found: the itemsets.
+        examined: list all that were examined, not only those held frequent.
+        names: what stands for each item; by default `variable=category`.
+    """
+    import pandas as pd
+
+    called = [names[item] for item in found.items] if names else list(found.item_labels)
+    kept = [np.ones(len(v), np.bool_) if examined else v.chosen for v in found.levels]
+    itemsets = [
+        frozenset(called[place] for place in row)
+        for level, rows in zip(found.levels, kept, strict=True)
+        for row in level.itemsets[rows].tolist()
+    ]
+    population = found.options.against == "population"
+    columns = [_columns(level, population=population) for level in found.levels]
+    joined = {
+        name: np.concatenate([part[name][rows] for part, rows in zip(columns, kept, strict=True)])
+        for name in ("support", *ITEMSET_ERRORS)
+    }
+    # An empty column of objects, not of floats, where nothing was found.
+    sets = pd.Series(itemsets, dtype=object)
+    return pd.DataFrame({"support": joined.pop("support"), "itemsets": sets, **joined})
+
+
+def _columns(level: Level, *, population: bool) -> dict[str, Any]:
+    unasked = np.full(len(level), np.nan)
+    return {
+        "support": level.support,
+        "support_se": level.se_population if population else level.se_records,
+        "support_low": np.clip(level.low, 0, 1),
+        "support_high": np.clip(level.high, 0, 1),
+        "se_records": level.se_records,
+        "se_population": level.se_population,
+        "verdict": np.array(VERDICTS, dtype=object)[level.verdict],
+        "p_value": level.p_value,
+        "consistent": unasked if level.consistent is None else level.consistent,
+    }
+
+
+def rules_frame(
+    domain: Domain, rules: Sequence[Rule], *, names: Mapping[Item, Any] | None = None
+) -> pd.DataFrame:
+    """Return rules, a row each: `antecedents`, `consequents` (frozensets), mlxtend's measures
+    (see `measures`), and `RULE_ERRORS`.
+
+    Args:
+        domain: the variables.
+        rules: the rules.
+        names: what stands for each item; by default `variable=category`.
+    """
+    import pandas as pd
+
+    used = {item for rule in rules for item in (*rule.antecedent, *rule.consequent)}
+    words = names or {item: item_label(domain, item) for item in used}
+
+    def called(items: Sequence[Item]) -> frozenset[Any]:
+        return frozenset(words[item] for item in items)
+
+    shares = np.array([(r.support, r.antecedent_support, r.consequent_support) for r in rules])
+    found = measures(*shares.reshape(-1, 3).T)
+    errors = np.array([_errors(rule) for rule in rules]).reshape(-1, len(RULE_ERRORS))
+    return pd.DataFrame(
+        {
+            "antecedents": pd.Series([called(r.antecedent) for r in rules], dtype=object),
+            "consequents": pd.Series([called(r.consequent) for r in rules], dtype=object),
+            **{name: found[name] for name in MEASURES},
+            **dict(zip(RULE_ERRORS, errors.T, strict=True)),
+        }
+    )
+
+
+def _errors(rule: Rule) -> tuple[float, ...]:
+    return (
+        *(rule.support_se, *rule.support_interval),
+        *(rule.confidence_se, *rule.confidence_interval),
+        *(rule.lift_se, *rule.lift_interval),
+        *(rule.leverage_se, *rule.leverage_interval),
+    )

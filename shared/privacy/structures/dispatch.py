@@ -1,0 +1,151 @@
+"""Which structure each family of channels has. A new family is one function here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import singledispatch
+
+import numpy as np
+
+from shared.channels import (
+    MIXTURE_RESOLUTION,
+    RESOLUTION,
+    Choice,
+    CutAndPaste,
+    Grouped,
+    Identity,
+    Mixture,
+    OneHot,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    Withheld,
+)
+from shared.marginals.counts import Tensor
+from shared.privacy.structures.columns import ColumnsStructure
+from shared.privacy.structures.composite import (
+    GroupedStructure,
+    PossibleStructure,
+    RevealedStructure,
+)
+from shared.privacy.structures.mixture import MixtureStructure
+from shared.privacy.structures.sampled import Part, SampledStructure
+from shared.privacy.structures.structure import Structure
+
+
+@singledispatch
+def structure_of(channel: Transition) -> Structure:
+    """Return the structure through which a channel's measures are computed."""
+    return ColumnsStructure(channel)
+
+
+@structure_of.register
+def _(channel: Identity) -> Structure:
+    return MixtureStructure(channel.size, Fraction(1), Fraction(0))
+
+
+@structure_of.register
+def _(channel: Symmetric) -> Structure:
+    # A matrix drawn per record (RAN-GD) is a Symmetric too: whoever does not see the draw is
+    # left with the expected matrix.
+    keep, off = (Fraction(units, RESOLUTION) for units in (channel.keep_units, channel.off_units))
+    return MixtureStructure(channel.size, keep, off)
+
+
+@structure_of.register
+def _(channel: Mixture) -> Structure:
+    off = Fraction(MIXTURE_RESOLUTION - channel.keep, MIXTURE_RESOLUTION * channel.size)
+    return MixtureStructure(channel.size, off + Fraction(channel.keep, MIXTURE_RESOLUTION), off)
+
+
+@structure_of.register
+def _(channel: Withheld) -> Structure:
+    # One report for all, or a report drawn whatever the truth: the same is learned, nothing.
+    return MixtureStructure(channel.size, Fraction(1, channel.size), Fraction(1, channel.size))
+
+
+@structure_of.register
+def _(channel: Grouped) -> Structure:
+    return GroupedStructure(
+        tuple(np.array(group, dtype=np.intp) for group in channel.groups),
+        tuple(
+            RevealedStructure() if part is None else structure_of(part) for part in channel.channels
+        ),
+    )
+
+
+@structure_of.register
+def _(channel: StructuralZeros) -> Structure:
+    possible = np.array(channel.possible, dtype=np.intp)
+    return PossibleStructure(channel.size, possible, structure_of(channel.channel))
+
+
+@structure_of.register
+def _(channel: OneHot) -> Structure:
+    # Two records differ in two items.
+    low, high = sorted((channel.flip_units, RESOLUTION - channel.flip_units))
+    return ColumnsStructure(channel, float(Fraction(high, low) ** 2) if low else math.inf)
+
+
+@structure_of.register
+def _(channel: CutAndPaste) -> Structure:
+    return ColumnsStructure(channel, channel.amplification)
+
+
+@structure_of.register
+def _(channel: Sampled) -> Structure:
+    by_axes: dict[tuple[int, ...], list[Choice]] = {}
+    for choice in channel.choices:
+        by_axes.setdefault(choice.axes, []).append(choice)
+    # Thousands of subsets share a channel or two, of which one structure each is enough.
+    made: dict[Transition, Structure] = {}
+    parts = [
+        Part(axes, sum(c.weight for c in choices) / RESOLUTION, _together(choices, made))
+        for axes, choices in by_axes.items()
+    ]
+    if channel.silent:
+        parts.append(Part((), channel.silent / RESOLUTION, RevealedStructure()))
+    return SampledStructure(channel.sizes, tuple(parts), ColumnsStructure(channel))
+
+
+@dataclass(frozen=True)
+class _Blend:
+    """Choices of the same axes: a report does not tell by which of their channels it was made."""
+
+    choices: Sequence[Choice]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.choices[0].channel.shape
+
+    def matrix(self) -> Tensor:
+        weights = np.array([c.weight for c in self.choices], dtype=np.float64)
+        matrices = [c.channel.matrix() for c in self.choices]
+        blend: Tensor = np.tensordot(weights / weights.sum(), np.array(matrices), axes=(0, 0))
+        return blend
+
+
+def _together(choices: Sequence[Choice], made: dict[Transition, Structure]) -> Structure:
+    for choice in choices:
+        if choice.channel not in made:
+            made[choice.channel] = structure_of(choice.channel)
+    structures = [made[choice.channel] for choice in choices]
+    if len(structures) == 1:
+        return structures[0]
+    zeros = [c.channel for c in choices if isinstance(c.channel, StructuralZeros)]
+    if len(zeros) == len(choices) and len({z.impossible for z in zeros}) == 1:
+        inner = [replace(c, channel=z.channel) for c, z in zip(choices, zeros, strict=True)]
+        possible = np.array(zeros[0].possible, dtype=np.intp)
+        return PossibleStructure(zeros[0].size, possible, _together(inner, made))
+    mixtures = [s for s in structures if isinstance(s, MixtureStructure)]
+    if len(mixtures) < len(structures):
+        return ColumnsStructure(_Blend(choices))
+    total = sum(c.weight for c in choices)
+    shares = [Fraction(c.weight, total) for c in choices]
+    keep = sum((s * m.keep for s, m in zip(shares, mixtures, strict=True)), Fraction(0))
+    off = sum((s * m.off for s, m in zip(shares, mixtures, strict=True)), Fraction(0))
+    return MixtureStructure(mixtures[0].cells, keep, off)

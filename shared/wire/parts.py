@@ -1,0 +1,246 @@
+"""The records of a release on the wire: pseudonyms and reported codes, part by part.
+
+Parts are Arrow IPC streams (small ones may be JSON). Reading a part checks all of it against its
+plan: schema, order of pseudonyms, and that every code is one the plan can report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from base64 import b64encode
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pydantic import ValidationError
+
+from shared.errors import PartInvalid
+from shared.marginals.counts import Codes
+from shared.plan import Plan
+from shared.wire.base import KEY_BYTES, KEY_COLUMN
+from shared.wire.releases import PartJson
+
+PART_MEDIA_TYPE = "application/vnd.apache.arrow.stream"
+PART_JSON_MEDIA_TYPE = "application/json"
+DIGEST_HEADER = "Content-Digest"
+
+Keys = npt.NDArray[np.void]
+"""Record pseudonyms: an array of dtype `V16`."""
+
+
+def content_digest(body: bytes) -> str:
+    """Return the value of the Content-Digest header (RFC 9530) for a body, SHA-256."""
+    return f"sha-256=:{b64encode(hashlib.sha256(body).digest()).decode()}:"
+
+
+def code_dtype(size: int) -> np.dtype[np.unsignedinteger]:
+    """Return the narrowest unsigned integer type for `size` codes."""
+    for candidate in (np.uint8, np.uint16, np.uint32):
+        if size - 1 <= np.iinfo(candidate).max:
+            return np.dtype(candidate)
+    return np.dtype(np.uint64)
+
+
+# Fields of Arrow's flatbuffers Message and RecordBatch, by their number, and a format version.
+_VERSION, _HEADER, _CUSTOM_METADATA = 0, 2, 4
+_LENGTH, _COMPRESSION = 0, 3
+_VERSION_5 = 4
+
+
+def part_schema(plan: Plan) -> pa.Schema:
+    """Return the Arrow schema of the parts of a release under a plan."""
+    fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES), nullable=False)]
+    fields += [
+        pa.field(name, pa.from_numpy_dtype(code_dtype(size)), nullable=False)
+        for name, size in plan.reported_sizes.items()
+    ]
+    return pa.schema(fields)
+
+
+def encode_part(plan: Plan, keys: Keys, columns: Mapping[str, Codes]) -> bytes:
+    """Return one part as an Arrow IPC stream: pseudonyms and reported codes, one batch."""
+    schema = part_schema(plan)
+    arrays = [key_column(keys)]
+    arrays += [
+        pa.array(columns[name].astype(code_dtype(size), copy=False))
+        for name, size in plan.reported_sizes.items()
+    ]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
+    """Read one part and check it against its plan.
+
+    Raises:
+        PartInvalid: not an Arrow stream, a compressed one (which a few bytes could blow up to any
+            size), another schema, nulls, pseudonyms not strictly ascending, or a code the plan
+            does not report.
+    """
+    try:
+        _refuse_compression(plan, body)
+        with pa.ipc.open_stream(body) as reader:
+            if reader.schema != part_schema(plan):
+                raise PartInvalid(
+                    f"The part's columns are {reader.schema.names} of types"
+                    f" {[str(t) for t in reader.schema.types]}, not those of the release's plan.",
+                    remedy="Send the pseudonyms and one code column per variable, in plan order.",
+                )
+            table = reader.read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError, struct.error) as error:
+        raise PartInvalid(
+            f"The part is not a readable Arrow IPC stream ({type(error).__name__}).",
+            remedy="Send it as the agent's outbox holds it.",
+        ) from error
+    if any(column.null_count for column in table.columns):
+        raise PartInvalid("The part has missing values.")
+    combined = table.combine_chunks()
+    keys = key_array(combined.column(KEY_COLUMN))
+    if not strictly_ascending(keys):
+        raise PartInvalid(
+            "The part's pseudonyms are not strictly ascending.",
+            remedy="Sort the records by pseudonym and send each once.",
+        )
+    columns = {name: combined.column(name).to_numpy() for name in plan.reported_sizes}
+    _require_reported(plan, columns)
+    return keys, columns
+
+
+def _refuse_compression(plan: Plan, body: bytes) -> None:
+    """Check that no batch could become larger than the bytes it came in.
+
+    The Arrow library decompresses while it reads, and an older form hides the compression in a
+    message's metadata. So the header of each batch, a flatbuffer, is looked at first: version 5,
+    no compression, no metadata of its own, and no more rows than the body has room for.
+    """
+    width = sum(field.type.bit_width // 8 for field in part_schema(plan))
+    for message in pa.ipc.MessageReader.open_stream(body):
+        if message.type == "schema":
+            continue
+        metadata = memoryview(message.metadata)
+        table = struct.unpack_from("<I", metadata, 0)[0]
+        version, header = (_field(metadata, table, index) for index in (_VERSION, _HEADER))
+        if not header or not version:
+            raise PartInvalid("The part has a message without a header.")
+        batch = header + struct.unpack_from("<I", metadata, header)[0]
+        length = _field(metadata, batch, _LENGTH)
+        rows = struct.unpack_from("<q", metadata, length)[0] if length else 0
+        plain = (
+            message.type == "record batch"
+            and struct.unpack_from("<h", metadata, version)[0] == _VERSION_5
+            and not _field(metadata, table, _CUSTOM_METADATA)
+            and not _field(metadata, batch, _COMPRESSION)
+        )
+        if not plain or not 0 <= rows * width <= len(body):
+            raise PartInvalid(
+                "The part is compressed, or not in the plain form of Arrow IPC.",
+                remedy="Send it as an uncompressed Arrow IPC stream, format version 5.",
+            )
+
+
+def _field(buffer: memoryview, table: int, index: int) -> int:
+    """Return the position of a flatbuffer table's field, or 0 if the table has it not."""
+    entries = table - struct.unpack_from("<i", buffer, table)[0]
+    slot = 4 + 2 * index
+    if slot >= struct.unpack_from("<H", buffer, entries)[0]:
+        return 0
+    offset: int = struct.unpack_from("<H", buffer, entries + slot)[0]
+    return table + offset if offset else 0
+
+
+def encode_part_json(plan: Plan, keys: Keys, columns: Mapping[str, Codes]) -> bytes:
+    """Return one part as JSON: readable, and several times larger than Arrow."""
+    raw = keys.tobytes()
+    starts = range(0, len(raw), KEY_BYTES)
+    part = PartJson(
+        keys=[raw[start : start + KEY_BYTES].hex() for start in starts],
+        columns={name: columns[name].tolist() for name in plan.reported_sizes},
+    )
+    return part.model_dump_json().encode()
+
+
+def decode_part_json(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
+    """Read one JSON part and check it against its plan. Raises PartInvalid as `decode_part`."""
+    try:
+        part = PartJson.model_validate_json(body)
+    except ValidationError as error:
+        places = sorted({".".join(str(step) for step in e["loc"][:2]) for e in error.errors()})
+        raise PartInvalid(
+            f"The part is not a JSON part: {error.error_count()} errors, in {places[:10]}.",
+            remedy='Send {"keys": [32 hexadecimal digits, ...], "columns": {name: [code, ...]}}.',
+        ) from None
+    if set(part.columns) != set(plan.reported_sizes):
+        raise PartInvalid(
+            f"The part's columns are {sorted(part.columns)}, not those of the release's plan.",
+            remedy=f"Send {sorted(plan.reported_sizes)}.",
+        )
+    lengths = {len(codes) for codes in part.columns.values()}
+    if lengths != {len(part.keys)}:
+        raise PartInvalid(
+            f"The part has {len(part.keys)} pseudonyms and columns of {sorted(lengths)} codes."
+        )
+    keys = np.frombuffer(bytes.fromhex("".join(part.keys)), dtype=f"V{KEY_BYTES}")
+    if not strictly_ascending(keys):
+        raise PartInvalid(
+            "The part's pseudonyms are not strictly ascending.",
+            remedy="Sort the records by pseudonym and send each once.",
+        )
+    wide = {name: np.array(codes, dtype=np.uint32) for name, codes in part.columns.items()}
+    _require_reported(plan, wide)
+    sizes = plan.reported_sizes
+    return keys, {name: wide[name].astype(code_dtype(size)) for name, size in sizes.items()}
+
+
+def _require_reported(plan: Plan, columns: Mapping[str, Codes]) -> None:
+    for name, size in plan.reported_sizes.items():
+        codes = columns[name]
+        if len(codes) and int(codes.max()) >= size:
+            raise PartInvalid(
+                f"The part reports code {int(codes.max())} of {name!r}, which has {size} codes.",
+                where=name,
+            )
+
+
+def key_column(keys: Keys) -> pa.Array:
+    """Return pseudonyms as an Arrow array of fixed-size binary values."""
+    buffer = pa.py_buffer(np.ascontiguousarray(keys).tobytes())
+    return pa.Array.from_buffers(pa.binary(KEY_BYTES), len(keys), [None, buffer])
+
+
+def key_array(column: pa.ChunkedArray) -> Keys:
+    """Return the pseudonyms of an Arrow column: the reverse of `key_column`."""
+    raw = b"".join(
+        chunk.buffers()[1].to_pybytes()[
+            chunk.offset * KEY_BYTES : (chunk.offset + len(chunk)) * KEY_BYTES
+        ]
+        for chunk in column.chunks
+    )
+    return np.frombuffer(raw, dtype=f"V{KEY_BYTES}")
+
+
+def key_words(keys: Keys) -> npt.NDArray[np.uint64]:
+    """Return pseudonyms as an (N, 2) array of integers that sort as the bytes do."""
+    return np.ascontiguousarray(keys).view(">u8").reshape(-1, 2).astype(np.uint64)
+
+
+def strictly_ascending(keys: Keys) -> bool:
+    """Whether pseudonyms ascend as bytes, none repeated."""
+    words = key_words(keys)
+    high, low = words[:, 0], words[:, 1]
+    rises = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+    return bool(rises.all())
+
+
+def parts_of(records: int, per_part: int) -> list[tuple[int, int]]:
+    """Return the (start, stop) of each part when N records travel `per_part` at a time."""
+    return [
+        (i * per_part, min(records, (i + 1) * per_part))
+        for i in range(math.ceil(records / per_part))
+    ]

@@ -1,0 +1,427 @@
+"""A miner in this process, and people who use it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from miner_service.http.app import create_app
+from miner_service.jobs.runner import learn_model
+from miner_service.settings import Limits, Settings
+from miner_service.store.people import rotate_admin_token
+from miner_service.store.schema import Base
+from shared.channels import Symmetric
+from shared.domain import Domain, Variable
+from shared.estimation.estimated import EstimatedMarginals
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+from shared.wire.base import PROBLEM_MEDIA_TYPE, ProblemDetail
+from shared.wire.parts import PART_MEDIA_TYPE, content_digest, encode_part, parts_of
+from shared.wire.plans import PlanMessage
+from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
+
+with warnings.catch_warnings():
+    # It warns that it would rather have another HTTP client than the one we pin; it works with it.
+    warnings.simplefilter("ignore", UserWarning)
+    from fastapi.testclient import TestClient
+
+
+class Clock:
+    """A clock that runs, and that a test can put forward."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta()
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+@dataclass(frozen=True)
+class Built:
+    """A release as its owner has it before it is sent."""
+
+    body: dict[str, Any]
+    parts: list[bytes]
+    plan: Plan
+
+
+def keys_of(ids: Sequence[int]) -> Any:
+    """Pseudonyms of made-up records, in the order of `ids`."""
+    raw = b"".join(hashlib.sha256(str(i).encode()).digest()[:16] for i in ids)
+    return np.frombuffer(raw, dtype="V16")
+
+
+def build(
+    plan: Plan,
+    ids: Sequence[int],
+    codes: dict[str, Any],
+    *,
+    per_part: int = 1000,
+    name: str = "r1",
+    encode: Callable[..., bytes] = encode_part,
+) -> Built:
+    """Build a release of records `ids` whose reported codes are `codes`."""
+    keys = keys_of(ids)
+    order = np.argsort(np.frombuffer(keys.tobytes(), dtype="S16"))
+    parts = [
+        encode(
+            plan,
+            keys[order[a:b]],
+            {v: np.asarray(c, dtype=np.uint8)[order[a:b]] for v, c in codes.items()},
+        )
+        for a, b in parts_of(len(ids), per_part)
+    ]
+    sizes = [b - a for a, b in parts_of(len(ids), per_part)]
+    return manifest(plan, parts, sizes, name)
+
+
+def manifest(plan: Plan, parts: list[bytes], sizes: list[int], name: str = "r1") -> Built:
+    """Announce parts."""
+    announced = [
+        PartManifest(number=i, records=n, bytes=len(p), sha256=hashlib.sha256(p).hexdigest())
+        for i, (p, n) in enumerate(zip(parts, sizes, strict=True))
+    ]
+    body = ReleaseCreate(
+        name=name,
+        plan=PlanMessage.from_plan(plan),
+        records=sum(sizes),
+        parts=announced,
+        digest=release_digest(plan.digest, announced),
+    )
+    return Built(body.model_dump(mode="json"), parts, plan)
+
+
+def assert_problem(response: Any, status: int, code: str, *words: str) -> ProblemDetail:
+    """Every error has this shape; `words` must be in what it says."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == PROBLEM_MEDIA_TYPE
+    problem = ProblemDetail.model_validate(response.json())
+    assert problem.code == code
+    assert problem.status == status
+    assert problem.type == f"urn:pramana:problem:{code}"
+    assert problem.title
+    said = f"{problem.detail} {problem.where} {problem.remedy}"
+    for word in words:
+        assert word in said, said
+    if status == 401:
+        assert response.headers["www-authenticate"] == "Bearer"
+    return problem
+
+
+@dataclass
+class Person:
+    """Somebody with a token."""
+
+    client: TestClient
+    token: str | None
+    id: str = ""
+
+    def __call__(self, method: str, path: str, **options: Any) -> Any:
+        headers = dict(options.pop("headers", {}))
+        if self.token is not None:
+            headers["Authorization"] = f"Bearer {self.token}"
+        return self.client.request(method, path, headers=headers, **options)
+
+    def get(self, path: str) -> Any:
+        """Read what must be there."""
+        response = self("GET", path)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def announce(self, study: str, built: Built) -> str:
+        """Announce a release; return its path."""
+        response = self("POST", f"/v1/studies/{study}/releases", json=built.body)
+        assert response.status_code in (200, 201), response.text
+        return str(response.headers["location"])
+
+    def put(self, path: str, number: int, body: bytes, **headers: str) -> Any:
+        """Send a part."""
+        headers = {"Content-Type": PART_MEDIA_TYPE, **headers}
+        return self("PUT", f"{path}/parts/{number}", content=body, headers=headers)
+
+    def send(self, study: str, built: Built) -> str:
+        """Announce a release and send its parts; return its path."""
+        path = self.announce(study, built)
+        for number, part in enumerate(built.parts):
+            response = self.put(path, number, part, **{"Content-Digest": content_digest(part)})
+            assert response.status_code in (200, 201), response.text
+        return path
+
+    def publish(self, study: str, built: Built) -> str:
+        """Send a release and seal it; return its path."""
+        path = self.send(study, built)
+        response = self("POST", f"{path}/seal")
+        assert response.status_code == 200, response.text
+        assert response.json()["state"] == "sealed"
+        return path
+
+    def wait(self, path: str) -> Any:
+        """Wait for a job's end."""
+        while (job := self.get(path))["state"] in ("queued", "running"):
+            time.sleep(0.02)
+        return job
+
+
+@dataclass
+class Miner:
+    """A running miner and its admin."""
+
+    data: Path
+    client: TestClient
+    clock: Clock
+    admin: Person
+    services: Any
+    app: Any
+    nobody: Person = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.nobody = Person(self.client, None)
+
+    def study(self, name: str) -> Person:
+        """Open a study; return an analyst of it."""
+        assert self.admin("POST", "/v1/studies", json={"name": name}).status_code in (200, 201)
+        issued = self.admin("POST", f"/v1/studies/{name}/tokens", json={"name": "ana"}).json()
+        return Person(self.client, issued["token"], issued["id"])
+
+    def owner(self, study: str, name: str) -> Person:
+        """Let an owner join a study."""
+        invitation = self.admin("POST", f"/v1/studies/{study}/invitations", json={"owner": name})
+        secret = invitation.json()["secret"]
+        issued = self.nobody("POST", "/v1/invitations/accept", json={"secret": secret}).json()
+        return Person(self.client, issued["token"], issued["id"])
+
+    def snapshot(self) -> Any:
+        """All rows and all files, to show that a request changed nothing."""
+        with self.services.database.read() as session:
+            rows = {t.name: session.execute(t.select()).all() for t in Base.metadata.sorted_tables}
+        files = {
+            str(p.relative_to(self.data)): hashlib.sha256(p.read_bytes()).hexdigest()
+            for folder in ("parts", "columns", "scratch")
+            for p in (self.data / folder).rglob("*")
+            if p.is_file()
+        }
+        return rows, files
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Miner]]:
+    """Start a miner (again on the same data, if called again)."""
+    with ExitStack() as stack:
+
+        def start_one(
+            limits: Limits | None = None, learn: Any = learn_model, entered: bool = True
+        ) -> Miner:
+            data = tmp_path / "data"
+            clock = Clock()
+            settings = Settings(data, limits=limits or Limits(), event_seconds=0.01)
+            app = create_app(settings, clock=clock, learn=learn)
+            client = TestClient(app, raise_server_exceptions=False)
+            if entered:
+                stack.enter_context(client)
+            services = app.state.services
+            with services.database.write() as session:
+                token = rotate_admin_token(session, clock()).text
+            return Miner(data, client, clock, Person(client, token), services, app)
+
+        yield start_one
+
+
+@pytest.fixture
+def when_stopping() -> Callable[[Miner, Callable[[], None]], None]:
+    """Do something once a miner is asked to stop: `(miner, act)`."""
+
+    def begin(miner: Miner, act: Callable[[], None]) -> None:
+        def wait() -> None:
+            while not miner.app.state.runner.stopping:
+                time.sleep(0.005)
+            act()
+
+        threading.Thread(target=wait, daemon=True).start()
+
+    return begin
+
+
+@pytest.fixture
+def miner(start: Callable[..., Miner]) -> Miner:
+    """A running miner."""
+    return start()
+
+
+@pytest.fixture(name="assert_problem")
+def _assert_problem() -> Callable[..., ProblemDetail]:
+    return assert_problem
+
+
+@pytest.fixture(name="build")
+def _build() -> Callable[..., Built]:
+    return build
+
+
+@pytest.fixture(name="manifest")
+def _manifest() -> Callable[..., Built]:
+    return manifest
+
+
+@pytest.fixture(name="keys_of")
+def _keys_of() -> Callable[..., Any]:
+    return keys_of
+
+
+BINARY = ("no", "yes")
+
+
+@pytest.fixture
+def plan_a() -> Plan:
+    """A and B as they are."""
+    return Plan.unrandomized(Domain.of(A=BINARY, B=("low", "mid", "high")))
+
+
+@pytest.fixture
+def plan_c() -> Plan:
+    """C as it is."""
+    return Plan.unrandomized(Domain.of(C=BINARY))
+
+
+@pytest.fixture
+def release_a(plan_a: Plan) -> Built:
+    """Three parts of 100 records of A and B."""
+    return build(
+        plan_a,
+        range(100),
+        {"A": [i % 2 for i in range(100)], "B": [i % 3 for i in range(100)]},
+        per_part=40,
+    )
+
+
+@pytest.fixture
+def release_c(plan_c: Plan) -> Built:
+    """The same 100 records of C."""
+    return build(plan_c, range(100), {"C": [i % 5 == 0 for i in range(100)]}, per_part=40)
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., tuple[str, subprocess.Popen[bytes], Path]]]:
+    """Start a miner's process; return its address and what it printed so far."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(*options: str) -> tuple[str, subprocess.Popen[bytes], Path]:
+        ready = tmp_path / "ready.json"
+        log = tmp_path / f"log{len(running)}"
+        command = [sys.executable, "-m", "miner_service", "serve", "--data", tmp_path / "data"]
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [*map(str, command), "--port", "0", "--ready-file", str(ready), *options],
+                stdout=out,
+                stderr=out,
+                env={**os.environ, "COLUMNS": "60"},
+            )
+        running.append(process)
+        told: dict[str, Any] = {}
+        while told.get("pid") != process.pid:  # a killed process leaves its file behind
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.05)
+            told = json.loads(ready.read_text()) if ready.exists() else {}
+        return told["url"], process, log
+
+    yield start
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+SMOKING = Variable("smoker", BINARY)
+AGE = Variable("age", ("<30", "30-45", ">=45"), (24.0, 38.0, 57.0))
+SPORT = Variable("sport", ("low", "mid", "high"))
+ILL = Variable("ill", BINARY)
+SURVEYED = 4000
+
+
+@dataclass
+class Survey:
+    """A study whose two owners sealed randomized records; a class depends on two of the others."""
+
+    plans: dict[str, Plan]
+    reports: dict[str, Any]
+    miner: Miner | None = None
+    analyst: Person | None = None
+    owner: Person | None = None
+
+    @property
+    def marginals(self) -> EstimatedMarginals:
+        """The same reports, as the library takes them."""
+        plan = Plan(tuple(block for plan in self.plans.values() for block in plan.blocks))
+        return EstimatedMarginals(ReportedCounts(self.reports, plan.reported_sizes), plan)
+
+    def job(self, **spec: Any) -> Any:
+        """Create a job; return the answer."""
+        assert self.analyst is not None
+        return self.analyst("POST", "/v1/studies/survey/jobs", json={"spec": spec})
+
+    def learn(self, **spec: Any) -> Any:
+        """Run a job to its end; return its model."""
+        assert self.analyst is not None
+        created = self.job(**spec)
+        assert created.status_code == 202, created.text
+        job = self.analyst.wait(created.headers["location"])
+        assert job["state"] == "succeeded", job
+        assert job["progress"] == 1
+        return self.analyst.get(f"/v1/models/{job['model']}")
+
+
+def surveyed() -> Survey:
+    """Draw the true records and what is reported of them."""
+    rng = np.random.default_rng(15)
+    true = {
+        "smoker": (rng.random(SURVEYED) < 0.3).astype(np.uint8),
+        "age": rng.choice(3, SURVEYED, p=[0.3, 0.3, 0.4]).astype(np.uint8),
+        "sport": rng.choice(3, SURVEYED, p=[0.5, 0.3, 0.2]).astype(np.uint8),
+    }
+    odds = -2.5 + 2.5 * true["smoker"] + 1.0 * true["age"]
+    true["ill"] = (rng.random(SURVEYED) < 1 / (1 + np.exp(-odds))).astype(np.uint8)
+    blocks = {
+        v.name: Block((v,), Symmetric.from_probability(v.size, 0.1))
+        for v in (SMOKING, AGE, SPORT, ILL)
+    }
+    reports = {}
+    for name, block in blocks.items():
+        rows = np.cumsum(block.channel.matrix(), axis=1)[true[name]]
+        drawn = rng.random(SURVEYED)[:, None] >= rows[:, :-1]
+        reports[name] = drawn.sum(axis=1).astype(np.uint8)
+    plans = {
+        "north": Plan((blocks["smoker"], blocks["age"])),
+        "south": Plan((blocks["sport"], blocks["ill"])),
+    }
+    return Survey(plans, reports)
+
+
+@pytest.fixture
+def survey(start: Callable[..., Miner]) -> Callable[..., Survey]:
+    """A study of randomized records; call it to open one, with the miner's options."""
+
+    def opened(**options: Any) -> Survey:
+        found = surveyed()
+        found.miner = start(**options)
+        found.analyst = found.miner.study("survey")
+        for name, plan in found.plans.items():
+            found.owner = found.miner.owner("survey", name)
+            codes = {v: found.reports[v] for v in plan.domain.names}
+            found.owner.publish("survey", build(plan, range(SURVEYED), codes, per_part=SURVEYED))
+        return found
+
+    return opened

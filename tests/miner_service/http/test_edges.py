@@ -1,0 +1,291 @@
+"""The edges of the service: problem documents, limits, pages, unknown fields, health, audit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from sqlalchemy.exc import OperationalError
+from starlette.requests import ClientDisconnect, Request
+
+from miner_service.http.access.bodies import read_limited
+from miner_service.problems import HTTP_CODES, PROBLEMS, problem_of_error
+from miner_service.settings import Limits, Settings
+from shared.errors import OptionError, PramanaError, error_classes
+from shared.learn.networks.exchange.drawing import draw_structure
+from shared.learn.networks.structure import Structure
+
+
+def test_the_table_of_problems_is_complete():
+    codes = {cls.code for cls in error_classes() if cls.__module__.startswith("shared.")}
+    assert set(PROBLEMS) - HTTP_CODES == codes
+    assert not codes & HTTP_CODES
+
+
+def test_the_table_of_problems_has_sound_statuses_and_titles():
+    for status, title in PROBLEMS.values():
+        assert 400 <= status < 600
+        assert re.fullmatch(r"[A-Z][^.]*", title)
+
+
+def test_an_unforeseen_error_tells_nothing_of_itself():
+    problem = problem_of_error(ZeroDivisionError("secret"))
+    assert (problem.code, problem.status) == ("internal", 500)
+    assert "secret" not in problem.model_dump_json()
+
+
+def test_an_error_of_the_tree_is_told_whole():
+    problem = problem_of_error(PramanaError("What.", where="here", remedy="Do."), "/v1/x")
+    assert (problem.detail, problem.where, problem.remedy) == ("What.", "here", "Do.")
+    assert problem.instance == "/v1/x"
+
+
+def test_an_address_that_is_none_is_a_problem(miner, assert_problem):
+    for path in ("/", "/v1", "/v1/nothing", "/v1/studies/"):
+        assert_problem(miner.admin("GET", path), 404, "not-found", "nothing at this address")
+
+
+def test_a_method_that_is_none_is_a_problem(miner, assert_problem):
+    answer = miner.admin("PATCH", "/v1/studies/asia")
+    assert_problem(answer, 405, "method-not-allowed", "Allow")
+    assert "GET" in answer.headers["allow"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b"[" * 100_000])
+def test_a_body_that_is_none_is_a_problem(miner, assert_problem, body):
+    before = miner.snapshot()
+    headers = {"Content-Type": "application/json"}
+    answer = miner.admin("POST", "/v1/studies", content=body, headers=headers)
+    assert_problem(answer, 422, "request-invalid")
+    assert miner.snapshot() == before
+
+
+def test_unknown_fields_are_refused_by_name(miner, assert_problem):
+    before = miner.snapshot()
+    answer = miner.admin("POST", "/v1/studies", json={"name": "asia", "titel": "my private title"})
+    problem = assert_problem(answer, 422, "request-invalid", "body.titel", "not known")
+    assert "private" not in problem.model_dump_json()
+    assert miner.snapshot() == before
+
+
+def test_unknown_query_parameters_are_refused_by_name(miner, assert_problem):
+    for path in ("/v1/studies?page=2", "/v1/dashboard?limit=3", "/healthz?verbose=1"):
+        name = re.search(r"\?(\w+)=", path)[1]
+        answer = miner.admin("GET", path)
+        assert_problem(answer, 422, "request-invalid", f"query.{name}", "not known")
+    answer = miner.admin("POST", "/v1/studies?dry_run=1", json={"name": "asia"})
+    assert_problem(answer, 422, "request-invalid", "query.dry_run")
+    assert miner.admin.get("/v1/studies")["items"] == []
+
+
+def test_text_that_is_no_text_is_refused(miner, assert_problem):
+    body = b'{"name": "asia", "title": "\\ud800"}'
+    headers = {"Content-Type": "application/json"}
+    answer = miner.admin("POST", "/v1/studies", content=body, headers=headers)
+    assert_problem(answer, 422, "request-invalid", "body.title")
+
+
+def test_lists_come_in_pages(miner, assert_problem):
+    names = [f"s{i}" for i in range(7)]
+    for name in names:
+        miner.admin("POST", "/v1/studies", json={"name": name})
+    seen, cursor, sizes = [], "", []
+    while cursor is not None:
+        page = miner.admin.get(f"/v1/studies?limit=3{cursor and '&cursor=' + cursor}")
+        seen += [s["name"] for s in page["items"]]
+        sizes.append(len(page["items"]))
+        cursor = page["next"]
+    assert (seen, sizes) == (names, [3, 3, 1])
+    assert miner.admin.get("/v1/studies?limit=7")["next"] is None
+    for bad in ("limit=0", "limit=501", "limit=x"):
+        answer = miner.admin("GET", f"/v1/studies?{bad}")
+        assert_problem(answer, 422, "request-invalid", "query.limit")
+    for bad in ("x", "YWZ0ZXI6", "%C3%BC", "====", "A" * 32):
+        answer = miner.admin("GET", f"/v1/studies?cursor={bad}")
+        assert_problem(answer, 422, "option-invalid", "cursor", "`next`")
+
+
+def test_a_json_body_above_its_limit_is_refused(start, assert_problem):
+    miner = start(Limits(json_bytes=1000))
+    before = miner.snapshot()
+    body = json.dumps({"name": "asia", "title": "x" * 1000}).encode()
+
+    def in_pieces():
+        yield body[:900]
+        yield body[900:]
+
+    for content in (body, in_pieces()):
+        headers = {"Content-Type": "application/json"}
+        answer = miner.admin("POST", "/v1/studies", content=content, headers=headers)
+        assert_problem(answer, 413, "limit-exceeded", "JSON body", "1000 bytes")
+    assert miner.snapshot() == before
+
+
+def test_a_part_above_its_limit_is_refused_before_it_is_read(start, release_a, assert_problem):
+    longest = max(map(len, release_a.parts))
+    miner = start(Limits(part_bytes=longest))
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.announce("asia", release_a)
+    before = miner.snapshot()
+    read = 0
+
+    def endless():
+        nonlocal read
+        for _ in range(10_000):
+            read += 1
+            yield b"x" * 1000
+
+    answer = owner.put(path, 0, endless())
+    assert_problem(answer, 413, "limit-exceeded", f"{longest} bytes", "many parts")
+    answer = owner.put(path, 0, b"x" * (longest + 1))
+    assert_problem(answer, 413, "limit-exceeded", f"{longest} bytes")
+    assert miner.snapshot() == before
+
+
+def test_a_client_that_goes_away_is_not_waited_for():
+    pieces = iter(
+        [
+            {"type": "http.request", "body": b"abc", "more_body": True},
+            {"type": "http.disconnect"},
+        ]
+    )
+
+    async def receive():
+        return next(pieces)
+
+    request = Request({"type": "http", "headers": []}, receive)
+    with pytest.raises(ClientDisconnect):
+        asyncio.run(read_limited(request, 10, "part"))
+    assert problem_of_error(ClientDisconnect()).code == "request-invalid"
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        (Limits(parts=2), "3 parts; 2 are allowed"),
+        (Limits(part_bytes=100), "bytes in one part; 100 are allowed"),
+        (Limits(release_bytes=100), "bytes in all; 100 are allowed"),
+        (Limits(variables=1), "2 variables; 1 are allowed"),
+        (Limits(categories=4), "5 categories; 4 are allowed"),
+    ],
+)
+def test_a_release_above_a_limit_is_refused(start, release_a, assert_problem, limits, words):
+    miner = start(limits)
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    before = miner.snapshot()
+    answer = owner("POST", "/v1/studies/asia/releases", json=release_a.body)
+    assert_problem(answer, 413, "limit-exceeded", words)
+    assert miner.snapshot() == before
+
+
+def test_settings_are_checked(tmp_path):
+    with pytest.raises(OptionError, match="job_cells is 0"):
+        Limits(job_cells=0)
+    with pytest.raises(OptionError, match="Port 70000"):
+        Settings(tmp_path, port=70_000)
+    for host in ("0.0.0.0", "miner.example", "192.0.2.1", "::"):
+        with pytest.raises(OptionError, match="TLS") as caught:
+            Settings(tmp_path, host=host)
+        assert "--allow-remote" in str(caught.value)
+        assert Settings(tmp_path, host=host, allow_remote=True).host == host
+    for host in ("127.0.0.1", "127.8.9.1", "::1", "localhost"):
+        assert Settings(tmp_path, host=host).host == host
+
+
+def test_health_and_readiness(miner, assert_problem, monkeypatch):
+    assert miner.nobody.get("/healthz") == {"status": "ok"}
+    assert miner.nobody.get("/readyz") == {"status": "ok"}
+
+    def fails() -> None:
+        raise OperationalError("SELECT secret", {}, Exception("disk"))
+
+    monkeypatch.setattr(miner.services.database, "ping", fails)
+    answer = miner.nobody("GET", "/readyz")
+    problem = assert_problem(answer, 503, "not-ready", "database")
+    assert "secret" not in problem.model_dump_json()
+    assert answer.headers["retry-after"] == "1"
+    assert miner.nobody.get("/healthz") == {"status": "ok"}
+
+
+def test_a_data_directory_that_cannot_be_written_is_not_ready(miner, assert_problem, release_a):
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.announce("asia", release_a)
+    scratch = miner.data / "scratch"
+    scratch.rmdir()
+    scratch.write_text("in the way")
+    assert_problem(miner.nobody("GET", "/readyz"), 503, "not-ready", "data directory")
+    answer = owner.put(path, 0, release_a.parts[0])
+    assert_problem(answer, 503, "not-ready", "could not be stored", "again later")
+    assert owner.get(path)["parts_received"] == []
+
+
+def test_what_an_interruption_left_is_swept_at_the_next_start(start, release_a):
+    miner = start(entered=False)
+    with miner.client:
+        miner.study("asia")
+        owner = miner.owner("asia", "north")
+        kept = owner.send("asia", release_a)
+    left = [
+        miner.data / "scratch" / "half",
+        miner.data / "columns" / "r-000000000000.arrow",
+        miner.data / "parts" / "r-000000000000" / "00000.part",
+    ]
+    for path in left:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"left")
+    again = start()
+    assert not any(path.exists() for path in left)
+    person = type(owner)(again.client, owner.token)
+    assert person("POST", f"{kept}/seal").json()["state"] == "sealed"
+
+
+def test_the_audit_log_says_who_did_what_and_no_secret(miner, release_a, assert_problem):
+    analyst = miner.study("asia")
+    owner = miner.owner("asia", "north")
+    owner.publish("asia", release_a)
+    miner.nobody("GET", "/v1/studies")
+    miner.client.get("/v1/studies", headers={"Authorization": "Bearer t-1.guessed"})
+    analyst("POST", "/v1/studies", json={"name": "mine"})
+    text = (miner.data / "audit.jsonl").read_text()
+    entries = [json.loads(line) for line in text.splitlines()]
+    told = [(e["role"], e["action"], e["outcome"]) for e in entries]
+    assert told == [
+        ("admin", "create_study", 201),
+        ("admin", "issue_token", 201),
+        ("admin", "create_invitation", 201),
+        ("owner", "accept_invitation", 201),
+        ("owner", "create_release", 201),
+        ("owner", "put_part", 201),
+        ("owner", "put_part", 201),
+        ("owner", "put_part", 201),
+        ("owner", "seal_release", 200),
+        (None, "list_studies", 401),
+        (None, "list_studies", 401),
+        ("analyst", "create_study", 403),
+    ]
+    joined = {k: entries[3][k] for k in ("token", "name", "study")}
+    assert joined == {"token": owner.id, "name": "north", "study": "asia"}
+    assert entries[-1]["token"] == analyst.id
+    assert entries[-1]["study"] == "asia"
+    assert all(set(e) >= {"time", "resource"} for e in entries)
+    secrets = [p.token.split(".")[1] for p in (miner.admin, analyst, owner)]
+    assert not any(secret in text for secret in [*secrets, "guessed"])
+    database = (miner.data / "miner.sqlite").read_bytes()
+    wal = (miner.data / "miner.sqlite-wal").read_bytes()
+    assert not any(secret.encode() in database + wal for secret in secrets)
+
+
+def test_names_with_control_characters_leave_a_picture_readable():
+    """XML has no way to write them; 0x7F and beyond the first plane it has."""
+    names = [f"a{chr(code)}b" for code in (*range(32), 0x7F, 0xFFFE, 0xFFFF, 0x10FFFF)]
+    picture = draw_structure(Structure.of(dict.fromkeys(["<&>", *names], ())))
+    shown = [text.text for text in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert "<&>" in shown
+    assert shown.count("a\ufffdb") == 32 - 3 + 2
+    assert {"a\tb", "a\nb", "a\x7fb", "a\U0010ffffb"} < set(shown)

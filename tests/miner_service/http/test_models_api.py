@@ -1,0 +1,278 @@
+"""Models over HTTP: drawn, asked, sampled, and shown on a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from miner_service.kinds import networks
+from miner_service.settings import Limits
+from shared.domain import Domain
+from shared.learn.networks.exchange.bif import read_bif
+from shared.learn.networks.exchange.documents import read_network_json
+from shared.plan import Plan
+
+JOBS = "/v1/studies/asia/jobs"
+SEARCH = {"kind": "bayes-net-structure", "draws": 20}
+ODD = "<b>B & co</b>"
+
+
+@pytest.fixture
+def learned(start, build):
+    """A miner with a model learned from records without noise; call it to make one."""
+
+    def make(limits=None, spec=SEARCH):
+        miner = start(limits)
+        miner.analyst = miner.study("asia")
+        miner.owner_person = miner.owner("asia", "north")
+        a = np.repeat([0, 1], 100)
+        b = np.concatenate([np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [30, 70])])
+        plan = Plan.unrandomized(Domain.of(**{"A": ["no", "yes"], ODD: ["lo,w", "<hi>"]}))
+        miner.owner_person.publish("asia", build(plan, range(200), {"A": a, ODD: b}))
+        path = miner.analyst("POST", JOBS, json={"spec": spec}).headers["location"]
+        job = miner.analyst.wait(path)
+        assert job["state"] == "succeeded", job
+        miner.model = f"/v1/models/{job['model']}"
+        return miner
+
+    return make
+
+
+def test_the_model_reads_as_a_network(learned):
+    miner = learned()
+    body = miner.analyst.get(miner.model)
+    document = read_network_json(json.dumps(body))
+    again = read_bif(miner.analyst("GET", f"{miner.model}/bif").text)
+    assert document.network.structure == again.structure
+    assert document.network.tables.keys() == again.tables.keys()
+    assert all(np.array_equal(document.network.tables[n], again.tables[n]) for n in again.tables)
+    (link,) = document.links
+    assert (link.gain, link.inflation, link.confidence) == tuple(
+        body["links"][0][name] for name in ("gain", "inflation", "confidence")
+    )
+
+
+def test_the_structure_as_dot_and_as_a_picture(learned):
+    miner = learned()
+    dot = miner.analyst("GET", f"{miner.model}/dot")
+    assert dot.headers["content-type"].startswith("text/plain")
+    assert f'"{ODD}"' in dot.text
+    assert 'label="1.00"' in dot.text
+    svg = miner.owner_person("GET", f"{miner.model}/svg")
+    assert svg.headers["content-type"] == "image/svg+xml"
+    assert "default-src 'none'" in svg.headers["content-security-policy"]
+    texts = {t.text for t in ET.fromstring(svg.text).iter("{http://www.w3.org/2000/svg}text")}
+    assert texts == {"A", ODD}
+    assert "in 100 % of the draws" in svg.text
+
+
+def ask(person, model, **body):
+    return person("POST", f"{model}/queries", json=body)
+
+
+def test_a_question_is_answered_from_the_tables(learned):
+    miner = learned()
+    answer = ask(miner.owner_person, miner.model, of=["A"], given={ODD: "<hi>"})
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert told["rows"] == [
+        {"values": {"A": "no"}, "probability": pytest.approx(20 / 90)},
+        {"values": {"A": "yes"}, "probability": pytest.approx(70 / 90)},
+    ]
+    assert told["given_probability"] == pytest.approx(90 / 200)
+    joint = ask(miner.analyst, miner.model, of=[ODD, "A"]).json()
+    assert [(*r["values"].values(), round(200 * r["probability"])) for r in joint["rows"]] == [
+        ("lo,w", "no", 80),
+        ("lo,w", "yes", 30),
+        ("<hi>", "no", 20),
+        ("<hi>", "yes", 70),
+    ]
+    assert joint["given"] == {}
+    assert joint["given_probability"] == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "words"),
+    [
+        ({"of": ["Z"]}, 422, "unknown-variable", ["'Z'"]),
+        ({"of": ["A"], "given": {"Z": "no"}}, 422, "unknown-variable", ["'Z'"]),
+        ({"of": ["A"], "given": {ODD: "no"}}, 422, "unknown-category", ["'no'"]),
+        ({"of": ["A", "A"]}, 422, "option-invalid", ["twice"]),
+        ({"of": ["A"], "given": {"A": "no"}}, 422, "option-invalid", ["both"]),
+        ({"of": []}, 422, "request-invalid", ["body.of"]),
+        ({"of": ["A"], "seed": 1}, 422, "request-invalid", ["body.seed", "not known"]),
+    ],
+)
+def test_questions_without_an_answer(learned, assert_problem, body, status, code, words):
+    miner = learned()
+    assert_problem(ask(miner.analyst, miner.model, **body), status, code, *words)
+
+
+def test_what_the_records_exclude_cannot_be_given(learned, assert_problem, build):
+    miner = learned(spec={"structure": {"A": []}})
+    codes = {"A": [0] * 50, ODD: [0] * 50}
+    plan = Plan.unrandomized(Domain.of(**{"A": ["no", "yes"], ODD: ["lo,w", "<hi>"]}))
+    miner.owner_person.publish("asia", build(plan, range(50), codes, name="r2"))
+    spec = {"structure": {"A": [], ODD: []}}
+    path = miner.analyst("POST", JOBS, json={"spec": spec}).headers["location"]
+    model = f"/v1/models/{miner.analyst.wait(path)['model']}"
+    answer = ask(miner.analyst, model, of=["A"], given={ODD: "<hi>"})
+    assert_problem(answer, 422, "option-invalid", "probability zero")
+
+
+def test_without_the_extra_questions_are_not_implemented(learned, assert_problem, monkeypatch):
+    miner = learned()
+    monkeypatch.setitem(sys.modules, "pyagrum", None)
+    answer = ask(miner.analyst, miner.model, of=["A"])
+    assert_problem(answer, 501, "not-installed", "pramana[inference]")
+    assert "retry-after" not in answer.headers
+
+
+def test_samples_are_a_csv_that_a_seed_decides(learned):
+    miner = learned()
+    address = f"{miner.model}/samples"
+    first = miner.owner_person("GET", address, params={"records": 4000, "seed": 9})
+    assert first.headers["content-type"].startswith("text/csv")
+    header, *rows = csv.reader(io.StringIO(first.text, newline=""))
+    assert header == ["A", ODD]
+    assert len(rows) == 4000
+    assert {tuple(row) for row in rows} == {(a, b) for a in ("no", "yes") for b in ("lo,w", "<hi>")}
+    again = miner.analyst("GET", address, params={"records": 4000, "seed": 9})
+    other = miner.analyst("GET", address, params={"records": 4000})
+    assert again.text == first.text
+    assert other.text != first.text
+
+
+@pytest.mark.parametrize(
+    ("query", "where"),
+    [
+        ({}, "query.records"),
+        ({"records": 0}, "query.records"),
+        ({"records": 5, "seed": -1}, "query.seed"),
+        ({"records": 5, "limit": 3}, "query.limit"),
+    ],
+)
+def test_samples_that_cannot_be_drawn(learned, assert_problem, query, where):
+    miner = learned()
+    answer = miner.analyst("GET", f"{miner.model}/samples", params=query)
+    assert_problem(answer, 422, "request-invalid", where)
+
+
+def test_what_is_answered_is_bounded(learned, assert_problem):
+    miner = learned(Limits(answer_cells=3, sample_cells=100))
+    answer = ask(miner.analyst, miner.model, of=["A", ODD])
+    assert_problem(answer, 413, "limit-exceeded", "4 rows", "3 are allowed")
+    assert ask(miner.analyst, miner.model, of=["A"]).status_code == 200
+    address = f"{miner.model}/samples"
+    answer = miner.analyst("GET", address, params={"records": 51})
+    assert_problem(answer, 413, "limit-exceeded", "102 cells", "at most 50")
+    assert miner.analyst("GET", address, params={"records": 50}).status_code == 200
+
+
+class Page(HTMLParser):
+    """What a reader of the page sees, and whether its tags close."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.cells, self.sources = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.sources += [v for k, v in attrs if k in ("src", "href")]
+        if tag != "meta":
+            self.open.append(tag)
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.seen.append(data)
+        if self.open and self.open[-1] in ("td", "th"):
+            self.cells[-1] += data
+
+
+def test_the_page_shows_picture_links_and_parameters(learned):
+    miner = learned()
+    answer = miner.owner_person("GET", f"{miner.model}/page")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    page = Page(answer.text)
+    assert page.open == []
+    assert page.sources == [], "it loads nothing"
+    assert "<svg" in answer.text
+    assert "<b>B & co</b>" not in answer.text, "names are shown, not obeyed"
+    (link,) = miner.analyst.get(miner.model)["links"]
+    row = [link["parent"], link["child"], f"{link['gain']:.1f}", "1", "100 %", "open"]
+    head = page.cells.index("parent")
+    names = ["parent", "child", "gain", "inflation", "confidence", "direction"]
+    assert page.cells[head : head + 6] == names
+    assert page.cells[head + 6 : head + 12] == row
+    assert {"<hi>", "lo,w", "A=no" if link["parent"] == "A" else f"{ODD}=<hi>"} <= set(page.cells)
+    assert "how many times randomization multiplies" in " ".join(" ".join(page.seen).split())
+
+
+def test_the_page_of_a_given_structure_has_no_table_of_links(learned, monkeypatch):
+    monkeypatch.setattr(networks, "PARAMETERS_SHOWN", 3)
+    miner = learned(spec={"structure": {"A": [], ODD: ["A"]}})
+    page = Page(miner.analyst("GET", f"{miner.model}/page").text)
+    assert "confidence" not in page.cells
+    assert "parameters of a given structure" in " ".join(page.seen)
+    seen = " ".join(" ".join(page.seen).split())
+    assert "3 of 6 probabilities" in seen
+    assert "3 free parameters" in seen, "one of A, one of the other for each category of A"
+
+
+def test_a_search_that_finds_nothing_says_so(learned):
+    miner = learned(spec={**SEARCH, "variables": ["A"]})
+    page = Page(miner.analyst("GET", f"{miner.model}/page").text)
+    assert "No link is worth its penalty" in " ".join(page.seen)
+
+
+ADDRESSES = ("", "/bif", "/dot", "/svg", "/page", "/samples?records=1")
+
+
+def test_who_may_not_read_a_model_may_do_nothing_with_it(learned, assert_problem):
+    miner = learned()
+    other = miner.study("other")
+    with miner.services.database.write() as session:
+        sql = "UPDATE models SET body = json_set(body, '$.spec.records', 'common')"
+        session.connection().exec_driver_sql(sql)
+    for address in ADDRESSES:
+        assert_problem(other("GET", miner.model + address), 404, "not-found")
+        assert_problem(miner.owner_person("GET", miner.model + address), 404, "not-found")
+        assert_problem(miner.nobody("GET", miner.model + address), 401, "unauthenticated")
+        assert miner.analyst("GET", miner.model + address).status_code == 200
+    assert_problem(ask(other, miner.model, of=["A"]), 404, "not-found")
+    assert_problem(ask(miner.owner_person, miner.model, of=["A"]), 404, "not-found")
+    assert_problem(ask(miner.nobody, miner.model, of=["A"]), 401, "unauthenticated")
+
+
+def test_whoever_carries_a_model_away_is_noted(learned):
+    miner = learned()
+    log = miner.data / "audit.jsonl"
+    before = len(log.read_text().splitlines())
+    for address in ADDRESSES:
+        miner.owner_person("GET", miner.model + address)
+    ask(miner.owner_person, miner.model, of=["A"])
+    entries = [json.loads(line) for line in log.read_text().splitlines()[before:]]
+    assert len(entries) == len(ADDRESSES) + 1
+    assert all((e["name"], e["outcome"]) == ("north", 200) for e in entries)
+
+
+def test_a_model_stored_before_links_were_is_still_read(learned):
+    miner = learned(spec={"structure": {"A": [], ODD: ["A"]}})
+    with miner.services.database.write() as session:
+        sql = "UPDATE models SET body = json_remove(body, '$.links')"
+        session.connection().exec_driver_sql(sql)
+    for address in ADDRESSES:
+        assert miner.analyst("GET", miner.model + address).status_code == 200
+    assert miner.analyst.get(miner.model)["links"] == []

@@ -1,0 +1,263 @@
+"""The command `miner-service`: real processes on real ports."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import httpx
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from miner_service.cli.main import app, first_token
+from miner_service.http.server import bind, exclusive, url_of, write_ready_file
+from miner_service.services import open_services
+from miner_service.settings import Settings, utc_now
+from miner_service.store.database import Database
+from miner_service.store.people import find_token, rotate_admin_token
+from miner_service.store.schema import Base
+from shared.errors import Conflict, OptionError, StoreCorrupt
+from tests.places import ROOT
+
+TOKEN = re.compile(r"t-[0-9a-f]{12}\.[\w-]{43}")
+
+
+@pytest.fixture
+def http():
+    """A client that waits for as long as a slow machine takes."""
+    with httpx.Client(timeout=None) as client:
+        yield client
+
+
+def run(*arguments, code=0):
+    """Run a command to its end in this process."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if isinstance(result.exception, (Conflict, OptionError)):
+        assert result.exception.exit_code == code
+        return str(result.exception)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.mark.end_to_end
+def test_it_serves_keeps_its_data_and_ends_when_told(serve, http, tmp_path):
+    url, process, log = serve()
+    token = TOKEN.search(log.read_text())[0]
+    headers = {"Authorization": f"Bearer {token}"}
+    assert http.get(f"{url}/readyz").json() == {"status": "ok"}
+    made = http.post(f"{url}/v1/studies", json={"name": "asia"}, headers=headers)
+    assert made.status_code == 201
+    process.send_signal(signal.SIGTERM)
+    assert process.wait() == 0
+    assert not (tmp_path / "ready.json").exists()
+
+    url, process, log = serve()
+    assert "issued at an earlier start" in log.read_text()
+    assert not TOKEN.search(log.read_text())
+    listed = http.get(f"{url}/v1/studies", headers=headers).json()["items"]
+    assert [s["name"] for s in listed] == ["asia"]
+
+    renewed = TOKEN.search(run("admin-token", "--data", tmp_path / "data", "--rotate"))[0]
+    assert http.get(f"{url}/v1/studies", headers=headers).status_code == 401
+    headers = {"Authorization": f"Bearer {renewed}"}
+    assert http.get(f"{url}/v1/studies", headers=headers).status_code == 200
+    second = run("serve", "--data", tmp_path / "data", "--port", "0", code=4)
+    assert "Another miner is using" in second
+    assert renewed not in log.read_text()
+
+
+@pytest.mark.end_to_end
+def test_after_a_kill_what_was_acknowledged_is_there(serve, http, tmp_path, release_a):
+    url, process, log = serve("--admin-token-file", str(tmp_path / "admin"))
+    token_file = tmp_path / "admin"
+    assert stat.S_IMODE(token_file.stat().st_mode) == 0o600
+    token = token_file.read_text().strip()
+    assert token not in log.read_text()
+
+    def ask(method, path, token, **options):
+        headers = {"Authorization": f"Bearer {token}", **options.pop("headers", {})}
+        response = http.request(method, f"{url}{path}", headers=headers, **options)
+        assert response.status_code < 300, response.text
+        return response
+
+    def put(number):
+        kind = {"Content-Type": "application/vnd.apache.arrow.stream"}
+        part = release_a.parts[number]
+        return ask("PUT", f"{path}/parts/{number}", owner, content=part, headers=kind)
+
+    ask("POST", "/v1/studies", token, json={"name": "asia"})
+    invited = ask("POST", "/v1/studies/asia/invitations", token, json={"owner": "north"}).json()
+    secret = {"secret": invited["secret"]}
+    owner = ask("POST", "/v1/invitations/accept", "none", json=secret).json()["token"]
+    path = ask("POST", "/v1/studies/asia/releases", owner, json=release_a.body).headers["location"]
+    put(0)
+    put(2)
+    process.kill()
+    process.wait()
+
+    url, process, log = serve()
+    assert ask("GET", path, owner).json()["parts_received"] == [0, 2]
+    assert put(0).status_code == 200
+    assert put(1).status_code == 201
+    assert ask("POST", f"{path}/seal", owner).json()["state"] == "sealed"
+
+
+@pytest.mark.end_to_end
+def test_it_starts_with_nothing_said(http, tmp_path):
+    """Only the port is said, which another process may have."""
+    command = [sys.executable, "-m", "miner_service", "serve", "--port", "0"]
+    log = tmp_path / "log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            stdout=out,
+            stderr=out,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+    try:
+        while not (found := re.search(r"ready at (http://127\.0\.0\.1:\d+)", log.read_text())):
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.05)
+        assert http.get(f"{found[1]}/readyz").json() == {"status": "ok"}
+        assert TOKEN.search(log.read_text())
+        kept = tmp_path / "miner-data"
+        assert (kept / "miner.sqlite").exists()
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_options_have_these_defaults():
+    options = {p.name: p.default for p in get_command(app).commands["serve"].params}
+    assert str(options["data"]) == "miner-data"
+    assert (options["host"], options["port"]) == ("127.0.0.1", 8000)
+    assert not any(p.required for p in get_command(app).commands["serve"].params)
+    settings = Settings(options["data"])
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+
+
+def test_what_is_stored_is_for_its_owner_only_from_the_start(tmp_path, monkeypatch):
+    seen = []
+    create = Base.metadata.create_all
+
+    def look(engine):
+        seen.append(modes(data))
+        create(engine)
+
+    data = tmp_path / "data"
+    monkeypatch.setattr(Base.metadata, "create_all", look)
+    before = os.umask(0)
+    try:
+        services = open_services(Settings(data), utc_now)
+        with services.database.write() as session:
+            rotate_admin_token(session, services.now())
+        seen.append(modes(data))
+        services.database.close()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    database = dict.fromkeys(("miner.sqlite", "miner.sqlite-wal", "miner.sqlite-shm"), 0o600)
+    assert seen == [database, {**database, "cursor.key": 0o600}]
+
+
+def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):
+    for name in ("miner.sqlite", "miner.sqlite-wal", "miner.sqlite-shm"):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o644)
+    database = Database(tmp_path / "miner.sqlite")
+    database.ping()
+    assert set(modes(tmp_path).values()) == {0o600}
+    database.close()
+
+
+def modes(folder):
+    return {p.name: stat.S_IMODE(p.stat().st_mode) for p in folder.iterdir()}
+
+
+def test_it_does_not_listen_to_others_unless_told(tmp_path):
+    said = run("serve", "--data", tmp_path, "--host", "0.0.0.0", code=2)
+    assert "TLS" in said
+    assert "--allow-remote" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_in_use_is_said(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = run("serve", "--data", tmp_path / "data", "--port", port, code=2)
+    assert f"Cannot listen on 127.0.0.1 port {port}" in said
+    assert "--port 0" in said
+    assert not (tmp_path / "data" / "miner.sqlite").exists()
+
+
+def test_a_free_port_is_taken_at_once(tmp_path):
+    sock = bind(Settings(tmp_path, port=0))
+    try:
+        port = sock.getsockname()[1]
+        assert url_of(sock) == f"http://127.0.0.1:{port}"
+        with pytest.raises(OptionError, match=f"port {port}"):
+            bind(Settings(tmp_path, port=port))
+    finally:
+        sock.close()
+
+
+def test_a_data_directory_has_one_miner(tmp_path):
+    with exclusive(tmp_path), pytest.raises(Conflict, match="Another miner"), exclusive(tmp_path):
+        pass
+    with exclusive(tmp_path):
+        pass
+
+
+def test_the_ready_file_is_whole(tmp_path):
+    path = tmp_path / "ready.json"
+    write_ready_file(path, "http://127.0.0.1:1")
+    assert json.loads(path.read_text()) == {"url": "http://127.0.0.1:1", "pid": os.getpid()}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_admin_token_is_shown_once(tmp_path):
+    assert "no miner's data" in run("admin-token", "--data", tmp_path / "none", code=2)
+    first_token(Settings(tmp_path), tmp_path / "token")
+    first = (tmp_path / "token").read_text()
+    assert TOKEN.fullmatch(first.strip())
+    said = run("admin-token", "--data", tmp_path, code=4)
+    assert "cannot be shown again" in said
+    assert "--rotate" in said
+    run("admin-token", "--data", tmp_path, "--rotate", "--admin-token-file", tmp_path / "token")
+    assert (tmp_path / "token").read_text() != first
+    kept = (tmp_path / "token").read_text()
+    where = str(tmp_path / "token" / "below")
+    arguments = ["admin-token", "--data", str(tmp_path), "--rotate", "--admin-token-file", where]
+    assert CliRunner().invoke(app, arguments).exit_code != 0
+    database = Database(tmp_path / "miner.sqlite")
+    with database.read() as session:
+        assert find_token(session, kept.strip()), "a token that was not handed over replaced one"
+        assert not find_token(session, first.strip())
+    database.close()
+
+
+def test_a_database_of_another_version_is_left_alone(tmp_path):
+    path = tmp_path / "miner.sqlite"
+    Database(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version=7")
+        before = connection.execute("SELECT * FROM sqlite_schema").fetchall()
+    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 3"):
+        Database(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before
+        assert connection.execute("PRAGMA user_version").fetchone() == (7,)

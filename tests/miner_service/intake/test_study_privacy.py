@@ -1,0 +1,441 @@
+"""What a study tells over all owners, and the budget that limits it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from miner_service.alignment.align import apart
+from miner_service.cli.main import app
+from miner_service.intake import study_privacy
+from shared.channels import Grouped, Identity, Symmetric
+from shared.domain import Variable
+from shared.errors import PramanaError
+from shared.plan import Block, Plan
+from shared.wire.plans import PlanMessage
+
+
+def block(name, gamma):
+    channel = Identity(2) if gamma is None else Symmetric.from_gamma(2, gamma)
+    return Block((Variable(name, ("no", "yes")),), channel)
+
+
+def plan(**gammas):
+    return Plan(tuple(block(name, gamma) for name, gamma in gammas.items()))
+
+
+def draw(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def release(build):
+    """A release of ten records, with its draws."""
+
+    def make(made, ids=range(10), name="r1", draws=None):
+        codes = {v: np.zeros(len(ids), np.uint8) for v in made.domain.names}
+        built = build(made, ids, codes, name=name)
+        if draws is not None:
+            built.body["draws"] = [draw(d) for d in draws]
+        return built
+
+    return make
+
+
+@pytest.fixture
+def three(miner, release):
+    """The study of the threat model: three owners with gamma 3, 87 and 675."""
+    analyst = miner.study("asia")
+    owners = {name: miner.owner("asia", name) for name in ("north", "south", "west")}
+    for (name, owner), gamma in zip(owners.items(), (3, 87, 675), strict=True):
+        owner.publish("asia", release(plan(**{f"{name}_ill": gamma})))
+    return miner, analyst, owners
+
+
+def total(person, which="determined", study="asia"):
+    return person.get(f"/v1/studies/{study}/privacy")["record"][which]
+
+
+def test_the_study_of_three_owners_is_told_to_everybody_in_it(three):
+    miner, analyst, owners = three
+    for person in (analyst, miner.admin, *owners.values()):
+        told = person.get("/v1/studies/asia/privacy")
+        assert told["prior"] == 0.05
+        determined, independent = told["record"]["determined"], told["record"]["independent"]
+        # 3 * 87 * 675, less what the channels' resolution of 2^-32 takes.
+        assert determined["gamma"] == pytest.approx(176_175, rel=1e-5)
+        assert determined["epsilon"] == pytest.approx(12.079, abs=5e-4)
+        assert f"{determined['grows_to']:.2%}" == "99.99%"
+        assert independent["gamma"] == pytest.approx(675, rel=1e-5)
+        assert f"{independent['grows_to']:.1%}" == "97.3%"
+        each = {o["owner"]: o["determined"]["gamma"] for o in told["owners"]}
+        assert each == pytest.approx({"north": 3, "south": 87, "west": 675}, rel=1e-5)
+        columns = {c["variable"]: c["amplification"]["epsilon"] for c in told["columns"]}
+        assert columns["south_ill"] == pytest.approx(math.log(87), rel=1e-6)
+        assert told["budget"] == {
+            "max_epsilon_record": None, "max_epsilon_column": None, "left_for_record": None,
+            "left_for_columns": {},
+        }  # fmt: skip
+        (dashboard,) = [
+            s for s in person.get("/v1/dashboard")["studies"] if s["study"]["name"] == "asia"
+        ]
+        assert dashboard["privacy"] == told
+
+
+def test_other_studies_are_not_told(three, assert_problem):
+    miner, *_ = three
+    miner.study("other")
+    stranger = miner.owner("other", "north")
+    asked = {"plan": PlanMessage.from_plan(plan(x=3)).model_dump(mode="json")}
+    assert_problem(stranger("GET", "/v1/studies/asia/privacy"), 404, "not-found")
+    answer = stranger("POST", "/v1/studies/asia/privacy", json=asked)
+    assert_problem(answer, 404, "not-found")
+
+
+def test_what_was_withdrawn_or_never_finished_was_told_and_what_never_arrived_was_not(
+    miner, release
+):
+    analyst, owner = miner.study("asia"), miner.owner("asia", "north")
+    owner.announce("asia", release(plan(a=3)))
+    assert total(analyst)["epsilon"] == 0
+    path = owner.announce("asia", built := release(plan(b=5), name="r2"))
+    owner.put(path, 0, built.parts[0])
+    assert total(analyst)["gamma"] == pytest.approx(5, rel=1e-6)
+    assert owner("POST", f"{path}/withdraw").status_code == 200
+    sealed = owner.publish("asia", release(plan(c=7), name="r3"))
+    assert owner("POST", f"{sealed}/withdraw").status_code == 200
+    assert total(analyst)["gamma"] == pytest.approx(35, rel=1e-6)
+    assert miner.admin("DELETE", "/v1/studies/asia/owners/north").status_code == 204
+    assert total(analyst)["gamma"] == pytest.approx(35, rel=1e-6)
+
+
+def test_the_same_draws_add_nothing_and_unnamed_ones_count_every_time(miner, release):
+    analyst, owner = miner.study("asia"), miner.owner("asia", "north")
+    owner.publish("asia", release(plan(a=3), draws=["first"]))
+    owner.publish("asia", release(plan(a=3), range(12), name="more", draws=["first"]))
+    assert total(analyst)["gamma"] == pytest.approx(3, rel=1e-6)
+    # Another channel is another draw, whatever the owner says.
+    owner.publish("asia", release(plan(a=5), name="other", draws=["first"]))
+    assert total(analyst)["gamma"] == pytest.approx(15, rel=1e-6)
+    owner.publish("asia", release(plan(a=3), range(13), name="unsaid"))
+    assert total(analyst)["gamma"] == pytest.approx(45, rel=1e-6)
+
+
+def test_a_release_named_before_with_other_draws_is_another_release(miner, release, assert_problem):
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    first = release(plan(a=3), draws=["first"])
+    assert owner.announce("asia", first) == owner.announce("asia", first)
+    for other in (release(plan(a=3), draws=["second"]), release(plan(a=3))):
+        before = miner.snapshot()
+        answer = owner("POST", "/v1/studies/asia/releases", json=other.body)
+        assert_problem(answer, 409, "conflict", "r1")
+        assert miner.snapshot() == before
+    # One announced without draws is the same with them, and counts as drawn anew.
+    path = owner.announce("asia", release(plan(b=5), name="before"))
+    named = release(plan(b=5), name="before", draws=["first"])
+    assert owner.publish("asia", named) == path
+    owner.publish("asia", release(plan(b=5), range(12), name="after", draws=["first"]))
+    assert total(owner)["gamma"] == pytest.approx(25, rel=1e-6)
+    too_many = release(plan(a=3), name="r2", draws=["first", "second"])
+    answer = owner("POST", "/v1/studies/asia/releases", json=too_many.body)
+    assert_problem(answer, 422, "request-invalid", "2 draws for 1 blocks")
+
+
+def test_columns_told_as_they_are_and_channels_without_a_bound(miner, release):
+    analyst, owner = miner.study("asia"), miner.owner("asia", "north")
+    owner.publish("asia", release(plan(a=3, b=None)))
+    told = analyst.get("/v1/studies/asia/privacy")
+    assert [c["variable"] for c in told["columns"] if c["amplification"] is None] == ["b"]
+    assert told["record"]["determined"]["gamma"] == pytest.approx(3, rel=1e-6)
+    groups = Grouped.from_probability([[0, 1], [2, 3]], 0.25)
+    grouped = Plan((Block((Variable("g", tuple("abcd")),), groups),))
+    owner.publish("asia", release(grouped, name="g"))
+    determined = total(analyst)
+    assert determined == {"epsilon": None, "gamma": None, "grows_to": 1.0}
+
+
+def test_different_people_do_not_add_and_owners_are_not_told_that_they_are(miner, release):
+    analyst = miner.study("asia")
+    north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    north.publish("asia", release(plan(a=3), range(10)))
+    south.publish("asia", release(plan(a=5), range(20, 30)))
+    told = analyst.get("/v1/studies/asia/privacy")
+    assert told["different_people"]
+    assert told["record"]["determined"]["gamma"] == pytest.approx(5, rel=1e-6)
+    assert told["record"]["independent"]["gamma"] == pytest.approx(5, rel=1e-6)
+    seen_apart = south.get("/v1/studies/asia/privacy")
+    assert not seen_apart["different_people"]
+    assert seen_apart["record"]["determined"]["gamma"] == pytest.approx(15, rel=1e-6)
+    # One person known to both: staff sees the sum, an owner the very same as before.
+    again = south.publish("asia", release(plan(a=5), [9, *range(20, 30)], name="r2", draws=["s"]))
+    assert not analyst.get("/v1/studies/asia/privacy")["different_people"]
+    south("POST", f"{again}/withdraw")
+    # Of records that were withdrawn nothing is known any more, so nothing is claimed.
+    assert not analyst.get("/v1/studies/asia/privacy")["different_people"]
+
+
+@pytest.mark.parametrize("shared", [[], [9]], ids=["apart", "one in common"])
+def test_an_owner_sees_the_same_whether_or_not_somebody_is_known_to_others(miner, release, shared):
+    """The probe of a curious owner: what it is told is the same in both worlds."""
+    miner.study("asia")
+    north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    north.publish("asia", release(plan(a=3), range(10)))
+    south.publish("asia", release(plan(b=5), [*shared, 50] if shared else [50, 51]))
+    told = south.get("/v1/studies/asia/privacy")
+    assert told["record"]["determined"]["gamma"] == pytest.approx(15, rel=1e-6)
+    assert told["different_people"] is False
+
+
+def test_pseudonyms_apart_are_found_by_a_merge(keys_of):
+    def keys(*ids):
+        return np.sort(np.frombuffer(keys_of(ids).tobytes(), dtype="S16"))
+
+    assert apart([[keys(1, 2), keys(2, 3)], [keys(4)], [keys(5, 6)]])
+    assert not apart([[keys(1, 2), keys(2, 3)], [keys(4)], [keys(5, 3)]])
+    assert apart([[keys(1)]])
+
+
+def test_a_forecast_tells_before_and_after_and_stores_nothing(three, assert_problem):
+    miner, analyst, owners = three
+    asked = {"plan": PlanMessage.from_plan(plan(smokes=2)).model_dump(mode="json")}
+    before = miner.snapshot()
+    told = owners["north"]("POST", "/v1/studies/asia/privacy", json=asked).json()
+    assert told["before"] == owners["north"].get("/v1/studies/asia/privacy")
+    after = told["after"]["record"]["determined"]["gamma"]
+    assert after == pytest.approx(2 * 176_175, rel=1e-5)
+    assert told["refused"] is None
+    assert miner.snapshot() == before
+    # Staff say whose release it would be; an owner asks for itself.
+    named = {**asked, "owner": "south"}
+    by_analyst = analyst("POST", "/v1/studies/asia/privacy", json=named).json()
+    grown = {o["owner"]: o["determined"]["gamma"] for o in by_analyst["after"]["owners"]}
+    assert grown["south"] == pytest.approx(174, rel=1e-5)
+    for person, body, status, code in (
+        (analyst, asked, 422, "option-invalid"),
+        (analyst, {**asked, "owner": "nobody"}, 404, "not-found"),
+        (owners["north"], named, 403, "forbidden"),
+    ):
+        assert_problem(person("POST", "/v1/studies/asia/privacy", json=body), status, code)
+
+
+def test_of_plans_only_what_sums_need_is_remembered_and_nothing_of_those_asked_about(
+    miner, release, monkeypatch
+):
+    stored = study_privacy._CostsByPlan()
+    monkeypatch.setattr(study_privacy, "_STORED", stored)
+    monkeypatch.setattr(study_privacy, "_PLANS", 2)
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    asked = {"plan": PlanMessage.from_plan(plan(x=3)).model_dump(mode="json")}
+    assert owner("POST", "/v1/studies/asia/privacy", json=asked).status_code == 200
+    assert stored._known == {}
+    plans = [plan(**{f"v{n}": 3}) for n in range(3)]
+    for number, made in enumerate(plans):
+        owner.publish("asia", release(made, name=f"r{number}"))
+    for _ in range(2):  # more plans than are remembered come to the same
+        assert total(owner)["gamma"] == pytest.approx(27, rel=1e-6)
+    assert len(stored._known) == 2
+    assert {type(cost).__name__ for costs in stored._known.values() for cost in costs} == {
+        "_BlockCost"
+    }
+
+
+# The budget --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def limited(miner):
+    """A study that may tell epsilon 3 of a record and 1.5 of a column."""
+    made = {"name": "asia", "max_epsilon_record": 3.0, "max_epsilon_column": 1.5}
+    assert miner.admin("POST", "/v1/studies", json=made).status_code == 201
+    return miner
+
+
+def test_a_study_keeps_the_budget_it_was_made_with(limited, assert_problem):
+    told = limited.admin.get("/v1/studies/asia")
+    assert (told["max_epsilon_record"], told["max_epsilon_column"]) == (3.0, 1.5)
+    other = {"name": "asia", "max_epsilon_record": 4.0, "max_epsilon_column": 1.5}
+    assert_problem(limited.admin("POST", "/v1/studies", json=other), 409, "conflict", "budget")
+    for wrong in (0, -1, "many"):
+        body = {"name": "x", "max_epsilon_record": wrong}
+        assert_problem(limited.admin("POST", "/v1/studies", json=body), 422, "request-invalid")
+
+
+def test_a_release_over_the_budget_is_refused_before_any_part_of_it(
+    limited, release, assert_problem
+):
+    north, south = limited.owner("asia", "north"), limited.owner("asia", "south")
+    north.publish("asia", release(plan(a=4, b=2)))  # epsilon 2.079
+    before = limited.snapshot()
+    over = release(plan(c=3))  # 1.099 more
+    answer = south("POST", "/v1/studies/asia/releases", json=over.body)
+    problem = assert_problem(answer, 409, "budget-exceeded", "3.178", "2.079", "0.9206", "design")
+    assert problem.where == "record"
+    assert limited.snapshot() == before
+    told = south("POST", "/v1/studies/asia/privacy", json={"plan": over.body["plan"]}).json()
+    assert told["refused"] == f"{problem.detail} {problem.remedy}"
+    assert told["before"]["budget"]["left_for_record"] == pytest.approx(0.9206, abs=1e-4)
+    # What is left can be used to the end, and the same release announced again stays.
+    fits = release(plan(c=math.exp(0.92)))
+    path = south.publish("asia", fits)
+    assert south.announce("asia", fits) == path
+
+
+def test_a_column_has_a_budget_of_its_own(limited, release, assert_problem):
+    north, south = limited.owner("asia", "north"), limited.owner("asia", "south")
+    answer = north("POST", "/v1/studies/asia/releases", json=release(plan(a=5)).body)
+    assert assert_problem(answer, 409, "budget-exceeded", "1.609", "column 'a'").where == "a"
+    north.publish("asia", release(plan(a=4), draws=["x"]))
+    left = {c["variable"]: c["left"] for c in north.get("/v1/studies/asia/privacy")["columns"]}
+    assert left["a"] == pytest.approx(1.5 - math.log(4), abs=1e-6)
+    # The same draws of more records cost nothing; another draw of the column would.
+    north.publish("asia", release(plan(a=4), range(11), name="r2", draws=["x"]))
+    anew = release(plan(a=4), range(12), name="r3", draws=["y"])
+    answer = north("POST", "/v1/studies/asia/releases", json=anew.body)
+    assert_problem(answer, 409, "budget-exceeded", "column 'a'")
+    # Another owner's column of that name may be about the same people: it is the same secret.
+    answer = south("POST", "/v1/studies/asia/releases", json=release(plan(a=2)).body)
+    assert_problem(answer, 409, "budget-exceeded", "column 'a'")
+    # A column told as it is costs nothing of either budget.
+    south.publish("asia", release(plan(public=None)))
+    south.publish("asia", release(plan(a=None), name="plain"))
+    told = south.get("/v1/studies/asia/privacy")
+    of_south = {c["variable"]: c["left"] for c in told["columns"] if c["owner"] == "south"}
+    assert of_south == {"public": None, "a": None}
+    assert told["budget"]["left_for_columns"] == pytest.approx({"a": left["a"]}, abs=1e-9)
+    assert told["record"]["determined"]["gamma"] == pytest.approx(4, rel=1e-6)
+
+
+def test_what_is_announced_is_held_back_until_it_is_withdrawn(limited, release, assert_problem):
+    north, south = limited.owner("asia", "north"), limited.owner("asia", "south")
+    path = north.announce("asia", first := release(plan(a=4, b=4)))
+    assert total(north)["epsilon"] == 0
+    left = south.get("/v1/studies/asia/privacy")["budget"]["left_for_record"]
+    assert left == pytest.approx(3 - 2 * math.log(4), abs=1e-6)
+    # Nothing left of `a` and `b`, and yet their columns are spoken for: a designer is told.
+    told = south.get("/v1/studies/asia/privacy")
+    assert told["columns"] == []
+    spoken_for = 1.5 - math.log(4)
+    assert told["budget"]["left_for_columns"] == pytest.approx(
+        {"a": spoken_for, "b": spoken_for}, abs=1e-6
+    )
+    other = release(plan(c=4))
+    answer = south("POST", "/v1/studies/asia/releases", json=other.body)
+    assert_problem(answer, 409, "budget-exceeded")
+    assert north.announce("asia", first) == path  # it takes nothing more
+    assert north("POST", f"{path}/withdraw").status_code == 200
+    south.publish("asia", other)
+
+
+def test_an_owner_that_was_removed_holds_nothing_back(limited, release, assert_problem):
+    north, south = limited.owner("asia", "north"), limited.owner("asia", "south")
+    path = north.announce("asia", first := release(plan(a=4, b=4)))
+    assert limited.admin("DELETE", "/v1/studies/asia/owners/north").status_code == 204
+    south.publish("asia", release(plan(c=4)))
+    # Back again, what it had announced is asked about anew.
+    back = limited.owner("asia", "north")
+    answer = back("POST", "/v1/studies/asia/releases", json=first.body)
+    assert_problem(answer, 409, "budget-exceeded")
+    # Nor can it send what it announced before without asking; nothing of it is kept.
+    before = limited.snapshot()
+    assert_problem(back.put(path, 0, first.parts[0]), 409, "budget-exceeded")
+    assert limited.snapshot() == before
+    assert total(back)["epsilon"] == pytest.approx(math.log(4), rel=1e-6)
+
+
+def test_of_owners_that_announce_at_once_only_as_many_pass_as_there_is_room_for(limited, release):
+    owners = [limited.owner("asia", f"o{n}") for n in range(6)]
+    bodies = [release(plan(**{f"v{n}": 4})).body for n in range(6)]  # 1.386 each: two fit
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(
+            pool.map(
+                lambda pair: pair[0]("POST", "/v1/studies/asia/releases", json=pair[1]),
+                zip(owners, bodies, strict=True),
+            )
+        )
+    assert sorted(a.status_code for a in answers) == [201, 201, 409, 409, 409, 409]
+
+
+def test_a_refusal_does_not_depend_on_whose_records_are_whose(limited, release, assert_problem):
+    """Else publishing one person's record would tell an owner whether others know that person."""
+    north, south = limited.owner("asia", "north"), limited.owner("asia", "south")
+    north.publish("asia", release(plan(a=4, b=4), range(10)))
+    for ids in ([5], [77]):
+        body = release(plan(c=4), ids, name=f"one-{ids[0]}").body
+        answer = south("POST", "/v1/studies/asia/releases", json=body)
+        assert_problem(answer, 409, "budget-exceeded", "4.159")
+
+
+# The command -------------------------------------------------------------------------------------
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if isinstance(result.exception, PramanaError):
+        assert result.exception.exit_code == code
+        return str(result.exception)
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+def test_a_study_is_opened_on_the_command_line_beside_a_running_service(miner, tmp_path):
+    data = ("--data", miner.data)
+    said = run(
+        "study", "create", "asia", "--title", "Chest clinic", "--max-epsilon-record", 3, *data
+    )
+    assert said == "Study asia is open; at most epsilon 3 of a record may be told."
+    told = miner.admin.get("/v1/studies/asia")
+    assert (told["title"], told["max_epsilon_record"]) == ("Chest clinic", 3.0)
+    again = run(
+        "study", "create", "asia", "--title", "Chest clinic", "--max-epsilon-record", 3, *data
+    )
+    assert again.startswith("Study asia was there")
+    assert "another title or budget" in run("study", "create", "asia", *data, code=4)
+    assert "--max-epsilon-column is wrong" in run(
+        "study", "create", "b", "--max-epsilon-column", -1, *data, code=2
+    )
+    wrong = run("study", "create", "no name", *data, code=2)
+    assert "NAME is wrong" in wrong
+    assert "letter or digit first" in wrong
+    assert "budget" not in wrong
+    noted = [json.loads(line) for line in (miner.data / "audit.jsonl").read_text().splitlines()]
+    made = [entry for entry in noted if entry["role"] == "command"]
+    assert [(e["action"], e["study"], e["outcome"]) for e in made] == [
+        ("create_study", "asia", 201), ("create_study", "asia", 200)
+    ]  # fmt: skip
+    assert "no miner's data" in run("study", "create", "b", "--data", tmp_path / "none", code=2)
+
+
+def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem):
+    data = ("--data", miner.data)
+    run("study", "create", "asia", "--max-epsilon-record", 1, *data)
+    north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    over = release(plan(a=4))
+    answer = north("POST", "/v1/studies/asia/releases", json=over.body)
+    assert_problem(answer, 409, "budget-exceeded", "1.386")
+    said = run("study", "budget", "asia", "--max-epsilon-record", 2, *data)
+    assert said == "Study asia is changed; at most epsilon 2 of a record may be told."
+    path = north.announce("asia", over)
+    # Lowered before anything left, it holds for what was announced; what left stays.
+    said = run("study", "budget", "asia", "--max-epsilon-column", 1, *data)
+    assert said == "Study asia is changed; at most epsilon 1 of a column may be told."
+    assert_problem(north.put(path, 0, over.parts[0]), 409, "budget-exceeded", "column 'a'")
+    assert run("study", "budget", "asia", *data) == "Study asia is changed; it has no budget."
+    assert north.put(path, 0, over.parts[0]).status_code == 201
+    run("study", "budget", "asia", "--max-epsilon-record", 1, *data)
+    assert north("POST", f"{path}/seal").status_code == 200
+    answer = south("POST", "/v1/studies/asia/releases", json=release(plan(b=2)).body)
+    assert_problem(answer, 409, "budget-exceeded", "0 is left")
+    noted = (miner.data / "audit.jsonl").read_text()
+    assert noted.count('"action": "change_budget"') == 4
+    assert "no such study" in run("study", "budget", "elsewhere", *data, code=4)
+    assert "budget is a positive number" in run(
+        "study", "budget", "asia", "--max-epsilon-record", 0, *data, code=2
+    )

@@ -1,0 +1,490 @@
+"""Alignment and jobs: which records may be joined, and what is learned from them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from miner_service.jobs.runner import learn_model
+from miner_service.settings import Limits
+from shared.channels import Symmetric
+from shared.domain import Domain, Variable
+from shared.errors import NotConverged
+from shared.plan import Block, Plan
+
+SPEC = {"structure": {"A": [], "C": ["A"]}}
+JOBS = "/v1/studies/asia/jobs"
+
+
+@pytest.fixture
+def aligned(miner, release_a, release_c):
+    """A study in which two owners have sealed the same 100 records."""
+    miner.analyst = miner.study("asia")
+    miner.north, miner.south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    miner.path_a = miner.north.publish("asia", release_a)
+    miner.path_c = miner.south.publish("asia", release_c)
+    return miner
+
+
+def learned(person, spec):
+    """Create a job, wait for it and return its model."""
+    created = person("POST", JOBS, json={"spec": spec})
+    assert created.status_code == 202, created.text
+    job = person.wait(created.headers["location"])
+    assert job["state"] == "succeeded", job
+    return person.get(f"/v1/models/{job['model']}")
+
+
+def test_alignment_waits_for_every_owner(miner, release_a):
+    analyst = miner.study("asia")
+    empty = analyst.get("/v1/studies/asia/alignment")
+    assert (empty["state"], empty["owners"]) == ("waiting", [])
+    north = miner.owner("asia", "north")
+    miner.owner("asia", "south")
+    north.publish("asia", release_a)
+    alignment = north.get("/v1/studies/asia/alignment")
+    assert (alignment["state"], alignment["missing"]) == ("waiting", ["south"])
+
+
+def test_the_same_records_align(aligned):
+    alignment = aligned.analyst.get("/v1/studies/asia/alignment")
+    assert alignment["state"] == "identical"
+    assert (alignment["in_all"], alignment["in_any"]) == (100, 100)
+    first, second = alignment["owners"]
+    assert first["keys_digest"] == second["keys_digest"]
+
+
+def test_with_no_noise_the_model_is_the_exact_counts(aligned):
+    model = learned(aligned.analyst, SPEC)
+    assert model["records"] == 100
+    found = {
+        (p["node"], p["value"], p["parents"].get("A")): p["estimate"] for p in model["parameters"]
+    }
+    assert found["A", "yes", None] == pytest.approx(0.5, abs=1e-12)
+    # C is yes for every fifth record, ten of which are even: A is no.
+    assert found["C", "yes", "no"] == pytest.approx(10 / 50, abs=1e-12)
+    assert found["C", "yes", "yes"] == pytest.approx(10 / 50, abs=1e-12)
+    assert all(p["se_records"] == pytest.approx(0, abs=1e-9) for p in model["parameters"])
+    digests = {
+        r["id"]: r["digest"] for r in aligned.admin.get("/v1/studies/asia/releases")["items"]
+    }
+    assert model["releases"] == digests
+
+
+def test_a_model_is_also_bif(aligned):
+    model = learned(aligned.analyst, SPEC)
+    answer = aligned.north("GET", f"/v1/models/{model['id']}/bif")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "probability ( C | A )" in answer.text
+
+
+def test_a_joint_block_is_used_whole(miner, build):
+    analyst = miner.study("asia")
+    two = (Variable("S", ("f", "m")), Variable("T", ("a", "b", "c")))
+    plan = Plan((Block(two, Symmetric.from_gamma(6, 9.0)),))
+    rng = np.random.default_rng(5)
+    codes = {"S": rng.integers(0, 2, 600), "T": rng.integers(0, 3, 600)}
+    miner.owner("asia", "north").publish("asia", build(plan, range(600), codes))
+    for estimator in ("moment", "ml"):
+        model = learned(analyst, {"structure": {"S": []}, "estimator": estimator})
+        # The reported share q is kept + (1 - kept) / 2 with kept = (gamma - 1) / (gamma + 5).
+        truth = ((codes["S"] == 1).mean() - (1 - 8 / 14) / 2) / (8 / 14)
+        estimate = next(p["estimate"] for p in model["parameters"] if p["value"] == "m")
+        assert estimate == pytest.approx(truth, abs=1e-6)
+
+
+def test_the_same_job_on_the_same_data_is_one_job(aligned, release_a, build, plan_a):
+    first = aligned.analyst("POST", JOBS, json={"spec": SPEC})
+    aligned.analyst.wait(first.headers["location"])
+    again = aligned.analyst("POST", JOBS, json={"spec": SPEC})
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert first.headers["location"] == again.headers["location"]
+    assert first.json()["key"].startswith("job-")
+    codes = {"A": [0] * 100, "B": [0] * 100}
+    aligned.north.publish("asia", build(plan_a, range(100), codes, name="r2"))
+    other = aligned.analyst("POST", JOBS, json={"spec": SPEC})
+    assert other.status_code == 202
+    assert other.headers["location"] != first.headers["location"]
+
+
+def test_a_key_belongs_to_one_specification(aligned, assert_problem):
+    first = aligned.analyst("POST", JOBS, json={"spec": SPEC, "key": "mine"})
+    aligned.analyst.wait(first.headers["location"])
+    again = aligned.analyst("POST", JOBS, json={"spec": SPEC, "key": "mine"})
+    assert (again.status_code, again.json()["id"]) == (200, first.json()["id"])
+    before = aligned.snapshot()
+    other = {"structure": {"A": []}}
+    answer = aligned.analyst("POST", JOBS, json={"spec": other, "key": "mine"})
+    assert_problem(answer, 409, "conflict", "mine", "another specification")
+    assert aligned.snapshot() == before
+
+
+@pytest.mark.parametrize("records", ["identical", "common"])
+def test_records_that_do_not_overlap_are_never_joined(
+    miner, build, plan_c, release_a, assert_problem, records
+):
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", release_a)
+    miner.owner("asia", "south").publish("asia", build(plan_c, range(500, 560), {"C": [0] * 60}))
+    assert analyst.get("/v1/studies/asia/alignment")["state"] == "disjoint"
+    before = miner.snapshot()
+    answer = analyst("POST", JOBS, json={"spec": {**SPEC, "records": records}})
+    words = ("160 records", "0 are at every owner", "north 100 (100)", "south 60 (60)", "linkage")
+    assert_problem(answer, 409, "records-do-not-align", *words)
+    assert miner.snapshot() == before
+
+
+def test_records_that_overlap_in_part_are_joined_only_when_asked(
+    miner, build, plan_a, plan_c, assert_problem
+):
+    analyst = miner.study("asia")
+    a = {"A": [i % 2 for i in range(100)], "B": [0] * 100}
+    c = {"C": [i % 2 for i in range(40, 120)]}
+    north = miner.owner("asia", "north")
+    north.publish("asia", build(plan_a, range(100), a))
+    miner.owner("asia", "south").publish("asia", build(plan_c, range(40, 120), c))
+    alignment = analyst.get("/v1/studies/asia/alignment")
+    assert alignment["state"] == "partial"
+    assert (alignment["in_all"], alignment["in_any"]) == (60, 120)
+    assert [o["not_everywhere"] for o in alignment["owners"]] == [40, 20]
+    before = miner.snapshot()
+    answer = analyst("POST", JOBS, json={"spec": SPEC})
+    assert_problem(answer, 409, "records-do-not-align", "120 records", "60 are", '"common"')
+    assert miner.snapshot() == before
+    model = learned(analyst, {**SPEC, "records": "common"})
+    assert model["records"] == 60
+    # An owner that had published one person only would read that person's values off it.
+    for address in (f"/v1/models/{model['id']}", f"/v1/models/{model['id']}/bif"):
+        assert_problem(north("GET", address), 404, "not-found", "no such model")
+    links = {
+        (p["value"], p["parents"]["A"]): p["estimate"]
+        for p in model["parameters"]
+        if p["node"] == "C"
+    }
+    assert links["yes", "yes"] == pytest.approx(1, abs=1e-12)
+    assert links["yes", "no"] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "code", "words"),
+    [
+        ({"structure": {"A": [], "Z": []}}, 409, "variables-missing", ["['Z']", "['A', 'B', 'C']"]),
+        ({"structure": {"A": ["C"], "C": ["A"]}}, 422, "structure-invalid", ["cycle"]),
+        ({"structure": {"A": ["C"]}}, 422, "structure-invalid", ["'A'", "['C']"]),
+        ({"structure": {}}, 422, "request-invalid", ["body.spec.structure"]),
+        ({**SPEC, "alpha": 0}, 422, "request-invalid", ["body.spec.alpha", "greater than 0"]),
+        ({**SPEC, "kind": "K2"}, 422, "request-invalid", ["body.spec.kind"]),
+        ({**SPEC, "colour": "red"}, 422, "request-invalid", ["body.spec.colour", "not known"]),
+    ],
+)
+def test_a_job_that_cannot_run_is_refused_at_once(
+    aligned, assert_problem, spec, status, code, words
+):
+    before = aligned.snapshot()
+    answer = aligned.analyst("POST", JOBS, json={"spec": spec})
+    problem = assert_problem(answer, status, code, *words)
+    assert "red" not in problem.detail
+    assert aligned.snapshot() == before
+
+
+def test_a_variable_from_two_owners_is_a_conflict(aligned, build, plan_c, assert_problem):
+    aligned.owner("asia", "west").publish("asia", build(plan_c, range(100), {"C": [0] * 100}))
+    before = aligned.snapshot()
+    answer = aligned.analyst("POST", JOBS, json={"spec": SPEC})
+    assert_problem(answer, 409, "conflict", "C (south, west)", "one owner")
+    assert aligned.snapshot() == before
+    assert learned(aligned.analyst, {"structure": {"A": []}})["records"] == 100
+
+
+def test_joint_blocks_that_share_a_variable_are_a_conflict(miner, build, assert_problem):
+    analyst = miner.study("asia")
+    for owner, own in (("north", "A"), ("south", "C")):
+        two = (Variable(own, ("no", "yes")), Variable("X", ("a", "b")))
+        plan = Plan((Block(two, Symmetric.from_gamma(4, 9.0)),))
+        codes = {own: [0, 1] * 3, "X": [1, 0] * 3}
+        miner.owner("asia", owner).publish("asia", build(plan, range(6), codes))
+    before = miner.snapshot()
+    answer = analyst("POST", JOBS, json={"spec": SPEC})
+    assert_problem(answer, 409, "conflict", "X (north, south)", "rename")
+    assert miner.snapshot() == before
+
+
+def test_a_removed_owners_release_is_no_longer_aligned(aligned, assert_problem):
+    answer = aligned.analyst("DELETE", "/v1/studies/asia/owners/south")
+    assert answer.status_code == 204
+    assert aligned.analyst("DELETE", "/v1/studies/asia/owners/south").status_code == 204
+    assert [o["owner"] for o in aligned.analyst.get("/v1/studies/asia/alignment")["owners"]] == [
+        "north"
+    ]
+    assert len(aligned.analyst.get("/v1/studies/asia/releases")["items"]) == 2
+    assert_problem(aligned.south("GET", "/v1/studies"), 401, "unauthenticated", "revoked")
+    answer = aligned.analyst("POST", JOBS, json={"spec": SPEC})
+    assert_problem(answer, 409, "variables-missing", "['C']")
+
+
+def test_a_job_larger_than_allowed_is_refused(start, release_a, assert_problem):
+    miner = start(Limits(job_cells=5))
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", release_a)
+    spec = {"structure": {"A": ["B"], "B": []}}
+    answer = analyst("POST", JOBS, json={"spec": spec})
+    assert_problem(answer, 413, "limit-exceeded", "'A'", "6 cells", "5 are allowed")
+
+
+def test_events_tell_a_job_to_its_end(aligned):
+    job = aligned.analyst("POST", JOBS, json={"spec": SPEC}).headers["location"]
+    answer = aligned.north("GET", f"{job}/events")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = [e.split("\n") for e in answer.text.strip().split("\n\n")]
+    assert all(e[0].startswith("id: ") and e[1] == "event: job" for e in events)
+    last = json.loads(events[-1][2].removeprefix("data: "))
+    assert (last["state"], last["progress"]) == ("succeeded", 1.0)
+    assert aligned.north.get(job)["state"] == "succeeded"
+
+
+def test_events_end_when_the_service_does(held):
+    threading.Timer(0.2, held.app.state.runner.ask_to_stop).start()
+    answer = held.north("GET", f"{held.job}/events")
+    assert '"state":"running"' in answer.text
+    assert held.north.get(held.job)["state"] == "running"
+
+
+class Held:
+    """Work that waits after its first node until it is let go."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.go_on = threading.Event()
+
+    def __call__(self, spec, prepared, services, on_node):
+        on_node(1, 4)
+        self.reached.set()
+        self.go_on.wait()
+        on_node(2, 4)
+        return learn_model(spec, prepared, services, lambda *_: None)
+
+
+@pytest.fixture
+def held(start, release_a, release_c):
+    """A study with a job in the middle of its work."""
+    work = Held()
+    miner = start(learn=work)
+    miner.analyst = miner.study("asia")
+    miner.north, miner.south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    miner.path_a = miner.north.publish("asia", release_a)
+    miner.south.publish("asia", release_c)
+    miner.job = miner.analyst("POST", JOBS, json={"spec": SPEC}).headers["location"]
+    work.reached.wait()
+    miner.work = work
+    yield miner
+    work.go_on.set()
+
+
+def test_an_unfinished_job_says_when_to_look_again(held):
+    answer = held.analyst("GET", held.job)
+    assert answer.headers["retry-after"] == "1"
+    assert answer.json()["state"] == "running"
+
+
+def test_a_running_job_can_be_cancelled(held, assert_problem):
+    answer = held.analyst("DELETE", held.job)
+    assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
+    held.work.go_on.set()
+    # The next job runs when the cancelled one has come to its end.
+    after = held.analyst("POST", JOBS, json={"spec": {"structure": {"A": []}}})
+    held.analyst.wait(after.headers["location"])
+    job = held.analyst.get(held.job)
+    assert (job["state"], job["model"]) == ("cancelled", None)
+    again = held.analyst("POST", JOBS, json={"spec": SPEC})
+    assert (again.status_code, again.headers["location"]) == (202, held.job)
+    assert held.analyst.wait(held.job)["state"] == "succeeded"
+    done = held.analyst("DELETE", held.job)
+    assert done.json()["state"] == "succeeded"
+
+
+def test_only_staff_cancel_jobs(held, assert_problem):
+    assert_problem(held.north("DELETE", held.job), 403, "forbidden", "owner")
+    assert held.north.get(held.job)["state"] == "running"
+
+
+def test_a_queued_job_can_be_cancelled(held):
+    queued = held.analyst("POST", JOBS, json={"spec": {"structure": {"A": []}}})
+    assert queued.json()["state"] == "queued"
+    path = queued.headers["location"]
+    assert held.analyst("DELETE", path).json()["state"] == "cancelled"
+    held.work.go_on.set()
+    held.analyst.wait(held.job)
+    assert held.analyst.get(path)["state"] == "cancelled"
+
+
+@pytest.mark.parametrize("how", ["withdrawn", "taken out of use"])
+def test_a_job_whose_release_goes_away_fails_and_says_so(held, how):
+    if how == "withdrawn":
+        held.north("POST", f"{held.path_a}/withdraw")
+    else:
+        held.analyst("DELETE", "/v1/studies/asia/owners/north")
+    held.work.go_on.set()
+    job = held.analyst.wait(held.job)
+    assert (job["state"], job["model"]) == ("failed", None)
+    assert job["problem"]["code"] == "conflict"
+    assert how in job["problem"]["detail"]
+    assert "Release r1 of north" in job["problem"]["detail"]
+
+
+def test_an_interrupted_job_runs_again_and_ends_with_the_same_model(
+    start, release_a, release_c, when_stopping
+):
+    work = Held()
+    miner = start(learn=work, entered=False)
+    with miner.client:
+        analyst = miner.study("asia")
+        miner.owner("asia", "north").publish("asia", release_a)
+        miner.owner("asia", "south").publish("asia", release_c)
+        path = analyst("POST", JOBS, json={"spec": SPEC}).headers["location"]
+        work.reached.wait()
+        when_stopping(miner, work.go_on.set)
+    with miner.services.database.read() as session:
+        left = session.connection().exec_driver_sql("SELECT state, broken_off FROM jobs").one()
+    assert left == ("queued", 0)
+    again = start()
+    person = type(analyst)(again.client, analyst.token)
+    job = person.wait(path)
+    assert job["state"] == "succeeded"
+    model = person.get(f"/v1/models/{job['model']}")
+    created = person("POST", JOBS, json={"spec": SPEC, "key": "uninterrupted"})
+    fresh = person.get(f"/v1/models/{person.wait(created.headers['location'])['model']}")
+    assert fresh["id"] != model["id"]
+    assert fresh["parameters"] == model["parameters"]
+
+
+def test_a_job_that_fails_carries_the_problem_and_may_run_again(start, release_a):
+    tries = []
+
+    def fails_once(spec, prepared, services, on_node):
+        tries.append(spec)
+        if len(tries) == 1:
+            raise NotConverged("No convergence after 5 steps.", remedy="Allow more.")
+        return learn_model(spec, prepared, services, on_node)
+
+    miner = start(learn=fails_once)
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", release_a)
+    body = {"spec": {"structure": {"A": []}}}
+    path = analyst("POST", JOBS, json=body).headers["location"]
+    job = analyst.wait(path)
+    assert job["state"] == "failed"
+    assert job["problem"]["code"] == "not-converged"
+    assert job["problem"]["remedy"] == "Allow more."
+    again = analyst("POST", JOBS, json=body)
+    assert (again.status_code, again.headers["location"]) == (202, path)
+    assert analyst.wait(path)["state"] == "succeeded"
+
+
+def test_an_unforeseen_failure_of_a_job_is_told_without_its_cause(start, release_a, caplog):
+    def breaks(spec, prepared, services, on_node):
+        raise ZeroDivisionError("a private number")
+
+    miner = start(learn=breaks)
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", release_a)
+    job = analyst.wait(
+        analyst("POST", JOBS, json={"spec": {"structure": {"A": []}}}).headers["location"]
+    )
+    assert job["problem"]["code"] == "internal"
+    assert "private" not in json.dumps(job)
+
+
+def test_columns_damaged_on_the_miners_disk_are_noticed(aligned):
+    file = aligned.data / "columns" / f"{aligned.path_a.rsplit('/', 1)[1]}.arrow"
+    body = bytearray(file.read_bytes())
+    body[len(body) // 2] ^= 1
+    file.write_bytes(bytes(body))
+    path = aligned.analyst("POST", JOBS, json={"spec": SPEC}).headers["location"]
+    job = aligned.analyst.wait(path)
+    assert job["state"] == "failed"
+    assert job["problem"]["code"] == "store-corrupt"
+
+
+def test_a_singular_matrix_fails_the_moment_job_and_says_so(miner, build):
+    analyst = miner.study("asia")
+    domain = Domain.of(A=("no", "yes"))
+    plan = Plan((Block(domain.variables, Symmetric.from_probability(2, 0.5)),))
+    miner.owner("asia", "north").publish("asia", build(plan, range(10), {"A": [0, 1] * 5}))
+    created = analyst("POST", JOBS, json={"spec": {"structure": {"A": []}}})
+    job = analyst.wait(created.headers["location"])
+    assert job["state"] == "failed"
+    assert job["problem"]["code"] == "channel-singular"
+
+
+def test_owners_learn_only_of_what_kind_a_failure_was(start, build, plan_c):
+    """What stopped a job may name another owner; an owner reads only of what kind it was."""
+
+    def fails(spec, prepared, services, on_step):
+        raise NotConverged("2 records of south differ.", where="south", remedy="Ask north.")
+
+    miner = start(learn=fails)
+    analyst = miner.study("asia")
+    owners = {name: miner.owner("asia", name) for name in ("north", "south")}
+    owners["north"].publish("asia", build(plan_c, range(50), {"C": [0] * 50}))
+    plan = Plan.unrandomized(Domain.of(D=("no", "yes")))
+    owners["south"].publish("asia", build(plan, range(50), {"D": [0] * 50}))
+    spec = {"structure": {"C": []}}
+    path = analyst("POST", JOBS, json={"spec": spec}).headers["location"]
+    told = analyst.wait(path)["problem"]
+    assert told["detail"] == "2 records of south differ."
+    seen = {
+        "job": owners["north"].get(path),
+        "list": owners["north"].get(JOBS)["items"][0],
+        "dashboard": owners["north"].get("/v1/dashboard")["studies"][0]["jobs"][0],
+        "events": json.loads(
+            owners["north"]("GET", f"{path}/events").text.split("data: ")[-1].strip()
+        ),
+    }
+    for place, job in seen.items():
+        assert job["problem"]["code"] == "not-converged", place
+        said = json.dumps(job["problem"])
+        assert not any(word in said for word in ("south", "2 records", "north", "differ")), place
+    for person in (analyst, miner.admin):
+        assert person.get("/v1/dashboard")["studies"][0]["jobs"][0]["problem"] == told
+        assert person.get(JOBS)["items"][0]["problem"] == told
+
+
+@pytest.mark.parametrize("records", ["common", "any"])
+def test_owners_do_not_know_of_jobs_on_records_that_differ(miner, build, plan_c, records):
+    """South has published one person: that such a job could run would tell if north knows it."""
+    analyst = miner.study("asia")
+    north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
+    north.publish("asia", build(plan_c, range(50), {"C": [0] * 50}))
+    plan = Plan.unrandomized(Domain.of(D=("no", "yes")))
+    south.publish("asia", build(plan, range(49, 50), {"D": [0]}))
+    spec = {"structure": {"C": []}, "records": records}
+    path = analyst("POST", JOBS, json={"spec": spec}).headers["location"]
+    assert analyst.wait(path)["state"] == "succeeded"
+    assert [job["spec"]["records"] for job in analyst.get(JOBS)["items"]] == [records]
+    for owner in (north, south):
+        assert owner.get(JOBS)["items"] == []
+        assert owner.get("/v1/dashboard")["studies"][0]["jobs"] == []
+        assert {owner("GET", path + end).status_code for end in ("", "/events")} == {404}
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(59, "succeeded"), (61, "failed")])
+def test_a_job_may_not_run_for_ever(start, release_a, seconds, state):
+    def slow(spec, prepared, services, on_step):
+        on_step(0, 2)
+        miner.clock.ahead += timedelta(seconds=seconds)
+        on_step(1, 2)
+        return learn_model(spec, prepared, services, lambda done, total: None)
+
+    miner = start(Limits(job_seconds=60), learn=slow)
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", release_a)
+    spec = {"structure": {"A": [], "B": ["A"]}}
+    job = analyst.wait(analyst("POST", JOBS, json={"spec": spec}).headers["location"])
+    assert job["state"] == state
+    if state == "failed":
+        assert job["problem"]["code"] == "limit-exceeded"
+        assert "60 seconds" in job["problem"]["detail"]

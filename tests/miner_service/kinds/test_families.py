@@ -1,0 +1,66 @@
+"""Releases by every kind of channel: those that need no matrix come in at any size."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from miner_service.settings import Limits
+from shared.channels import (
+    RESOLUTION,
+    Choice,
+    CutAndPaste,
+    Grouped,
+    Mixture,
+    Sampled,
+    Symmetric,
+)
+from shared.domain import Variable
+from shared.plan import Block, Plan
+
+EIGHT = tuple(str(i) for i in range(8))
+SIX = tuple(Variable(f"v{i}", EIGHT) for i in range(6))
+PAIRS = list(itertools.combinations(range(6), 2))
+ROOMY = {
+    "mixture": Mixture.from_gamma(8**6, 19.0),
+    "cut-and-paste": CutAndPaste.from_probability((8,) * 6, 2, 0.3),
+    "sampled": Sampled(
+        (8,) * 6,
+        tuple(Choice(p, RESOLUTION // 15, Symmetric.from_gamma(64, 19.0)) for p in PAIRS),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROOMY)
+def test_a_channel_without_a_matrix_comes_in_at_any_size(miner, build, name):
+    plan = Plan((Block(SIX, ROOMY[name]),))
+    miner.study("asia")
+    release = build(plan, [1, 2, 3], {v.name: [0, 1, 2] for v in SIX})
+    path = miner.owner("asia", "north").publish("asia", release)
+    assert path
+
+
+def test_a_matrix_that_must_be_held_is_bounded(start, build, assert_problem):
+    miner = start(Limits(channel_size=5))
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    grouped = Grouped.from_probability([[0, 1, 2], [3, 4, 5, 6, 7]], 0.3)
+    inside = Sampled((8, 8), (Choice((0,), RESOLUTION // 2, grouped),))
+    for block in (Block(SIX[:1], grouped), Block(SIX[:2], inside)):
+        release = build(Plan((block,)), [1], {name: [0] for name in block.names})
+        answer = owner("POST", "/v1/studies/asia/releases", json=release.body)
+        assert_problem(answer, 413, "limit-exceeded", "8 rows; 5 are allowed")
+
+
+def test_a_model_too_large_to_fit_is_refused_before_it_runs(start, build, assert_problem):
+    """Five variables of eight categories interacting in fours: more than a step may cost."""
+    miner = start(Limits(job_cells=1 << 24))
+    analyst = miner.study("asia")
+    plan = Plan((Block(SIX, ROOMY["sampled"]),))
+    release = build(plan, [1, 2, 3], {v.name: [0, 1, 2] for v in SIX})
+    miner.owner("asia", "north").publish("asia", release)
+    structure = {v.name: [] for v in SIX[1:5]} | {"v0": [v.name for v in SIX[1:5]]}
+    spec = {"structure": structure, "estimator": "log-linear", "order": 4}
+    answer = analyst("POST", "/v1/studies/asia/jobs", json={"spec": spec})
+    assert_problem(answer, 413, "limit-exceeded", "log-linear model of node 'v0'")

@@ -1,0 +1,371 @@
+"""Jobs that learn a structure: what they find, what they refuse, how they are watched and ended."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+
+import numpy as np
+import pytest
+
+from miner_service.jobs import runner as jobs
+from miner_service.jobs.runner import learn_model
+from miner_service.kinds.affordability import Layout, largest_family
+from miner_service.settings import Limits
+from shared.channels import Dense, Symmetric, Withheld
+from shared.domain import Domain, Variable
+from shared.errors import JobCancelled
+from shared.estimation.core.axes import views_of
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.networks.network import BayesNet
+from shared.learn.networks.search.scores import Scoring
+from shared.learn.networks.search.searches import Search
+from shared.learn.networks.search.structure_learning import learn_structure
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+
+JOBS = "/v1/studies/asia/jobs"
+SEARCH = {"kind": "bayes-net-structure", "draws": 20}
+ORDERED = {**SEARCH, "search": {"order": ["A", "B", "C", "D"]}}
+RECORDS = 3000
+
+NET = BayesNet(
+    Domain.of(A="ny", B="ny", C="lmh", D="ny"),
+    Structure.of({"A": [], "B": ["A"], "C": ["B"], "D": []}),
+    {
+        "A": np.array([0.4, 0.6]),
+        "B": np.array([[0.9, 0.1], [0.15, 0.85]]),
+        "C": np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]),
+        "D": np.array([0.5, 0.5]),
+    },
+)
+NORTH = Plan(
+    (
+        Block((NET.domain["A"],), Symmetric.from_probability(2, 0.1)),
+        Block((NET.domain["D"], Variable("secret", ("p", "q"))), Symmetric.from_gamma(4, 19.0)),
+    )
+)
+SOUTH = Plan(
+    (
+        Block((NET.domain["B"],), Symmetric.from_probability(2, 0.1)),
+        Block((NET.domain["C"],), Symmetric.from_probability(3, 0.1)),
+        Block((Variable("kept back", ("p", "q", "r")),), Withheld(3)),
+    )
+)
+
+
+def reports() -> dict[str, np.ndarray]:
+    """What the two owners report of records drawn from the network."""
+    rng = np.random.default_rng(8)
+    true = NET.sample(RECORDS, rng)
+    true["secret"] = rng.integers(0, 2, RECORDS).astype(np.uint32)
+    true["kept back"] = np.zeros(RECORDS, dtype=np.uint32)
+    told = {}
+    for block in (*NORTH.blocks, *SOUTH.blocks):
+        shape = [v.size for v in block.variables]
+        cells = np.ravel_multi_index([true[n] for n in block.names], shape)
+        rows = np.cumsum(np.eye(math.prod(shape)) @ block.channel.matrix(), axis=1)[cells]
+        said = (rng.random(RECORDS)[:, None] >= rows[:, :-1]).sum(axis=1)
+        told |= dict(zip(block.names, np.unravel_index(said, block.reported_shape), strict=True))
+    return told
+
+
+REPORTS = reports()
+
+
+@pytest.fixture
+def noisy(start, build):
+    """A study whose two owners sealed randomized records of the network; call it to open one."""
+
+    def opened(**options):
+        miner = start(**options)
+        miner.analyst = miner.study("asia")
+        for owner, plan in (("north", NORTH), ("south", SOUTH)):
+            codes = {name: REPORTS[name] for name in plan.domain.names}
+            person = miner.owner("asia", owner)
+            person.publish("asia", build(plan, range(RECORDS), codes, per_part=RECORDS))
+            setattr(miner, owner, person)
+        return miner
+
+    return opened
+
+
+def learned(person, spec):
+    """Create a job, wait for it and return its model."""
+    created = person("POST", JOBS, json={"spec": spec})
+    assert created.status_code == 202, created.text
+    job = person.wait(created.headers["location"])
+    assert job["state"] == "succeeded", job
+    assert job["progress"] == 1
+    return person.get(f"/v1/models/{job['model']}")
+
+
+def by_hand(scoring=None, search=None, draws=20, seed=0):
+    """The same structure learned by the library from the same reports."""
+    plan = Plan((*NORTH.blocks, *SOUTH.blocks[:2]))
+    counts = ReportedCounts(
+        {n: REPORTS[n].astype(np.uint8) for n in plan.domain.names}, plan.reported_sizes
+    )
+
+    class Four(EstimatedMarginals):
+        domain = property(lambda self: NET.domain.project(["A", "D", "B", "C"]))
+
+    return learn_structure(Four(counts, plan), scoring, search, draws=draws, seed=seed)
+
+
+def test_structure_then_parameters_are_learned(noisy):
+    miner = noisy()
+    variables = ["A", "D", "B", "C"]
+    model = learned(miner.analyst, {**SEARCH, "variables": variables})
+    wanted = by_hand()
+    assert {n["name"]: n["parents"] for n in model["nodes"]} == wanted.structure.as_dict()
+    assert {frozenset((k["parent"], k["child"])) for k in model["links"]} == {
+        frozenset("AB"),
+        frozenset("BC"),
+    }
+    assert model["links"] == [
+        {
+            "parent": k.parent,
+            "child": k.child,
+            "gain": k.gain,
+            "inflation": k.inflation,
+            "confidence": k.confidence,
+            "compelled": k.compelled,
+        }
+        for k in wanted.links
+    ]
+    assert all(k["confidence"] > 0.9 and k["inflation"] > 1 for k in model["links"])
+    given = {"structure": {n["name"]: n["parents"] for n in model["nodes"]}}
+    again = learned(miner.analyst, given)
+    assert again["parameters"] == model["parameters"]
+    assert [set(k.values()) - {k["parent"], k["child"]} for k in again["links"]] == [{None}] * 2
+
+
+def test_all_that_is_reported_is_searched_by_default(noisy):
+    model = learned(noisy().analyst, {**SEARCH, "draws": 0})
+    assert [n["name"] for n in model["nodes"]] == ["A", "D", "secret", "B", "C"]
+    assert [k["confidence"] for k in model["links"]] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("score", "scoring"),
+    [
+        ({"name": "bic", "c_star": 2.0}, Scoring("bic", c_star=2.0)),
+        ({"name": "bayesian", "eta": 0.98, "alpha": 2.0}, Scoring("bayesian", 0.98, alpha=2.0)),
+        (
+            {"name": "bdeu", "equivalent_sample_size": 3.0},
+            Scoring("bdeu", equivalent_sample_size=3.0),
+        ),
+    ],
+)
+def test_scores_with_their_options_and_an_order(noisy, score, scoring):
+    order = ["C", "D", "B", "A"]
+    spec = {
+        **SEARCH,
+        "variables": ["A", "D", "B", "C"],
+        "score": score,
+        "search": {"order": order, "max_parents": 1},
+        "seed": 5,
+    }
+    model = learned(noisy().analyst, spec)
+    wanted = by_hand(scoring, Search(tuple(order), 1), seed=5)
+    assert {n["name"]: n["parents"] for n in model["nodes"]} == wanted.structure.as_dict()
+    assert [k["confidence"] for k in model["links"]] == [k.confidence for k in wanted.links]
+    assert all(len(n["parents"]) <= 1 for n in model["nodes"])
+
+
+def test_the_same_search_is_one_job_and_another_seed_another(noisy):
+    analyst = noisy().analyst
+    first, again, other = (
+        analyst("POST", JOBS, json={"spec": {**SEARCH, "seed": seed}}) for seed in (1, 1, 2)
+    )
+    assert (first.status_code, again.status_code, other.status_code) == (202, 200, 202)
+    assert first.headers["location"] == again.headers["location"]
+    assert other.headers["location"] != first.headers["location"]
+
+
+REFUSED = [
+    ({"variables": ["A", "A"]}, 422, "option-invalid", ["variables", "twice"]),
+    ({"variables": ["A", "Z"]}, 409, "variables-missing", ["['Z']"]),
+    ({"search": {"order": ["A", "B"]}}, 422, "option-invalid", ["search.order", "'secret'"]),
+    (
+        {"variables": ["A", "B"], "search": {"order": ["A", "B", "B"]}},
+        422,
+        "option-invalid",
+        ["order", "twice"],
+    ),
+    ({"search": {"refine": False}}, 422, "option-invalid", ["refine"]),
+    ({"structure": {"A": []}}, 422, "request-invalid", ["body.spec.structure", "not known"]),
+    ({"search": {"limit": 1}}, 422, "request-invalid", ["body.spec.search.limit", "not known"]),
+    ({"score": {"name": "aic"}}, 422, "request-invalid", ["body.spec.score.name", "'bdeu'"]),
+    ({"score": {"eta": 0.9}}, 422, "request-invalid", ["body.spec.score.name", "which kind"]),
+    (
+        {"score": {"name": "likelihood", "eta": 0.9}},
+        422,
+        "request-invalid",
+        ["body.spec.score.eta", "not known"],
+    ),
+    ({"score": {"name": "bic", "eta": 1.1}}, 422, "request-invalid", ["body.spec.score.eta"]),
+    ({"search": {"max_parents": 0}}, 422, "request-invalid", ["body.spec.search.max_parents"]),
+    ({"draws": -1}, 422, "request-invalid", ["body.spec.draws"]),
+    ({"kind": "bayes-net"}, 422, "request-invalid", ["body.spec.kind", "'bayes-net-structure'"]),
+    ({"kind": ["x"]}, 422, "request-invalid", ["body.spec.kind", "which kind"]),
+]
+
+
+def test_a_search_that_cannot_run_is_refused_at_once(noisy, assert_problem):
+    miner = noisy()
+    before = miner.snapshot()
+    for change, status, code, words in REFUSED:
+        answer = miner.analyst("POST", JOBS, json={"spec": {**SEARCH, **change}})
+        assert_problem(answer, status, code, *words)
+    assert miner.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("limits", "change", "words"),
+    [
+        (Limits(search_variables=4), {}, ["5 variables", "variables"]),
+        (Limits(model_parameters=60), {}, ["max_parents", "60 are allowed"]),
+        (Limits(job_cells=20), {"draws": 0}, ["max_parents", "'C'", "48 cells", "20 are allowed"]),
+        (Limits(bootstrap_cells=1000), {"draws": 200}, ["draws", "4800 cells", "at most 41 draws"]),
+    ],
+)
+def test_what_a_search_may_cost_is_asked_before_it_runs(
+    noisy, assert_problem, limits, change, words
+):
+    miner = noisy(limits=limits)
+    answer = miner.analyst("POST", JOBS, json={"spec": {**SEARCH, **change}})
+    assert_problem(answer, 413, "limit-exceeded", *words)
+    small = {**SEARCH, "variables": ["A", "B"], "draws": 5}
+    assert learned(miner.analyst, small)["links"]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+def test_the_largest_family_bounds_every_family(most):
+    """By enumeration: no set of so many variables needs a larger table; one needs it."""
+    rows = [[0] * 6 for _ in range(6)]
+    for i, row in enumerate(rows):
+        row[i], row[(i + 1) % 6] = (1 << 32) - (i + 1) * (1 << 20), (i + 1) * (1 << 20)
+    plan = Plan(
+        (
+            Block((Variable("u", tuple("abcde")),), Symmetric.from_probability(5, 0.1)),
+            Block(
+                (Variable("v", tuple("ab")), Variable("w", tuple("abc"))),
+                Dense(tuple(map(tuple, rows))),
+            ),
+            Block(
+                tuple(Variable(n, tuple("abcd"[:k])) for n, k in (("x", 2), ("y", 4), ("z", 3))),
+                Symmetric.from_gamma(24, 19.0),
+            ),
+        )
+    )
+    nodes = plan.domain.names
+
+    def cells(names):
+        total = 1
+        for block in plan.blocks:
+            asked = [n for n in block.names if n in names]
+            if asked:
+                total *= max((block.restrict(asked) or block.channel).shape)
+        return total
+
+    sets = [c for k in range(1, most + 1) for c in itertools.combinations(nodes, k)]
+    bound, names = largest_family(Layout((plan,)), nodes, most)
+    assert bound == max(map(cells, sets)) == cells(names)
+    assert len(names) <= most
+    assert largest_family(Layout((plan,)), ["x", "z"], most)[0] == (3 if most == 1 else 6)
+
+
+DENSE = Dense(
+    tuple(
+        tuple((1 << 32) - 3 * e if j == i else e for j in range(4))
+        for i, e in enumerate((1 << 20, 1 << 21, 1 << 22, 1 << 23))
+    )
+)
+X, Y, Z, W = (Variable(n, tuple("abcdef"[:k])) for n, k in (("x", 2), ("y", 2), ("z", 6), ("w", 5)))
+
+
+@pytest.mark.parametrize("joint", [DENSE, Symmetric.from_gamma(4, 19.0)])
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+def test_the_bound_holds_where_owners_randomize_the_same_variables_otherwise(joint, most):
+    """The tables that the likelihood really makes, of every set of variables, are within it."""
+    plans = (
+        Plan((Block((X, Y), joint), Block((W,), Symmetric.from_probability(5, 0.1)))),
+        Plan((Block((Y, Z), Symmetric.from_gamma(12, 19.0)),)),
+        Plan((Block((Z,), Symmetric.from_probability(6, 0.2)),)),
+    )
+    sources = [
+        (ReportedCounts({n: np.zeros(3, np.uint8) for n in p.domain.names}, p.reported_sizes), p)
+        for p in plans
+    ]
+    layout = Layout(plans)
+    nodes = layout.domain.names
+    assert sorted(nodes) == ["w", "x", "y", "z"]
+    largest = 0
+    for number in range(1, most + 1):
+        for names in itertools.combinations(nodes, number):
+            views = views_of(sources, names, 1 << 20)
+            cells = max(math.prod(views[0].shape), *(view.reports.size for view in views))
+            assert cells <= layout.cells(set(names)), names
+            largest = max(largest, layout.cells(set(names)))
+    bound, names = largest_family(layout, nodes, most)
+    assert bound >= largest
+    assert len(names) <= most
+    assert bound <= 2 * 2 * 6 * 5, "never more than all cells there are"
+
+
+def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy, monkeypatch):
+    monkeypatch.setattr(jobs, "_WANTED_SECONDS", 0)
+    seen, go_on, stopped = [], threading.Event(), threading.Event()
+
+    def watched(spec, prepared, services, on_step):
+        def step(done, total):
+            seen.append(done / total)
+            if len(seen) == 3:
+                miner.analyst("DELETE", path[0])
+            on_step(done, total)
+
+        go_on.wait()
+        try:
+            return learn_model(spec, prepared, services, step)
+        except JobCancelled:
+            stopped.set()
+            raise
+
+    miner = noisy(learn=watched)
+    body = {"spec": {**ORDERED, "variables": list("ABCD")}}
+    path = [miner.analyst("POST", JOBS, json=body).headers["location"]]
+    go_on.set()
+    job = miner.analyst.wait(path[0])
+    assert job["state"] == "cancelled"
+    stopped.wait()
+    assert len(seen) == 3
+    assert miner.analyst("POST", JOBS, json=body).status_code == 202
+    assert miner.analyst.wait(path[0])["state"] == "succeeded"
+    steps = seen[3:]
+    assert steps == sorted(steps)
+    assert steps[0] == 0
+    assert steps[-1] == 1
+    assert 0.9 in steps, "the parameters are the last tenth"
+
+
+def test_after_a_crash_the_same_model_is_made(noisy, start):
+    """The store is put back as a crash in the middle of the run would have left it."""
+    spec = {**SEARCH, "seed": 11}
+    miner = noisy()
+    first = learned(miner.analyst, spec)
+    job = first["job"]
+    with miner.services.database.write() as session:
+        session.connection().exec_driver_sql("DELETE FROM models")
+        session.connection().exec_driver_sql(
+            "UPDATE jobs SET state = 'running', model = NULL, finished = NULL"
+        )
+    again = start()
+    person = type(miner.analyst)(again.client, miner.analyst.token)
+    ended = person.wait(f"/v1/jobs/{job}")
+    assert ended["state"] == "succeeded"
+    second = person.get(f"/v1/models/{ended['model']}")
+    assert second == first

@@ -1,0 +1,362 @@
+"""Contingency tables over HTTP; and what holds for every kind of job and model."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import sqlite3
+import threading
+from contextlib import closing
+from datetime import timedelta
+from functools import reduce
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from miner_service.jobs.runner import learn_model
+from miner_service.kinds import JOB_KINDS, MODEL_KINDS, tables
+from miner_service.settings import Limits
+from miner_service.store.database import Database
+from shared.channels import Identity, Symmetric, Withheld
+from shared.domain import Domain, Variable
+from shared.errors import JobCancelled
+from shared.estimation.combined import CombinedMarginals
+from shared.learn.linear import LinearOptions, learn_linear, linear_json
+from shared.learn.rules.items import all_items
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
+from shared.learn.tree.documents import tree_json
+from shared.learn.tree.growth import learn_tree
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+from shared.wire.counting import CountsSpec
+
+TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
+
+
+def dense(survey, names):
+    """The estimate and its two covariances by the one large matrix of all cells."""
+    plan = survey.marginals._plan
+    channel = reduce(np.kron, [plan.block_of(n).channel.matrix() for n in names])
+    shape = [plan.domain[n].size for n in names]
+    cells = np.ravel_multi_index([survey.reports[n] for n in names], shape)
+    reported = np.bincount(cells, minlength=len(channel))
+    inverse = np.linalg.inv(channel.T)
+    counts = inverse @ reported
+    second = inverse @ np.diag(reported) @ inverse.T
+    return (
+        counts,
+        np.sqrt(np.diag(second) - counts),
+        np.sqrt(np.diag(second) - counts**2 / len(survey.reports[names[0]])),
+    )
+
+
+def test_the_cells_are_those_of_the_large_matrix(survey):
+    study = survey()
+    model = study.learn(**TABLE)
+    assert model["kind"] == "contingency-table"
+    assert model["records"] == 4000
+    assert [v["name"] for v in model["variables"]] == ["ill", "age"]
+    labels = [v["categories"] for v in model["variables"]]
+    assert [tuple(c["values"].values()) for c in model["cells"]] == list(itertools.product(*labels))
+    wanted = dense(study, ["ill", "age"])
+    for name, numbers in zip(("count", "se_records", "se_population"), wanted, strict=True):
+        assert [c[name] for c in model["cells"]] == pytest.approx(numbers, rel=1e-9)
+    projected = np.array([c["projected"] for c in model["cells"]])
+    assert projected == pytest.approx(wanted[0], rel=1e-9), "here all counts are valid already"
+
+
+def test_invalid_counts_are_kept_and_projected_besides(miner, build):
+    """By hand: 10 reports of "no" at 1 in 4 wrong estimate 15 and -5; the nearest are 10 and 0."""
+    analyst, owner = miner.study("survey"), miner.owner("survey", "north")
+    plan = Plan((Block((Variable("A", ("no", "yes")),), Symmetric(2, 1 << 30)),))
+    owner.publish("survey", build(plan, range(10), {"A": [0] * 10}))
+    spec = {"kind": "contingency-table", "variables": ["A"]}
+    job = analyst.wait(
+        analyst("POST", "/v1/studies/survey/jobs", json={"spec": spec}).headers["location"]
+    )
+    cells = analyst.get(f"/v1/models/{job['model']}")["cells"]
+    assert [c["count"] for c in cells] == pytest.approx([15, -5])
+    assert [c["projected"] for c in cells] == pytest.approx([10, 0])
+
+
+def test_a_table_as_csv_and_on_a_page(survey, monkeypatch):
+    study = survey()
+    model = study.learn(**TABLE)
+    path = f"/v1/models/{model['id']}"
+    answer = study.owner("GET", f"{path}/csv")
+    assert answer.headers["content-type"].startswith("text/csv")
+    header, *rows = csv.reader(io.StringIO(answer.text, newline=""))
+    assert header == ["ill", "age", "count", "projected", "se_records", "se_population"]
+    for row, cell in zip(rows, model["cells"], strict=True):
+        assert row[:2] == list(cell["values"].values())
+        assert [float(x) for x in row[2:]] == [cell[name] for name in header[2:]]
+    page = study.owner("GET", f"{path}/page")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "&gt;=45" in page.text
+    assert f"{model['cells'][0]['count']:.1f}" in page.text
+    monkeypatch.setattr(tables, "CELLS_SHOWN", 2)
+    assert "The first 2 of 6 cells" in study.owner("GET", f"{path}/page").text
+
+
+REFUSED = [
+    ({"variables": ["ill", "ill"]}, 422, "option-invalid", ["variables", "twice"]),
+    ({"variables": ["ill", "Z"]}, 409, "variables-missing", ["['Z']"]),
+    ({"variables": []}, 422, "request-invalid", ["body.spec.variables"]),
+    ({"target": "ill"}, 422, "request-invalid", ["body.spec.target", "not known"]),
+    ({"kind": "table"}, 422, "request-invalid", ["body.spec.kind", "'contingency-table'"]),
+]
+
+
+def test_a_table_that_cannot_be_made_is_refused_at_once(survey, assert_problem):
+    study = survey()
+    before = study.miner.snapshot()
+    for change, status, code, words in REFUSED:
+        assert_problem(study.job(**{**TABLE, **change}), status, code, *words)
+    assert study.miner.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("limits", "change", "words"),
+    [
+        (Limits(model_parameters=5), {}, ["variables", "6 cells", "5 are allowed in a model"]),
+        (Limits(job_cells=5), {}, ["variables", "6 cells", "5 are allowed"]),
+    ],
+)
+def test_a_table_has_its_limits(survey, assert_problem, limits, change, words):
+    study = survey(limits=limits)
+    assert_problem(study.job(**TABLE, **change), 413, "limit-exceeded", *words)
+    assert len(study.learn(kind="contingency-table", variables=["age"])["cells"]) == 3
+
+
+def test_a_table_that_would_be_a_large_document_is_refused(survey, assert_problem, monkeypatch):
+    """What is announced bounds what is stored: labels count, too."""
+    study = survey()
+    model = study.learn(**TABLE)
+    domain = Domain(tuple(Variable(v["name"], tuple(v["categories"])) for v in model["variables"]))
+    stored = len(json.dumps(model["cells"]))
+    assert stored / 1.3 < tables._bytes(domain) < stored * 1.3
+    monkeypatch.setattr(tables, "MOST_BYTES", tables._bytes(domain) - 1)
+    assert_problem(study.job(**TABLE, estimator="ml"), 413, "limit-exceeded", "6 cells", "bytes")
+    monkeypatch.setattr(tables, "MOST_BYTES", tables._bytes(domain))
+    assert study.job(**TABLE, estimator="ml").status_code == 202
+
+
+P = Symmetric.from_probability(2, 0.2)
+WITHHELD = [
+    {"kind": "contingency-table", "variables": ["A", "B"]},
+    {"kind": "association-rules", "minimum_support": 0.1, "variables": ["A", "B"]},
+    {"kind": "decision-tree", "target": "B", "attributes": ["A"]},
+    {"kind": "linear-classifier", "target": "A", "features": ["B"]},
+    {"kind": "bayes-net-parameters", "structure": {"A": [], "B": ["A"]}},
+    {"kind": "bayes-net-structure", "variables": ["A", "B"]},
+]
+
+
+def test_a_variable_withheld_from_every_report_is_learned_by_no_job(miner, build, assert_problem):
+    """Maximum likelihood would make up its distribution, with no error to tell."""
+    assert {spec["kind"] for spec in WITHHELD} == {
+        get_args(spec.model_fields["kind"].annotation)[0] for spec in JOB_KINDS
+    }
+    analyst, owner = miner.study("survey"), miner.owner("survey", "north")
+    blocks = [Block((Variable(n, ("no", "yes")),), c) for n, c in [("A", P), ("B", Withheld(2))]]
+    owner.publish("survey", build(Plan(tuple(blocks)), range(10), {"A": [0, 1] * 5, "B": [0] * 10}))
+    for spec, estimator in itertools.product(WITHHELD, ["moment", "ml", "log-linear"]):
+        answer = analyst(
+            "POST", "/v1/studies/survey/jobs", json={"spec": {**spec, "estimator": estimator}}
+        )
+        problem = assert_problem(answer, 409, "variables-missing", "['B']")
+        assert "['A']" in problem.remedy
+
+
+def test_a_table_of_all_records_of_owners_of_different_people(miner, build):
+    """Two owners of the same variable: their exact counts add up."""
+    analyst = miner.study("survey")
+    plan = Plan((Block((Variable("A", ("no", "yes")),), Identity(2)),))
+    for name, ids, codes in (
+        ("north", range(10), [1] * 4 + [0] * 6),
+        ("south", range(10, 15), [1] * 5),
+    ):
+        miner.owner("survey", name).publish("survey", build(plan, ids, {"A": codes}))
+    spec = {"kind": "contingency-table", "variables": ["A"], "records": "any"}
+    job = analyst.wait(
+        analyst("POST", "/v1/studies/survey/jobs", json={"spec": spec}).headers["location"]
+    )
+    model = analyst.get(f"/v1/models/{job['model']}")
+    assert [(c["count"], c["se_records"]) for c in model["cells"]] == [(6, 0), (9, 0)]
+    assert model["records"] == 15
+
+
+def test_every_job_says_which_records_it_counts():
+    """Who may know of a job is decided by that (access.py), whatever its kind."""
+    assert len(JOB_KINDS) == 6
+    for spec, kind in JOB_KINDS.items():
+        assert issubclass(spec, CountsSpec)
+        assert MODEL_KINDS[kind.model.name] is kind.model
+        assert "page" in kind.model.offers
+
+
+ADDRESSES = ("page", "svg", "bif", "dot", "csv", "itemsets.csv", "rules.csv", "text", "document")
+
+
+def test_what_a_kind_does_not_have_is_not_found_and_says_what_there_is(survey, assert_problem):
+    study = survey()
+    path = f"/v1/models/{study.learn(**TABLE)['id']}"
+    for form in sorted({*ADDRESSES} - {"page", "csv"}):
+        answer = study.analyst("GET", f"{path}/{form}")
+        assert_problem(answer, 404, "not-found", f"'{form}'", "'contingency-table'", "'csv'")
+    assert_problem(study.analyst("GET", f"{path}/samples?records=1"), 404, "not-found", "samples")
+    asked = study.analyst("POST", f"{path}/queries", json={"of": ["age"]})
+    assert_problem(asked, 404, "not-found", "queries")
+    asked = study.analyst("POST", f"{path}/predictions", json={"records": [{"age": "<30"}]})
+    assert_problem(asked, 404, "not-found", "predictions")
+
+
+def test_the_dashboard_links_models_and_owners_see_no_others(survey):
+    study = survey()
+    first = study.learn(**TABLE)
+    second = study.learn(**TABLE, records="common")
+    (seen,) = study.analyst.get("/v1/dashboard")["studies"]
+    assert [(m["id"], m["job"], m["kind"]) for m in seen["models"]] == [
+        (m["id"], m["job"], "contingency-table") for m in (first, second)
+    ]
+    path = f"/v1/models/{first['id']}"
+    assert seen["models"][0]["addresses"] == [path, f"{path}/page", f"{path}/csv"]
+    for address in seen["models"][0]["addresses"]:
+        assert study.owner("GET", address).status_code == 200
+    (seen,) = study.owner.get("/v1/dashboard")["studies"]
+    assert [m["id"] for m in seen["models"]] == [first["id"]]
+
+
+def test_a_database_of_the_first_version_is_upgraded(tmp_path):
+    path = tmp_path / "miner.sqlite"
+    Database(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "ALTER TABLE studies DROP COLUMN max_epsilon_record;"
+            "ALTER TABLE studies DROP COLUMN max_epsilon_column;"
+            "ALTER TABLE releases DROP COLUMN draws;"
+            "ALTER TABLE releases DROP COLUMN consistency;"
+            "ALTER TABLE models DROP COLUMN kind;"
+            "ALTER TABLE models ADD COLUMN bif TEXT NOT NULL DEFAULT 'network';"
+            "INSERT INTO studies VALUES (1, 's', '', '2026-01-01');"
+            "INSERT INTO jobs (id, study, key, default_key, spec, releases, state, attempt,"
+            " broken_off, progress, created) VALUES ('j-1', 's', 'k', 1, '{}', '[]', 'succeeded',"
+            " 1, 0, 1.0, '2026-01-01');"
+            "INSERT INTO models (id, study, job, body, created) VALUES"
+            " ('m-1', 's', 'j-1', '{\"nodes\": []}', '2026-01-01');"
+            "PRAGMA user_version=1;"
+        )
+    Database(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        found = connection.execute("SELECT id, kind, body FROM models").fetchall()
+        assert found == [("m-1", "bayes-net", '{"nodes": []}')]
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(models)")]
+        assert "bif" not in columns
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(releases)")]
+        assert {"draws", "consistency"} <= set(columns)
+
+
+EVERY = {
+    "contingency-table": {"variables": ["ill", "age"]},
+    "association-rules": {"minimum_support": 0.05},
+    "decision-tree": {"target": "ill"},
+    "linear-classifier": {"target": "ill", "loss": "perceptron"},
+}
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_job_of_every_kind_tells_how_far_it_is_and_ends_when_cancelled(survey, kind):
+    """Cancelled at its second step, it computes no further."""
+    seen = []
+
+    def watched(spec, prepared, services, on_step):
+        def step(done, total):
+            seen.append(done / total)
+            if len(seen) == 2:
+                study.analyst("DELETE", path[0])
+                raise JobCancelled("The job is no longer wanted.")
+            on_step(done, total)
+
+        created.wait()
+        return learn_model(spec, prepared, services, step)
+
+    created, path = threading.Event(), []
+    study = survey(learn=watched)
+    path.append(study.job(kind=kind, **EVERY[kind]).headers["location"])
+    created.set()
+    assert study.analyst.wait(path[0])["state"] == "cancelled"
+    assert len(seen) == 2
+    again = study.job(kind=kind, **EVERY[kind])
+    assert (again.status_code, again.headers["location"]) == (202, path[0])
+    assert study.analyst.wait(path[0])["state"] == "succeeded"
+    steps = seen[2:]
+    assert steps == sorted(steps)
+    assert (steps[0], steps[-1]) == (0, 1)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_job_that_runs_too_long_fails_at_its_next_step(survey, kind):
+    def slow(spec, prepared, services, on_step):
+        study.miner.clock.ahead += timedelta(seconds=61)
+        return learn_model(spec, prepared, services, on_step)
+
+    study = survey(limits=Limits(job_seconds=60), learn=slow)
+    job = study.analyst.wait(study.job(kind=kind, **EVERY[kind]).headers["location"])
+    assert (job["state"], job["problem"]["code"]) == ("failed", "limit-exceeded")
+    assert "60 seconds" in job["problem"]["detail"]
+
+
+@pytest.fixture
+def branches(start, build):
+    """Two owners of different people: one reports as it is, the other randomizes."""
+    rng = np.random.default_rng(3)
+    variables = [Variable(name, ("no", "yes")) for name in ("A", "B", "C")]
+    miner = start()
+    miner.analyst = miner.study("survey")
+    found = []
+    for owner, channel, ids in (
+        ("north", Identity(2), range(600)),
+        ("south", Symmetric.from_probability(2, 0.2), range(600, 2000)),
+    ):
+        plan = Plan(tuple(Block((v,), channel) for v in variables))
+        a = rng.integers(0, 2, len(ids))
+        b = a ^ (rng.random(len(ids)) < 0.15)
+        codes = {"A": a, "B": b, "C": rng.integers(0, 2, len(ids))}
+        if owner == "south":
+            codes = {name: c ^ (rng.random(len(ids)) < 0.2) for name, c in codes.items()}
+        codes = {name: c.astype(np.uint8) for name, c in codes.items()}
+        miner.owner("survey", owner).publish("survey", build(plan, ids, codes, per_part=2000))
+        found.append((ReportedCounts(codes, plan.reported_sizes), plan))
+    return miner, CombinedMarginals(found, estimator="moment")
+
+
+def test_owners_of_different_people_are_learned_from_together(branches):
+    miner, marginals = branches
+
+    def learned(**spec):
+        created = miner.analyst(
+            "POST", "/v1/studies/survey/jobs", json={"spec": {**spec, "records": "any"}}
+        )
+        job = miner.analyst.wait(created.headers["location"])
+        assert job["state"] == "succeeded", job
+        return miner.analyst.get(f"/v1/models/{job['model']}")
+
+    tree = learned(kind="decision-tree", target="B")
+    wanted = learn_tree(marginals, "B", ["A", "C"])
+    assert tree["records"] == 2000
+    assert tree["document"] == json.loads(json.dumps(tree_json(wanted)))
+    assert wanted.root.split.attribute == "A"
+    linear = learned(kind="linear-classifier", target="B", loss="least-squares")
+    fitted = learn_linear(marginals, "B", ["A", "C"], LinearOptions("least-squares"))
+    assert linear["document"] == json.loads(json.dumps(linear_json(fitted)))
+    rules = learned(kind="association-rules", minimum_support=0.2)
+    found = mine_itemsets(marginals, all_items(marginals.domain), RuleOptions(0.2, 8))
+    assert [i["support"] for i in rules["itemsets"] if i["chosen"]] == [
+        i.support for i in found.frequent
+    ]
+    assert any(len(i["items"]) == 2 for i in rules["itemsets"])

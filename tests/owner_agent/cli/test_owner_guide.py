@@ -1,0 +1,82 @@
+"""The owner's guide is true: its sample is valid, and nothing it should name is left out."""
+
+import re
+import tomllib
+from typing import get_args
+
+import pytest
+import typer
+
+from owner_agent.cli.main import build
+from owner_agent.departures.ledger import EntryState
+from owner_agent.http.service import create_app
+from owner_agent.site import channels, site
+from owner_agent.site.planning import planned
+from owner_agent.state.surroundings import Surroundings
+from tests.places import ROOT
+
+GUIDE = (ROOT / "docs" / "owner-guide.md").read_text(encoding="utf-8")
+
+
+def _commands(command, words=()):
+    if hasattr(command, "commands"):
+        for name, inner in command.commands.items():
+            yield from _commands(inner, (*words, name))
+    else:
+        yield words, command
+
+
+COMMANDS = dict(_commands(typer.main.get_command(build(Surroundings()))))
+
+
+def test_the_sample_site_file_is_valid(tmp_path):
+    (sample,) = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
+    made = planned(site.site_from(tomllib.loads(sample), tmp_path))
+    assert made.plan.domain.names == ("smoker", "age", "region", "sex", "income")
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        site.SiteFile, site.MinerSection, site.VariableSection, site.BlockSection,
+        channels.SymmetricSpec, channels.BinarySpec, channels.TernarySpec, channels.MatrixSpec,
+        channels.GroupedSpec, channels.GammaDiagonalSpec, channels.RandomGammaDiagonalSpec,
+        channels.InvariantSpec, channels.StructuralZerosSpec, channels.MaskSpec,
+        channels.CutAndPasteSpec, channels.SampledSpec,
+    ],
+)  # fmt: skip
+def test_every_key_of_the_site_file_is_described(section):
+    for key in section.model_fields:
+        assert re.search(rf"\b{key}\b", GUIDE), f"{key} is not described"
+    kinds = (
+        get_args(section.model_fields["kind"].annotation) if "kind" in section.model_fields else ()
+    )
+    for kind in kinds:
+        assert f"| `{kind}` |" in GUIDE
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_is_described(words):
+    name = " ".join(words)
+    assert f"owner-agent {name}" in GUIDE or f"`{name}`" in GUIDE or f"`{words[-1]}`" in GUIDE
+
+
+def test_every_command_and_option_in_the_guide_exists():
+    lines = re.findall(r"^    owner-agent (.*?)(?:\s+#.*)?$", GUIDE, re.MULTILINE)
+    assert len(lines) >= 12
+    for line in lines:
+        words = tuple(line.split())
+        command = COMMANDS.get(words[:1]) or COMMANDS[words[:2]]
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= known, line
+    spoken = set(re.findall(r"`(--[a-z-]+)", GUIDE))
+    assert spoken <= {o for command in COMMANDS.values() for p in command.params for o in p.opts}
+
+
+def test_every_route_and_state_is_in_the_guide(tmp_path):
+    app = create_app(tmp_path / "site.toml", "t", Surroundings())
+    for path, methods in app.openapi()["paths"].items():
+        for method in methods:
+            assert f"| `{method.upper()} {path.replace('{identity}', '{id}')}" in GUIDE
+    for state in get_args(EntryState):
+        assert f"| {state} |" in GUIDE

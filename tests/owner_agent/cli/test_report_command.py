@@ -1,0 +1,215 @@
+"""`owner-agent plan`: where its report goes, who may read it, and what may not be in it."""
+
+import json
+import math
+import os
+import re
+import shutil
+import stat
+import sys
+
+import pytest
+
+from owner_agent.cli.main import build
+from shared.terminal import run
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_report_goes_to_the_owners_folder(bench, command):
+    shutil.rmtree(bench.state)
+    before = os.umask(0o022)
+    try:
+        ended = command("plan")
+    finally:
+        os.umask(before)
+    written = bench.state / "report" / "plan.html"
+    assert ended.exit_code == 0
+    assert str(written) in "".join(ended.out.split("\n"))
+    assert [mode(p) for p in (bench.state, written.parent)] == [0o700, 0o700]
+    assert {p.name: mode(p) for p in written.parent.iterdir()} == {
+        "plan.html": 0o600, "plan.json": 0o600,
+    }  # fmt: skip
+    assert "50" in written.read_text()
+    # The keys may still be made in it.
+    assert command("keys", "create").exit_code == 0
+
+
+def test_the_report_goes_where_it_is_told(bench, command, tmp_path):
+    before = bench.files()
+    printed = json.loads(command("plan", "--json").out)
+    assert command("plan", "--no-report").exit_code == 0
+    assert bench.files() == before, "nobody asked for files"
+    for target, name in ((tmp_path / "here.html", "here"), (tmp_path / "new", "new/plan")):
+        assert command("plan", "--report", str(target)).exit_code == 0
+        assert json.loads((tmp_path / f"{name}.json").read_text()) == printed
+        assert mode(tmp_path / f"{name}.html") == 0o600
+    assert (
+        json.loads(command("plan", "--json", "--report", str(tmp_path / "j.html")).out) == printed
+    )
+    assert (tmp_path / "j.html").exists()
+    assert bench.files() == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--report", "x.html", "--no-report"],
+        ["--report", "absent/x.html"],
+        ["--report", "absent/folder"],
+        ["--report", "patients.csv"],
+        ["--report", "/proc/plan.html"],
+        ["--threshold", "1.5"],
+        ["--prior", "absent.json"],
+        ["--records", "0"],
+        ["--records", str((1 << 33) + 1)],
+        ["--records", "1" + "0" * 400],
+    ],
+)
+def test_bad_options_are_refused(bench, command, words, monkeypatch):
+    monkeypatch.chdir(bench.folder)
+    ended = command("plan", *words)
+    assert ended.exit_code == 2
+    assert "error (option-invalid)" in ended.err
+    assert not (bench.state / "report").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--prior", "p.json", "--report", "p.html"],
+        ["--prior", "p.html", "--report", "p.html"],
+        ["--prior", "P/../p.json", "--report", "p.htm"],
+        ["--prior", "link.json", "--report", "p.html"],
+        ["--prior", "plan.json", "--report", "."],
+        ["--prior", "plan.json", "--report", ".", "--json"],
+        ["--prior", ".pramana/report/plan.json"],
+        ["--report", "regions.html"],
+        ["--report", "linked.html"],
+    ],
+)
+def test_the_report_overwrites_nothing_that_is_read(bench, command, words, monkeypatch, site_text):
+    monkeypatch.chdir(bench.folder)
+    named = site_text.replace(
+        'categories = ["north", "south", "east"]', 'categories_from = "regions.json"'
+    )
+    bench.write(named)
+    regions = bench.folder / "regions.json"
+    regions.write_text("north\nsouth\neast\n", encoding="utf-8")
+    (bench.state / "report").mkdir(mode=0o700)
+    (bench.folder / "P").mkdir()
+    beliefs = '{"smoker": [0.8, 0.2]}'
+    for name in ("p.json", "p.html", "plan.json", ".pramana/report/plan.json"):
+        (bench.folder / name).write_text(beliefs, encoding="utf-8")
+    (bench.folder / "link.json").symlink_to("p.json")
+    (bench.folder / "linked.json").symlink_to("patients.csv")
+
+    def kept():
+        return {p: p.read_bytes() for p in sorted(bench.folder.rglob("*")) if p.is_file()}
+
+    before = kept()
+    ended = command("plan", *words)
+    assert ended.exit_code == 2
+    assert "error (option-invalid): The report would overwrite" in " ".join(ended.err.split())
+    assert kept() == before
+
+
+def test_the_site_file_is_not_overwritten(bench, monkeypatch, capsys):
+    """A site file may have any name, also one a report could take."""
+    (bench.folder / "site.toml").rename(bench.folder / "site.json")
+    before = (bench.folder / "site.json").read_bytes()
+    words = ["plan", "--site", str(bench.folder / "site.json")]
+    report = ["--report", str(bench.folder / "site.html")]
+    monkeypatch.setattr(sys, "argv", ["owner-agent", *words, *report])
+    with pytest.raises(SystemExit) as ended:
+        run(build(bench.surroundings))
+    assert ended.value.code == 2
+    assert "would overwrite" in capsys.readouterr().err
+    assert (bench.folder / "site.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["foo.txt", "foo.json", "v1.2"])
+def test_a_new_folder_does_not_look_like_a_file(bench, command, tmp_path, name):
+    target = tmp_path / name
+    ended = command("plan", "--report", str(target))
+    assert ended.exit_code == 2
+    assert "neither ends in .html nor is a folder" in " ".join(ended.err.split())
+    assert not target.exists()
+    target.mkdir()
+    assert command("plan", "--report", str(target)).exit_code == 0
+    assert (target / "plan.html").exists()
+
+
+def test_a_design_is_for_no_more_records_than_a_release_has(bench, command):
+    words = ("design", "--gamma", "19", "--learn", "counts", "--records")
+    for records in ((1 << 33) + 1, 10**400):
+        ended = command(*words, str(records))
+        assert ended.exit_code == 2
+        assert "at most 8589934592 records" in ended.err
+    assert command(*words, str(1 << 33)).exit_code == 0
+
+
+def test_a_prior_reaches_the_page(bench, command, tmp_path):
+    (tmp_path / "p.json").write_text('{"smoker": [0.8, 0.2]}')
+    words = ("--prior", str(tmp_path / "p.json"), "--threshold", "0.2")
+    made = json.loads(command("plan", "--json", *words).out)
+    smoker = made["variables"][0]
+    assert (made["threshold"], made["priors_given"]) == (0.2, ["smoker"])
+    assert [line["prior"] for line in smoker["posteriors"]] == [0.8, 0.2]
+    # Reported yes: 0.8 x 0.1 against 0.2 x 0.75.
+    assert smoker["posteriors"][1]["worst"] == pytest.approx(0.15 / 0.23)
+    command("plan", *words)
+    assert "public beliefs given for smoker" in (bench.state / "report" / "plan.html").read_text()
+
+
+def test_nothing_of_the_table_but_its_length_is_in_the_report(bench, command, table_text):
+    """Byte for byte the same report for another table of as many records, and no cell in it."""
+
+    def written():
+        out = command("plan").out
+        folder = bench.state / "report"
+        return out, (folder / "plan.html").read_bytes(), (folder / "plan.json").read_bytes()
+
+    first = written()
+    rows = table_text(50).replace("PATIENT", "MARKEDID").replace("private note", "MARKEDNOTE")
+    bench.write(table=rows.replace(",yes,", ",no,").replace(",south,", ",east,"))
+    assert written() == first
+    assert not [t for t in (b"PATIENT", b"MARKED", b"private note") if t in b"".join(first[1:])]
+    bench.write(table=table_text(51))
+    assert all(new != old for new, old in zip(written(), first, strict=True)), "N is in each"
+
+
+def test_losses_before_and_after(bench, command, site_text):
+    assert json.loads(command("plan", "--json").out)["ledger"] is None
+    command("publish")
+    smokes = json.loads(command("plan", "--json").out)["ledger"]["columns"][0]
+    assert smokes["column"] == "smokes"
+    assert smokes["epsilon_before"] == smokes["epsilon_after"] == pytest.approx(math.log(7.5))
+    assert smokes["refused_without_accepting"] is False
+    bench.write(site_text.replace("p1 = 0.1, p2 = 0.25", "p1 = 0.25, p2 = 0.25"))
+    ended = command("plan")
+    assert "publish refuses it unless you accept the loss" in " ".join(ended.out.split())
+    smokes, age, _ = json.loads(command("plan", "--json").out)["ledger"]["columns"]
+    assert smokes["epsilon_after"] == pytest.approx(math.log(7.5) + math.log(3))
+    assert smokes["refused_without_accepting"] is True
+    assert age["epsilon_after"] == age["epsilon_before"]
+    text = (bench.state / "report" / "plan.html").read_text()
+    assert "Together with what left before" in text
+    assert "publish refuses it unless you accept the added loss" in text
+    assert command("publish").exit_code == 2, "and so it does"
+
+
+def test_without_keys_or_study_every_draw_counts_as_new(bench, command, site_text):
+    command("publish")
+    bench.write(re.sub(r"\[miner\]\n.*\n.*\n", "", site_text))
+    assert json.loads(command("plan", "--json").out)["ledger"]["draws_compared"] is False
+    bench.write(site_text)
+    assert json.loads(command("plan", "--json").out)["ledger"]["draws_compared"] is True
+    shutil.rmtree(bench.state / "keys")
+    made = json.loads(command("plan", "--json").out)["ledger"]
+    assert made["draws_compared"] is False
+    assert made["columns"][0]["epsilon_after"] == pytest.approx(2 * math.log(7.5))
+    command("plan")
+    assert "all count as new" in (bench.state / "report" / "plan.html").read_text()

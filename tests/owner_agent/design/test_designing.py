@@ -1,0 +1,599 @@
+"""`owner-agent design`: what it writes makes the plan it chose, and what it says is so."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import tomllib
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from owner_agent.cli.design_display import design_progress
+from owner_agent.cli.display import PATIENCE
+from owner_agent.costs import whole_study
+from owner_agent.costs.whole_study import Left
+from owner_agent.design.design_file import (
+    DesignFile,
+    VariableDemand,
+    design_from,
+    load_design,
+    of_site,
+    site_variables,
+    within,
+)
+from owner_agent.design.designing import STRONGEST, Wishes, design, problem_of, replacing
+from owner_agent.design.snippet import entries_of_file, save, snippet
+from owner_agent.site.planning import planned
+from owner_agent.site.site import site_from
+from shared.channels import Mixture, Sampled
+from shared.design import Option, best_weights, families, option
+from shared.design.families import FINE, sampled, subsets_of
+from shared.errors import ConfigError, DomainError, OptionError
+from shared.privacy import NOTHING
+from shared.wire.privacy import AmplificationMessage, ExtremesMessage, PrivacyBudget, StudyPrivacy
+from tests.places import ROOT
+
+PAGE = ROOT / "docs" / "choosing-a-plan.md"
+
+SPEC = {
+    "records": 2000,
+    "learn": "itemsets",
+    "length": 3,
+    "interactions": 2,
+    "whole_record": {"gamma": 9.0},
+    "variables": [
+        {"name": "age", "categories": 3, "probabilities": [0.5, 0.3, 0.2]},
+        {"name": "say \"it\"", "categories": ["tab\tin", "back\\slash", "del\x7fete", "𝛑 ∞"]},
+        {"name": "region", "categories": ["north", "south"], "sensitive": False},
+        {"name": "ill", "categories": ["no", "yes"], "gamma": 5.0},
+    ],
+}  # fmt: skip
+HEAD = {"owner": "north", "table": "t.csv", "record_id": "id"}
+
+
+def spec(**changes: object) -> DesignFile:
+    return design_from({**SPEC, **changes})
+
+
+def one_gamma() -> DesignFile:
+    """The same without a limit of one variable's own."""
+    variables = [dict(v) for v in SPEC["variables"]]  # type: ignore[attr-defined]
+    del variables[-1]["gamma"]
+    return spec(variables=variables)
+
+
+def read_back(text: str, folder: Path):
+    return planned(site_from({**HEAD, **tomllib.loads(text)}, folder))
+
+
+def all_options(file: DesignFile) -> dict[str, Option]:
+    problem = problem_of(file)
+    builds = dict(families(problem.needs, [("age",), ("age", 'say "it"'), ("ill",)]))
+    assert "sampled-sets" in builds
+    return {name: option(problem, name, build) for name, build in builds.items()}
+
+
+@pytest.mark.parametrize("name", all_options(one_gamma()))
+def test_what_is_written_makes_the_same_plan(name, tmp_path):
+    """Through TOML, the site file's models and its channels: every digit of the plan."""
+    file = one_gamma()
+    made = all_options(file)[name]
+    text = snippet(made, problem_of(file).needs, entries_of_file(file))
+    assert made.plan is not None
+    back = read_back(text, tmp_path)
+    assert back.plan.digest == made.plan.digest
+    assert back.sensitive == {"age", 'say "it"', "ill"}
+    listed = [line for line in text.splitlines() if not line.startswith("    ")]
+    assert max(map(len, listed)) <= 100
+
+
+def test_different_limits_are_written_too(tmp_path):
+    file = spec()
+    written = 0
+    for name, made in all_options(file).items():
+        if made.plan is not None:
+            text = snippet(made, problem_of(file).needs, entries_of_file(file))
+            assert read_back(text, tmp_path).plan.digest == made.plan.digest, name
+            assert ("gammas" in text) == (name in {"sampled-1", "sampled-2", "sampled-sets"})
+            written += 1
+    assert written >= 8
+
+
+def test_best_weights_are_written_to_the_last_digit(tmp_path):
+    file = one_gamma()
+    problem = problem_of(file)
+    build = sampled(subsets_of(problem.needs, 2))
+    weights = best_weights(build(problem.needs), problem.goal, problem.reference, 2000)
+    made = Option("sampled-2", sampled(subsets_of(problem.needs, 2), weights)(problem.needs),
+                  *[option(problem, "x", build).moments] * 2)  # fmt: skip
+    assert made.plan is not None
+    assert weights is not None
+    assert len({round(w, 6) for w in weights}) > 1
+    text = snippet(made, problem.needs, entries_of_file(file))
+    assert read_back(text, tmp_path).plan.digest == made.plan.digest
+
+
+def test_a_subset_of_very_many_cells_is_written_too(tmp_path):
+    variables = [{"name": n, "categories": s} for n, s in (("a", 1100), ("b", 1000), ("c", 2))]
+    file = spec(variables=variables, learn="counts", length=None)
+    needs = problem_of(file).needs
+    plan = sampled([("a", "b"), ("b", "c")])(needs)
+    channel = plan.blocks[0].channel
+    assert isinstance(channel, Sampled)
+    assert isinstance(channel.choices[0].channel, Mixture)
+    assert channel.choices[0].channel.size > FINE
+    nothing = option(problem_of(file), "mask", dict(families(needs, ()))["mask"]).moments
+    text = snippet(Option("sampled-sets", plan, nothing, nothing), needs, entries_of_file(file))
+    assert read_back(text, tmp_path).plan.digest == plan.digest
+
+
+def test_the_channels_of_one_variable_alone_are_written_too(tmp_path):
+    variables = [{"name": "v", "categories": 4}, {"name": "w", "categories": 2, "sensitive": False}]
+    file = spec(variables=variables, length=2)
+    problem = problem_of(file)
+    for name, build in families(problem.needs, problem.goal.sets):
+        made = option(problem, name, build)
+        assert made.plan is not None
+        text = snippet(made, problem.needs, entries_of_file(file))
+        assert read_back(text, tmp_path).plan.digest == made.plan.digest
+
+
+def test_an_option_without_a_plan_is_not_written():
+    file = spec(whole_record={"gamma": 1.5})
+    made = all_options(file)["cut-and-paste-3"]
+    with pytest.raises(OptionError, match=r"no plan to write\. Keeping up to 3 of 3 items"):
+        snippet(made, problem_of(file).needs, entries_of_file(file))
+
+
+@pytest.mark.parametrize(
+    ("demand", "expected"),
+    [
+        ({"gamma": 7.0}, 7),
+        ({"epsilon": 1.5}, math.e**1.5),
+        ({"rho": [0.05, 0.5]}, 19),
+        ({"p": 0.5}, 3),
+        ({"minimum_k": 3}, 97),
+    ],
+)
+def test_every_kind_of_requirement(demand, expected):
+    file = spec(variables=[{"name": "v", "categories": 4, **demand}], learn="counts", length=None,
+                whole_record={}, interactions=None)  # fmt: skip
+    needs = problem_of(file).needs
+    assert needs.variables == pytest.approx({"v": expected})
+    assert needs.whole is None
+    if "p" not in demand and "minimum_k" not in demand:
+        assert problem_of(spec(whole_record=demand)).needs.whole == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("variable", "says"),
+    [
+        ({"minimum_k": 9}, "No channel leaves 9 .* nearest that can be reached is 4"),
+        ({"minimum_k": 0}, "minimum of 0"),
+        ({"p": 0.8}, "between 0 and 3/4"),
+        ({"gamma": 1.0}, "Any gamma above 1 can be reached"),
+        ({"epsilon": -1.0}, "epsilon of -1.0 is no requirement"),
+        ({"rho": [0.5, 0.05]}, "0 < rho_1 < rho_2"),
+        ({"probabilities": [0.5, 0.5, 0.5, 0.5]}, "sum"),
+    ],
+)
+def test_a_requirement_that_cannot_be_met_says_which_and_the_nearest(variable, says):
+    file = spec(variables=[{"name": "v", "categories": 4, **variable}], learn="counts", length=None)
+    with pytest.raises(OptionError) as error:
+        problem_of(file)
+    assert error.value.message.startswith("For variable 'v': ")
+    assert re.search(says, str(error.value))
+
+
+def test_all_impossible_requirements_are_told_at_once():
+    variables = [{"name": "v", "categories": 3, "p": 0.9}, {"name": "w", "categories": 3,
+                 "minimum_k": 7}, {"name": "x", "categories": 3, "gamma": 1},
+                 {"name": "y", "categories": 3, "sensitive": False,
+                  "probabilities": [0.5, 0.4, 0.0]}]  # fmt: skip
+    with pytest.raises(OptionError) as error:
+        problem_of(spec(variables=variables, whole_record={"epsilon": 0.0}))
+    of_variables = tuple(f"variable {name!r}" for name in "vwxy")
+    for of in ("the whole record", *of_variables):
+        assert f"For {of}: " in error.value.message
+
+
+def test_every_mistake_of_a_file_is_told_at_once():
+    content = {
+        "records": 0,
+        "lern": "pairs",
+        "whole_record": {"gamma": 2.0, "epsilon": 1.0},
+        "variables": [
+            {"name": "a", "categories": 1},
+            {"name": "b", "categories": 3, "sensitive": False, "p": 0.1},
+            {"name": "c", "categories": 3, "p": 0.1, "gamma": 3},
+            {"categories": 3},
+        ],
+    }
+    with pytest.raises(ConfigError) as error:
+        design_from(content, "d.toml")
+    for says in (
+        "design file d.toml",
+        "unknown key lern",
+        "records: ",
+        "give one requirement, not gamma, epsilon",
+        "variables[1].categories",
+        "variables[2]: a variable that is not sensitive has no p",
+        "not gamma, p",
+        "missing key variables[4].name",
+    ):
+        assert says in error.value.message
+
+
+def test_what_does_not_fit_together():
+    twice = [{"name": "a", "categories": 2}] * 2
+    with pytest.raises(ConfigError) as error:
+        design_from({"variables": twice, "structure": {"a": []}, "length": 2})
+    for says in ("two variables are called 'a'", "structure is used", "length is used"):
+        assert says in error.value.message
+    with pytest.raises(DomainError, match="lists a category twice"):
+        problem_of(spec(variables=[{"name": "a", "categories": ["x", "x"]}]))
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_design(tmp_path / "none.toml")
+    broken = tmp_path / "broken.toml"
+    broken.write_text("variables = [")
+    with pytest.raises(ConfigError, match="is not TOML"):
+        load_design(broken)
+
+
+def test_the_command_line_goes_before_the_file():
+    wishes = Wishes(epsilon=1.0, learn="counts", records=7)
+    changed = wishes.over(spec(length=None))
+    assert (changed.learn, changed.records, changed.whole_record.epsilon) == ("counts", 7, 1.0)
+    assert changed.whole_record.gamma is None
+    assert Wishes(breach=(0.05, 0.5)).over(spec()).whole_record.allowed == pytest.approx(19)
+    assert Wishes().over(spec()) == spec()
+    with pytest.raises(OptionError, match="one of --gamma, --epsilon and --breach"):
+        Wishes(gamma=2.0, epsilon=1.0).over(spec())
+    shorter = Wishes(learn="pairs").over(spec(length=3))
+    assert (shorter.length, shorter.learn) == (None, "pairs")
+    with pytest.raises(OptionError, match="no --length"):
+        Wishes(learn="pairs", length=2).over(spec())
+
+
+def test_all_wrong_options_are_told_at_once():
+    with pytest.raises(OptionError) as error:
+        Wishes(breach=(math.nan, 0.5), length=0, minimum_support=2.0).over(spec())
+    for says in ("--breach is not a finite number", "--length is wrong", "--minimum-support is"):
+        assert says in error.value.message
+    assert error.value.where == "length"
+    assert "choosing-a-plan" in str(error.value.remedy)
+
+
+def test_a_family_that_cannot_do_it_is_not_chosen():
+    problem = problem_of(spec())
+    unable = {o.family: o.reason for o in design(problem).unable}
+    assert "sampled-1" in unable
+    for family, reason in unable.items():
+        with pytest.raises(OptionError, match=f"{family} cannot do this: ") as error:
+            design(problem, family=family)
+        assert reason in error.value.message
+        assert error.value.where == "family"
+        assert error.value.remedy
+
+
+def test_limits_of_single_variables_only_are_warned_of(command, tmp_path):
+    """Six independent gammas of 9 multiply: beliefs about the record by Bayes' rule."""
+    variables = [{"name": n, "categories": 2, "gamma": 9.0} for n in "abcdef"]
+    asked = {"variables": variables, "interactions": None, "length": 2}
+    open_ended = problem_of(spec(**asked, whole_record={}))
+    made = design(open_ended, family="independent")
+    likelier, other = 0.9**6, 0.1**6
+    grown = 0.05 * likelier / (0.05 * likelier + 0.95 * other)
+    assert f"gamma 5.31e+05 (5 % can grow to {100 * grown:.3g} %)" in made.warning
+    assert "--gamma limits that" in made.warning
+    assert made.as_dict()["warning"] == made.warning
+    joint = design(open_ended, family="gamma-diagonal")
+    assert joint.as_dict()["warning"] is None
+    limited = problem_of(spec(**asked, whole_record={"gamma": 1e7}))
+    assert design(limited, family="independent").warning == ""
+    path = tmp_path / "open.toml"
+    lines = ["records = 3000", "learn = 'counts'"]
+    for name in "abcdef":
+        lines += ["[[variables]]", f"name = '{name}'", "categories = 2", "gamma = 9"]
+    path.write_text("\n".join(lines))
+    words = ("design", "--spec", str(path), "--family", "independent")
+    assert made.warning in " ".join(command(*words).out.split())
+    assert json.loads(command(*words, "--json").out)["warning"] == made.warning
+    assert "Only single variables" not in command(*words, "--gamma", "1e7").out
+
+
+def test_what_is_not_said_is_asked_for():
+    with pytest.raises(OptionError, match="number of records"):
+        problem_of(spec(records=None))
+    with pytest.raises(OptionError, match="Nothing is demanded for \\['age'") as error:
+        problem_of(spec(whole_record={}))
+    assert error.value.where == "age"
+
+
+def test_a_structure_is_the_tables_of_its_families():
+    file = spec(learn="structure", length=None, structure={"age": [], "ill": ["age"]})
+    assert problem_of(file).goal.sets == (("age",), ("age", "ill"))
+    without = Wishes(learn="pairs").over(file)
+    assert len(problem_of(without).goal.sets) == 4 + 6
+
+
+def test_the_longest_itemset_is_three_where_nothing_is_said():
+    assert max(problem_of(spec(length=None)).goal.by_length()) == 3
+    two = SPEC["variables"][:2]  # type: ignore[index]
+    assert max(problem_of(spec(length=None, variables=two)).goal.by_length()) == 2
+
+
+def test_replacing_is_what_the_listed_channels_do():
+    for name, made in all_options(one_gamma()).items():
+        assert made.plan is not None
+        found = replacing(made.plan)
+        if name in {"mask", "cut-and-paste-1", "cut-and-paste-2", "cut-and-paste-3"}:
+            assert found == {}
+        elif name.startswith("sampled"):
+            (block,) = (b for b in made.plan.blocks if isinstance(b.channel, Sampled))
+            expected = [1 - c.channel.matrix()[0, 0] for c in block.channel.choices]
+            assert list(found.values()) == pytest.approx(expected)
+        else:
+            blocks = [b for b in made.plan.blocks if not b.channel.is_identity]
+            assert found == pytest.approx({b.name: 1 - b.channel.matrix()[0, 0] for b in blocks})
+
+
+def test_the_design_answers_the_reverse_questions():
+    problem = problem_of(one_gamma())
+    made = design(problem)
+    assert (made.target, made.needed, made.strongest, made.unreached) == (None, {}, None, "")
+    target = made.chosen.prediction.score * 1.5
+    ticks: list[tuple[str, int, int]] = []
+    again = design(problem, target, None, lambda *tick: ticks.append(tick))
+    assert again.strongest is not None
+    assert again.strongest.option.prediction.score <= target
+    assert again.needed.keys() == {o.family for o in again.able}
+    assert again.needed[again.chosen.family] < problem.records
+    assert [t[1:] for t in ticks if t[0] == STRONGEST] == [(0, 1), (1, 1)]
+    named = design(problem, target / 100, "independent")
+    assert named.chosen.family == "independent"
+    assert "independent does not reach" in named.unreached
+    with pytest.raises(OptionError, match="no family 'best'"):
+        design(problem, family="best")
+    with pytest.raises(OptionError, match="is no target"):
+        design(problem, target=0.0)
+
+
+def written_spec(folder: Path, **changes: object) -> str:
+    """A small design file on disk."""
+    path = folder / "design.toml"
+    lines = ["records = 3000", "learn = 'pairs'", "[whole_record]", "gamma = 9.0"]
+    for name, size in (("a", 4), ("b", 3), ("c", 2)):
+        lines += ["[[variables]]", f"name = '{name}'", f"categories = {size}"]
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+def test_the_command_shows_all_options_and_what_to_do(bench, command, tmp_path):
+    path = written_spec(tmp_path)
+    before = sorted(bench.folder.rglob("*"))
+    ended = command("design", "--spec", path, "--target", "0.1")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert max(map(len, ended.out.splitlines())) <= 100
+    assert "at 3,000 records" in ended.out
+    assert "N for 0.1" in ended.out
+    data = json.loads(command("design", "--spec", path, "--target", "0.1", "--json").out)
+    assert f"\n* {data['best']} " in ended.out
+    for made in data["options"]:
+        assert made["family"] in ended.out
+        if made["records_for_target"]:
+            assert f"{made['records_for_target']:,}" in ended.out
+            assert f"{100 * made['errors_by_length']['2']:.3g}" in ended.out
+    text = " ".join(ended.out.split())
+    assert "These cannot do it: cut-and-paste-1: By moments: Reports of cut and paste" in text
+    assert "as if the variables were independent" in text
+    assert "still reaches 0.1 with" in text or "does not reach an error of 0.1" in text
+    assert "add --write FILE" in text
+    assert sorted(bench.folder.rglob("*")) == before
+    assert bench.miner.requests == []
+
+
+def test_the_command_writes_what_can_be_loaded(command, tmp_path):
+    path, target = written_spec(tmp_path), tmp_path / "plan.toml"
+    words = ("design", "--spec", path, "--write", str(target))
+    data = json.loads(command(*words, "--json").out)
+    (digest,) = (o["plan_digest"] for o in data["options"] if o["family"] == data["best"])
+    assert read_back(target.read_text(), tmp_path).plan.digest == digest
+    text = target.read_text()
+    again = command(*words)
+    assert again.exit_code == 2
+    assert "nothing is written over" in again.err
+    assert target.read_text() == text
+    other = tmp_path / "other.toml"
+    ended = command("design", "--spec", path, "--write", str(other), "--family", "independent")
+    assert "owner-agent plan" in ended.out
+    assert {b["kind"] for b in (v["channel"] for v in tomllib.loads(other.read_text())["variables"])
+            } == {"symmetric"}  # fmt: skip
+    with pytest.raises(OptionError, match="cannot be written"):
+        save(tmp_path / "no" / "folder.toml", "")
+
+
+def test_the_command_designs_for_the_site(bench, command, site_text, tmp_path):
+    """Its variables, cuts and columns, and the number of rows; its channels are not needed."""
+    for text in (site_text, re.sub(r"^channel = .*$", "", site_text, flags=re.MULTILINE)):
+        bench.write(text.replace('missing = "?"\n', "representatives = [20, 35, 50, 70]\n"))
+        target = bench.folder / "plan.toml"
+        target.unlink(missing_ok=True)
+        ended = command("design", "--gamma", "19", "--json", "--write", str(target))
+        assert (ended.exit_code, ended.err) == (0, "")
+        data = json.loads(ended.out)
+        assert data["records"] == 50
+        site = bench.site
+        lines = bench.site.file.model_dump(exclude_none=True, exclude={"variables", "blocks"})
+        made = planned(site_from({**lines, **tomllib.loads(target.read_text())}, site.folder))
+        (digest,) = (o["plan_digest"] for o in data["options"] if o["family"] == data["best"])
+        assert made.plan.digest == digest
+        assert made.variables == site_variables(site)
+        assert made.columns == {"smoker": "smokes", "age": "age", "region": "region"}
+        assert made.sensitive == {"smoker", "age"}
+    assert [v.sensitive for v in of_site(bench.site).variables] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "Nothing is demanded for ['smoker', 'age']"),
+        (("--gamma", "1"), "Any gamma above 1"),
+        (("--gamma", "9", "--epsilon", "1"), "one of --gamma"),
+        (("--gamma", "9", "--learn", "everything"), "everything"),
+        (("--gamma", "9", "--learn", "itemsets", "--length", "9"), "between 1 and 3"),
+        (("--gamma", "9", "--minimum-support", "2"), "--minimum-support is wrong"),
+        (("--gamma", "9", "--interactions", "0"), "--interactions is wrong"),
+        (("--gamma", "9", "--interactions", "99"), "Of 3 variables no 99 interact"),
+        (("--gamma", "9", "--learn", "itemsets", "--length", "0"), "--length is wrong"),
+        (("--gamma", "9", "--records", "0"), "--records is wrong"),
+        (("--gamma", "nan"), "--gamma is not a finite number"),
+        (("--gamma", "inf"), "--gamma is not a finite number"),
+        (("--epsilon", "inf"), "--epsilon is not a finite number"),
+        (("--breach", "nan", "0.5"), "--breach is not a finite number"),
+        (("--gamma", "9", "--family", "sampled-1"), "sampled-1 cannot do this: By moments"),
+        (("--gamma", "9", "--target", "-1"), "is no target"),
+        (("--gamma", "9", "--family", "best"), "no family 'best'"),
+        (("--breach", "0.5", "0.1"), "0 < rho_1 < rho_2"),
+        (("--spec", "none.toml"), "cannot be read"),
+    ],
+)
+def test_bad_input_ends_with_2(command, words, says):
+    ended = command("design", *words)
+    assert ended.exit_code == 2
+    assert says in ended.err
+
+
+def test_more_lengths_than_fit_are_told_apart(command, tmp_path):
+    path = tmp_path / "wide.toml"
+    lines = ["records = 3000", "learn = 'itemsets'", "length = 8", "[whole_record]", "gamma = 9.0"]
+    for name in "abcdefgh":
+        lines += ["[[variables]]", f"name = '{name}'", "categories = 2"]
+    path.write_text("\n".join(lines))
+    out = command("design", "--spec", str(path)).out
+    assert max(map(len, out.splitlines())) <= 100
+    assert re.search(r"estimator +1 +2 +3 +4 +5 +8\n", out)
+    assert "35 tables were left out of the prediction" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(("waited", "shown"), [(PATIENCE + 0.1, True), (PATIENCE - 0.1, False)])
+def test_progress_is_shown_to_whoever_waits(waited, shown):
+    times = iter([0.0, 0.0, waited])
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=80)
+    with design_progress(console, lambda: next(times)) as watch:
+        watch("independent", 0, 2)
+        assert out.getvalue() == ""
+        watch("mask", 1, 2)
+    assert ("predicting mask" in out.getvalue()) == shown
+
+
+def test_the_search_is_shown_at_once_and_nothing_where_nobody_looks():
+    for terminal in (True, False):
+        out = io.StringIO()
+        console = Console(file=out, force_terminal=terminal, width=80)
+        with design_progress(console, lambda: 0.0) as watch:
+            watch(STRONGEST, 0, 1)
+        assert ("finding the strongest privacy" in out.getvalue()) == terminal
+
+
+def test_the_page_is_true(command, tmp_path):
+    """Its sample is valid, its output is what is printed, and every key and family is in it."""
+    page = PAGE.read_text(encoding="utf-8")
+    (sample,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "census.toml").write_text(sample)
+    words, shown = re.findall(r"```console\n\$ owner-agent (.*?)\n(.*?)```", page, re.DOTALL)[0]
+    words = words.replace("census.toml", str(tmp_path / "census.toml"))
+    printed = [line.rstrip() for line in command(*words.split()).out.splitlines()]
+    assert printed == [line.rstrip() for line in shown.splitlines()]
+    (lines,) = re.findall(r"\n    learn = \"structure\"\n.*?sex = .*?\n", page, re.DOTALL)
+    changes = tomllib.loads(lines.replace("\n    ", "\n"))
+    content = {k: v for k, v in tomllib.loads(sample).items() if k != "length"}
+    tables = problem_of(design_from({**content, **changes})).goal.sets
+    assert set(tables) == {("age",), ("age", "hours"), ("age", "sex")}
+    for section in (DesignFile, VariableDemand):
+        for key in section.model_fields:
+            assert re.search(rf"`{key}`", page), f"{key} is not described"
+    problem = problem_of(load_design(tmp_path / "census.toml"))
+    for name, _ in families(problem.needs, (("age",), ("age", "sex"))):
+        assert f"`{re.sub('-[0-9]$', '-K', name)}`" in page, name
+
+
+# Within a study's budget --------------------------------------------------------------------------
+
+
+DEMANDED = """
+whole_record = { gamma = 400 }
+[[variables]]
+name = "a"
+categories = 2
+gamma = 2
+[[variables]]
+name = "b"
+categories = 3
+p = 0.1
+[[variables]]
+name = "c"
+categories = 2
+sensitive = false
+"""
+
+
+def test_what_is_left_of_a_budget_caps_what_is_demanded_and_no_more():
+    file = design_from(tomllib.loads(DEMANDED))
+    made = within(file, Left("asia", 2.5, 1.2))
+    assert made.whole_record.allowed == pytest.approx(math.exp(2.5))
+    a, b, c = made.variables
+    assert a.allowed == 2  # stronger than what is left
+    assert b.allowed == pytest.approx(math.exp(1.2))
+    assert c.given == ()
+    only_column = within(file, Left("asia", None, 1.2))
+    assert only_column.whole_record.allowed == 400
+
+
+def test_what_is_left_of_columns_counts_those_that_are_only_announced(monkeypatch):
+    """No column of them has left, so only the budget knows of them."""
+    nothing = AmplificationMessage.of(NOTHING)
+    told = StudyPrivacy(
+        study="asia",
+        prior=0.05,
+        columns=[],
+        owners=[],
+        record=ExtremesMessage(independent=nothing, determined=nothing),
+        different_people=False,
+        budget=PrivacyBudget(
+            max_epsilon_record=None,
+            max_epsilon_column=1.2,
+            left_for_record=None,
+            left_for_columns={"age": 0.3},
+        ),
+    )
+    miner = SimpleNamespace(privacy=lambda _: told)
+    monkeypatch.setattr(whole_study, "_asked", lambda *_: nullcontext(miner))
+    site = SimpleNamespace(miner=SimpleNamespace(study="asia"))
+    assert whole_study.left_in_study(site, ["age", "smokes"], None) == Left("asia", None, 0.3)
+    assert whole_study.left_in_study(site, ["smokes"], None) == Left("asia", None, 1.2)
+
+
+@pytest.mark.parametrize(
+    ("left", "match"),
+    [
+        (Left("asia", None, None), "has no budget"),
+        (Left("asia", 0.0, None), "Nothing is left"),
+        (Left("asia", 1.0, 0.0), "Nothing is left"),
+        (Left("asia", 2e-9, None), "Nothing is left"),
+        (Left("asia", 1.0, 9e-7), "Nothing is left"),
+    ],
+)
+def test_without_a_budget_or_with_nothing_left_there_is_nothing_to_design_for(left, match):
+    with pytest.raises(OptionError, match=match):
+        within(design_from(tomllib.loads(DEMANDED)), left)

@@ -1,0 +1,177 @@
+"""The local agent over HTTP: who may ask, what it answers, and a real process once."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+from owner_agent.http.problems import problem_of_error
+from owner_agent.http.service import create_app
+from owner_agent.http.serving import agent_token, is_loopback
+from shared.errors import KeyFileError, error_classes
+from shared.wire.base import PROBLEM_MEDIA_TYPE, ProblemDetail
+
+TOKEN = "agent-token-for-tests"
+
+
+class Local:
+    """Sends requests to an application in this process."""
+
+    def __init__(self, app):
+        self._app = app
+
+    def request(self, method, path, **options):
+        options.setdefault("headers", {"Authorization": f"Bearer {TOKEN}"})
+
+        async def send():
+            transport = httpx.ASGITransport(self._app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://agent") as client:
+                return await client.request(method, path, **options)
+
+        return asyncio.run(send())
+
+    def get(self, path, **options):
+        return self.request("GET", path, **options)
+
+    def post(self, path, **options):
+        return self.request("POST", path, **options)
+
+
+@pytest.fixture
+def agent(bench):
+    return Local(create_app(bench.folder / "site.toml", TOKEN, bench.surroundings))
+
+
+def _problem(response, status, code):
+    assert response.status_code == status
+    assert response.headers["content-type"] == PROBLEM_MEDIA_TYPE
+    document = ProblemDetail.model_validate(response.json())
+    assert (document.status, document.code) == (status, code)
+    return document
+
+
+def _ended(agent, location):
+    while (publication := agent.get(location).json())["state"] == "running":
+        time.sleep(0.01)
+    return publication
+
+
+def test_anybody_may_ask_whether_it_lives(agent):
+    assert agent.get("/healthz", headers={"Authorization": ""}).json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize("path", ["status", "plan", "ledger", "publications/x"])
+@pytest.mark.parametrize("given", ["", "Bearer wrong", "Bearer ", f"Basic {TOKEN}", "Bearer é"])
+def test_nobody_else_may_ask_anything(agent, path, given):
+    headers = {"Authorization": given.encode("latin-1")}
+    _problem(agent.get(f"/v1/{path}", headers=headers), 401, "unauthenticated")
+
+
+def test_a_publication_from_start_to_end(agent, bench):
+    started = agent.post("/v1/publications", json={"part_records": 20})
+    assert started.status_code == 202
+    ended = _ended(agent, started.headers["Location"])
+    assert (ended["state"], ended["parts_sent"], ended["parts"]) == ("succeeded", 3, 3)
+    assert ended["outcome"]["name"] == bench.miner.sealed()[0]["manifest"].name
+    status = agent.get("/v1/status").json()
+    assert (status["owner"], status["study"]) == ("clinic-north", "asia")
+    assert status["publication"] == ended
+    assert agent.get("/v1/ledger").json()["releases"][0]["state"] == "sealed"
+
+
+def test_a_publication_that_fails_says_why(agent, bench):
+    bench.miner.faults = [("before", httpx.ConnectError("down"))]
+    ended = _ended(agent, agent.post("/v1/publications").headers["Location"])
+    assert ended["state"] == "failed"
+    assert ended["problem"]["code"] == "miner-unreachable"
+    assert "safe in the outbox" in ended["problem"]["detail"]
+
+
+def test_one_publication_at_a_time(agent, bench):
+    go = threading.Event()
+    handle = bench.miner._handle
+    bench.miner._handle = lambda request: (go.wait(), handle(request))[1]
+    first = agent.post("/v1/publications").headers["Location"]
+    document = _problem(agent.post("/v1/publications"), 409, "conflict")
+    assert document.remedy == f"Follow it at {first}."
+    go.set()
+    assert _ended(agent, first)["state"] == "succeeded"
+    again = agent.post("/v1/publications").headers["Location"]
+    assert _ended(agent, again)["outcome"]["already"] is True
+
+
+def test_the_plan_is_that_of_the_file_as_it_is_now(agent, bench, site_text):
+    assert agent.get("/v1/plan").json()["records"] == 50
+    assert agent.get("/v1/plan", params={"records": 9}).json()["records"] == 9
+    bench.write(site_text.replace("sensitive = false", "sensitive = true"))
+    _problem(agent.get("/v1/plan"), 422, "sensitive-without-channel")
+
+
+def test_what_is_not_well_formed(agent):
+    for records in (0, (1 << 33) + 1, 10**400):
+        _problem(agent.get("/v1/plan", params={"records": records}), 422, "request-invalid")
+    wrong = agent.post("/v1/publications", json={"speed": 1})
+    assert "speed" in _problem(wrong, 422, "request-invalid").detail
+    _problem(agent.get("/v1/nothing"), 404, "not-found")
+    _problem(agent.request("PUT", "/v1/status"), 405, "request-invalid")
+    _problem(agent.get("/v1/publications/none"), 404, "not-found")
+
+
+def test_every_error_has_a_problem_document():
+    for kind in error_classes():
+        details = {"status": 409, "problem_code": "x"} if kind.code == "miner-refused" else {}
+        document = problem_of_error(kind("What was wrong.", **details))
+        assert document.code == kind.code
+        assert 400 <= document.status < 600
+
+
+def test_the_token_is_made_once_and_private(tmp_path):
+    state = tmp_path / "state"
+    first = agent_token(state)
+    assert len(first) >= 43
+    assert agent_token(state) == first
+    assert (state / "agent.token").stat().st_mode & 0o777 == 0o600
+    (state / "agent.token").chmod(0o644)
+    with pytest.raises(KeyFileError, match="mode 0644"):
+        agent_token(state)
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("127.9.9.9", True),
+     ("0.0.0.0", False), ("::", False), ("example.org", False)],
+)  # fmt: skip
+def test_loopback(host, local):
+    assert is_loopback(host) is local
+
+
+@pytest.mark.end_to_end
+def test_a_real_agent_says_when_it_is_ready(bench):
+    ready = bench.folder / "ready.json"
+    site = str(bench.folder / "site.toml")
+    words = ["serve", "--site", site, "--port", "0", "--ready-file", str(ready)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "owner_agent", *words], stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            while not ready.exists() and process.poll() is None:
+                time.sleep(0.05)
+            told = json.loads(ready.read_text())
+            assert told["pid"] == process.pid
+            token = (bench.state / "agent.token").read_text().strip()
+            health = httpx.get(told["url"] + "/healthz", timeout=None)
+            assert health.json() == {"status": "ok"}
+            bearer = {"Authorization": f"Bearer {token}"}
+            status = httpx.get(told["url"] + "/v1/status", headers=bearer, timeout=None)
+            assert status.json()["owner"] == "clinic-north"
+        finally:
+            os.kill(process.pid, signal.SIGTERM)
+            process.wait()
+        assert token not in process.stderr.read()

@@ -1,0 +1,357 @@
+"""Three owners in one process: their applications, with a wire between that can be cut or bent."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import hmac
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pytest
+from starlette.testclient import TestClient
+
+from owner_agent.peer.exchange.outgoing import Consent
+from owner_agent.peer.identity.identity import make_identity
+from owner_agent.peer.members.joint import JointOutcome, run_session
+from owner_agent.peer.members.participant import Participant
+from owner_agent.peer.protocol.messages import Proposal, Statements
+from owner_agent.peer.transport.app import create_peer_app
+from owner_agent.peer.transport.connections import opened
+from owner_agent.peer.transport.local import LocalPartner
+from owner_agent.site.corrections import Choice
+from owner_agent.site.site import load_site
+from owner_agent.state.keys import KeyStore
+from owner_agent.state.surroundings import Surroundings
+
+NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
+LINKAGE = bytes(range(60, 92))
+RECORDS = 2000
+
+STRUCTURE = {"A": [], "B": ["A"], "C": ["A", "B"], "D": ["C"], "E": ["D", "B"]}
+CATEGORIES = {"A": "no yes", "B": "low mid high", "C": "no yes", "D": "no yes", "E": "no yes"}
+HOLDINGS = {"north": ("A", "B"), "south": ("C", "D"), "east": ("E",)}
+CHANNELS = {
+    "A": '{ kind = "binary", p1 = 0.1, p2 = 0.25 }',
+    "B": '{ kind = "symmetric", p = 0.3 }',
+    "D": '{ kind = "binary", p1 = 0.2, p2 = 0.2 }',
+}
+"""The sensitive variables; C and E are not."""
+
+
+def truth(seed: int = 7, records: int = RECORDS) -> dict[str, np.ndarray]:
+    """True codes of every variable, drawn along the structure."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 2, records)
+    b = (a + rng.integers(0, 3, records) * (rng.random(records) < 0.7)) % 3
+    c = (rng.random(records) < 0.2 + 0.3 * a + 0.2 * (b == 2)).astype(int)
+    d = (rng.random(records) < 0.3 + 0.4 * c).astype(int)
+    e = (rng.random(records) < 0.2 + 0.3 * d + 0.15 * b).astype(int)
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+def site_text(owner: str, variables: dict[str, str | None], more: str = "") -> str:
+    """A site file; `variables` gives each variable's channel, or None if it is not sensitive."""
+    lines = [f'owner = "{owner}"', 'table = "table.csv"', 'record_id = "id"', more]
+    known = [name for name in ("north", "south", "east") if name != owner]
+    lines += ["[peer]", 'study = "asia"'] if "[peer]" not in more else []
+    for name in known:
+        lines += [
+            "[[peer.known]]", f'name = "{name}"', f'certificate = "{name}.pem"',
+            f'url = "https://{name}.test:8200"',
+        ]  # fmt: skip
+    for name, channel in variables.items():
+        labels = ", ".join(f'"{label}"' for label in CATEGORIES[name].split())
+        lines += ["[[variables]]", f'name = "{name}"', f"categories = [{labels}]"]
+        lines += [f"sensitive = {'false' if channel is None else 'true'}"]
+        lines += [] if channel is None else [f"channel = {channel}"]
+    return "\n".join(lines) + "\n"
+
+
+def write_table(folder: Path, codes: dict[str, np.ndarray], start: int = 0, shuffle: int = 0):
+    """Write a table of some variables, its records in an order of its own."""
+    with (folder / "table.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", *codes])
+        records = len(next(iter(codes.values())))
+        for i in np.random.default_rng(shuffle).permutation(records):
+            labels = [CATEGORIES[n].split()[codes[n][i]] for n in codes]
+            writer.writerow([f"Zq{start + i:04d}Person", *labels])
+
+
+def pseudonym(number: int) -> bytes:
+    """The pseudonym of a record, by the definition."""
+    message = b"pramana/pseudonym/1\x00asia\x00" + f"Zq{number:04d}Person".encode()
+    return hmac.new(LINKAGE, message, hashlib.sha256).digest()[:16]
+
+
+@dataclass
+class Sent:
+    """One request as it went over the wire, and what was answered."""
+
+    sender: str
+    receiver: str
+    line: str
+    headers: dict[str, str]
+    body: bytes
+    status: int
+    answer: bytes
+
+
+Bend = Callable[[str, httpx.Request], httpx.Response | BaseException | None]
+"""Called with the receiver and a request: answers in its place, fails it, or passes it on."""
+
+
+@dataclass
+class Wire(httpx.BaseTransport):
+    """Carries requests between the owners, remembers them, and can be bent."""
+
+    clients: dict[str, TestClient] = field(default_factory=dict)
+    sent: list[Sent] = field(default_factory=list)
+    bend: Bend | None = None
+    bend_answer: Callable[[str, httpx.Request, httpx.Response], httpx.Response] | None = None
+    down: set[str] = field(default_factory=set)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        receiver = request.url.host.removesuffix(".test")
+        body = request.read()
+        response: Any = self.bend(receiver, request) if self.bend else None
+        if isinstance(response, BaseException):
+            raise response
+        if receiver in self.down:
+            raise httpx.ConnectError("refused", request=request)
+        if response is None:
+            path = request.url.raw_path.decode()
+            kept = {k: v for k, v in request.headers.items() if k.startswith("pramana")}
+            got = self.clients[receiver].request(request.method, path, content=body, headers=kept)
+            response = httpx.Response(got.status_code, headers=got.headers, content=got.content)
+        if self.bend_answer is not None:
+            response = self.bend_answer(receiver, request, response)
+        self.sent.append(
+            Sent(
+                request.headers.get("pramana-peer", ""), receiver,
+                f"{request.method} {request.url.path}", dict(request.headers), body,
+                response.status_code, response.content,
+            )
+        )  # fmt: skip
+        return response
+
+
+@dataclass
+class World:
+    """All owners, their folders, and the time."""
+
+    root: Path
+    wire: Wire = field(default_factory=Wire)
+    now: datetime = NOW
+    participants: dict[str, Participant] = field(default_factory=dict)
+    told: dict[str, list[str]] = field(default_factory=dict)
+    steps: list[tuple[str, int, int]] = field(default_factory=list)
+    stack: ExitStack = field(default_factory=ExitStack)
+
+    def folder(self, owner: str) -> Path:
+        return self.root / owner
+
+    def surroundings(self, attempts: int = 2) -> Surroundings:
+        return Surroundings(
+            transport=self.wire,
+            sleep=lambda _seconds: time.sleep(0.002),
+            now=lambda: self.now,
+            attempts=attempts,
+        )
+
+    def add(self, owner: str, text: str, codes: dict[str, np.ndarray], **table: int) -> None:
+        """Make an owner's folder with its keys and identity."""
+        folder = self.folder(owner)
+        folder.mkdir()
+        (folder / "site.toml").write_text(text)
+        write_table(folder, codes, **table)
+        site = load_site(folder / "site.toml")
+        draw = bytes([len(self.told) + 1]) + bytes(range(31))
+        KeyStore(site.state).add("draw", draw)
+        KeyStore(site.state).add("linkage", LINKAGE)
+        identity = make_identity(site, self.now)
+        self.told[owner] = []
+        for other in self.told:
+            self.folder(other).joinpath(f"{owner}.pem").write_bytes(identity.public.pem)
+            other_site = load_site(self.folder(other) / "site.toml")
+            pem = make_identity(other_site, self.now).public.pem
+            (folder / f"{other}.pem").write_bytes(pem)
+
+    def decide(self, owner: str, line: str) -> None:
+        """Write a decision into the [peer] section of an owner's site file."""
+        path = self.folder(owner) / "site.toml"
+        text = path.read_text()
+        assert text.count('study = "asia"') == 1
+        path.write_text(text.replace('study = "asia"', f'study = "asia"\n{line}'))
+
+    def open(self, *, accept: tuple[str, ...] = (), corrections: Choice | None = None) -> None:
+        """Start every owner."""
+        for owner, lines in self.told.items():
+            participant = self.stack.enter_context(
+                opened(
+                    self.folder(owner) / "site.toml", self.surroundings(), lines.append, 600.0,
+                    Consent(owner in accept, corrections),
+                )
+            )  # fmt: skip
+            self.participants[owner] = participant
+            self.wire.clients[owner] = TestClient(create_peer_app(participant))
+            # Routes are built at the first request, by code that several threads would upset.
+            assert self.wire.clients[owner].get("/v1/sessions/0").status_code == 401
+
+    def proposal(self, task: dict[str, Any], **more: Any) -> Proposal:
+        """A session of all owners that north begins."""
+        content = {
+            "session": "ab" * 16, "study": "asia", "initiator": "north",
+            "participants": list(self.told), "seconds": 60.0, "task": task, **more,
+        }  # fmt: skip
+        return Proposal.model_validate(content)
+
+    def run(self, proposal: Proposal) -> JointOutcome:
+        """Run a session from its initiator."""
+        own = self.participants[proposal.initiator]
+        others = [n for n in proposal.participants if n != own.name]
+        partners = [LocalPartner(own), *(own.partners(name) for name in others)]
+        return run_session(partners, own, proposal, lambda *step: self.steps.append(step))
+
+    def later(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(seconds=seconds)
+
+    def results(self, owner: str) -> dict[str, bytes]:
+        """Every file of an owner's results, hidden ones too, by path."""
+        results = self.folder(owner) / "models"
+        return {
+            str(path.relative_to(results)): path.read_bytes()
+            for path in sorted(results.rglob("*"))
+            if path.is_file()
+        }
+
+    def packages(self) -> dict[tuple[str, str], dict[str, np.ndarray]]:
+        """Return what went from whom to whom: columns by name, in the order of record numbers."""
+        place = {pseudonym(i): i for i in range(10_000)}
+        found = {}
+        for sent in self.wire.sent:
+            if "/parts/" in sent.line and sent.status == 200:
+                table = pa.ipc.open_stream(sent.answer).read_all()
+                keys = table.column("__key__").to_pylist()
+                order = np.argsort([place[key] for key in keys])
+                names = [name for name in table.column_names if name != "__key__"]
+                columns = {name: table[name].to_numpy()[order] for name in names}
+                found[sent.receiver, sent.sender] = columns
+        return found
+
+    def nothing_anywhere(self) -> bool:
+        """Whether no owner has any file of any result."""
+        return not any(self.results(owner) for owner in self.told)
+
+
+def no_threads_left() -> bool:
+    """Wait until sessions' threads are gone."""
+    while any("_learn" in thread.name for thread in threading.enumerate()):
+        time.sleep(0.005)
+    return True
+
+
+@pytest.fixture
+def empty_world(tmp_path: Path) -> Iterator[World]:
+    """A world without owners."""
+    made = World(tmp_path)
+    with made.stack:
+        yield made
+        assert no_threads_left()
+
+
+@pytest.fixture
+def closed_world(empty_world: World) -> World:
+    """Three owners that are not started yet."""
+    codes = truth()
+    for number, (owner, names) in enumerate(HOLDINGS.items()):
+        variables = {name: CHANNELS.get(name) for name in names}
+        own = {name: codes[name] for name in names}
+        empty_world.add(owner, site_text(owner, variables), own, shuffle=number)
+    return empty_world
+
+
+@pytest.fixture
+def world(closed_world: World) -> World:
+    """Three owners, started."""
+    closed_world.open()
+    return closed_world
+
+
+@pytest.fixture
+def parameters_task() -> dict[str, Any]:
+    """The task with the structure that all know."""
+    return {"kind": "parameters", "structure": STRUCTURE}
+
+
+@pytest.fixture
+def codes() -> dict[str, np.ndarray]:
+    """The true codes of all variables, by record number."""
+    return truth()
+
+
+@pytest.fixture
+def make_site() -> Callable[..., str]:
+    """The writer of site files: `(owner, variables, more="")`."""
+    return site_text
+
+
+@pytest.fixture
+def make_codes() -> Callable[..., dict[str, np.ndarray]]:
+    """The maker of true codes: `(seed, records)`."""
+    return truth
+
+
+@pytest.fixture
+def ended(world, parameters_task):
+    """Run a session that must fail; return its error after checking that all know it.
+
+    Owners that find the same thing out by themselves at one moment each say it in their words.
+    """
+
+    def run(kind, match, heard=("north", "south", "east"), task=None, *, alike=True, **more):
+        with pytest.raises(kind, match=match) as raised:
+            world.run(world.proposal(task or parameters_task, **more))
+        assert world.nothing_anywhere()
+        for owner in heard:
+            session = world.participants[owner].session
+            assert session.phase == "ended", owner
+            last = world.told[owner][-1]
+            assert "ended without a result" in last
+            assert raised.value.message in last or (not alike and re.search(match, last)), owner
+        return raised.value
+
+    return run
+
+
+@pytest.fixture
+def learned(world: World, parameters_task: dict[str, Any]) -> Callable[[], tuple[list, list]]:
+    """Run a session until all have learned; return the partners and their parts."""
+
+    def run() -> tuple[list, list]:
+        proposal = world.proposal(parameters_task)
+        north = world.participants["north"]
+        partners = [LocalPartner(north), *(north.partners(n) for n in ("south", "east"))]
+        offers = Statements(all=[p.propose(proposal) for p in partners])
+        announcements = Statements(all=[p.offers(proposal.session, offers) for p in partners])
+        for step in ("announcements", "begin"):
+            for partner in partners:
+                words = (announcements,) if step == "announcements" else ()
+                getattr(partner, step)(proposal.session, *words)
+        while any(p.status(proposal.session).phase == "learning" for p in partners):
+            world.participants["north"].surroundings.sleep(0)
+        return partners, [p.status(proposal.session).part for p in partners]
+
+    return run

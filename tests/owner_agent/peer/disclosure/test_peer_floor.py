@@ -1,0 +1,147 @@
+"""No shared family rests on a cell of few records, whichever way its links go and whoever asks."""
+
+import numpy as np
+import pytest
+
+from owner_agent.departures.ledger import Ledger
+from owner_agent.peer.disclosure.counted import smallest_cell
+from shared.errors import SmallCounts
+
+
+def demand(world, owner, floor):
+    """Write the smallest count into an owner's site file."""
+    world.decide(owner, f"smallest_count = {floor}")
+
+
+def cells(*columns):
+    """The counts of the combinations that occur, one record after the other."""
+    found = {}
+    for cell in zip(*(column.tolist() for column in columns), strict=True):
+        found[cell] = found.get(cell, 0) + 1
+    return found
+
+
+def test_the_smallest_cell_is_that_of_counting_record_by_record():
+    rng = np.random.default_rng(3)
+    for sizes in ((2,), (2, 3), (5, 4, 3), (2,) * 70):
+        columns = [rng.integers(0, size, 400).astype(np.uint8) for size in sizes]
+        columns[-1][:200] = columns[0][:200]
+        assert smallest_cell(columns) == min(cells(*columns).values())
+
+
+def session(world, structure, **more):
+    task = {"kind": "parameters", "structure": structure}
+    return world.run(world.proposal(task, **more))
+
+
+LOCAL = {
+    "child": ({"C": [], "D": ["C"], "A": [], "B": [], "E": []}, "'D' given"),
+    "turned": ({"D": [], "C": ["D"], "A": [], "B": [], "E": []}, "'C' given"),
+}
+
+
+@pytest.mark.parametrize("link", LOCAL)
+@pytest.mark.parametrize("more", [0, 1])
+def test_every_cell_of_an_exact_family_counts(closed_world, codes, link, more):
+    """As many as the smallest cell of C and D has are enough; one more are not; both ways."""
+    structure, said = LOCAL[link]
+    few = min(cells(codes["C"], codes["D"]).values())
+    demand(closed_world, "south", few + more)
+    closed_world.open()
+    if not more:
+        session(closed_world, structure)
+        assert not closed_world.nothing_anywhere()
+        return
+    with pytest.raises(SmallCounts, match=f"south does not share .*{said}.* fewer than {few + 1}"):
+        session(closed_world, structure)
+    assert closed_world.nothing_anywhere()
+    # It was found out before anything was announced: no column left, and none was prepared.
+    assert not any("/parts/" in sent.line for sent in closed_world.wire.sent)
+    for owner in closed_world.told:
+        entries = Ledger(closed_world.folder(owner) / ".pramana").entries()
+        assert [(e.state, e.draws) for e in entries] == [("discarded", ())]
+
+
+def test_a_rare_category_of_a_node_without_parents(closed_world, codes):
+    demand(closed_world, "south", min(cells(codes["C"]).values()) + 1)
+    closed_world.open()
+    with pytest.raises(SmallCounts, match="south does not share the parameters of 'C': "):
+        session(closed_world, {"A": [], "C": [], "E": []})
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_reports_of_a_randomized_parent_count_too(closed_world, codes, more):
+    """North knows its reports of B; the parameters of C given B tell it the counts of both."""
+    closed_world.open()
+    structure = {"A": [], "B": [], "C": ["B"], "D": [], "E": []}
+    session(closed_world, structure)
+    holding = closed_world.participants["south"].session.holding
+    from owner_agent.peer.exchange.incoming import receive
+
+    announced = closed_world.participants["south"].session.announcements["north"]
+    (body,) = [
+        s.answer for s in closed_world.wire.sent if s.receiver == "north" and "/parts/" in s.line
+    ]
+    proposal = closed_world.participants["south"].session.proposal
+    got = receive("north", announced.packages["south"], lambda _n: body, holding, proposal)
+    few = min(cells(got.columns["B"], holding.columns["C"]).values())
+    assert few < min(cells(holding.columns["C"]).values())
+    demand(closed_world, "south", few + more)
+    closed_world.open()
+    if not more:
+        session(closed_world, structure, session="cd" * 16)
+        return
+    with pytest.raises(SmallCounts, match=r"'C' given \['B'\].*as south has them.*fewer than"):
+        session(closed_world, structure, session="cd" * 16)
+    assert len(closed_world.results("east")) == 3
+
+
+def test_a_peer_that_numbers_its_records_learns_nothing(empty_world, make_site):
+    """East has a category for each record, reports it all but surely, and asks for D given it."""
+    records = 60
+    labels = [f"r{i}" for i in range(records)]
+    quoted = ", ".join(f'"{label}"' for label in labels)
+    east = make_site("east", {"E": '{ kind = "symmetric", gamma = 1e8 }'})
+    east = east.replace('["no", "yes"]', f"[{quoted}]")
+    east = east.replace('study = "asia"', 'study = "asia"\nsmallest_count = 1')
+    empty_world.add("south", make_site("south", {"D": None}), {"D": np.arange(records) % 2})
+    empty_world.add("east", east, {"E": np.zeros(records, dtype=int)})
+    table = ["id,E", *(f"Zq{i:04d}Person,{label}" for i, label in enumerate(labels))]
+    (empty_world.folder("east") / "table.csv").write_text("\n".join(table) + "\n")
+    for owner in ("south", "east"):
+        # Nobody called north takes part.
+        path = empty_world.folder(owner) / "site.toml"
+        text = path.read_text()
+        start = text.index('[[peer.known]]\nname = "north"')
+        end = text.find("[[", start + 2)
+        path.write_text(text[:start] + text[end:])
+    empty_world.open()
+    with pytest.raises(SmallCounts, match=r"south does not share .*'D' given \['E'\]"):
+        session(empty_world, {"E": [], "D": ["E"]}, initiator="east")
+    assert empty_world.nothing_anywhere()
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ({"kind": "parameters", "structure": {"C": [], "A": [], "E": []}}, "give it fewer parents"),
+        ({"kind": "structure", "order": ["C", "A", "E"]}, "lower max_parents, leave a variable"),
+    ],
+)
+def test_the_remedy_is_one_that_the_task_has(closed_world, codes, task, said):
+    demand(closed_world, "south", min(cells(codes["C"]).values()) + 1)
+    closed_world.open()
+    with pytest.raises(SmallCounts) as raised:
+        closed_world.run(closed_world.proposal(task))
+    assert said in raised.value.remedy
+    assert "Merge rare categories" in raised.value.remedy
+
+
+def test_families_that_a_search_found_count_too(closed_world, codes):
+    """D finds C: the cells of both count, though each category alone has records enough."""
+    demand(closed_world, "south", min(cells(codes["C"], codes["D"]).values()) + 1)
+    closed_world.open()
+    task = {"kind": "structure", "order": ["C", "D", "A", "E"], "draws": 0}
+    with pytest.raises(SmallCounts, match=r"'D' given \['C'\]"):
+        closed_world.run(closed_world.proposal(task))
+    assert closed_world.nothing_anywhere()

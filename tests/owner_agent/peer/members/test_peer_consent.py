@@ -1,0 +1,297 @@
+"""Who is let in, and what an owner agrees to: known keys, fresh requests, its own site file."""
+
+import json
+import time
+
+import httpx
+import pytest
+
+from owner_agent.departures.ledger import Ledger
+from owner_agent.peer.identity.identity import make_identity
+from owner_agent.peer.identity.signatures import CLOCKS_APART, Call, signed_headers
+from owner_agent.peer.members.member import GRACE
+from owner_agent.peer.protocol.messages import (
+    Statements,
+)
+from owner_agent.peer.protocol.session_file import SessionFile
+from owner_agent.peer.transport.local import LocalPartner
+from owner_agent.site.site import load_site
+from shared.errors import (
+    ConfigError,
+    Conflict,
+    Forbidden,
+    InputError,
+    NotFound,
+    PeerUnreachable,
+    StateError,
+    StructureError,
+    VariablesMissing,
+)
+
+SESSION = "ab" * 16
+
+
+# Who is let in -----------------------------------------------------------------------------------
+
+
+def call_as(world, identity, receiver, *, method="GET", path=f"/v1/sessions/{SESSION}", body=b"",
+            said=None, now=None):  # fmt: skip
+    call = Call(said or receiver, method, path, body)
+    nonce = world.participants["north"].surroundings.random_bytes(16)
+    headers = signed_headers(identity, call, now or world.now, nonce)
+    return world.wire.clients[receiver].request(method, path, content=body, headers=headers)
+
+
+def assert_refused(response, said="not signed by a known owner"):
+    assert response.status_code == 401
+    assert response.json()["code"] == "unauthenticated"
+    assert said in response.json()["detail"]
+
+
+def test_a_known_owner_is_let_in(world):
+    """The control of what follows: the same call with everything right is answered."""
+    response = call_as(world, world.participants["north"].identity, "south")
+    assert response.status_code == 404
+    assert response.json()["code"] == "not-found"
+
+
+def test_an_unknown_caller_is_refused_before_anything_is_read(world, tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr("owner_agent.peer.transport.app.read", lambda *words: read.append(words))
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    text = (world.folder("north") / "site.toml").read_text().replace('"north"', '"mallory"', 1)
+    (stranger / "site.toml").write_text(text)
+    identity = make_identity(load_site(stranger / "site.toml"), world.now)
+    assert_refused(call_as(world, identity, "south", method="POST", path="/v1/sessions", body=b"{"))
+    unsigned = world.wire.clients["south"].get(f"/v1/sessions/{SESSION}")
+    assert_refused(unsigned)
+    assert read == []
+
+
+def test_a_known_name_with_another_key_is_refused(world, tmp_path):
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    (stranger / "site.toml").write_text((world.folder("north") / "site.toml").read_text())
+    impostor = make_identity(load_site(stranger / "site.toml"), world.now)
+    assert impostor.public.name == "north"
+    assert_refused(call_as(world, impostor, "south"))
+
+
+def test_a_request_counts_once_for_one_owner_now_and_as_it_was_signed(world):
+    north = world.participants["north"].identity
+    path = f"/v1/sessions/{SESSION}"
+    headers = signed_headers(north, Call("south", "GET", path, b""), world.now, bytes(16))
+    south, east = world.wire.clients["south"], world.wire.clients["east"]
+    assert south.get(path, headers=headers).status_code == 404
+    assert_refused(south.get(path, headers=headers))  # again
+    assert_refused(east.get(path, headers=headers))  # to another owner
+    for change in ({"pramana-nonce": "11" * 16}, {"pramana-signature": "00" * 64},
+                   {"pramana-nonce": "x"}, {"pramana-signature": "zz"},
+                   {"pramana-time": "now"}):  # fmt: skip
+        assert_refused(south.get(path, headers={**headers, **change}))
+    fresh = signed_headers(north, Call("south", "GET", path, b""), world.now, bytes([1] * 16))
+    assert_refused(south.get(path + "0", headers=fresh))  # another path
+    assert_refused(south.request("GET", path, content=b"x", headers=fresh))  # another body
+    other = Call("south", "GET", path + "/end", b"")
+    leads = signed_headers(north, other, world.now, bytes([2] * 16))
+    assert_refused(south.put(path + "/end", headers=leads))  # another method
+    assert south.get(path, headers=fresh).status_code == 404
+
+
+def test_clocks_may_differ_by_so_much_and_no_more(world):
+    north = world.participants["north"].identity
+    path = f"/v1/sessions/{SESSION}"
+    headers = signed_headers(north, Call("south", "GET", path, b""), world.now, bytes(16))
+    world.later(CLOCKS_APART)
+    assert world.wire.clients["south"].get(path, headers=headers).status_code == 404
+    fresh = signed_headers(north, Call("south", "GET", path, b""), world.now, bytes(16))
+    world.later(CLOCKS_APART + 1)
+    assert_refused(world.wire.clients["south"].get(path, headers=fresh), "another time")
+
+
+def test_a_body_of_any_size_is_not_read(world, monkeypatch):
+    monkeypatch.setattr("owner_agent.peer.transport.app.MESSAGE_BYTES", 100)
+    identity = world.participants["north"].identity
+    assert call_as(world, identity, "south", body=b"x" * 101).status_code == 413
+
+
+# What an owner consents to -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "kind", "match"),
+    [
+        ({"study": "other"}, Forbidden, "another study"),
+        ({"participants": ["north", "south", "west"]}, Forbidden, "does not know west"),
+        ({"participants": ["north", "east"]}, Forbidden, "without south"),
+        ({"initiator": "east"}, Forbidden, "not its own"),
+        ({"seconds": 3601.0}, Forbidden, "at most 3600 seconds, and not of 3601"),
+        ({"task": {"kind": "parameters", "structure": {"A": ["B"], "B": ["A"]}}},
+         StructureError, "cycle"),
+        ({"task": {"kind": "structure", "order": ["C", "C"]}}, InputError, "twice"),
+        ({"task": {"kind": "contingency-table", "variables": ["C", "C"]}}, InputError, "twice"),
+        ({"task": {"kind": "parameters", "structure": {"E": []}}}, VariablesMissing, "none of"),
+    ],
+)  # fmt: skip
+def test_an_owner_refuses_what_its_site_file_does_not_allow(
+    world, parameters_task, more, kind, match
+):
+    task = more.pop("task", parameters_task)
+    proposal = world.proposal(task, **more)
+    with pytest.raises(kind, match=match):
+        world.participants["north"].partners("south").propose(proposal)
+    assert world.participants["south"].session is None
+    assert Ledger(world.folder("south") / ".pramana").entries() == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "agreed"),
+    [
+        ({}, True),
+        ({"seconds": 9.0}, True),
+        ({"initiator": "east"}, True),
+        ({"participants": ["north", "south"]}, False),
+        ({"partition": "horizontal"}, False),
+        ({"task": {"kind": "parameters", "structure": {"C": ["D"], "D": []}}}, False),
+        ({"task": {"kind": "structure", "order": list("ABCDE")}}, False),
+    ],
+)
+def test_an_owner_may_agree_to_one_session_only(world, parameters_task, more, agreed):
+    south = world.participants["south"]
+    content = {"participants": ["north", "east"], "task": parameters_task}
+    south.only = SessionFile.model_validate(content)
+    proposal = world.proposal(more.pop("task", parameters_task), **more)
+    caller = world.participants[proposal.initiator].partners("south")
+    if agreed:
+        assert caller.propose(proposal).owner == "south"
+        return
+    with pytest.raises(Forbidden, match="south agreed to another session"):
+        caller.propose(proposal)
+    assert south.session is None
+
+
+def test_a_proposal_that_is_none_is_refused(world, parameters_task):
+    good = world.proposal(parameters_task).model_dump(mode="json")
+    north = world.participants["north"].identity
+    for change in ({"more": 1}, {"seconds": 0}, {"participants": ["north", "north"]},
+                   {"initiator": "west"}, {"session": "x"}):  # fmt: skip
+        body = json.dumps({**good, **change}).encode()
+        response = call_as(world, north, "south", method="POST", path="/v1/sessions", body=body)
+        assert response.status_code == 502
+        assert response.json()["code"] == "peer-deviated"
+
+
+def test_a_session_is_not_begun_twice(world, parameters_task):
+    world.run(world.proposal(parameters_task))
+    with pytest.raises(Conflict, match=r"south cannot take part \(conflict\)"):
+        world.participants["north"].partners("south").propose(world.proposal(parameters_task))
+
+
+def test_one_session_at_a_time(world, parameters_task):
+    partner = world.participants["north"].partners("south")
+    partner.propose(world.proposal(parameters_task))
+    with pytest.raises(Conflict, match="south is in another session"):
+        partner.propose(world.proposal(parameters_task, session="cd" * 16))
+    world.later(60 + GRACE + 1)  # the first one's time is over
+    partner.propose(world.proposal(parameters_task, session="cd" * 16))
+
+
+def test_only_the_initiator_leads_and_only_participants_ask(world, parameters_task):
+    two = world.proposal(parameters_task, participants=["north", "south"])
+    world.participants["north"].partners("south").propose(two)
+    south = world.participants["south"]
+    with pytest.raises(NotFound):
+        south.status("east", SESSION)
+    with pytest.raises(NotFound):
+        south.package_part("east", SESSION, 0)
+    three = world.proposal(parameters_task, session="cd" * 16)
+    world.participants["north"].partners("east").propose(three)
+    with pytest.raises(Forbidden, match="Only north"):
+        world.participants["east"].begin("south", "cd" * 16)
+    assert world.participants["east"].session.phase == "offered"
+
+
+def test_columns_are_not_given_early_nor_to_who_is_not_entitled(world, parameters_task):
+    partners = [LocalPartner(world.participants["north"])]
+    partners += [world.participants["north"].partners(n) for n in ("south", "east")]
+    proposal = world.proposal(parameters_task)
+    offers = Statements(all=[p.propose(proposal) for p in partners])
+    announcements = Statements(all=[p.offers(SESSION, offers) for p in partners])
+    north = world.participants["north"]
+    with pytest.raises(Forbidden, match="not now"):
+        north.package_part("south", SESSION, 0)
+    for partner in partners:
+        partner.announcements(SESSION, announcements)
+    # North gives its B to east and A with B to south; nobody gives north anything.
+    assert len(north.package_part("south", SESSION, 0)) > len(
+        north.package_part("east", SESSION, 0)
+    )
+    for giver in ("south", "east"):
+        with pytest.raises(Forbidden, match="no columns for north"):
+            world.participants[giver].package_part("north", SESSION, 0)
+    with pytest.raises(NotFound, match="no such part"):
+        north.package_part("south", SESSION, 1)
+    with pytest.raises(StateError, match="is agreed"):
+        north.commit("north", SESSION, announcements)
+
+
+def test_a_session_file_that_names_nobody_means_all_known_peers(world, parameters_task):
+    south = world.participants["south"]
+    south.only = SessionFile.model_validate({"task": parameters_task})
+    caller = world.participants["north"].partners("south")
+    with pytest.raises(Forbidden, match="south agreed to another session"):
+        caller.propose(world.proposal(parameters_task, participants=["north", "south"]))
+    assert caller.propose(world.proposal(parameters_task)).owner == "south"
+
+
+@pytest.mark.parametrize("change", ["channel", "known", "certificate", "broken"])
+def test_a_site_file_that_was_changed_is_not_decided_by(world, parameters_task, change):
+    """What the custodian wrote since south was started would not be heeded: so nothing begins."""
+    path = world.folder("south") / "site.toml"
+    text = path.read_text()
+    if change == "channel":
+        path.write_text(text.replace("p1 = 0.2, p2 = 0.2", "p1 = 0.45, p2 = 0.45"))
+    elif change == "known":
+        start = text.index('[[peer.known]]\nname = "east"')
+        path.write_text(text[:start] + text[text.index("[[variables]]") :])
+    elif change == "certificate":
+        pem = (world.folder("south") / "north.pem").read_bytes()
+        (world.folder("south") / "east.pem").write_bytes(pem + b"\n")
+    else:
+        path.write_text(text + "\nnonsense = 1\n")
+    with pytest.raises(ConfigError, match=r"^south cannot take part \(config-invalid\)"):
+        world.run(world.proposal(parameters_task))
+    if change == "channel":
+        assert "start it again" in str(world.participants["south"].own_error)
+    assert Ledger(world.folder("south") / ".pramana").entries() == ()
+    path.write_text(text)
+    if change != "certificate":
+        world.run(world.proposal(parameters_task, session="cd" * 16))
+
+
+def test_who_leads_a_session_takes_part_in_no_other(world, parameters_task):
+    """South answers north's session with one of its own while north tells it of the end."""
+    refused = []
+
+    def bend(receiver, request):
+        if receiver == "south" and request.url.path.endswith("/end"):
+            session = world.participants["north"].session
+            while not session.over:
+                time.sleep(0.001)
+            other = world.proposal(parameters_task, session="ee" * 16, initiator="south")
+            with pytest.raises(Conflict, match="north is in another session") as raised:
+                world.participants["south"].partners("north").propose(other)
+            refused.append(raised.value)
+        if receiver == "south" and request.url.path.endswith("/offers"):
+            return httpx.ConnectError("refused")
+        return None
+
+    world.wire.bend = bend
+    with pytest.raises(PeerUnreachable):
+        world.run(world.proposal(parameters_task))
+    assert len(refused) == 1
+    # The control: afterwards it takes part again.
+    world.wire.bend = None
+    other = world.proposal(parameters_task, session="ee" * 16, initiator="south")
+    world.participants["south"].partners("north").propose(other)

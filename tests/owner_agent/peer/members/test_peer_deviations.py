@@ -1,0 +1,348 @@
+"""Whoever states or sends something else than agreed ends the session, with no file anywhere."""
+
+import json
+from dataclasses import replace
+
+import httpx
+import numpy as np
+import pytest
+
+from owner_agent.peer.exchange.incoming import check_package
+from owner_agent.peer.identity.signatures import state
+from owner_agent.peer.members import participant
+from owner_agent.peer.protocol.messages import (
+    Agreed,
+    Announcement,
+    Offer,
+    Package,
+    Part,
+    Signed,
+    Statements,
+)
+from owner_agent.peer.transport.local import LocalPartner
+from shared.errors import PeerDeviated, StateError
+from shared.wire.plans import PlanMessage
+from shared.wire.releases import release_digest
+
+SESSION = "ab" * 16
+
+
+# Owners that send other data than they announced -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda body: body[:-9] + bytes([body[-9] ^ 1]) + body[-8:], "north sent other bytes"),
+        (lambda body: body + b"\0", "north sent more than the .* bytes it announced"),
+        (lambda body: body[:-1], "north sent other bytes"),
+        (lambda body: b"", "north sent other bytes"),
+    ],
+)
+def test_columns_that_are_not_those_announced(world, ended, change, match):
+    def bend(receiver, request, response):
+        if receiver == "north" and "/parts/" in request.url.path:
+            return httpx.Response(200, content=change(response.content))
+        return response
+
+    world.wire.bend_answer = bend
+    ended(PeerDeviated, match, alike=False)
+
+
+def stated_again(world, owner, kind, content, **change):
+    """A statement of an owner with other content, which the owner itself has signed."""
+    message = kind.model_validate({**json.loads(content), **change})
+    return state(world.participants[owner].identity, SESSION, message)
+
+
+def bent_answers(world, path_end, alter):
+    """Let an owner's answers of one step come altered."""
+
+    def bend(receiver, request, response):
+        if request.url.path.endswith(path_end) and response.status_code < 300:
+            told = alter(receiver, Signed.model_validate_json(response.content))
+            return httpx.Response(200, content=told.model_dump_json().encode())
+        return response
+
+    world.wire.bend_answer = bend
+
+
+def test_a_statement_that_its_owner_did_not_sign(world, ended):
+    """Somebody between south and north changes the number of records that south offers."""
+
+    def alter(receiver, told):
+        content = told.content.replace('"records":2000', '"records":2001')
+        assert receiver != "south" or content != told.content
+        return told.model_copy(update={"content": content}) if receiver == "south" else told
+
+    bent_answers(world, "/sessions", alter)
+    match = "offer of south is not as south signed it|offer that south made came back to it altered"
+    ended(PeerDeviated, match, alike=False)
+
+
+def test_an_own_statement_that_comes_back_altered(world, ended):
+    def alter(receiver, told):
+        if receiver != "south":
+            return told
+        return stated_again(world, "south", Offer, told.content, records=2001)
+
+    bent_answers(world, "/sessions", alter)
+    ended(PeerDeviated, "The offer that south made came back to it altered, from north",
+          heard=("south",))  # fmt: skip
+
+
+def package_changes():
+    def records(package):
+        package["records"] -= 1
+
+    def digest(package):
+        package["digest"] = "0" * 64
+
+    def bare(package):
+        package["plan"]["blocks"][0]["channel"] = {"family": "identity", "size": 2}
+
+    def other_categories(package):
+        package["plan"]["blocks"][0]["variables"][0]["categories"] = ["yes", "no"]
+
+    def fewer(package):
+        package["plan"]["blocks"].pop()
+
+    def no_plan(package):
+        package["plan"]["blocks"] *= 2
+
+    return {f.__name__: f for f in (records, digest, bare, other_categories, fewer, no_plan)}
+
+
+def test_a_sensitive_column_announced_as_it_is_is_not_taken(world, parameters_task):
+    """The digest fits and the plan is one: what is wrong is that A is not randomized in it."""
+    north = world.participants["north"]
+    partners = [LocalPartner(north), *(north.partners(n) for n in ("south", "east"))]
+    offers = Statements(all=[p.propose(world.proposal(parameters_task)) for p in partners])
+    told = partners[0].offers(SESSION, offers)
+    package = Announcement.model_validate_json(told.content).packages["south"]
+    check_package("north", package, _offer(offers), ["A"])
+    content = package.model_dump(mode="json")
+    content["plan"]["blocks"][0]["channel"] = {"family": "identity", "size": 2}
+    plan = PlanMessage.model_validate(content["plan"]).to_plan()
+    content["digest"] = release_digest(plan.digest, package.parts)
+    with pytest.raises(PeerDeviated, match="not those it offered"):
+        check_package("north", Package.model_validate(content), _offer(offers), ["A"])
+
+
+def _offer(offers):
+    (north,) = [told for told in offers.all if told.owner == "north"]
+    return Offer.model_validate_json(north.content)
+
+
+def test_columns_of_other_records_than_the_receivers_are_not_taken(world, ended, monkeypatch):
+    """North announces and sends, without contradiction, a column of as many other people."""
+    honest = participant.outgoing
+
+    def other_people(holding, *words, **more):
+        keys = holding.keys.copy()
+        keys[0] = np.frombuffer(bytes(16), dtype="V16")[0]
+        return honest(replace(holding, keys=keys), *words, **more)
+
+    monkeypatch.setattr(participant, "outgoing", other_people)
+    ended(PeerDeviated, "sent other records than it announced", alike=False)
+
+
+@pytest.mark.parametrize("change", package_changes())
+def test_an_announcement_that_is_not_what_was_offered(world, parameters_task, change):
+    """North, which begins the session, announces to south what it did not offer."""
+    north, south = world.participants["north"], world.participants["south"]
+    partners = [LocalPartner(north), *(north.partners(n) for n in ("south", "east"))]
+    offers = Statements(all=[p.propose(world.proposal(parameters_task)) for p in partners])
+    told = [p.offers(SESSION, offers) for p in partners]
+    packages = json.loads(told[0].content)["packages"]
+    package_changes()[change](packages["south"])
+    told[0] = stated_again(world, "north", Announcement, told[0].content, packages=packages)
+    with pytest.raises(PeerDeviated, match="north"):
+        partners[1].announcements(SESSION, Statements(all=told))
+    assert south.session.phase == "ended"
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"offers": "0" * 64}, "east was told of other offers"),
+        ({"proposal": "0" * 64}, "east was told of other offers"),
+    ],
+)
+def test_owners_that_were_told_different_things(world, ended, change, match):
+    def alter(receiver, told):
+        if receiver != "east":
+            return told
+        made = stated_again(world, "east", Announcement, told.content, **change)
+        world.participants["east"].session.own["announcement"] = made
+        return made
+
+    bent_answers(world, "/offers", alter)
+    ended(PeerDeviated, match)
+
+
+def test_a_package_that_is_missing(world, ended):
+    def alter(receiver, told):
+        if receiver != "south":
+            return told
+        made = stated_again(world, "south", Announcement, told.content, packages={})
+        world.participants["south"].session.own["announcement"] = made
+        return made
+
+    bent_answers(world, "/offers", alter)
+    ended(PeerDeviated, "south announces no columns for east")
+
+
+def test_an_offer_to_another_proposal(world, ended):
+    def alter(receiver, told):
+        if receiver != "south":
+            return told
+        made = stated_again(world, "south", Offer, told.content, proposal="0" * 64)
+        world.participants["south"].session.own["offer"] = made
+        return made
+
+    bent_answers(world, "/sessions", alter)
+    ended(PeerDeviated, "south answers to another proposal")
+
+
+def test_statements_of_the_wrong_owners(world, parameters_task):
+    north = world.participants["north"]
+    partners = [LocalPartner(north), *(north.partners(n) for n in ("south", "east"))]
+    offers = [p.propose(world.proposal(parameters_task)) for p in partners]
+    with pytest.raises(PeerDeviated, match="passed on the offers of"):
+        partners[1].offers(SESSION, Statements(all=offers[:2]))
+
+
+# Parts that make no network ----------------------------------------------------------------------
+
+
+def part_changes():
+    def another_node(part):
+        part["families"][0]["node"] = "A"
+
+    def other_parents(part):
+        part["families"][0]["parents"] = ["D"]
+
+    def shape(part):
+        part["families"][0]["estimate"] = [0.5]
+
+    def holes(part):
+        part["families"][0]["probability"] = [None] * 12
+
+    def no_distribution(part):
+        part["families"][0]["probability"] = [0.7] * 12
+
+    def records(part):
+        part["records"] = 17
+
+    def link(part):
+        part["links"] = [
+            {"parent": "A", "child": "E", "gain": 1, "inflation": 1, "confidence": None}
+        ]
+
+    def proposal(part):
+        part["proposal"] = "0" * 64
+
+    changes = (another_node, other_parents, shape, holes, no_distribution, records, link, proposal)
+    return {f.__name__: f for f in changes}
+
+
+def test_a_part_with_parents_that_were_not_agreed_is_named(world, learned):
+    """E learned without one of its parents, in tables of the right shape."""
+    partners, parts = learned()
+    content = json.loads(parts[2].content)
+    (family,) = content["families"]
+    family["parents"] = ["D"]
+    for name in ("estimate", "probability", "se", "se_records", "low", "high"):
+        family[name] = [0.5] * 4
+    message = Part.model_validate(content)
+    parts[2] = state(world.participants["east"].identity, SESSION, message)
+    with pytest.raises(PeerDeviated, match=r"east learned 'E' with the parents \['D'\]"):
+        partners[1].parts(SESSION, Statements(all=parts))
+
+
+@pytest.mark.parametrize("change", part_changes())
+def test_parts_that_were_not_agreed(world, learned, change):
+    partners, parts = learned()
+    content = json.loads(parts[2].content)
+    part_changes()[change](content)
+    message = Part.model_validate(content)
+    parts[2] = state(world.participants["east"].identity, SESSION, message)
+    with pytest.raises(PeerDeviated, match="east|owners"):
+        partners[1].parts(SESSION, Statements(all=parts))
+    assert world.nothing_anywhere()
+    assert world.participants["south"].session.phase == "ended"
+
+
+def test_another_result_than_agreed_is_not_written(world, learned):
+    partners, parts = learned()
+    agreed = [p.parts(SESSION, Statements(all=parts)) for p in partners]
+    assert len({json.loads(told.content)["digest"] for told in agreed}) == 1
+    # Ready, but under a name that nobody takes for a result.
+    assert all(".unfinished-" in path for path in world.results("south"))
+    agreed[0] = stated_again(world, "north", Agreed, agreed[0].content, digest="0" * 64)
+    with pytest.raises(PeerDeviated, match="south and north were told different parts"):
+        partners[1].commit(SESSION, Statements(all=agreed))
+    assert world.results("south") == {}
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_nothing_is_written_before_all_have_signed_that_they_will(world, learned, missing):
+    partners, parts = learned()
+    agreed = [p.parts(SESSION, Statements(all=parts)) for p in partners]
+    del agreed[missing]
+    with pytest.raises(PeerDeviated, match="passed on the agreements of"):
+        partners[1].commit(SESSION, Statements(all=agreed))
+    assert world.results("south") == {}
+
+
+def test_an_initiator_cannot_let_two_owners_write_different_networks(world, learned):
+    """North signs two parts of its own, and shows south one and east the other."""
+    partners, parts = learned()
+    content = json.loads(parts[0].content)
+    (family,) = [f for f in content["families"] if f["node"] == "A"]
+    family["probability"] = [0.99, 0.01]
+    forged = state(world.participants["north"].identity, SESSION, Part.model_validate(content))
+    north = partners[0].parts(SESSION, Statements(all=parts))
+    south = partners[1].parts(SESSION, Statements(all=parts))
+    east = partners[2].parts(SESSION, Statements(all=[forged, *parts[1:]]))
+    assert json.loads(south.content) != json.loads(east.content)
+    for partner in partners[1:]:
+        with pytest.raises(PeerDeviated, match="did not arrive at the same network"):
+            partner.commit(SESSION, Statements(all=[north, south, east]))
+    assert world.results("south") == world.results("east") == {}
+
+
+def test_an_owner_signs_one_statement_of_a_kind(world, learned):
+    partners, parts = learned()
+    session = world.participants["south"].session
+    with pytest.raises(StateError, match="has stated its part"):
+        session.sign_once("part", parts[1])
+    with pytest.raises(StateError, match="is learned"):
+        partners[1].begin(SESSION)
+
+
+def test_what_nobody_asked_for_is_not_offered(world, ended):
+    def alter(receiver, told):
+        if receiver != "east":
+            return told
+        (offered,) = json.loads(told.content)["variables"]
+        ghost = {**offered, "variable": {**offered["variable"], "name": "ghost"}}
+        made = stated_again(world, "east", Offer, told.content, variables=[offered, ghost])
+        world.participants["east"].session.own["offer"] = made
+        return made
+
+    bent_answers(world, "/sessions", alter)
+    ended(PeerDeviated, r"east offers \['ghost'\]")
+
+
+def test_owners_that_do_not_arrive_at_the_same_network(world, ended):
+    def bend(receiver, request, response):
+        if request.url.path.endswith("/network") and receiver == "east":
+            told = Signed.model_validate_json(response.content)
+            told = stated_again(world, "east", Agreed, told.content, digest="0" * 64)
+            return httpx.Response(200, content=told.model_dump_json().encode())
+        return response
+
+    world.wire.bend_answer = bend
+    ended(PeerDeviated, "did not arrive at the same network")

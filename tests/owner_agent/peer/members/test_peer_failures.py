@@ -1,0 +1,170 @@
+"""Owners that are gone, slow, interrupted or do not fit together end the session everywhere."""
+
+import time
+
+import httpx
+import pytest
+
+from owner_agent.departures.ledger import Ledger
+from owner_agent.peer.members import participant
+from owner_agent.peer.members.member import GRACE
+from shared.errors import (
+    PeerDeviated,
+    PeerUnreachable,
+    RecordsDoNotAlign,
+    SessionEnded,
+    StructureError,
+    VariablesMissing,
+)
+
+SESSION = "ab" * 16
+
+
+# What does not fit together ----------------------------------------------------------------------
+
+
+def test_records_that_differ(closed_world, parameters_task, codes):
+    path = closed_world.folder("south") / "table.csv"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:-1]) + "\n")
+    closed_world.open()
+    with pytest.raises(RecordsDoNotAlign, match="north 2000, south 1999, east 2000"):
+        closed_world.run(closed_world.proposal(parameters_task))
+    assert closed_world.nothing_anywhere()
+    assert not any("/parts/" in sent.line for sent in closed_world.wire.sent)
+    for owner in closed_world.told:
+        assert "not the same set" in closed_world.told[owner][-1]
+        states = {e.state for e in Ledger(closed_world.folder(owner) / ".pramana").entries()}
+        assert states == {"discarded"}
+
+
+def test_a_variable_nobody_has_and_one_that_two_have(world, closed_world, make_site, codes):
+    task = {"kind": "parameters", "structure": {"A": [], "C": [], "E": ["Q"], "Q": []}}
+    with pytest.raises(VariablesMissing, match="'Q'"):
+        world.run(world.proposal(task))
+    text = make_site("east", {"E": None, "C": None})
+    (closed_world.folder("east") / "site.toml").write_text(text)
+    table = ["id,E,C", *(f"Zq{i:04d}Person,no,no" for i in range(2000))]
+    (closed_world.folder("east") / "table.csv").write_text("\n".join(table) + "\n")
+    closed_world.open()
+    task = {"kind": "parameters", "structure": {"A": [], "C": [], "E": []}}
+    with pytest.raises(StructureError, match="Both south and east have a variable 'C'"):
+        closed_world.run(closed_world.proposal(task, session="cd" * 16))
+    assert closed_world.nothing_anywhere()
+
+
+# Owners that are gone or slow --------------------------------------------------------------------
+
+STEPS = [
+    "POST /v1/sessions",
+    f"PUT /v1/sessions/{SESSION}/offers",
+    f"PUT /v1/sessions/{SESSION}/announcements",
+    f"POST /v1/sessions/{SESSION}/begin",
+    f"GET /v1/sessions/{SESSION}/parts/0",
+    f"GET /v1/sessions/{SESSION}",
+    f"PUT /v1/sessions/{SESSION}/network",
+]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    ("fault", "match"),
+    [
+        (httpx.ConnectError("refused"), "south at .* could not be reached"),
+        (httpx.ReadTimeout("slow"), "south at .* did not answer in time"),
+        (httpx.ReadError("cut"), "south at .* could not be reached"),
+    ],
+    ids=["down", "slow", "cut"],
+)
+def test_an_owner_that_goes_at_any_step_ends_it_everywhere(world, ended, step, fault, match):
+    """From that step on nobody reaches south; what the others know names it and the cause."""
+    gone = []
+
+    def bend(receiver, request):
+        if f"{request.method} {request.url.path}" == step and receiver == "south":
+            gone.append(step)
+        return fault if receiver == "south" and gone else None
+
+    world.wire.bend = bend
+    heard = ("north",) if step == STEPS[0] else ("north", "east")
+    error = ended(PeerUnreachable, match, heard=heard)
+    assert error.exit_code == 5
+    # South itself hears of nothing more and ends by its own clock.
+    world.later(60 + GRACE + 1)
+    world.participants["south"].sweep()
+    session = world.participants["south"].session
+    assert session is None or session.phase == "ended"
+    assert world.nothing_anywhere()
+
+
+def test_a_short_disturbance_does_not_end_a_session(world, parameters_task):
+    failed = set()
+
+    def bend(receiver, request):
+        line = receiver + request.method + request.url.path
+        if line not in failed:
+            failed.add(line)
+            return httpx.ConnectError("refused")
+        return None
+
+    world.wire.bend = bend
+    world.run(world.proposal(parameters_task))
+    assert not world.nothing_anywhere()
+
+
+def test_an_address_that_is_no_owners_agent(world, ended):
+    world.wire.bend = lambda receiver, request: (
+        httpx.Response(200, content=b"<html>") if receiver == "south" else None
+    )
+    ended(PeerDeviated, "south sent a Signed that is not one", heard=("north", "east"))
+
+
+def test_an_address_that_answers_with_other_errors(world, ended):
+    world.wire.bend = lambda receiver, request: (
+        httpx.Response(500, content=b"oops") if receiver == "south" else None
+    )
+    ended(PeerUnreachable, "no owner's agent", heard=("north", "east"))
+
+
+def test_a_session_ends_by_its_deadline_if_nobody_calls(world, parameters_task):
+    partner = world.participants["north"].partners("south")
+    partner.propose(world.proposal(parameters_task))
+    south = world.participants["south"]
+    world.later(60 + GRACE)
+    south.sweep()
+    assert south.session.phase == "offered"
+    world.later(1)
+    south.sweep()
+    assert south.session.phase == "ended"
+    assert "no result within 60 seconds" in world.told["south"][-1]
+
+
+def test_an_owner_that_learns_for_too_long_is_named(world, ended, monkeypatch):
+    """South's learner runs until the session ends; north's clock goes on meanwhile."""
+    learn = participant.learn
+
+    def slow(mine, partners, watch, now):
+        if mine.holding.site.owner == "south":
+            world.later(61)
+        while mine.holding.site.owner == "south":
+            watch(0, 1)
+            time.sleep(0.01)
+        return learn(mine, partners, watch, now)
+
+    monkeypatch.setattr(participant, "learn", slow)
+    monkeypatch.setattr(participant, "GRACE", 1e6)
+    ended(SessionEnded, "south.* had not learned within 60 seconds", alike=False)
+
+
+def test_an_interrupt_ends_it_everywhere(world, parameters_task):
+    def bend(receiver, request):
+        if request.url.path.endswith("/network"):
+            raise KeyboardInterrupt
+        return
+
+    world.wire.bend = bend
+    with pytest.raises(KeyboardInterrupt):
+        world.run(world.proposal(parameters_task))
+    assert world.nothing_anywhere()
+    for owner in world.told:
+        assert "north interrupted the session" in world.told[owner][-1]

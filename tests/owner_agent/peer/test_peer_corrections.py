@@ -1,0 +1,137 @@
+"""Sessions after a correction: the same memory and the same choice as for releases to a miner."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from owner_agent.corrections.memory import load_memory
+from owner_agent.costs.corrected import corrected_of
+from owner_agent.departures.composition import spent
+from owner_agent.departures.ledger import Ledger
+from owner_agent.peer.protocol.messages import Statements
+from owner_agent.peer.transport.local import LocalPartner
+from owner_agent.site.planning import planned
+from owner_agent.site.site import load_site
+from shared.errors import PlanConflict
+
+TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}
+EPSILON_D = math.log(4)
+"""D is reported wrongly with probability 0.2 either way."""
+
+
+def session(world, **more):
+    """A session of the two whose variables are in the table."""
+    return world.run(world.proposal(TABLE, participants=["north", "south"], **more))
+
+
+def entries(world, owner):
+    return Ledger(world.folder(owner) / ".pramana").entries()
+
+
+def sent_by_south(world):
+    return world.packages()["south", "north"]["D"]
+
+
+@pytest.fixture
+def after_correction(closed_world, codes):
+    """A session was held, and south then corrected D of 400 records of 2,000."""
+    closed_world.open()
+    session(closed_world)
+    first = sent_by_south(closed_world)
+    closed_world.wire.sent.clear()
+    path = closed_world.folder("south") / "table.csv"
+    lines = path.read_text().splitlines()
+    head, *rows = [line.rsplit(",", 1) for line in lines]
+    for row in rows[:400]:
+        row[1] = "yes" if row[1] == "no" else "no"
+    lines = [",".join(row) for row in (head, *rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return closed_world, first
+
+
+def test_a_corrected_record_ends_the_session_and_nobody_else_learns_why(after_correction):
+    world, _ = after_correction
+    world.open()
+    with pytest.raises(PlanConflict, match=r"^south cannot take part \(plan-conflict\)"):
+        session(world, session="cd" * 16)
+    assert any("values were corrected" in line for line in world.told["south"])
+    assert not any("were corrected" in line for line in world.told["north"])
+    assert not world.packages()
+
+
+def test_kept_reports_are_sent_again(after_correction):
+    world, first = after_correction
+    world.open(corrections="keep")
+    session(world, session="cd" * 16)
+    assert np.array_equal(sent_by_south(world), first)
+    assert spent(entries(world, "south"))["D"] == pytest.approx(EPSILON_D)
+
+
+def test_fresh_draws_are_in_the_ledger(after_correction):
+    world, first = after_correction
+    world.open(corrections="fresh")
+    session(world, session="cd" * 16)
+    differing = int((sent_by_south(world) != first).sum())
+    assert differing > 400, "others than the corrected were drawn anew as well"
+    assert spent(entries(world, "south"))["D"] == pytest.approx(2 * EPSILON_D)
+    # North corrected nothing, so its choice changes nothing there.
+    assert not any(entry.draws for entry in entries(world, "north"))
+
+
+def test_the_site_file_may_choose(after_correction):
+    world, first = after_correction
+    path = world.folder("south") / "site.toml"
+    path.write_text('corrections = "keep"\n' + path.read_text())
+    world.open()
+    session(world, session="cd" * 16)
+    assert np.array_equal(sent_by_south(world), first)
+
+
+def test_counts_sent_in_horizontal_sessions_are_remembered(empty_world, make_site, make_codes):
+    """No pseudonym leaves, and still every record keeps the report that was counted."""
+    both = {"A": '{ kind = "symmetric", p = 0.3 }', "D": None}
+    for number, owner in enumerate(("north", "south", "east")):
+        own = {name: make_codes(number + 3)[name] for name in both}
+        empty_world.add(owner, make_site(owner, both), own, start=number * 2000)
+    empty_world.open()
+    task = {"kind": "contingency-table", "variables": ["A", "D"]}
+    empty_world.run(empty_world.proposal(task, partition="horizontal"))
+    south = empty_world.folder("south")
+    (line,) = [e for e in entries(empty_world, "south") if e.draws]
+    memory = load_memory(south / ".pramana", "asia")
+    assert memory.releases == {line.content}
+    assert len(memory.keys) == 2000
+    path = south / "table.csv"
+    path.write_text(path.read_text().replace(",no,", ",yes,"))
+    with pytest.raises(PlanConflict, match="south cannot take part"):
+        empty_world.run(empty_world.proposal(task, session="cd" * 16, partition="horizontal"))
+
+
+def test_what_was_announced_binds_though_nobody_fetched_it(closed_world):
+    """An announcement holds digests of the reports: who guesses them could check the guess."""
+    closed_world.open()
+    proposal = closed_world.proposal(TABLE, participants=["north", "south"])
+    north = closed_world.participants["north"]
+    partners = [LocalPartner(north), north.partners("south")]
+    offers = Statements(all=[p.propose(proposal) for p in partners])
+    for partner in partners:
+        partner.offers(proposal.session, offers)
+    assert not any(entry.draws for entry in entries(closed_world, "south"))
+    path = closed_world.folder("south") / "table.csv"
+    path.write_text(path.read_text().replace(",no,no", ",no,yes"))
+    closed_world.open()
+    with pytest.raises(PlanConflict, match="south cannot take part"):
+        session(closed_world, session="cd" * 16)
+
+
+def test_the_plan_of_a_site_without_a_miner_counts_them_too(after_correction):
+    world, _ = after_correction
+    site = load_site(world.folder("south") / "site.toml")
+    found = corrected_of(site, planned(site), lambda _done, _total: None)
+    (block,) = found.blocks
+    assert block.correction.block == "D"
+    assert 0 < block.correction.differing < 400
+    assert block.epsilon_fresh == pytest.approx(2 * EPSILON_D)

@@ -1,0 +1,438 @@
+"""All owners have the result or none has, whatever stops whom, and nobody waits without end."""
+
+import io
+import json
+import threading
+import time
+from dataclasses import replace
+
+import httpx
+import pytest
+from rich.console import Console
+
+from owner_agent.cli.main import build
+from owner_agent.cli.peer_display import show_peer_lines
+from owner_agent.departures.composition import refuse_conflicts
+from owner_agent.departures.ledger import Ledger
+from owner_agent.peer.exchange.outgoing import draws_of, share_of
+from owner_agent.peer.members import joint, member, participant
+from owner_agent.peer.members.member import GRACE, IDLE_SECONDS
+from owner_agent.peer.protocol.messages import Ending, Statements
+from owner_agent.peer.session.journal import all_kept, earlier_status, kept_of
+from owner_agent.peer.session.session import problem_for
+from owner_agent.peer.transport import remote
+from owner_agent.peer.transport.connections import opened
+from owner_agent.peer.transport.local import LocalPartner
+from owner_agent.randomize.draws import draw_id
+from owner_agent.site.planning import planned
+from owner_agent.site.site import load_site
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
+from shared.errors import (
+    Conflict,
+    NotFound,
+    PeerUnreachable,
+    PlanConflict,
+    SessionEnded,
+    StateError,
+    StoreCorrupt,
+)
+from shared.terminal import run
+
+SESSION = "ab" * 16
+
+
+def agree(partners, parts):
+    return Statements(all=[p.parts(SESSION, Statements(all=parts)) for p in partners])
+
+
+def same_everywhere(world):
+    return world.results("north") == world.results("south") == world.results("east") != {}
+
+
+# From the moment all have agreed -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, ValueError])
+def test_nothing_that_stops_the_last_word_ends_the_session(world, parameters_task, stop):
+    """The word to one owner is lost to an interrupt: nobody is told of an end, and all write."""
+    world.wire.bend = lambda receiver, request: (
+        stop() if receiver == "east" and request.url.path.endswith("/result") else None
+    )
+    outcome = world.run(world.proposal(parameters_task))
+    assert outcome.unconfirmed == ("east",)
+    assert not any(sent.line.endswith("/end") for sent in world.wire.sent)
+    world.later(60 + GRACE + 1)
+    world.participants["east"].sweep()
+    assert same_everywhere(world)
+
+
+def test_an_owner_that_went_on_to_another_session_still_tells(world, parameters_task):
+    """North is gone; south wrote and began something else; east asks it after its deadline."""
+    world.wire.bend = lambda receiver, request: (
+        httpx.ConnectError("refused")
+        if receiver == "east" and request.url.path.endswith("/result")
+        else None
+    )
+    world.run(world.proposal(parameters_task))
+    world.wire.bend, world.wire.down = None, {"north"}
+    other = {"kind": "contingency-table", "variables": ["C", "A"]}
+    more = {"session": "cd" * 16, "initiator": "south", "participants": ["south", "north"]}
+    world.participants["south"].propose("south", world.proposal(other, **more))
+    world.later(60 + GRACE + 1)
+    world.participants["east"].sweep()
+    assert same_everywhere(world)
+
+
+def test_an_owner_that_was_started_again_still_tells(world, parameters_task):
+    outcome = world.run(world.proposal(parameters_task))
+    world.open()
+    for caller in ("south", "east"):
+        told = world.participants[caller].partners("north").status(SESSION)
+        assert (told.phase, told.digest) == ("written", outcome.digest)
+        assert sorted(signed.owner for signed in told.agreed.all) == ["east", "north", "south"]
+    # The control: of no other session, and to no other owner.
+    with pytest.raises(NotFound):
+        world.participants["south"].partners("north").status("cd" * 16)
+    with pytest.raises(NotFound):
+        world.participants["north"].status("west", SESSION)
+    with pytest.raises(NotFound):
+        world.participants["north"].status("south", "../sessions/" + SESSION)
+
+
+def test_a_result_that_lacked_its_name_only_gets_it_at_the_next_start(
+    world, parameters_task, monkeypatch
+):
+    """The process stops between the proof of the agreement and the files' name."""
+    world.run(world.proposal(parameters_task))
+    models = world.folder("east") / "models"
+    (models / SESSION).rename(models / f".unfinished-{SESSION}")
+    assert not same_everywhere(world)
+    world.open()
+    assert same_everywhere(world)
+
+
+def test_a_lie_that_the_result_was_written_is_not_believed(world, learned):
+    """South says that it wrote; without everybody's signature east does not write alone."""
+    partners, parts = learned()
+    agreed = agree(partners, parts)
+    south = world.participants["south"].session
+    south.phase, south.agreed = "written", Statements(all=agreed.all[:2])
+    world.later(60 + GRACE + 1)
+    world.participants["east"].sweep()
+    assert world.participants["east"].session.phase == "ended"
+    assert world.results("east") == {}
+
+
+def test_an_end_that_comes_too_late_is_not_heeded(world, learned, monkeypatch):
+    """East could not write at first: it has all signatures, and writes when its time is over."""
+    partners, parts = learned()
+    agreed = agree(partners, parts)
+    models = world.folder("east") / "models"
+    (models / SESSION).write_text("in the way")
+    with pytest.raises(StateError, match="east cannot write its result"):
+        partners[2].commit(SESSION, agreed)
+    problem = problem_for(SessionEnded("stop"))
+    assert partners[2].end(SESSION, Ending(owner="north", problem=problem)).phase == "ready"
+    # The proof is kept for a restart; that the result is written is not claimed yet.
+    assert kept_of(world.folder("east") / ".pramana", SESSION).agreed is not None
+    with pytest.raises(NotFound):
+        earlier_status(world.participants["east"].site, "north", SESSION)
+    (models / SESSION).unlink()
+    for partner in partners[:2]:
+        partner.commit(SESSION, agreed)
+    world.wire.down = {"north", "south"}
+    world.later(60 + GRACE + 1)
+    world.participants["east"].sweep()
+    assert same_everywhere(world)
+
+
+def test_an_initiator_that_cannot_write_ends_it_for_all(world, ended):
+    """It writes first: as long as it has not, nobody has."""
+
+    def bend(receiver, request, response):
+        if request.url.path.endswith("/network"):
+            (world.folder("north") / "models" / SESSION).write_text("in the way")
+        return response
+
+    world.wire.bend_answer = bend
+    with pytest.raises(StateError, match="north cannot write its result"):
+        world.run(world.proposal({"kind": "parameters", "structure": {"A": [], "C": [], "E": []}}))
+    (world.folder("north") / "models" / SESSION).unlink()
+    assert world.nothing_anywhere()
+    for owner in world.told:
+        assert world.participants[owner].session.phase == "ended"
+
+
+# Errors that nobody foresaw ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("owner", ["north", "south"])
+def test_an_owner_whose_results_cannot_be_written_is_named(world, ended, owner):
+    (world.folder(owner) / "models").write_text("no folder")
+    world_results = world.results
+    world.results = lambda name: {} if name == owner else world_results(name)
+    error = ended(StateError, f"{owner} cannot write its result")
+    assert str(world.root) not in str(error)
+    assert any(str(world.root) in line for line in world.told[owner])
+
+
+def test_an_unforeseen_error_in_a_step_names_the_owner(world, ended, monkeypatch):
+    honest = member.stage
+
+    def broken(results, session, files):
+        if results.parent.name == "south":
+            raise KeyError("Zq0007Person")
+        return honest(results, session, files)
+
+    monkeypatch.setattr(member, "stage", broken)
+    error = ended(SessionEnded, r"south met an unforeseen error \(KeyError\)")
+    assert "Zq0007" not in str(error)
+
+
+def test_session_numbers_count_whole(world, parameters_task):
+    world.run(world.proposal(parameters_task))
+    world.run(world.proposal(parameters_task, session="ab" * 15 + "cd"))
+    assert len(world.results("south")) == 6
+
+
+# Before a package leaves -------------------------------------------------------------------------
+
+
+def announced(world, task):
+    partners = [LocalPartner(world.participants["north"])]
+    partners += [world.participants["north"].partners(n) for n in ("south", "east")]
+    offers = Statements(all=[p.propose(world.proposal(task)) for p in partners])
+    announcements = Statements(all=[p.offers(SESSION, offers) for p in partners])
+    for partner in partners:
+        partner.announcements(SESSION, announcements)
+
+
+def leave_otherwise(world):
+    """Let D leave for a miner under another channel, as `publish` would write it."""
+    south = world.participants["south"]
+    mine = south.session
+    path = world.folder("south") / "site.toml"
+    path.write_text(path.read_text().replace("p1 = 0.2, p2 = 0.2", "p1 = 0.1, p2 = 0.1"))
+    site = load_site(path)
+    holding = replace(mine.holding, site=site, plan=planned(site))
+    ledger = Ledger(site.state)
+    share = share_of(holding.plan.plan, ["D"])
+    with publishing_alone(site.state):
+        identities = {
+            block.name: draw_id(holding.secrets, mine.proposal.study, block)
+            for block in share.drawn
+        }
+        draws = draws_of(holding, share, identities, ledger.entries())
+        refuse_conflicts(draws, ledger.entries())
+        entry = mine.outgoing["east"].entry
+        ledger.add(
+            replace(entry, miner="https://miner", name="r-1", release_id="m", draws=draws)
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("accept", [False, True])
+def test_what_left_since_the_announcement_is_looked_at(closed_world, parameters_task, accept):
+    closed_world.open(accept=("south",) if accept else ())
+    announced(closed_world, parameters_task)
+    leave_otherwise(closed_world)
+    asked = closed_world.participants["east"].partners("south")
+    if accept:
+        assert asked.package_part(SESSION, 0, 1 << 20)
+        return
+    with pytest.raises(PlanConflict, match=r"south cannot take part \(plan-conflict\)"):
+        asked.package_part(SESSION, 0, 1 << 20)
+    assert closed_world.participants["south"].session.phase == "ended"
+    lines = Ledger(closed_world.folder("south") / ".pramana").entries()
+    assert [e.miner for e in lines if e.draws] == ["https://miner"]
+
+
+def test_nothing_leaves_while_something_else_is_published(world, parameters_task):
+    announced(world, parameters_task)
+    with publishing_alone(world.folder("south") / ".pramana"), pytest.raises(Conflict):
+        world.participants["east"].partners("south").package_part(SESSION, 0, 1 << 20)
+
+
+# Time --------------------------------------------------------------------------------------------
+
+
+class Drip(httpx.BaseTransport):
+    """Answers a byte at a time without end, or not even with a first line."""
+
+    def __init__(self, headers):
+        self.headers, self.stop = headers, threading.Event()
+
+    def handle_request(self, request):
+        while not self.headers and not self.stop.is_set():
+            time.sleep(0.005)
+
+        def body():
+            while not self.stop.is_set():
+                yield b" "
+                time.sleep(0.005)
+
+        return httpx.Response(200, content=body())
+
+
+@pytest.mark.parametrize("headers", [True, False])
+def test_an_owner_that_answers_by_drops_is_given_up(world, monkeypatch, headers):
+    monkeypatch.setattr(remote, "LEAST_SECONDS", 0.1)
+    drip = Drip(headers)
+    partner = world.participants["north"].partners("south")
+    monkeypatch.setattr(partner, "_client", httpx.Client(transport=drip, base_url="https://x"))
+    try:
+        with pytest.raises(PeerUnreachable, match="south at .* did not answer in time"):
+            partner.within(world.now.timestamp()).status(SESSION)
+    finally:
+        drip.stop.set()
+
+
+@pytest.mark.parametrize("seconds", [3.0, 700.0])
+def test_an_owner_is_tried_for_as_long_as_the_session_file_says(world, seconds):
+    """And for no longer than an answer is waited for."""
+    tried = []
+    world.wire.bend = lambda _, request: tried.append(request.extensions["timeout"]["connect"])
+    site, surroundings = world.folder("north") / "site.toml", world.surroundings()
+    with opened(site, surroundings, print, 600.0, connect_seconds=seconds) as north:
+        for call in ("status", "begin"):
+            with pytest.raises(NotFound):
+                getattr(north.partners("south"), call)(SESSION)
+    assert tried == [min(seconds, 600.0)] * 2
+
+
+def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
+    world, parameters_task, monkeypatch
+):
+    """North ends the session while south takes it up; south's answer comes later."""
+    north, honest = world.participants["north"], participant.hold
+    ending = Ending(owner="north", problem=problem_for(SessionEnded("north interrupted it.")))
+    end = threading.Thread(target=lambda: north.partners("south").end(SESSION, ending))
+
+    def slow(site, proposal, told):
+        end.start()
+        end.join(0.3)  # Were it not waiting for this, it would be over by now.
+        return honest(site, proposal, told)
+
+    monkeypatch.setattr(participant, "hold", slow)
+    north.partners("south").propose(world.proposal(parameters_task))
+    end.join()
+    assert world.participants["south"].session.phase == "ended"
+    assert "north interrupted it" in world.told["south"][-1]
+
+
+def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
+    world, parameters_task, monkeypatch
+):
+    """The time is over once the two others have answered, and for nobody before."""
+    monkeypatch.setattr(joint, "SIGN_OF_LIFE_SECONDS", 0.01)
+    monkeypatch.setattr(joint, "LAST_SECONDS", 0.2)
+    free = threading.Event()
+    honest = participant.hold
+
+    def slow(site, proposal, told):
+        if site.owner == "north":
+            free.wait()
+        return honest(site, proposal, told)
+
+    class Time:
+        def monotonic(self):
+            return float("inf") if ("offers", 2, 3) in world.steps else 0.0
+
+    monkeypatch.setattr(participant, "hold", slow)
+    monkeypatch.setattr(joint, "time", Time())
+    try:
+        with pytest.raises(SessionEnded, match="north did not answer within 0 seconds"):
+            world.run(world.proposal(parameters_task, seconds=0.1))
+    finally:
+        free.set()
+
+
+def test_a_session_that_its_initiator_left_ends_soon(world, parameters_task):
+    world.participants["north"].partners("south").propose(
+        world.proposal(parameters_task, seconds=3600.0)
+    )
+    south = world.participants["south"]
+    world.later(IDLE_SECONDS)
+    south.sweep()
+    assert south.session.phase == "offered"
+    world.participants["north"].partners("south").status(SESSION)  # A sign of life.
+    world.later(IDLE_SECONDS)
+    south.sweep()
+    assert south.session.phase == "offered"
+    world.later(1)
+    south.sweep()
+    assert south.session.phase == "ended"
+    assert "north did not go on with it" in world.told["south"][-1]
+
+
+def test_owners_that_wait_for_a_slow_one_hear_that_it_goes_on(world, parameters_task, monkeypatch):
+    """East takes longer than an idle session lasts; the others are told meanwhile."""
+    monkeypatch.setattr(joint, "SIGN_OF_LIFE_SECONDS", 0.05)
+    honest = participant.hold
+
+    def slow(site, proposal, told):
+        if site.owner == "east":
+            south = world.participants["south"]
+            for _ in range(3):
+                world.later(IDLE_SECONDS * 0.9)
+                while south.session is None or south.session.heard < world.now.timestamp():
+                    time.sleep(0.005)
+                south.sweep()
+        return honest(site, proposal, told)
+
+    monkeypatch.setattr(participant, "hold", slow)
+    world.run(world.proposal(parameters_task, seconds=3000.0))
+    assert same_everywhere(world)
+
+
+# The ledger --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ledger_of(world, monkeypatch, capsys):
+    def shown(owner, *words):
+        path = str(world.folder(owner) / "site.toml")
+        monkeypatch.setattr("sys.argv", ["owner-agent", "ledger", "--site", path, *words])
+        monkeypatch.setenv("COLUMNS", "300")
+        with pytest.raises(SystemExit) as ended:
+            run(build(Surroundings()))
+        captured = capsys.readouterr()
+        assert ended.value.code == 0, captured.err
+        return captured.out
+
+    return shown
+
+
+def test_the_ledger_lists_the_families_whose_parameters_left(world, parameters_task, ledger_of):
+    world.run(world.proposal(parameters_task))
+    shared = json.loads(ledger_of("south", "--json"))["parameters_shared"]
+    assert shared == [
+        {
+            "session": SESSION,
+            "participants": ["north", "south", "east"],
+            "families": [
+                {"node": "C", "parents": ["A", "B"]},
+                {"node": "D", "parents": ["C"]},
+            ],
+        }
+    ]
+    assert "It does not cover the parameters" in ledger_of("south")
+    state = world.folder("south") / ".pramana"
+    wide = Console(width=300, record=True, file=io.StringIO())
+    show_peer_lines(wide, Ledger(state).entries(), all_kept(state))
+    assert "the parameters of C given A, B; D given C" in wide.export_text()
+
+
+def test_a_session_without_parameters_lists_none(world, ledger_of):
+    task = {"kind": "contingency-table", "variables": ["A", "D"]}
+    world.run(world.proposal(task, participants=["north", "south"]))
+    assert json.loads(ledger_of("south", "--json"))["parameters_shared"] == []
+    assert "cover the parameters" not in ledger_of("south")
+
+
+def test_a_record_of_a_session_that_is_none_is_named(world, parameters_task):
+    world.run(world.proposal(parameters_task))
+    state = world.folder("south") / ".pramana"
+    (state / "sessions" / f"{SESSION}.json").write_text("{}")
+    with pytest.raises(StoreCorrupt, match="is not what was kept of a session"):
+        kept_of(state, SESSION)

@@ -1,0 +1,122 @@
+"""The sampler is exact: each report is drawn for exactly as many draws as the matrix says."""
+
+import numpy as np
+import pytest
+
+from owner_agent.randomize.sampling import sample_block, true_cells
+from owner_agent.randomize.uniform_words import Words
+from owner_agent.randomize.unit_sampling import sample
+from shared.channels import RESOLUTION, Dense, Grouped, Identity, StructuralZeros, Symmetric
+from shared.domain import Variable
+from shared.plan import Block
+
+WIDE = np.random.default_rng(5).dirichlet(np.ones(40), size=40)
+
+FAMILIES = {
+    "identity": Identity(3),
+    "symmetric": Symmetric.from_probability(5, 0.3),
+    "symmetric-binary": Symmetric.from_probability(2, 0.25),
+    "symmetric-anti": Symmetric.from_probability(4, 0.99),
+    "symmetric-never": Symmetric(3, 0),
+    "symmetric-always-moved": Symmetric(2, RESOLUTION),
+    "symmetric-never-kept": Symmetric.from_probability(3, 1.0),
+    "symmetric-finest": Symmetric(4, 1),
+    "gamma": Symmetric.from_gamma(300, 19.0),
+    "binary": Dense.binary(0.1, 0.25),
+    "ternary": Dense.ternary(0.1, 0.25),
+    "zeros": Dense.from_probabilities([[0, 1, 0], [0.5, 0, 0.5], [0, 0, 1]]),
+    "finest": Dense(((1, RESOLUTION - 1), (RESOLUTION - 1, 1))),
+    "wider": Dense.from_probabilities([[0.5, 0.25, 0.25], [0.0, 0.25, 0.75]]),
+    "dense-many": Dense.from_probabilities(WIDE.tolist()),
+    "zeros-possible": StructuralZeros(5, (1, 4), Dense.ternary(0.1, 0.25)),
+    "grouped": Grouped.from_probability([[3, 0], [1], [4, 2, 5]], 0.3),
+    "grouped-mixed": Grouped(
+        ((4, 1, 2), (0, 3)), (Dense.ternary(0.2, 0.3), Symmetric.from_probability(2, 0.1))
+    ),
+}
+
+
+def _words(draws):
+    """Return words of which only the first is known: a unit channel may ask for no other."""
+
+    def source(counter, inputs):
+        assert counter == 0
+        return np.stack([inputs, *[np.full(len(inputs), 0xDEAD, np.uint32)] * 3], axis=1)
+
+    return Words(source, np.asarray(draws, dtype=np.uint32))
+
+
+def _intervals(channel, code):
+    """Walk the draws from 0 and return (report, how many draws in a row give it) for a truth."""
+
+    def report(draw):
+        return int(sample(channel, np.array([code], np.uint16), _words([draw]))[0])
+
+    start, found = 0, []
+    while start < RESOLUTION:
+        here, low, high = report(start), start, RESOLUTION
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if report(middle) == here else (low, middle)
+        found.append((here, high - start))
+        start = high
+    return found
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_each_report_has_exactly_its_share_of_draws(name):
+    channel = FAMILIES[name]
+    units = channel.units()
+    for code in range(0, len(units), max(1, len(units) // 7)):
+        found = _intervals(channel, code)
+        shares = np.zeros(units.shape[1], dtype=np.int64)
+        for report, draws in found:
+            shares[report] += draws
+        assert shares.tolist() == units[code].tolist()
+        assert len(found) == np.count_nonzero(units[code]), "a report's draws are not contiguous"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_many_records_are_sampled_as_one_by_one(name):
+    channel = FAMILIES[name]
+    rng = np.random.default_rng(1)
+    size, reports = channel.shape
+    codes = rng.integers(0, size, 2_000).astype(np.uint16)
+    draws = rng.integers(0, RESOLUTION, 2_000, dtype=np.uint32)
+    together = sample(channel, codes, _words(draws))
+    alone = [sample(channel, codes[i : i + 1], _words(draws[i : i + 1]))[0] for i in range(2_000)]
+    assert together.tolist() == alone
+    assert together.dtype == (np.uint8 if reports <= 256 else np.uint16)
+
+
+def test_no_records_give_no_reports():
+    for channel in FAMILIES.values():
+        assert len(sample(channel, np.zeros(0, np.uint8), _words([]))) == 0
+
+
+def test_a_joint_block_is_one_channel_over_the_product():
+    variables = (Variable("sex", ("f", "m")), Variable("income", ("low", "mid", "high")))
+    block = Block(variables, Symmetric.from_gamma(6, 5.0))
+    rng = np.random.default_rng(2)
+    sex = rng.integers(0, 2, 500).astype(np.uint8)
+    income = rng.integers(0, 3, 500).astype(np.uint8)
+    draws = rng.integers(0, RESOLUTION, 500, dtype=np.uint32)
+    cells = true_cells(block, {"sex": sex, "income": income})
+    assert cells.tolist() == (sex * 3 + income).tolist()
+    reported = sample_block(block, cells, _words(draws))
+    assert (reported["sex"] * 3 + reported["income"]).tolist() == sample(
+        block.channel, cells, _words(draws)
+    ).tolist()
+
+
+def test_a_joint_block_larger_than_any_table_is_sampled_without_a_matrix():
+    size = 1000
+    variables = tuple(Variable(n, tuple(map(str, range(size)))) for n in "abc")
+    block = Block(variables, Symmetric.from_gamma(size**3, 1e9))
+    codes = {n: np.array([0, 7, size - 1], np.uint16) for n in "abc"}
+    cells = true_cells(block, codes)
+    kept = sample_block(block, cells, _words(np.zeros(3)))
+    moved = sample_block(block, cells, _words(np.full(3, RESOLUTION - 1)))
+    assert kept["a"].tolist() == codes["a"].tolist()
+    assert moved["a"].tolist() == [size - 1, size - 1, size - 1]
+    assert moved["c"].tolist() == [size - 1, size - 1, size - 2]

@@ -1,0 +1,99 @@
+"""Whatever a miner or a network does, the agent gets one of its own errors, and no secret leaks."""
+
+import httpx
+import pytest
+
+from owner_agent.release.client import Miner
+from owner_agent.state.surroundings import Surroundings
+from shared.errors import Refused, Unreachable
+
+PROBLEM = {
+    "type": "urn:x", "title": "t", "status": 409, "detail": "No such thing.", "code": "conflict",
+    "remedy": "Do this.",
+}  # fmt: skip
+
+
+def _miner(handler, attempts=3, slept=None):
+    slept = [] if slept is None else slept
+    surroundings = Surroundings(
+        transport=httpx.MockTransport(handler), sleep=slept.append, attempts=attempts
+    )
+    return Miner("http://127.0.0.1:9", "the-secret-token", surroundings)
+
+
+def test_a_problem_document_becomes_a_refusal():
+    answer = httpx.Response(409, json=PROBLEM)
+    with _miner(lambda r: answer) as miner, pytest.raises(Refused) as raised:
+        miner.seal("x")
+    error = raised.value
+    assert (error.status, error.problem_code, error.exit_code) == (409, "conflict", 4)
+    assert str(error) == "The miner refused (409 conflict): No such thing. Do this."
+
+
+@pytest.mark.parametrize(
+    ("response", "says"),
+    [
+        (httpx.Response(500, text="<h1>oops SECRET</h1>"), "status 500 and no problem document"),
+        (httpx.Response(404, json={"detail": "SECRET"}), "status 404 and no problem document"),
+        (httpx.Response(200, text="SECRET"), "with another message"),
+        (httpx.Response(200, json={"SECRET": 1}), "with another message"),
+        (httpx.Response(302, headers={"Location": "http://else"}), "status 302"),
+    ],
+)
+def test_what_is_no_miner_is_said_to_be_none(response, says):
+    with _miner(lambda r: response) as miner, pytest.raises(Unreachable, match=says) as raised:
+        miner.seal("x")
+    assert "SECRET" not in str(raised.value)
+    assert "the-secret-token" not in str(raised.value)
+
+
+def test_pauses_grow_and_the_miner_may_set_them():
+    slept = []
+    answers = iter(
+        [httpx.Response(503, headers={"Retry-After": "7"})]
+        + [httpx.Response(503)] * 4
+        + [
+            httpx.Response(429, headers={"Retry-After": "100000"}),
+            httpx.Response(409, json=PROBLEM),
+        ]
+    )
+    patient = _miner(lambda r: next(answers), attempts=9, slept=slept)
+    with patient as miner, pytest.raises(Refused):
+        miner.seal("x")
+    assert slept == [7.0, 1.0, 2.0, 4.0, 8.0, 60.0]
+
+
+def test_an_invitation_that_may_have_been_used_up_is_not_sent_again():
+    seen = []
+
+    def cut(request):
+        seen.append(request)
+        raise httpx.ReadError("cut")
+
+    with _miner(cut) as miner, pytest.raises(Unreachable, match="tried once"):
+        miner.accept("x" * 20)
+    assert len(seen) == 1
+
+
+def test_an_invitation_that_cannot_have_arrived_is_sent_again():
+    seen = []
+
+    def down(request):
+        seen.append(request)
+        raise httpx.ConnectError("down")
+
+    with _miner(down) as miner, pytest.raises(Unreachable, match="tried 3 times"):
+        miner.accept("x" * 20)
+    assert len(seen) == 3
+
+
+def test_names_cannot_change_the_path():
+    seen = []
+
+    def note(request):
+        seen.append(request.url.raw_path)
+        return httpx.Response(409, json=PROBLEM)
+
+    with _miner(note) as miner, pytest.raises(Refused):
+        miner.seal("../../x?y")
+    assert seen == [b"/v1/releases/..%2F..%2Fx%3Fy/seal"]

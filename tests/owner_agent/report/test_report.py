@@ -1,0 +1,654 @@
+"""The plan's report: its numbers by brute force, its page and its terminal form."""
+
+import io
+import itertools
+import math
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from owner_agent.cli.display import patient_progress, show_plan
+from owner_agent.report import page
+from owner_agent.report.contents import Assumptions
+from owner_agent.report.families import describe
+from owner_agent.report.figures import posterior_picture, width_picture
+from owner_agent.report.priors import read_priors
+from owner_agent.report.report import report
+from owner_agent.report.within_blocks import SEEN_ENTRIES, seen
+from owner_agent.site.planning import Planned, planned
+from owner_agent.site.site import site_from
+from shared.channels import (
+    RESOLUTION,
+    Choice,
+    CutAndPaste,
+    Dense,
+    Grouped,
+    Identity,
+    ListedTransition,
+    Mixture,
+    OneHot,
+    RandomSymmetric,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+    Withheld,
+)
+from shared.domain import Variable
+from shared.errors import LimitExceeded, OptionError
+from shared.plan import Block, Plan
+from shared.terminal import console
+
+LETTERS = "abcdefghij"
+EPS = 1e-9
+
+
+def block(sizes, channel, prefix="v"):
+    variables = [Variable(f"{prefix}{i}", tuple(LETTERS[:s])) for i, s in enumerate(sizes)]
+    return Block(tuple(variables), channel)
+
+
+def plan_of(*blocks, sensitive=None):
+    made = Plan(blocks)
+    variables = {v.name: v for v in made.domain}
+    names = frozenset(variables if sensitive is None else sensitive)
+    return Planned(variables, made, names, {name: name for name in variables})
+
+
+def random_dense(true, reported, seed):
+    rng = np.random.default_rng(seed)
+    rows = np.maximum(rng.dirichlet(np.full(reported, 0.7), true), 0.01)
+    return Dense.from_probabilities((rows / rows.sum(axis=1, keepdims=True)).tolist())
+
+
+HALF = RESOLUTION // 2
+TWO_PARTS = Sampled(
+    (2, 3, 2),
+    (
+        Choice((0, 1), HALF, random_dense(6, 6, 3)),
+        Choice((0, 1), HALF // 4, Symmetric.from_gamma(6, 9)),
+        Choice((1, 2), HALF // 2, Mixture.from_gamma(6, 9)),
+    ),
+)
+SCHEMES = {
+    "binary": block([2], Dense.binary(0.1, 0.25)),
+    "symmetric": block([5], Symmetric.from_probability(5, 0.4)),
+    "random": block([6], RandomSymmetric.around_gamma(6, 19, 0.2)),
+    "rectangular": block([3], random_dense(3, 5, 1)),
+    "items": block([4], OneHot.from_probability(4, 0.8)),
+    "grouped": block([4], Grouped.from_probability([[0, 3], [1, 2]], 0.3)),
+    "public": block([3], Identity(3)),
+    "withheld": block([3], Withheld(3)),
+    "mixture": block([2, 3], Mixture.from_gamma(6, 7)),
+    "dense": block([2, 3], random_dense(6, 6, 2)),
+    "joint groups": block([2, 2], Grouped.from_probability([[0, 1], [2, 3]], 0.3)),
+    "zeros": block([2, 3], StructuralZeros(6, (1, 5), Symmetric.from_gamma(4, 5))),
+    "cut and paste": block([2, 3], CutAndPaste.from_gamma((2, 3), 2, 19)),
+    "sampled pairs": block(
+        [2, 3, 2],
+        Sampled(
+            (2, 3, 2),
+            tuple(
+                Choice(axes, RESOLUTION // 3, Symmetric.from_gamma(size, 9))
+                for axes, size in (((0, 1), 6), ((0, 2), 4), ((1, 2), 6))
+            ),
+        ),
+    ),
+    "sampled twice": block([2, 3, 2], TWO_PARTS),
+}
+PRIORS = {
+    "uniform": {},
+    "given": {"v0": (0.7, 0.3), "v1": (0.52, 0.44, 0.04)},
+}
+
+
+def cases():
+    for name, scheme in SCHEMES.items():
+        for prior, given in PRIORS.items():
+            sizes = {v.name: v.size for v in scheme.variables}
+            if all(sizes.get(n, len(p)) == len(p) for n, p in given.items()):
+                yield pytest.param(scheme, given, id=f"{name}, {prior}")
+
+
+def brute_joint(scheme, given):
+    """Return Pr(cell, report) and the cells, by a loop over the cells."""
+    matrix = scheme.channel.matrix()
+    cells = list(itertools.product(*(range(v.size) for v in scheme.variables)))
+    impossible = getattr(scheme.channel, "impossible", ())
+    weights = [
+        0.0
+        if code in impossible
+        else math.prod(
+            given.get(v.name, [1 / v.size] * v.size)[c]
+            for v, c in zip(scheme.variables, cell, strict=True)
+        )
+        for code, cell in enumerate(cells)
+    ]
+    return np.array(weights)[:, None] / sum(weights) * matrix, cells
+
+
+def brute(joint, threshold):
+    """Return the measures of a table Pr(truth, report) by their definitions."""
+    prior, reported = joint.sum(axis=1), joint.sum(axis=0)
+    posterior = joint[:, reported > 1e-15] / reported[reported > 1e-15]
+    bits = -sum(p * math.log2(p) for p in prior if p > 0)
+    left = -sum(
+        joint[k, m] * math.log2(joint[k, m] / reported[m])
+        for k, m in np.ndindex(joint.shape)
+        if joint[k, m] > 0
+    )
+    sets = [column[column > threshold] for column in posterior.T]
+    spread = [sum(q * math.log2(q * len(s)) for q in s / s.sum()) if len(s) else 0.0 for s in sets]
+    return {
+        "entropy": bits,
+        "conditional_entropy": left,
+        "k_anonymity": min(len(s) for s in sets),
+        "dist_k": min(spread),
+        "dist_k_worst": max(spread),
+        "guess_blind": prior.max(),
+        "guess_expected": joint.max(axis=0).sum(),
+        "guess_worst": posterior.max(),
+    }, (prior, posterior.max(axis=1), posterior.min(axis=1))
+
+
+def brute_gamma(scheme):
+    impossible = getattr(scheme.channel, "impossible", ())
+    rows = [c for c in range(scheme.channel.shape[0]) if c not in impossible]
+    matrix = scheme.channel.matrix()[rows]
+    worst = 1.0
+    for column in matrix.T:
+        if column.max() > 0:
+            worst = max(worst, column.max() / column.min() if column.min() > 0 else math.inf)
+    return worst
+
+
+def same_bounds(found, worst):
+    def grown(prior, factor):
+        return 1.0 if math.isinf(factor) else prior * factor / (1 - prior + prior * factor)
+
+    finite = worst if math.isfinite(worst) else None
+    assert found["gamma"] == (None if finite is None else pytest.approx(worst, rel=1e-6))
+    assert found["epsilon"] == (
+        None if finite is None else pytest.approx(math.log(worst), abs=1e-6)
+    )
+    assert found["rho_2"] == pytest.approx(grown(0.05, worst), rel=1e-6)
+    # The prior that grows to one half, and one less the growth of the opposite of 95 %.
+    assert grown(found["rho_1"], worst) == pytest.approx(0.5 if finite else 1.0, rel=1e-6)
+    assert found["falls_to"] == pytest.approx(1 - grown(0.05, worst), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("scheme", "given"), list(cases()))
+def test_every_measure_is_that_of_the_listed_matrix(scheme, given):
+    """Each variable and the block, against sums over all cells and reports."""
+    threshold = 0.03
+    made = report(plan_of(scheme), 1000, Assumptions(given, threshold)).as_dict()
+    joint, cells = brute_joint(scheme, given)
+    (whole,) = made["blocks"]
+    wanted = {"block": (whole, joint)}
+    for axis, found in enumerate(made["variables"]):
+        size = scheme.variables[axis].size
+        table = np.array(
+            [sum(joint[i] for i, c in enumerate(cells) if c[axis] == k) for k in range(size)]
+        )
+        wanted[found["name"]] = (found, table)
+    for found, table in wanted.values():
+        measures, (prior, high, low) = brute(table, threshold)
+        for name, value in measures.items():
+            assert found[name] == pytest.approx(value, abs=1e-8), name
+        same_bounds(found, brute_gamma(scheme))
+        small, large = high[(prior <= 0.05 + EPS) & (prior > 0)], low[prior >= 0.5 - EPS]
+        assert found["upward_breach"] == (pytest.approx(small.max()) if small.size else None)
+        assert found["downward_breach"] == (pytest.approx(large.min()) if large.size else None)
+        for k, line in enumerate(found.get("posteriors", ())):
+            assert line["category"] == LETTERS[k]
+            assert (line["prior"], line["worst"]) == pytest.approx((prior[k], high[k]), abs=1e-8)
+            assert line["worst"] <= line["limit"] + 1e-9
+        assert {k for k, v in found["unavailable"].items() if "breach" in k} == {
+            n for n in ("upward_breach", "downward_breach") if found[n] is None
+        }
+
+
+def test_the_own_part_of_a_joint_report_is_not_all_that_is_seen():
+    """The negative control of `seen`: under a skewed prior the other part tells as well."""
+    given = {"v1": (0.5, 0.45, 0.05)}
+    scheme = SCHEMES["mixture"]
+    made = report(plan_of(scheme), 1000, Assumptions(given)).as_dict()
+    alone = report(plan_of(block([2], scheme.restrict(["v0"]))), 1000).as_dict()
+    difference = (
+        made["variables"][0]["posteriors"][0]["worst"]
+        - alone["variables"][0]["posteriors"][0]["worst"]
+    )
+    assert difference > 0.01
+
+
+@pytest.mark.parametrize("name", ["binary", "symmetric", "grouped", "public", "rectangular"])
+def test_the_standard_error_is_the_largest_over_true_distributions(name):
+    """Random distributions never exceed it; mixtures of two truths come close to it."""
+    scheme, records = SCHEMES[name], 400
+    (found,) = report(plan_of(scheme), records).as_dict()["variables"]
+    matrix = scheme.channel.matrix()
+    size = len(matrix)
+    # The estimator of least variance under the uniform truth, by its normal equations.
+    weight = np.diag(1 / matrix.mean(axis=0)) if matrix.mean(axis=0).all() else None
+    decoder = (
+        np.linalg.inv(matrix @ weight @ matrix.T) @ matrix @ weight
+        if matrix.shape[1] > size
+        else np.linalg.inv(matrix).T
+    )
+
+    def worst(theta):
+        return (((theta @ matrix) * decoder**2).sum(axis=1) - theta**2).max()
+
+    rng = np.random.default_rng(5)
+    anywhere = max(worst(theta) for theta in rng.dirichlet(np.full(size, 0.3), 2000))
+    pairs = [
+        worst(t * np.eye(size)[i] + (1 - t) * np.eye(size)[j])
+        for i, j in itertools.permutations(range(size), 2)
+        for t in np.linspace(0, 1, 201)
+    ]
+    se = math.sqrt(max(pairs) / records)
+    assert math.sqrt(anywhere / records) <= found["standard_error"] + 1e-9
+    assert found["standard_error"] == pytest.approx(se, rel=1e-3)
+    assert found["half_width"] == pytest.approx(1.959964 * se, rel=1e-3)
+
+
+def test_what_has_no_number_has_a_reason():
+    made = report(plan_of(SCHEMES["sampled pairs"]), 900).as_dict()
+    (whole,) = made["blocks"]
+    assert whole["combination_standard_error"] is None
+    assert whole["condition_number"] is None
+    assert "No record reports all variables" in whole["unavailable"]["combination_standard_error"]
+    assert [c["variables"] for c in whole["choices"]] == [["v0", "v1"], ["v0", "v2"], ["v1", "v2"]]
+    assert [c["records"] for c in whole["choices"]] == pytest.approx([300] * 3, rel=1e-6)
+    assert [v["records_reporting"] for v in made["variables"]] == pytest.approx([600] * 3, rel=1e-6)
+    assert all(v["standard_error"] > 0 for v in made["variables"])
+    (hidden,) = report(plan_of(SCHEMES["withheld"]), 9).as_dict()["variables"]
+    assert hidden["standard_error"] is None
+    assert hidden["unavailable"]["standard_error"] == "No record reports this variable."
+    assert hidden["records_reporting"] == 0
+
+
+def test_large_channels_are_bounded_or_refused_with_a_reason():
+    size = 700
+    dense = Block(
+        tuple(Variable(n, tuple(f"{n}{i}" for i in range(s))) for n, s in (("x", size), ("y", 6))),
+        StructuralZeros(6 * size, (0,), Symmetric.from_gamma(6 * size - 1, 50)),
+    )
+    assert (6 * size) ** 2 > SEEN_ENTRIES
+    with pytest.raises(LimitExceeded, match="bounded by gamma only"):
+        seen(dense, "x", {})
+    first = report(plan_of(dense), 100).as_dict()["variables"][0]
+    assert first["posteriors"] is None
+    assert "bounded by gamma only" in first["unavailable"]["posteriors"]
+    assert "too large to list" in first["unavailable"]["standard_error"]
+    assert first["rho_2"] == pytest.approx(50 * 0.05 / (0.95 + 50 * 0.05), rel=1e-4)
+    many = Variable("many", tuple(str(i) for i in range(3000)))
+    huge = Block(
+        tuple(Variable(f"w{i}", tuple(LETTERS)) for i in range(15)), Mixture.from_gamma(10**15, 19)
+    )
+    made = report(
+        plan_of(Block((many,), Symmetric.from_gamma(3000, 9)), huge),
+        1000,
+        Assumptions({"w0": (0.5, *[0.5 / 9] * 9)}),
+    )
+    numbers = made.as_dict()
+    assert "too many to print" in numbers["variables"][0]["unavailable"]["posteriors"]
+    assert numbers["variables"][0]["guess_expected"] == pytest.approx(9 / 3008, rel=1e-3)
+    assert numbers["blocks"][1]["gamma"] == pytest.approx(19, rel=1e-3)
+    assert "too large to list" in numbers["blocks"][1]["unavailable"]["posteriors"]
+    assert set(numbers["no_curves"]) == {huge.name}
+    assert "A prior over 1,000,000,000,000,000 combinations" in page.html(made, "o")
+
+
+def test_random_matrices_have_a_range_and_an_honest_word():
+    channel = RandomSymmetric.around_gamma(20, 19, 0.5)
+    made = report(plan_of(block_of(20, channel)), 100)
+    (found,) = made.as_dict()["blocks"]
+    x = 1 / (19 + 19)
+    ends = []
+    for r in (-19 * x / 2, 19 * x / 2):
+        told, other = 0.05 * (19 * x + r), 0.95 * (x - r / 19)
+        ends.append(told / (told + other))
+    assert found["posterior_range"] == pytest.approx(ends, rel=1e-6)
+    assert found["posterior_range"][0] < found["rho_2"] < found["posterior_range"][1]
+    text = " ".join(page.html(made, "o").split())
+    assert "Nobody but you knows the record's own matrix" in text
+    assert "posterior is that of the expected matrix, 50 % at most" in text
+
+
+def block_of(size, channel, name="v0"):
+    return Block((Variable(name, tuple(f"c{i}" for i in range(size))),), channel)
+
+
+def test_curves_are_the_closed_forms():
+    """Ma 3.1: gamma (K-1)(1-p)/p, guess 1 - p, and the entropy of a kept or replaced category."""
+    made = report(plan_of(SCHEMES["symmetric"]), 100).as_dict()
+    (curve,) = made["curves"]
+    assert curve["plan_p"] == pytest.approx(0.4)
+    assert curve["plan_p"] in curve["p"]
+    for p, gamma, bits, guess in zip(
+        curve["p"],
+        curve["gamma"],
+        curve["conditional_entropy"],
+        curve["guess_expected"],
+        strict=True,
+    ):
+        assert gamma == pytest.approx(4 * (1 - p) / p, rel=1e-5)
+        assert guess == pytest.approx(1 - p, abs=1e-6)
+        wanted = -(1 - p) * math.log2(1 - p) - p * math.log2(p / 4)
+        assert bits == pytest.approx(wanted, abs=1e-6)
+    grouped = report(plan_of(SCHEMES["grouped"]), 100).as_dict()["curves"][0]
+    assert grouped["gamma"] == pytest.approx([(1 - p) / p for p in grouped["p"]], rel=1e-5)
+    zeros = report(plan_of(SCHEMES["zeros"]), 100).as_dict()["curves"][0]
+    assert zeros["gamma"] == pytest.approx([3 * (1 - p) / p for p in zeros["p"]], rel=1e-5)
+    mixture = report(plan_of(SCHEMES["mixture"]), 100).as_dict()["curves"][0]
+    assert 5 * (1 - mixture["plan_p"]) / mixture["plan_p"] == pytest.approx(7, rel=1e-6)
+
+
+def test_families_without_one_strength_have_a_reason_and_public_ones_no_curve():
+    uneven = Grouped(((0, 1), (2, 3)), (Symmetric.from_gamma(2, 3), Symmetric.from_gamma(2, 9)))
+    made = report(
+        plan_of(
+            block([2], Dense.binary(0.1, 0.2), "a"),
+            block([4], uneven, "b"),
+            block([2], Identity(2), "c"),
+        ),
+        100,
+    ).as_dict()
+    assert made["curves"] == []
+    assert set(made["no_curves"]) == {"a0", "b0"}
+    assert "different ways" in made["no_curves"]["b0"]
+
+
+def test_widths_fall_with_the_root_of_the_records():
+    made = report(plan_of(SCHEMES["symmetric"]), 3000)
+    numbers = made.as_dict()["widths"]
+    assert 3000 in numbers["records"]
+    for n, width in zip(numbers["records"], numbers["half_widths"]["v0"], strict=True):
+        other = report(plan_of(SCHEMES["symmetric"]), n).as_dict()["variables"][0]
+        assert width == pytest.approx(other["half_width"])
+
+
+def test_together_multiplies_over_sensitive_blocks_only():
+    blocks = [block([2], Symmetric.from_gamma(2, g), f"b{g}") for g in (3, 5, 7)]
+    made = report(plan_of(*blocks, sensitive={"b30", "b50"}), 10).as_dict()["together"]
+    assert made["blocks"] == ["b30", "b50"]
+    assert made["gamma"] == pytest.approx(15, rel=1e-6)
+    nothing = report(plan_of(*blocks, sensitive=()), 10)
+    assert nothing.as_dict()["together"]["epsilon"] == 0
+    assert "all sensitive variables of a record" not in page.html(nothing, "o")
+
+
+@dataclass(frozen=True, eq=False)
+class Rumour(ListedTransition):
+    """A family nobody has heard of."""
+
+    @property
+    def _matrix(self):
+        return np.array([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])
+
+    @property
+    def shape(self):
+        return 2, 3
+
+    def as_dict(self):
+        return {"family": "rumour"}
+
+    def restrict(self, sizes, kept):
+        return self
+
+
+def test_an_unknown_family_is_reported_as_any_matrix():
+    made = report(plan_of(block([2], Rumour())), 100)
+    (found,) = made.as_dict()["variables"]
+    assert found["channel"] == "rumour"
+    assert found["gamma"] == pytest.approx(6)
+    assert found["guess_expected"] == pytest.approx((0.6 + 0.3 + 0.6) / 2)
+    assert found["standard_error"] > 0
+    assert "rumour" in page.html(made, "o")
+
+
+def test_families_are_described():
+    said = [describe(scheme.channel) for scheme in SCHEMES.values()]
+    assert said[0] == "matrix 2 x 2"
+    assert "symmetric, kept 0.6" in said
+    assert describe(SCHEMES["zeros"].channel) == "symmetric, kept 0.625, 2 impossible"
+    assert describe(RandomSymmetric.around_gamma(20, 19, 0.5)).endswith("kept 0.5 ± 0.25")
+    assert all(text and len(text) < 50 for text in said)
+
+
+# Beliefs ------------------------------------------------------------------------------------------
+
+
+def test_priors_are_read_and_scaled(tmp_path):
+    file = tmp_path / "prior.json"
+    file.write_text('{"v0": [0.3333333, 0.3333333, 0.3333333]}')
+    plan = plan_of(block([3], Symmetric.from_probability(3, 0.2)))
+    assert read_priors(file, plan) == {"v0": pytest.approx((1 / 3,) * 3, abs=1e-15)}
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "says"),
+    [
+        (None, "prior", "cannot be read"),
+        ("{", "prior", "cannot be read"),
+        ("[1]", "prior", "not an object"),
+        ('{"other": [0.5, 0.5]}', "prior.other", "does not have"),
+        ('{"v0": [0.5, 0.5]}', "prior.v0", "not a list of 3"),
+        ('{"v0": 1}', "prior.v0", "not a list of 3"),
+        ('{"v0": [0.5, 0.7, -0.2]}', "prior.v0", "not a list of 3"),
+        ('{"v0": [NaN, 0.5, 0.5]}', "prior.v0", "not a list of 3"),
+        ('{"v0": [true, 0, 0]}', "prior.v0", "not a list of 3"),
+        ('{"v0": [0.5, 0.2, 0.2]}', "prior.v0", "sums to 0.9"),
+    ],
+)
+def test_bad_priors_are_refused(tmp_path, text, where, says):
+    file = tmp_path / "prior.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(OptionError, match=says) as raised:
+        read_priors(file, plan_of(block([3], Symmetric.from_probability(3, 0.2))))
+    assert raised.value.where == where
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.0, math.nan])
+def test_bad_thresholds_are_refused(threshold):
+    with pytest.raises(OptionError, match="threshold"):
+        Assumptions(threshold=threshold)
+
+
+def test_no_records_are_refused():
+    with pytest.raises(OptionError, match="0 records"):
+        report(plan_of(SCHEMES["binary"]), 0)
+
+
+# The page -----------------------------------------------------------------------------------------
+
+
+class Reader(HTMLParser):
+    """Collects table rows, and everything that could load something."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.loads, self.tags, self._cell = [], [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        for name, value in attributes:
+            if name in {"src", "href", "xlink:href", "srcset", "data", "action", "poster"}:
+                self.loads.append(value)
+            self.loads += re.findall(r"url\(([^)]*)\)", value or "")
+        if tag == "tr":
+            self.rows.append([])
+        if tag in {"td", "th"}:
+            self._cell = ""
+        if tag in {"span", "br"} and self._cell is not None:
+            self._cell += "\n"
+
+    def handle_data(self, data):
+        if self._cell is not None:
+            self._cell += data
+
+    def handle_endtag(self, tag):
+        if tag in {"td", "th"}:
+            self.rows[-1].append(self._cell.strip())
+            self._cell = None
+
+
+def everything():
+    blocks = []
+    for number, (name, scheme) in enumerate(SCHEMES.items()):
+        variables = [
+            Variable(f"{LETTERS[number % 10]}{number} {name} {v.name}", v.categories)
+            for v in scheme.variables
+        ]
+        blocks.append(Block(tuple(variables), scheme.channel))
+    return plan_of(*blocks)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """A report with every scheme, and its page."""
+    made = report(everything(), 4321)
+    return made, page.html(made, "clinic")
+
+
+def value_of(cell):
+    """Read a number as the page writes it."""
+    cell = cell.split("\n")[0].strip("± ")
+    if cell in {"–", "∞"}:
+        return None
+    percent = cell.endswith("%")
+    return float(cell.rstrip(" %").replace(",", "")) / (100 if percent else 1)
+
+
+def test_page_and_json_have_the_same_numbers(whole):
+    made, text = whole
+    numbers = made.as_dict()
+    rows = {}
+    for row in Reader(text).rows:
+        rows.setdefault(row[0].split("\n")[0], []).append(row)
+    assert len(numbers["variables"]) > 20
+    for v in numbers["variables"]:
+        bounds, details = rows[v["name"]][0], rows[v["name"]][1]
+        before, after = bounds[7].split("→")
+        best, worst = details[4].split(",")
+        pairs = {
+            "gamma": bounds[2], "epsilon": bounds[3], "rho_2": bounds[4], "rho_1": bounds[5],
+            "falls_to": bounds[6], "guess_blind": before.strip(), "guess_expected": after.strip(),
+            "half_width": bounds[8], "entropy": details[1], "conditional_entropy": details[2],
+            "k_anonymity": details[3], "dist_k": best.strip(), "dist_k_worst": worst.strip(),
+            "guess_worst": details[5], "condition_number": details[6],
+            "standard_error": details[7], "records_reporting": details[8],
+        }  # fmt: skip
+        for name, cell in pairs.items():
+            wanted = v[name]
+            assert value_of(cell) == (
+                None if wanted is None else pytest.approx(wanted, rel=6e-3, abs=6e-4)
+            ), (v["name"], name)
+    assert numbers["plan_digest"] in text
+
+
+def test_the_page_loads_nothing(whole):
+    _, text = whole
+    read = Reader(text)
+    assert read.tags.count("svg") == 3
+    assert all(place.startswith("#") for place in read.loads)
+    assert not {"script", "link", "img", "iframe", "object", "base"} & set(read.tags)
+    assert "@import" not in text
+    assert not re.findall(r"""(?:src|href)\s*=\s*["']?\s*(?:https?:)?//""", text)
+    assert len(read.loads) > 100
+    for place in {place.removeprefix("#") for place in read.loads}:
+        assert text.count(f'id="{place}"') == 1, "figures must not take each other's shapes"
+    assert Reader('<img src="http://x/y">').loads == ["http://x/y"], "the reader sees nothing"
+
+
+def test_labels_are_text_and_never_markup_or_mathematics():
+    labels = ("<script>alert(1)</script>", "$x_{$", "患者 & co", "a\tb")
+    odd = Block((Variable("<b>$\\frac$</b>", labels),), random_dense(4, 4, 8))
+    made = report(plan_of(odd), 50)
+    text = page.html(made, "<i>owner</i>")
+    assert not {"script", "i"} & set(Reader(text).tags)
+    assert "<script" not in text
+    assert "<b>$" not in text
+    assert "患者 &amp; co" in text
+    out = io.StringIO()
+    show_plan(Console(file=out, width=100), made)
+    assert "<b>$\\frac$</b>" in out.getvalue()
+
+
+def test_more_variables_than_there_is_room_for_are_cut_and_said():
+    blocks = [block([3], Symmetric.from_gamma(3, 2 + i / 10), f"n{i}_") for i in range(43)]
+    made = report(plan_of(*blocks), 100)
+    picture = posterior_picture(made)
+    assert "The 40 most exposed of 43 variables" in picture.note
+    assert "n42_0" in picture.svg
+    assert "n0_0" not in picture.svg
+    assert "not named are grey: 35" in width_picture(made).note
+    assert posterior_picture(report(plan_of(SCHEMES["public"]), 9)) is None
+    one = report(plan_of(SCHEMES["withheld"]), 9)
+    assert width_picture(one) is None
+    assert "What has no number" in page.html(one, "o")
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_the_terminal_is_never_too_wide_and_cuts_no_number(width, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(width))
+    blocks = [*everything().plan.blocks, *(
+        block([2], Symmetric.from_gamma(2, 10**6), "a_very_long_name_" * 6),
+    )]  # fmt: skip
+    made = report(plan_of(*blocks), 123_456_789)
+    show_plan(console(), made)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(cell_len, lines)) <= min(width, 100)
+    words = set(" ".join(lines).split())
+    for row in made.variables:
+        assert f"{row.bounds.rho2:.1%}" in words
+        assert row.half_width is None or f"{row.half_width:.2%}" in words
+    assert any("warning:" in line for line in lines)
+
+
+def test_colour_says_how_bad(monkeypatch):
+    out = io.StringIO()
+    blocks = [block([2], Symmetric.from_gamma(2, g), f"g{g}") for g in (3, 30, 10**4)]
+    colours = Console(
+        file=out, width=100, force_terminal=True, color_system="standard", no_color=False
+    )
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    show_plan(colours, report(plan_of(*blocks), 100))
+    green, yellow, red = "\x1b[32m", "\x1b[33m", "\x1b[1;31m"
+    for colour, text in ((green, "13.6%"), (yellow, "61.2%"), (red, "99.8%")):
+        assert re.search(re.escape(colour) + " *" + re.escape(text), out.getvalue())
+
+
+def test_a_bar_is_shown_only_to_those_who_wait():
+    for seconds, shown in ((1.0, False), (3.0, True)):
+        out = io.StringIO()
+        times = iter([0.0, *[seconds] * 9])
+        with patient_progress(
+            Console(file=out, force_terminal=True), "measuring", times.__next__
+        ) as tick:
+            tick(1, 3)
+            tick(2, 3)
+        assert ("measuring" in out.getvalue()) is shown
+    quiet = io.StringIO()
+    with patient_progress(Console(file=quiet), "measuring", iter([0.0, 9.0, 9.0]).__next__) as tick:
+        tick(1, 1)
+    assert "measuring" not in quiet.getvalue()
+
+
+def test_a_site_file_is_reported(tmp_path):
+    content = {
+        "owner": "o", "table": "t.csv", "record_id": "id",
+        "variables": [
+            {"name": "x", "categories": ["a", "b"], "sensitive": True,
+             "channel": {"kind": "symmetric", "gamma": 3.0}},
+        ],
+    }  # fmt: skip
+    made = report(planned(site_from(content, tmp_path)), 10)
+    assert made.variables[0].bounds.told.gamma == pytest.approx(3)

@@ -1,0 +1,264 @@
+"""What the plan's report claims of several blocks, many variables and impossible beliefs."""
+
+import io
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from owner_agent.cli.display import show_plan
+from owner_agent.costs.measures import Bounds
+from owner_agent.report import page
+from owner_agent.report.contents import Assumptions
+from owner_agent.report.report import report, warnings
+from owner_agent.site.planning import Planned
+from shared.channels import (
+    RESOLUTION,
+    Choice,
+    Dense,
+    Identity,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+)
+from shared.domain import Variable
+from shared.errors import OptionError
+from shared.plan import Block, Plan
+from shared.privacy import Amplification
+from shared.privacy.structures import dispatch
+from shared.privacy.structures.composite import PossibleStructure
+from shared.privacy.structures.sampled import Part, SampledStructure
+
+
+def block(names, sizes, channel):
+    return Block(
+        tuple(
+            Variable(n, tuple(f"{n}{k}" for k in range(s)))
+            for n, s in zip(names, sizes, strict=True)
+        ),
+        channel,
+    )
+
+
+def binary(gamma, name):
+    return block([name], [2], Symmetric.from_gamma(2, gamma))
+
+
+def plan_of(*blocks, sensitive=None):
+    made = Plan(blocks)
+    variables = {v.name: v for v in made.domain}
+    names = frozenset(variables if sensitive is None else sensitive)
+    return Planned(variables, made, names, {name: name for name in variables})
+
+
+def printed(made):
+    out = io.StringIO()
+    show_plan(Console(file=out, width=100), made)
+    return out.getvalue()
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+# Several blocks ----------------------------------------------------------------------------------
+
+
+def test_beliefs_across_blocks_are_bounded_by_all_blocks_together():
+    """Ma 3.1.2 on both blocks' reports: who knows that v0 = v1 learns of v0 from both."""
+    blocks = [binary(5, "v0"), binary(5, "v1")]
+    joint = np.kron(blocks[0].channel.matrix(), blocks[1].channel.matrix())
+    belief = np.array([0.05, 0, 0, 0.95])
+    posterior = belief[:, None] * joint / (belief @ joint)
+    made = report(plan_of(*blocks), 1000)
+    assert made.together.rho2 == pytest.approx(posterior[0].max(), rel=1e-6)
+    assert made.together.rho2 == pytest.approx(0.568, abs=5e-4)
+    # The negative control: a block's own bound does not hold for such beliefs.
+    assert made.variables[0].bounds.rho2 < 0.21 < posterior[0].max()
+    text = flat(page.html(made, "o"))
+    assert "<b>56.8 %</b><span>the most a belief of 5 % about sensitive variables" in text
+    assert "block alone:<br>5 % grows" in text
+    assert "limit by gamma" in text
+    assert "under any other beliefs about this block" in " ".join(text.split())
+    assert "whatever else is believed" not in text
+    assert "reports of other blocks may add to it" in text
+    assert "Public columns are told as they are" in text
+    told = flat(printed(made))
+    assert "gamma 25, epsilon 3.219; 5% grows to 56.8%, however their values go together." in told
+    assert "other blocks may tell of it too" in told
+
+
+@pytest.mark.parametrize(("gamma", "expected"), [(18.0, 0), (20.0, 1)])
+def test_blocks_that_prove_nearly_anything_together_are_warned_of(gamma, expected):
+    """From a gamma of 361 about both on; one of them alone is far from it."""
+    blocks = [binary(gamma, "a"), binary(gamma, "b"), block(["c"], [2], Identity(2))]
+    said = warnings(plan_of(*blocks, sensitive={"a", "b"}))
+    assert len(said) == expected
+    assert all("2 blocks together" in line and "gamma 400" in line for line in said)
+    assert not warnings(plan_of(*blocks, sensitive={"a"}))
+
+
+def test_epsilons_add_where_gamma_is_beyond_all_numbers():
+    many = [binary(6, f"v{i}") for i in range(400)]
+    assert Amplification.together(many).epsilon == pytest.approx(400 * math.log(6), rel=1e-6)
+    assert Amplification.together(many).gamma == math.inf
+    bounds = Bounds.together(many)
+    assert bounds.told.written_gamma == ">1e308"
+    assert bounds.rho2 == pytest.approx(1)
+    assert bounds.as_dict()["gamma"] is None
+    assert bounds.as_dict()["epsilon"] == pytest.approx(716.7, abs=0.05)
+    assert Amplification.together([]).epsilon == 0
+    assert Bounds.together([many[0], block(["x"], [2], Identity(2))]).told.written_gamma == "∞"
+    three = [binary(3, "a"), block(["b"], [2], Dense.binary(0.1, 0.25))]
+    product = np.kron(three[0].channel.matrix(), three[1].channel.matrix())
+    ratio = (product.max(axis=0) / product.min(axis=0)).max()
+    assert Amplification.together(three).epsilon == pytest.approx(math.log(ratio), rel=1e-9)
+
+
+def test_page_and_terminal_say_that_gamma_is_beyond_all_numbers():
+    made = report(plan_of(*(binary(4e9, f"v{i}") for i in range(40))), 100)
+    assert "epsilon of all sensitive variables of a record together (gamma &gt;1e308)" in flat(
+        page.html(made, "o")
+    )
+    assert "gamma >1e308, epsilon 8" in flat(printed(made))
+    json.dumps(made.as_dict(), allow_nan=False)
+
+
+# Many variables and subsets ----------------------------------------------------------------------
+
+
+def sampled(variables, size, gamma=19.0):
+    subsets = list(itertools.combinations(range(variables), size))
+    channel = Sampled(
+        (2,) * variables,
+        tuple(
+            Choice(axes, RESOLUTION // len(subsets), Symmetric.from_gamma(2**size, gamma))
+            for axes in subsets
+        ),
+    )
+    return block([f"v{i}" for i in range(variables)], [2] * variables, channel)
+
+
+def test_pairs_of_40_variables_are_reported():
+    """More variables than numpy broadcasts axes in one call."""
+    made = report(plan_of(sampled(40, 2)), 10_000)
+    first = made.variables[0]
+    share = 39 / math.comb(40, 2)
+    assert first.reported == pytest.approx(share, rel=1e-6)
+    # Reported with this chance, one of two alike is then seen right with (gamma + 1) / (gamma + 3).
+    assert first.attack.accuracy.expected == pytest.approx(
+        share * 20 / 22 + (1 - share) / 2, rel=1e-6
+    )
+    assert made.blocks[0].attack.accuracy.worst == pytest.approx(19 / 22 / 2**38, rel=1e-6)
+    assert "one of 780 parts sampled" in page.html(made, "o")
+
+
+def test_the_possible_cells_of_a_sampled_structure_are_those_of_every_part():
+    """By a loop over the cells, with parts that rule cells out and one that does not."""
+    inner = dispatch.structure_of(Symmetric.from_gamma(4, 3))
+    first = PossibleStructure(6, np.array([0, 2, 3, 5]), inner)
+    free = dispatch.structure_of(Symmetric.from_gamma(6, 3))
+    last = PossibleStructure(4, np.array([0, 1, 3]), dispatch.structure_of(Symmetric(3, 1 << 30)))
+    parts = (Part((0, 1), 0.5, first), Part((1, 2), 0.25, free), Part((0, 2), 0.25, last))
+    found = SampledStructure((2, 3, 2), parts, inner).uniform().reshape(2, 3, 2)
+    for a, b, c in itertools.product(range(2), range(3), range(2)):
+        possible = (3 * a + b) in {0, 2, 3, 5} and (2 * a + c) in {0, 1, 3}
+        assert bool(found[a, b, c] > 0) == possible
+    assert found.sum() == pytest.approx(1)
+
+
+def test_of_many_subsets_some_are_shown_and_the_rest_counted():
+    made = report(plan_of(sampled(20, 2)), 1000)
+    text = printed(made)
+    assert text.count("of the records report v") == 12
+    assert "... and 178 more such parts; --json has all." in text
+    assert "Each of its 20 variables is reported by 10.0% of the records." in text
+    assert len(text.splitlines()) < 100
+    shown = page.html(made, "o")
+    assert shown.count('<td class="left">v0, v') == 12
+    assert "And 178 more; the JSON file has all." in shown
+    assert "Each of its 20 variables is reported by 10.0% of the records." in shown
+    assert len(made.as_dict()["blocks"][0]["choices"]) == 190
+    few = report(plan_of(sampled(4, 2)), 1000)
+    assert printed(few).count("of the records report v") == 6
+    assert "more such parts" not in printed(few)
+    assert "more; the JSON" not in page.html(few, "o")
+
+
+def test_uneven_shares_are_named():
+    channel = Sampled(
+        (2,) * 14,
+        tuple(
+            Choice((axis,), (axis + 1) * (RESOLUTION // 105), Symmetric.from_gamma(2, 9))
+            for axis in range(14)
+        ),
+    )
+    made = report(plan_of(block([f"v{i}" for i in range(14)], [2] * 14, channel)), 100)
+    assert "is reported v0 by 1.0%, v1 by 1.9%, v2 by 2.9%" in flat(printed(made))
+
+
+def test_subsets_that_share_a_channel_are_measured_once(monkeypatch):
+    """4,060 subsets of one channel: a few structures for each variable, not one for each subset."""
+    made, original = [], dispatch.MixtureStructure
+    monkeypatch.setattr(
+        dispatch, "MixtureStructure", lambda *given: made.append(given) or original(*given)
+    )
+    subsets = sampled(30, 3)
+    plan = plan_of(subsets)
+    report(plan, 1000)
+    assert len(subsets.channel.choices) == 4060
+    assert 30 < len(made) < 30 * 40
+
+
+# Beliefs, and blocks of both kinds ---------------------------------------------------------------
+
+
+ZEROS = StructuralZeros(4, (3,), Symmetric.from_gamma(3, 4))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "priors"),
+    [
+        ([block("ab", [2, 2], ZEROS)], {"a": (0.0, 1.0), "b": (0.0, 1.0)}),
+        ([binary(3, "x"), block("c", [4], ZEROS)], {"c": (0.0, 0.0, 0.0, 1.0)}),
+    ],
+)
+def test_beliefs_in_impossible_combinations_only_are_refused(blocks, priors):
+    with pytest.raises(OptionError, match="combinations that cannot occur") as told:
+        report(plan_of(*blocks), 100, Assumptions(priors))
+    assert told.value.where == "prior"
+    assert told.value.remedy
+    nearly = {
+        name: tuple((p + 1e-9) / (1 + len(b) * 1e-9) for p in b) for name, b in priors.items()
+    }
+    assert report(plan_of(*blocks), 100, Assumptions(nearly)).variables
+
+
+def test_a_belief_about_one_variable_is_that_given_that_its_category_is_possible():
+    belief = (0.5, 0.2, 0.1, 0.2)
+    made = report(plan_of(block("c", [4], ZEROS)), 100, Assumptions({"c": belief}))
+    (found,) = made.as_dict()["variables"]
+    possible = np.array([0.625, 0.25, 0.125])
+    assert [line["prior"] for line in found["posteriors"]] == pytest.approx([*possible, 0])
+    matrix = (np.ones((3, 3)) + 3 * np.eye(3)) / 6
+    posterior = possible[:, None] * matrix / (possible @ matrix)
+    worst = [line["worst"] for line in found["posteriors"]]
+    assert worst == pytest.approx([*posterior.max(axis=1), 0], abs=1e-8)
+    assert found["guess_blind"] == pytest.approx(0.625)
+
+
+def test_blocks_of_public_and_sensitive_variables_are_warned_of():
+    joint = block(["age", "ill", "sex"], [2, 2, 2], Symmetric.from_gamma(8, 5))
+    (said,) = warnings(plan_of(joint, sensitive={"ill"}))
+    assert said.startswith("age, sex are public but in a block with ill:")
+    assert "counts as corrected, and keeps its whole report" in said
+    assert warnings(plan_of(sampled(3, 2), sensitive={"v1", "v2"}))[0].startswith("v0 is public")
+    for sensitive in ({"age", "ill", "sex"}, set()):
+        assert not warnings(plan_of(joint, sensitive=sensitive))
+    names = [f"n{i}" for i in range(8)]
+    wide = block(names, [2] * 8, Symmetric.from_gamma(256, 5))
+    (said,) = warnings(plan_of(wide, sensitive={"n7"}))
+    assert "n0, n1, n2, n3, n4 and 2 more are public" in said

@@ -1,0 +1,549 @@
+"""Every kind of channel a site file can ask for, what each refuses, and the guide's examples."""
+
+import math
+import re
+import tomllib
+from typing import get_args
+
+import pytest
+
+from owner_agent.site.channels import AnyChannel
+from owner_agent.site.planning import planned
+from owner_agent.site.protection import require_estimable, require_protected
+from owner_agent.site.site import site_from
+from owner_agent.table.encode import encode, inspect
+from shared.channels import (
+    MIXTURE_CELLS,
+    RESOLUTION,
+    Choice,
+    CutAndPaste,
+    Dense,
+    Grouped,
+    Identity,
+    Mixture,
+    OneHot,
+    RandomSymmetric,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+)
+from shared.domain import Variable
+from shared.errors import (
+    ChannelError,
+    NotStochastic,
+    OptionError,
+    PlanError,
+    PramanaError,
+    SingularChannel,
+    TableError,
+    UnknownCategory,
+    UnknownVariable,
+    UnprotectedVariable,
+)
+from shared.plan import Block
+from shared.wire.plans import PlanMessage
+from tests.places import ROOT
+
+HEAD = """
+owner = "clinic"
+table = "t.csv"
+record_id = "id"
+"""
+
+
+def _site(tmp_path, variables, head=HEAD):
+    return site_from(tomllib.loads(head + variables), tmp_path)
+
+
+def _one(tmp_path, channel, categories='["a", "b"]', sensitive="true"):
+    return _site(
+        tmp_path,
+        f'[[variables]]\nname = "A"\ncategories = {categories}\nsensitive = {sensitive}\n'
+        + (f"channel = {channel}\n" if channel else ""),
+    )
+
+
+@pytest.mark.parametrize(
+    ("channel", "categories", "expected"),
+    [
+        ('{ kind = "symmetric", p = 0.3 }', "abc", Symmetric.from_probability(3, 0.3)),
+        ('{ kind = "symmetric", gamma = 19 }', "abc", Symmetric.from_gamma(3, 19)),
+        ('{ kind = "symmetric", epsilon = 1.5 }', "abc", Symmetric.from_gamma(3, math.exp(1.5))),
+        ('{ kind = "binary", p1 = 0.1, p2 = 0.25 }', "ab", Dense.binary(0.1, 0.25)),
+        ('{ kind = "ternary", p1 = 0.1, p2 = 0.2 }', "abc", Dense.ternary(0.1, 0.2)),
+        (
+            '{ kind = "matrix", rows = [[0.9, 0.1], [0.3, 0.7]] }',
+            "ab",
+            Dense.from_probabilities([[0.9, 0.1], [0.3, 0.7]]),
+        ),
+        (
+            '{ kind = "grouped", groups = [["c", "a"], ["b", "e", "d"]], p = 0.2 }',
+            "abcde",
+            Grouped.from_probability([[2, 0], [1, 4, 3]], 0.2),
+        ),
+        (
+            '{ kind = "grouped", groups = [["c", "a"], ["b", "d"]], epsilon = 1 }',
+            "abcd",
+            Grouped(((2, 0), (1, 3)), (Symmetric.from_gamma(2, math.e),) * 2),
+        ),
+        ('{ kind = "gamma-diagonal", gamma = 19 }', "abc", Mixture.from_gamma(3, 19)),
+        ('{ kind = "gamma-diagonal", epsilon = 2 }', "abc", Mixture.from_gamma(3, math.exp(2))),
+        (
+            '{ kind = "random-gamma-diagonal", gamma = 3 }',
+            "abc",
+            RandomSymmetric.around_gamma(3, 3.0, 0.5),
+        ),
+        (
+            '{ kind = "random-gamma-diagonal", gamma = 19, share = 0.1 }',
+            "abc",
+            RandomSymmetric.around_gamma(3, 19.0, 0.1),
+        ),
+        (
+            '{ kind = "invariant", gamma = 5, prior = [0.5, 0.25, 0.25] }',
+            "abc",
+            Dense.invariant(Symmetric.from_gamma(3, 5), [0.5, 0.25, 0.25]),
+        ),
+        (
+            '{ kind = "invariant", p = 0.3, prior = [0.4, 0.6] }',
+            "ab",
+            Dense.invariant(Symmetric.from_probability(2, 0.3), [0.4, 0.6]),
+        ),
+        (
+            '{ kind = "structural-zeros", impossible = ["d", "b"], p = 0.3 }',
+            "abcd",
+            StructuralZeros(4, (1, 3), Symmetric.from_probability(2, 0.3)),
+        ),
+        ('{ kind = "mask", p = 0.9 }', "abc", OneHot.from_probability(3, 0.9)),
+        ('{ kind = "mask", gamma = 9 }', "abc", OneHot.from_gamma(3, 9)),
+        (
+            '{ kind = "cut-and-paste", keep = 1, rho = 0.4 }',
+            "abc",
+            CutAndPaste.from_probability((3,), 1, 0.4),
+        ),
+        (
+            '{ kind = "sampled", size = 1, gamma = 4 }',
+            "abc",
+            Sampled((3,), (Choice((0,), RESOLUTION, Symmetric.from_gamma(3, 4)),)),
+        ),
+    ],
+)
+def test_every_kind_of_channel(tmp_path, channel, categories, expected):
+    plan = planned(_one(tmp_path, channel, str(list(categories)))).plan
+    assert plan.blocks[0].channel == expected
+    rows = expected.matrix()
+    shown = rows[:, rows.max(axis=0) > 0]
+    assert (shown.max(axis=0) > shown.min(axis=0)).any()
+    assert PlanMessage.from_plan(plan).to_plan() == plan
+
+
+@pytest.mark.parametrize(
+    ("channel", "error", "says"),
+    [
+        ("", UnprotectedVariable, "'A' is sensitive and has no channel"),
+        ('{ kind = "symmetric", p = 0.0 }', UnprotectedVariable, "'A' is sensitive but would"),
+        ('{ kind = "symmetric", p = 1.0 }', UnprotectedVariable, "reports every category with"),
+        ('{ kind = "binary", p1 = 0, p2 = 0 }', UnprotectedVariable, "leave unrandomized"),
+        ('{ kind = "binary", p1 = 1, p2 = 1 }', UnprotectedVariable, "leave unrandomized"),
+        (
+            '{ kind = "grouped", groups = [["a"], ["b"]], p = 0.5 }',
+            UnprotectedVariable,
+            "leave unrandomized",
+        ),
+        (
+            '{ kind = "matrix", rows = [[0.9, 0.09], [0.5, 0.5]] }',
+            NotStochastic,
+            "Variable 'A': Row 0 of the transition matrix sums to 0.99",
+        ),
+        (
+            '{ kind = "matrix", rows = [[1.1, -0.1], [0.5, 0.5]] }',
+            NotStochastic,
+            "Variable 'A': Row 0 .* probability of -0.1",
+        ),
+        ('{ kind = "symmetric", p = 0.5 }', SingularChannel, "'A' is singular"),
+        (
+            '{ kind = "matrix", rows = [[0.5, 0.5], [0.5, 0.5]] }',
+            SingularChannel,
+            "'A' is singular .2 x 2.*nobody could estimate",
+        ),
+        ('{ kind = "ternary", p1 = 0.1, p2 = 0.1 }', ChannelError, "for 3 categories; there are 2"),
+        ('{ kind = "symmetric", gamma = 0.5 }', ChannelError, "amplification of 0.5"),
+        ('{ kind = "symmetric", epsilon = 1000 }', ChannelError, "epsilon of 1000"),
+        (
+            '{ kind = "grouped", groups = [["a", "z"], ["b"]], p = 0.5 }',
+            UnknownCategory,
+            r"does not have: \['z'\]",
+        ),
+        (
+            '{ kind = "grouped", groups = [["a", "b"], ["b"]], p = 0.5 }',
+            ChannelError,
+            r"repeat 1 categories \['b'\] and miss 0",
+        ),
+        (
+            '{ kind = "grouped", groups = [["a"]], gamma = 5 }',
+            ChannelError,
+            r"repeat 0 categories \[\] and miss 1 \['b'\]",
+        ),
+        ('{ kind = "grouped", groups = [["a", "b"], []], p = 0.1 }', ChannelError, "be empty"),
+        (
+            '{ kind = "grouped", groups = [["a", "b"]], gamma = 0.9 }',
+            ChannelError,
+            "amplification of 0.9",
+        ),
+        ('{ kind = "symmetric", p = 1.5 }', NotStochastic, "replacing a category is 1.5"),
+        ('{ kind = "gamma-diagonal", gamma = 0.5 }', ChannelError, "amplification of 0.5"),
+        ('{ kind = "gamma-diagonal", gamma = 1 }', SingularChannel, "'A' is singular"),
+        ('{ kind = "gamma-diagonal", epsilon = -1 }', ChannelError, "amplification of 0.36"),
+        ('{ kind = "gamma-diagonal", epsilon = 1000 }', ChannelError, "epsilon of 1000"),
+        ('{ kind = "random-gamma-diagonal", gamma = 0.5 }', ChannelError, "amplification of 0.5"),
+        (
+            '{ kind = "random-gamma-diagonal", gamma = 19, share = 1.5 }',
+            OptionError,
+            "alpha is 1.5 times",
+        ),
+        (
+            '{ kind = "random-gamma-diagonal", gamma = 19 }',
+            NotStochastic,
+            "leaves the probabilities",
+        ),
+        (
+            '{ kind = "invariant", p = 0.2, prior = [0.5, 0.6] }',
+            OptionError,
+            "2 that sum to 1.1",
+        ),
+        ('{ kind = "invariant", p = 0.2, prior = [1.0] }', OptionError, "1 that sum to 1"),
+        (
+            '{ kind = "invariant", p = 0.2, prior = [1.0, 0.0] }',
+            OptionError,
+            "gives a category no probability",
+        ),
+        (
+            '{ kind = "structural-zeros", impossible = ["z"], p = 0.1 }',
+            UnknownCategory,
+            r"impossible combinations name .*does not have: \['z'\]",
+        ),
+        (
+            '{ kind = "structural-zeros", impossible = ["b"], p = 0.1 }',
+            ChannelError,
+            "which leaves 1 possible",
+        ),
+        (
+            '{ kind = "structural-zeros", impossible = ["b", "b"], p = 0.1 }',
+            ChannelError,
+            "2 impossible combinations are named, 1 of them different",
+        ),
+        ('{ kind = "mask", p = 1.1 }', NotStochastic, "keeping an item is 1.1"),
+        ('{ kind = "mask", p = 0.5 }', SingularChannel, "'A' is singular"),
+        ('{ kind = "mask", p = 1.0 }', UnprotectedVariable, "'A' is sensitive but would leave"),
+        ('{ kind = "mask", gamma = 0.2 }', ChannelError, "amplification of 0.2"),
+        ('{ kind = "cut-and-paste", keep = 1, rho = 1.2 }', NotStochastic, "rho is 1.2"),
+        ('{ kind = "cut-and-paste", keep = 1, rho = 1.0 }', SingularChannel, "'A' is singular"),
+        ('{ kind = "cut-and-paste", keep = 0, rho = 0.3 }', SingularChannel, "'A' is singular"),
+        (
+            '{ kind = "cut-and-paste", keep = 3, gamma = 2 }',
+            OptionError,
+            "amplifies by at least 4",
+        ),
+        ('{ kind = "sampled", size = 2, gamma = 5 }', ChannelError, "0 subsets of 2 of 1"),
+        (
+            '{ kind = "sampled", subsets = [["A"], ["Z", "Y"]], gamma = 5 }',
+            UnknownVariable,
+            r"name \['Y', 'Z'\], which",
+        ),
+        ('{ kind = "sampled", subsets = [["A", "A"]], gamma = 5 }', ChannelError, "each variable"),
+        ('{ kind = "sampled", subsets = [["A"], ["A"]], gamma = 5 }', ChannelError, "different"),
+        ('{ kind = "sampled", subsets = [[]], gamma = 5 }', ChannelError, "not one or more"),
+        ('{ kind = "sampled", subsets = [], gamma = 5 }', ChannelError, "not one or more"),
+        ('{ kind = "sampled", size = 1, gamma = 0.5 }', ChannelError, "amplification of 0.5"),
+        ('{ kind = "sampled", size = 1, gamma = 1 }', SingularChannel, "'A' is singular"),
+        (
+            '{ kind = "sampled", size = 1, gamma = 5, weights = [0.0] }',
+            NotStochastic,
+            "the smallest is 0",
+        ),
+        (
+            '{ kind = "sampled", size = 1, gamma = 5, weights = [0.5, 0.5] }',
+            OptionError,
+            "2 weights for 1 subsets",
+        ),
+        (
+            '{ kind = "sampled", size = 1, gamma = 5, weights = [0.9] }',
+            NotStochastic,
+            "sum to 0.9",
+        ),
+    ],
+)
+def test_a_channel_that_must_not_be(tmp_path, channel, error, says):
+    with pytest.raises(error, match=says) as raised:
+        planned(_one(tmp_path, channel))
+    assert type(raised.value) is error
+    assert raised.value.where == "A"
+
+
+# Blocks of several variables ---------------------------------------------------------------------
+
+
+def _block(tmp_path, channel, sizes=(2, 2, 2), sensitive=None):
+    """Return a site with one block of variables a, b, c, ... of categories 0, 1, ..."""
+    names = [chr(ord("a") + i) if i < 26 else f"x{i}" for i in range(len(sizes))]
+    told = sensitive or ["true"] * len(sizes)
+    variables = "".join(
+        f'[[variables]]\nname = "{n}"\ncategories = {[str(c) for c in range(k)]}\nsensitive = {s}\n'
+        for n, k, s in zip(names, sizes, told, strict=True)
+    )
+    block = f"[[blocks]]\nvariables = {names}\nchannel = {channel}\n"
+    return _site(tmp_path, variables + block)
+
+
+def _channel(tmp_path, channel, *given):
+    return planned(_block(tmp_path, channel, *given)).plan.blocks[0].channel
+
+
+def test_a_gamma_diagonal_matrix_over_a_record_of_any_size(tmp_path):
+    made = _channel(tmp_path, '{ kind = "gamma-diagonal", gamma = 1e12 }', (2,) * 62)
+    assert made == Mixture.from_gamma(MIXTURE_CELLS, 1e12)
+    with pytest.raises(ChannelError, match=r"larger than the 2\^62"):
+        _channel(tmp_path, '{ kind = "gamma-diagonal", gamma = 19 }', (2,) * 63)
+
+
+def test_sampled_pairs(tmp_path):
+    made = _channel(tmp_path, '{ kind = "sampled", size = 2, gamma = 19 }', (2, 3, 4))
+    assert [choice.axes for choice in made.choices] == [(0, 1), (0, 2), (1, 2)]
+    assert [choice.channel for choice in made.choices] == [
+        Symmetric.from_gamma(n, 19) for n in (6, 8, 12)
+    ]
+    assert made.silent == 0
+    assert max(c.weight for c in made.choices) - min(c.weight for c in made.choices) <= 1
+
+
+def test_sampled_subsets_with_weights(tmp_path):
+    channel = """{ kind = "sampled", subsets = [["c", "a"], ["b"]], weights = [0.75, 0.25],
+        epsilon = 2 }""".replace("\n", " ")
+    made = _channel(tmp_path, channel)
+    amplification = math.exp(2)
+    assert made.choices == (
+        Choice((0, 2), 3 << 30, Symmetric.from_gamma(4, amplification)),
+        Choice((1,), 1 << 30, Symmetric.from_gamma(2, amplification)),
+    )
+
+
+def test_a_large_subset_is_a_mixture(tmp_path):
+    made = _channel(tmp_path, '{ kind = "sampled", size = 21, gamma = 19 }', (2,) * 21)
+    assert made.choices[0].channel == Mixture.from_gamma(1 << 21, 19)
+
+
+@pytest.mark.parametrize(
+    ("channel", "sizes", "error", "says"),
+    [
+        ('{ kind = "sampled", size = 30, gamma = 19 }', (2,) * 62, ChannelError, "subsets of 30"),
+        ('{ kind = "sampled", size = 2, gamma = 19 }', (2,) * 63, ChannelError, r"2\^62"),
+        (
+            '{ kind = "sampled", subsets = [["a", "b"]], gamma = 19 }',
+            (2, 2, 2),
+            PlanError,
+            r"No subset of block 'a\*b\*c' has \['c'\]",
+        ),
+        ('{ kind = "cut-and-paste", keep = 2, rho = 0.4 }', (2,) * 63, ChannelError, r"2\^62"),
+        ('{ kind = "mask", p = 0.9 }', (2, 2), ChannelError, "items of one variable.*has 2"),
+        (
+            '{ kind = "symmetric", gamma = 19 }',
+            (2,) * 33,
+            ChannelError,
+            r"2\^-32 can serve.*\"gamma-diagonal\" or \"sampled\"",
+        ),
+        (
+            '{ kind = "random-gamma-diagonal", gamma = 19 }',
+            (2,) * 33,
+            ChannelError,
+            "gamma-diagonal",
+        ),
+        (
+            '{ kind = "matrix", rows = [[0.9, 0.1], [0.1, 0.9]] }',
+            (100, 100),
+            ChannelError,
+            'There are 10000 .*matrix can be listed for.*"gamma-diagonal"',
+        ),
+        ('{ kind = "grouped", groups = [["0*0"]], p = 0.1 }', (100, 100), ChannelError, "listed"),
+        (
+            '{ kind = "structural-zeros", impossible = ["0*0"], p = 0.1 }',
+            (100, 100),
+            ChannelError,
+            "listed",
+        ),
+        (
+            '{ kind = "invariant", p = 0.1, prior = [1.0] }',
+            (25, 41),
+            ChannelError,
+            "There are 1025 .* the 1024 that an invariant matrix can be computed for",
+        ),
+        ('{ kind = "mask", p = 0.9 }', (17,), ChannelError, "16 categories are the most"),
+    ],
+)
+def test_a_domain_that_a_kind_does_not_serve(tmp_path, channel, sizes, error, says):
+    if len(sizes) == 1:
+        site = _one(tmp_path, channel, str([str(c) for c in range(sizes[0])]))
+    else:
+        site = _block(tmp_path, channel, sizes)
+    with pytest.raises(error, match=says) as told:
+        planned(site)
+    assert type(told.value) is error
+
+
+def test_a_cut_and_paste_block_is_judged_by_single_variables(tmp_path):
+    """All ten items together cannot be estimated, one can."""
+    made = _channel(tmp_path, '{ kind = "cut-and-paste", keep = 2, rho = 0.4 }', (2,) * 10)
+    assert made == CutAndPaste.from_probability((2,) * 10, 2, 0.4)
+    assert made.condition_number > 1e8
+
+
+@pytest.mark.parametrize("size", [3, 5, 1000])
+def test_a_gamma_of_1_reports_nothing(tmp_path, size):
+    """The multiples of 2^-32 are not to blame: no channel of that gamma tells anything."""
+    for kind in ("symmetric", "random-gamma-diagonal"):
+        site = _one(
+            tmp_path, f'{{ kind = "{kind}", gamma = 1 }}', str([str(c) for c in range(size)])
+        )
+        with pytest.raises(ChannelError, match="gamma of 1 .*reports nothing") as told:
+            planned(site)
+        assert "2^-32" not in str(told.value)
+    near = f'{{ kind = "symmetric", gamma = {1 + 1e-10} }}'
+    with pytest.raises(ChannelError, match=r"finer than multiples of 2\^-32"):
+        planned(_one(tmp_path, near, str([str(c) for c in range(size)])))
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "says"),
+    [
+        ([1 - 2e-12, 1e-12, 1e-12], ChannelError, r"weight of 1e-12 is below 2\^-32"),
+        ([1 - 1e-9, 1e-9 - 1e-15, 1e-15], ChannelError, r"weight of 1e-15 is below 2\^-32"),
+        ([1.1, -0.05, -0.05], NotStochastic, "the smallest is -0.05"),
+        ([1.0, 0.0, 0.0], NotStochastic, "the smallest is 0"),
+    ],
+)
+def test_a_weight_too_small_to_be_published(tmp_path, weights, error, says):
+    channel = f'{{ kind = "sampled", size = 1, gamma = 5, weights = {weights} }}'
+    with pytest.raises(ChannelError, match=says) as told:
+        _channel(tmp_path, channel)
+    assert type(told.value) is error
+    assert told.value.where == "a*b*c"
+
+
+@pytest.mark.parametrize("unit", [1.0, 1.5, 2.5])
+def test_the_smallest_weight_that_can_be_published(tmp_path, unit):
+    """A weight of 2^-32 keeps a unit, also where those before it end in half of one."""
+    first, tiny = unit / RESOLUTION, 1 / RESOLUTION
+    weights = [first, tiny, 1 - first - tiny]
+    channel = f'{{ kind = "sampled", size = 1, gamma = 5, weights = {weights} }}'
+    made = [choice.weight for choice in _channel(tmp_path, channel).choices]
+    assert sum(made) == RESOLUTION
+    assert made[1] == 1
+
+
+@pytest.mark.parametrize("kind", ["grouped", "structural-zeros"])
+def test_a_combination_that_can_be_read_in_two_ways_is_refused(tmp_path, kind):
+    """`x*y*z` is x*y with z, or x with y*z."""
+    keys = {"grouped": 'groups = [["x*y*z"]]', "structural-zeros": 'impossible = ["x*y*z"]'}
+    variables = "".join(
+        f'[[variables]]\nname = "{name}"\ncategories = {categories}\nsensitive = true\n'
+        for name, categories in (("a", ["x", "x*y"]), ("b", ["z", "y*z"]))
+    )
+    channel = f'{{ kind = "{kind}", {keys[kind]}, p = 0.2 }}'
+    block = f'[[blocks]]\nvariables = ["a", "b"]\nchannel = {channel}\n'
+    with pytest.raises(ChannelError, match=r"\['x\*y\*z'\]") as told:
+        planned(_site(tmp_path, variables + block))
+    assert type(told.value) is ChannelError
+    assert told.value.where == "a*b"
+    assert told.value.remedy
+
+
+def test_a_star_that_confuses_nothing_is_allowed(tmp_path):
+    channel = '{ kind = "structural-zeros", impossible = ["b*c"], p = 0.2 }'
+    made = planned(_one(tmp_path, channel, '["a", "b*c", "d"]')).plan.blocks[0].channel
+    assert made.impossible == (1,)
+
+
+def test_impossible_combinations(tmp_path):
+    channel = '{ kind = "structural-zeros", impossible = ["1*1", "0*2"], gamma = 4 }'
+    made = _channel(tmp_path, channel, (2, 3))
+    assert made == StructuralZeros(6, (2, 4), Symmetric.from_gamma(4, 4))
+    # Only 0*0 and 0*1 are left: what a is, is no secret, but b is protected.
+    rest = '["0*2", "1*0", "1*1", "1*2"]'
+    told = f'{{ kind = "structural-zeros", impossible = {rest}, gamma = 4 }}'
+    with pytest.raises(UnprotectedVariable, match="'a' is sensitive but could be read off"):
+        _channel(tmp_path, told, (2, 3))
+    assert _channel(tmp_path, told, (2, 3), ["false", "true"]).possible == (0, 1)
+
+
+def test_a_record_that_is_impossible_is_refused(tmp_path):
+    channel = '{ kind = "structural-zeros", impossible = ["1*1"], gamma = 4 }'
+    site = _block(tmp_path, channel, (2, 2))
+    (tmp_path / "t.csv").write_text("id,a,b\np,0,0\nq,1,1\nr,0,1\ns,1,1\n", encoding="utf-8")
+    (told,) = inspect(site, planned(site)).problems
+    assert "calls impossible is found in 2 rows (rows 2, 4)." in str(told)
+    assert told.where == "a*b"
+    assert "1*1" not in str(told)
+    assert told.remedy
+    # Rows of the only impossible combination would tell what they hold to whoever reads a log.
+    with pytest.raises(TableError, match="calls impossible is found in 2 records") as sent:
+        encode(site, planned(site))
+    assert sent.value.where == "a*b"
+    assert "row" not in f"{sent.value}".replace("owner-agent check names the rows", "")
+    assert "owner-agent check" in (sent.value.remedy or "")
+    (tmp_path / "t.csv").write_text("id,a,b\np,0,0\nr,0,1\n", encoding="utf-8")
+    assert encode(site, planned(site)).rows == 2
+    (tmp_path / "t.csv").write_text("id,a,b\np,9,0\nr,1,1\n", encoding="utf-8")
+    with pytest.raises(UnknownCategory):
+        encode(site, planned(site))
+
+
+AB = (Variable("a", ("0", "1")), Variable("b", ("0", "1")))
+
+
+def test_a_sampled_subset_must_protect_what_it_reports():
+    """Another subset that protects the variable does not help those who report this one."""
+    half = RESOLUTION // 2
+    fair = Choice((0, 1), half, Symmetric.from_gamma(4, 5))
+    bare = Block(AB, Sampled((2, 2), (fair, Choice((1,), half, Identity(2)))))
+    require_estimable(bare)
+    require_protected(bare, frozenset({"a"}))
+    with pytest.raises(UnprotectedVariable, match="'b' is sensitive but would leave"):
+        require_protected(bare, frozenset({"b"}))
+
+
+# The guide ---------------------------------------------------------------------------------------
+
+GUIDE = (ROOT / "docs" / "owner-guide.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^\| `([a-z-]+)` \|.*\| `(channel = \{.*\})` \|$", GUIDE, re.MULTILINE)
+KINDS = {
+    kind
+    for spec in get_args(get_args(AnyChannel)[0])
+    for kind in get_args(spec.model_fields["kind"].annotation)
+}
+
+
+def test_every_kind_has_an_example_in_the_guide():
+    assert {kind for kind, _ in EXAMPLES} == KINDS
+
+
+@pytest.mark.parametrize(("kind", "example"), EXAMPLES)
+def test_the_examples_of_the_guide_are_plans(tmp_path, kind, example):
+    """A block of sex and income, a variable of three categories, or one of two."""
+    channel = tomllib.loads(example)["channel"]
+    assert channel["kind"] == kind
+    pair = [("sex", ["f", "m"]), ("income", ["low", "high"])]
+    for variables in (pair, [("grade", ["a", "b", "c"])], [("smoker", ["no", "yes"])]):
+        content = tomllib.loads(HEAD)
+        content["variables"] = [
+            {"name": name, "categories": categories, "sensitive": True}
+            for name, categories in variables
+        ]
+        if len(variables) > 1:
+            names = [name for name, _ in variables]
+            content["blocks"] = [{"variables": names, "channel": channel}]
+        else:
+            content["variables"][0]["channel"] = channel
+        try:
+            assert planned(site_from(content, tmp_path)).plan.blocks[0].channel
+        except PramanaError:
+            continue
+        return
+    pytest.fail(f"no variable fits the example of {kind}")

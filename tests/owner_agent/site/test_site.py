@@ -1,0 +1,329 @@
+"""A site file that says something wrong is refused by name, and no sensitive variable slips out."""
+
+import tomllib
+
+import pytest
+
+from owner_agent.site.planning import interval_labels, planned
+from owner_agent.site.site import load_site, site_from
+from shared.channels import Grouped, Symmetric
+from shared.errors import ConfigError, PlanError, UnprotectedVariable
+from shared.plan import Plan
+
+HEAD = """
+owner = "clinic"
+table = "t.csv"
+record_id = "id"
+"""
+
+
+def _site(tmp_path, variables, head=HEAD):
+    return site_from(tomllib.loads(head + variables), tmp_path)
+
+
+def _one(tmp_path, channel, categories='["a", "b"]', sensitive="true"):
+    return _site(
+        tmp_path,
+        f'[[variables]]\nname = "A"\ncategories = {categories}\nsensitive = {sensitive}\n'
+        + (f"channel = {channel}\n" if channel else ""),
+    )
+
+
+def test_the_plan_follows_the_file(tmp_path):
+    site = _site(
+        tmp_path,
+        """
+        [[variables]]
+        name = "public"
+        categories = ["x", "y"]
+        sensitive = false
+        [[variables]]
+        name = "income"
+        categories = ["low", "high"]
+        sensitive = true
+        [[variables]]
+        name = "age"
+        column = "years"
+        cuts = [30, 45.5]
+        missing = "?"
+        sensitive = true
+        channel = { kind = "grouped", groups = [["<30", "30-45.5"], [">=45.5", "?"]], p = 0.2 }
+        [[variables]]
+        name = "sex"
+        categories = ["f", "m"]
+        sensitive = true
+        [[blocks]]
+        variables = ["sex", "income"]
+        channel = { kind = "symmetric", gamma = 5.0 }
+        """,
+    )
+    made = planned(site)
+    assert [block.names for block in made.plan.blocks] == [
+        ("public",), ("sex", "income"), ("age",),
+    ]  # fmt: skip
+    assert made.plan.blocks[0].channel.is_identity
+    assert made.plan.blocks[1].channel == Symmetric.from_gamma(4, 5.0)
+    assert made.plan.blocks[2].channel == Grouped.from_probability([[0, 1], [2, 3]], 0.2)
+    assert made.columns == {"public": "public", "income": "income", "age": "years", "sex": "sex"}
+    assert made.sensitive == {"income", "age", "sex"}
+
+
+def test_what_is_not_sensitive_needs_no_channel(tmp_path):
+    assert planned(_one(tmp_path, "", sensitive="false")).plan.blocks[0].channel.is_identity
+
+
+def test_a_joint_channel_must_protect_each_sensitive_variable(tmp_path):
+    # Moves income only: the groups are the two values of sex.
+    variables = """
+        [[variables]]
+        name = "sex"
+        categories = ["f", "m"]
+        sensitive = {sex}
+        [[variables]]
+        name = "income"
+        categories = ["low", "high"]
+        sensitive = true
+        [[blocks]]
+        variables = ["sex", "income"]
+        channel = {{ kind = "grouped", groups = {groups}, p = 0.2 }}
+        """
+    variables = variables.replace("{groups}", '[["f*low", "f*high"], ["m*low", "m*high"]]')
+    assert planned(_site(tmp_path, variables.format(sex="false"))).plan.blocks[0].name
+    with pytest.raises(UnprotectedVariable, match="'sex' is sensitive but would leave"):
+        planned(_site(tmp_path, variables.format(sex="true")))
+
+
+def test_every_wrong_variable_is_told_at_once(tmp_path):
+    variables = """
+        [[variables]]
+        name = "one"
+        categories = ["a", "b"]
+        sensitive = true
+        [[variables]]
+        name = "two"
+        categories = ["a", "b"]
+        sensitive = true
+        channel = { kind = "symmetric", p = 3.0 }
+        """
+    with pytest.raises(UnprotectedVariable, match=r"2 problems:[^$]*'one'[^$]*'two'"):
+        planned(_site(tmp_path, variables))
+
+
+GOOD = '[[variables]]\nname = "A"\ncategories = ["a", "b"]\nsensitive = false\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (HEAD + GOOD + "colour = 1\n", r"unknown key variables\[1\]\.colour"),
+        ("colour = 1\n" + HEAD + GOOD, "unknown key colour"),
+        (HEAD + '[miner]\nurl = "https://m"\nstudy = "s"\nport = 1\n' + GOOD, "miner.port"),
+        (
+            HEAD + GOOD + 'channel = { kind = "binary", p1 = 0.1, p2 = 0.1, q = 2 }\n',
+            r"unknown key variables\[1\]\.channel\.q",
+        ),
+        (HEAD + GOOD + 'channel = { kind = "magic" }\n', "magic"),
+        (HEAD + GOOD + 'channel = { kind = "symmetric" }\n', "exactly one of p, gamma and epsilon"),
+        (
+            HEAD + GOOD + 'channel = { kind = "gamma-diagonal", gamma = 2, epsilon = 1 }\n',
+            "a gamma-diagonal channel takes exactly one of gamma and epsilon, not 2",
+        ),
+        (
+            HEAD + GOOD + 'channel = { kind = "grouped", groups = [["a", "b"]] }\n',
+            "a grouped channel takes exactly one of p, gamma and epsilon, not 0",
+        ),
+        (HEAD + GOOD + 'channel = { kind = "gamma-diagonal", p = 0.1, gamma = 2 }\n', r"\.p"),
+        (HEAD + GOOD + 'channel = { kind = "mask" }\n', "exactly one of p and gamma"),
+        (
+            HEAD + GOOD + 'channel = { kind = "invariant", p = 0.1, gamma = 2, prior = [0.5] }\n',
+            "exactly one of p and gamma, not 2",
+        ),
+        (HEAD + GOOD + 'channel = { kind = "invariant", p = 0.1 }\n', r"channel\.prior"),
+        (
+            HEAD + GOOD + 'channel = { kind = "cut-and-paste", keep = 1 }\n',
+            "exactly one of rho and gamma",
+        ),
+        (HEAD + GOOD + 'channel = { kind = "cut-and-paste", keep = -1, rho = 0.1 }\n', "keep"),
+        (
+            HEAD + GOOD + 'channel = { kind = "structural-zeros", impossible = [], p = 0.1 }\n',
+            "impossible",
+        ),
+        (
+            HEAD + GOOD + 'channel = { kind = "sampled", gamma = 2 }\n',
+            "exactly one of subsets and size",
+        ),
+        (HEAD + GOOD + "cuts = [1]\n", "exactly one of categories, categories_from and cuts"),
+        (HEAD + GOOD.replace("sensitive = false\n", ""), r"missing key variables\[1\]\.sensitive"),
+        (HEAD, "missing key variables"),
+        (HEAD + GOOD + GOOD, "two variables are called 'A'"),
+        (HEAD + GOOD + GOOD.replace('"A"', '"B"\ncolumn = "A"'), "'A' is read by more than one"),
+        (HEAD + GOOD.replace('"A"', '"id"'), "'id' is the record id"),
+        (HEAD.replace("t.csv", "t.xls") + GOOD, "table must end in one of .csv, .csv.gz, .parquet"),
+        (
+            HEAD + GOOD + '[[blocks]]\nvariables = ["A", "Z"]\n'
+            'channel = { kind = "symmetric", p = 0.1 }\n',
+            "a block names 'Z'",
+        ),
+        (HEAD + '[miner]\nurl = "http://far.example"\nstudy = "s"\n' + GOOD, "unencrypted"),
+        (HEAD + '[miner]\nurl = "ftp://m"\nstudy = "s"\n' + GOOD, "not an http or https address"),
+        (HEAD + '[miner]\nurl = "https://m"\nstudy = "a/b"\n' + GOOD, "miner.study"),
+        (HEAD + GOOD.replace('categories = ["a", "b"]', "cuts = [2, 1]"), "cuts must be"),
+        ("owner = ", "is not TOML"),
+    ],
+)
+def test_a_site_file_that_is_wrong(tmp_path, text, says):
+    path = tmp_path / "site.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=says) as raised:
+        load_site(path)
+    assert str(path) in raised.value.message
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def _told(tmp_path, text):
+    path = tmp_path / "site.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as raised:
+        load_site(path)
+    return raised.value
+
+
+BLOCK = GOOD + GOOD.replace('"A"', '"B"') + '[[blocks]]\nvariables = ["A", "B"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (GOOD + 'channel = { kind = "cut-and-paste", keep = -1, rho = 0.1 }\n',
+         "variables[1].channel.keep"),
+        (GOOD + 'channel = { kind = "matrix", rows = [[1, 0], [0, inf]] }\n',
+         "variables[1].channel.rows[2][2]"),
+        (BLOCK + 'channel = { kind = "sampled", size = 0, gamma = 2 }\n',
+         "blocks[1].channel.size"),
+        (GOOD + 'channel = { kind = "magic" }\n', "variables[1].channel"),
+        (GOOD + 'channel = { kind = "mask", p = 0.9, channel = { mask = 1 } }\n',
+         "variables[1].channel.channel"),
+    ],
+)  # fmt: skip
+def test_a_place_in_a_channel_is_written_as_in_the_file(tmp_path, text, place):
+    told = _told(tmp_path, HEAD + text)
+    assert told.where == place
+    assert f"{place}: " in told.message or f"unknown key {place}." in told.message
+
+
+@pytest.mark.parametrize(
+    ("text", "mistakes"),
+    [
+        (GOOD.replace("sensitive = false\n", ""), 1),
+        (GOOD + "colour = 1\n", 1),
+        (GOOD.replace("sensitive = false", "cuts = [2, 1]\ncolour = 1"), 2),
+        ("variables = []\n", 1),
+        (BLOCK.replace('["A", "B"]', '["A"]') + 'channel = { kind = "mask", p = 0.9 }\n', 1),
+        (BLOCK.replace('["A", "B"]', '[""]') + 'channel = { kind = "mask", p = 0.9 }\n', 1),
+    ],
+)
+def test_a_mistake_inside_a_list_is_not_told_again_of_the_list(tmp_path, text, mistakes):
+    message = _told(tmp_path, HEAD + text).message
+    assert len(message.split("is not right: ")[1].split("; ")) == mistakes
+    short = "after validation, not" in message
+    assert short == ("variables = []" in text or '["A"]' in text)
+
+
+def test_a_site_file_that_is_not_there(tmp_path):
+    with pytest.raises(ConfigError, match=r"nowhere\.toml cannot be read.*--site"):
+        load_site(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    "miner",
+    [
+        'url = "http://127.0.0.1:8000"',
+        'url = "http://[::1]:8000"',
+        'url = "https://far.example"',
+        'url = "http://far.example"\nallow_insecure = true',
+    ],
+)
+def test_an_address_that_is_safe_or_accepted_as_unsafe(tmp_path, miner):
+    assert _site(tmp_path, f'[miner]\n{miner}\nstudy = "s"\n{GOOD}').miner.study == "s"
+
+
+def test_without_a_miner_there_is_nowhere_to_publish(tmp_path):
+    with pytest.raises(ConfigError, match=r"names no miner.*\[miner\]"):
+        _ = _site(tmp_path, GOOD).miner
+
+
+def test_categories_come_from_a_public_list(tmp_path):
+    (tmp_path / "list.txt").write_text("north\n\n south \n", encoding="utf-8")
+    text = GOOD.replace('categories = ["a", "b"]', 'categories_from = "list.txt"')
+    assert planned(_site(tmp_path, text)).variables["A"].categories == ("north", "south")
+    (tmp_path / "list.txt").unlink()
+    with pytest.raises(ConfigError, match=r"list of categories of 'A'.*cannot be read"):
+        planned(_site(tmp_path, text))
+
+
+def test_missing_must_be_a_category(tmp_path):
+    with pytest.raises(ConfigError, match=r"counts empty cells as '\?', which is not"):
+        planned(_site(tmp_path, GOOD + 'missing = "?"\n'))
+
+
+def test_a_category_that_no_cell_could_match_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="spaces around"):
+        planned(_one(tmp_path, "", '["a ", "b"]', "false"))
+
+
+def test_a_plan_that_the_contract_cannot_carry_is_refused(tmp_path):
+    (tmp_path / "list.txt").write_text("x" * 300 + "\ny\n", encoding="utf-8")
+    text = GOOD.replace('categories = ["a", "b"]', 'categories_from = "list.txt"')
+    with pytest.raises(PlanError, match="256"):
+        planned(_site(tmp_path, text))
+
+
+def test_interval_labels():
+    assert interval_labels((30, 45, 60)) == ("<30", "30-45", "45-60", ">=60")
+    assert interval_labels((-1.5,)) == ("<-1.5", ">=-1.5")
+
+
+def test_a_planned_site_is_a_plan(tmp_path):
+    assert isinstance(planned(_one(tmp_path, "", sensitive="false")).plan, Plan)
+
+
+SPREAD = "[[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]"
+
+
+def test_reports_that_each_fit_one_category_only_are_refused(tmp_path):
+    """Random as they are, they tell the truth."""
+    channel = f'{{ kind = "matrix", rows = {SPREAD} }}'
+    with pytest.raises(UnprotectedVariable, match="'A' is sensitive but could be read off") as told:
+        planned(_one(tmp_path, channel))
+    assert told.value.where == "A"
+    assert planned(_one(tmp_path, channel, sensitive="false")).plan.blocks
+    blurred = SPREAD.replace("0.5, 0.5, 0, 0", "0.5, 0.4, 0.1, 0")
+    planned(_one(tmp_path, f'{{ kind = "matrix", rows = {blurred} }}'))
+
+
+def _joint(tmp_path, channel, sensitive=("true", "true")):
+    variables = "".join(
+        f'[[variables]]\nname = "{n}"\ncategories = ["{n}0", "{n}1"]\nsensitive = {s}\n'
+        for n, s in zip("ab", sensitive, strict=True)
+    )
+    block = f'[[blocks]]\nvariables = ["a", "b"]\nchannel = {channel}\n'
+    return _site(tmp_path, variables + block)
+
+
+def test_a_sensitive_variable_that_its_block_gives_away_is_refused(tmp_path):
+    # Cells a0b0, a0b1, a1b0, a1b1: a decides which two are reported, and b how; so the reports of
+    # a alone depend on b, and only the block's report gives a away.
+    hidden = "[[0.7, 0, 0, 0.3], [0.4, 0, 0, 0.6], [0, 0.8, 0.2, 0], [0, 0.1, 0.9, 0]]"
+    channel = f'{{ kind = "matrix", rows = {hidden} }}'
+    with pytest.raises(UnprotectedVariable, match="'a' is sensitive but could be read off"):
+        planned(_joint(tmp_path, channel))
+    made = planned(_joint(tmp_path, channel, ("false", "true")))
+    assert made.plan.blocks[0].restrict(["a"]) is None
+
+
+def test_a_group_that_gives_a_variable_of_its_block_away_is_refused(tmp_path):
+    groups = '[["a0*b0", "a0*b1"], ["a1*b0", "a1*b1"]]'
+    with pytest.raises(UnprotectedVariable, match="'a' is sensitive but"):
+        planned(_joint(tmp_path, f'{{ kind = "grouped", groups = {groups}, p = 0.3 }}'))
+    crossed = '[["a0*b0", "a1*b1"], ["a1*b0", "a0*b1"]]'
+    assert planned(_joint(tmp_path, f'{{ kind = "grouped", groups = {crossed}, p = 0.3 }}'))

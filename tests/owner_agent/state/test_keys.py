@@ -1,0 +1,123 @@
+"""Secrets are made on purpose, never replaced, and never used when they are weak or readable."""
+
+import base64
+
+import pytest
+
+from owner_agent.state.keys import EXAMPLE_KEY, Keys, KeyStore, fingerprint, read_key
+from shared.errors import KeyFileError
+
+GOOD = bytes(range(7, 39))
+ELSE = bytes(range(8, 40))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return KeyStore(tmp_path / "state")
+
+
+def _file(tmp_path, text, mode=0o600):
+    path = tmp_path / "some.key"
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def test_secrets_are_kept_private(store):
+    store.add("draw", GOOD)
+    store.add("linkage", ELSE)
+    assert store.load() == Keys(GOOD, ELSE)
+    assert store.path("draw").stat().st_mode & 0o777 == 0o600
+    assert store.path("draw").parent.stat().st_mode & 0o777 == 0o700
+    assert store.state.stat().st_mode & 0o777 == 0o700
+    assert sorted(p.name for p in store.path("draw").parent.iterdir()) == [
+        "draw.key", "linkage.key",
+    ]  # fmt: skip
+
+
+def test_a_secret_is_never_replaced(store):
+    store.add("draw", GOOD)
+    with pytest.raises(KeyFileError, match=r"is a draw key already.*not changed.*second time"):
+        store.create("draw", lambda n: ELSE)
+    assert read_key(store.path("draw")) == GOOD
+
+
+def test_absent_secrets_are_told_with_the_command_that_makes_them(store):
+    with pytest.raises(KeyFileError) as raised:
+        store.load()
+    text = str(raised.value)
+    assert "no draw key and no linkage secret" in text
+    assert "`owner-agent keys create`" in text
+    assert "`owner-agent keys import linkage FILE`" in text
+    assert raised.value.exit_code == 3
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o620])
+def test_a_secret_that_others_can_read_is_refused(store, mode):
+    store.add("draw", GOOD)
+    store.add("linkage", ELSE)
+    store.path("draw").chmod(mode)
+    with pytest.raises(KeyFileError, match=rf"mode 0{mode:o}.*chmod 600") as raised:
+        store.load()
+    assert GOOD.hex() not in str(raised.value)
+
+
+def test_a_key_folder_that_others_can_enter_is_refused(store):
+    store.add("draw", GOOD)
+    store.add("linkage", ELSE)
+    store.path("draw").parent.chmod(0o755)
+    with pytest.raises(KeyFileError, match="chmod 700"):
+        store.load()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "does not hold 32 bytes"),
+        ("ab" * 31, "does not hold 32 bytes"),
+        ("not a key", "does not hold 32 bytes"),
+        ("00" * 32, "anybody would guess"),
+        ("7f" * 32, "anybody would guess"),
+        (EXAMPLE_KEY.hex(), "anybody would guess"),
+    ],
+)
+def test_a_weak_or_broken_secret_is_refused(tmp_path, text, says):
+    with pytest.raises(KeyFileError, match=says):
+        read_key(_file(tmp_path, text))
+
+
+def test_hexadecimal_and_base64_are_read(tmp_path):
+    assert read_key(_file(tmp_path, GOOD.hex().upper() + "\n")) == GOOD
+    assert read_key(_file(tmp_path, base64.b64encode(GOOD).decode())) == GOOD
+
+
+def test_an_import_file_that_others_can_read_is_refused(tmp_path):
+    with pytest.raises(KeyFileError, match="mode 0644"):
+        read_key(_file(tmp_path, GOOD.hex(), 0o644))
+
+
+def test_the_draw_key_must_not_be_the_shared_secret():
+    with pytest.raises(KeyFileError, match="same bytes"):
+        Keys(GOOD, GOOD)
+
+
+def test_nothing_printed_holds_a_secret(store):
+    store.add("draw", GOOD)
+    store.add("linkage", ELSE)
+    prints = store.fingerprints()
+    assert prints == {"draw": fingerprint("draw", GOOD), "linkage": fingerprint("linkage", ELSE)}
+    assert fingerprint("draw", GOOD) != fingerprint("linkage", GOOD)
+    shown = repr(store.load()) + repr(prints)
+    assert GOOD.hex() not in shown
+    assert repr(GOOD) not in shown
+
+
+def test_the_linkage_secret_is_exported_once(store, tmp_path):
+    target = tmp_path / "for-the-bank.key"
+    with pytest.raises(KeyFileError, match=r"no linkage secret yet.*create --linkage"):
+        store.export_linkage(target)
+    store.add("linkage", ELSE)
+    store.export_linkage(target)
+    assert read_key(target) == ELSE
+    with pytest.raises(KeyFileError, match="exists; it was not changed"):
+        store.export_linkage(target)

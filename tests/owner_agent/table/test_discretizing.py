@@ -1,0 +1,205 @@
+"""`owner-agent discretize`: what it proposes fits the site file, and it tells no value."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+
+import numpy as np
+import pytest
+
+from owner_agent.site.planning import planned
+from owner_agent.site.site import site_from
+from owner_agent.table.discretizing import OPTIONS, Method, propose
+from owner_agent.table.encode import encode
+from shared.errors import ConfigError, DomainError, OptionError, TableError
+
+MGAS = ("--minimum-count", "20", "--granularity", "5")
+
+
+def _incomes(bench, cells):
+    """Put a table of incomes beside the bench's site."""
+    rows = [f"P{i},no,30,north,{cell}" for i, cell in enumerate(cells)]
+    bench.write(table="\n".join(["patient_id,smokes,age,region,income", *rows]) + "\n")
+
+
+@pytest.fixture
+def incomes(bench):
+    """300 incomes with a fraction, so that no grid point is one of them."""
+    rng = np.random.default_rng(11)
+    values = rng.lognormal(3.5, 0.6, size=300).round(4) + 0.00005
+    _incomes(bench, [f"{value:.5f}" for value in values])
+    return values
+
+
+def _with_income(bench, lines):
+    entry = ["[[variables]]", 'name = "income"', "sensitive = false", *lines]
+    text = (bench.folder / "site.toml").read_text() + "\n" + "\n".join(entry)
+    return site_from(tomllib.loads(text), bench.folder)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        MGAS,
+        ("--method", "mgas", *MGAS, "--grid", "0.5"),
+        ("--method", "equal-width", "--groups", "6", "--low", "0", "--high", "120"),
+        ("--method", "equal-frequency", "--groups", "6", "--minimum-count", "20", "--grid", "1"),
+        ("--minimum-count", "5", "--granularity", "0.5"),
+    ],
+)
+def test_what_is_printed_can_be_pasted(bench, command, incomes, words):
+    before = sorted(bench.folder.rglob("*"))
+    ended = command("discretize", "--column", "income", *words)
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert max(map(len, ended.out.splitlines())) <= 100
+    prose, lines = ended.out.split("\n\n")
+    site = _with_income(bench, lines.splitlines())
+    plan = planned(site)
+    codes = encode(site, plan).columns["income"]
+    counts = np.bincount(codes, minlength=plan.variables["income"].size)
+    prose = " ".join(prose.split())
+    said = re.search(r": (\d+) groups by .*?the smallest holds (\d+) of 300 records", prose)
+    assert said is not None
+    assert (int(said[1]), int(said[2])) == (len(counts), counts.min())
+    data = json.loads(command("discretize", "--column", "income", *words, "--json").out)
+    assert data["counts"] == counts.tolist()
+    assert tuple(data["representatives"]) == plan.variables["income"].representatives
+    assert data["toml"] == lines.splitlines()
+    assert sorted(bench.folder.rglob("*")) == before
+    assert bench.miner.requests == []
+
+
+def test_no_value_of_the_column_is_printed(bench, command, incomes):
+    out = command("discretize", "--column", "income", *MGAS).out
+    printed = {float(n) for n in re.findall(r"\d+(?:\.\d+)?", out)}
+    assert len(printed) > 10
+    assert not printed & set(incomes.tolist())
+
+
+def test_the_text_says_what_the_figures_rest_on(bench, command, incomes):
+    out = " ".join(command("discretize", "--column", "income", *MGAS).out.split())
+    assert "The cuts rest on all 300 records with a number, rounded to the grid" in out
+    assert "Nothing was written or sent." in out
+    width = ("--method", "equal-width", "--groups", "3", "--low", "0", "--high", "9")
+    out = " ".join(command("discretize", "--column", "income", *width).out.split())
+    assert "rest on no record, only on the range you gave" in out
+
+
+def test_missing_cells_are_left_out_and_have_no_number(bench, command):
+    """The bench's ages: every seventh is empty; `?` is what its site file calls missing."""
+    words = ("discretize", "--column", "age", "--minimum-count", "5", "--granularity", "3")
+    data = json.loads(command(*words, "--json").out)
+    assert (data["records"], data["missing"]) == (42, 8)
+    assert [line.split(" = ")[0] for line in data["toml"]] == ["cuts"]
+    assert len(data["representatives"]) == data["groups"] == len(data["counts"])
+    out = " ".join(command(*words).out.split())
+    assert "8 cells are empty and were left out." in out
+    table = (bench.folder / "patients.csv").read_text()
+    bench.write(table=table.replace(",no,,", ",no,?,"))
+    assert json.loads(command(*words, "--json").out) == data
+
+
+@pytest.mark.parametrize("cell", ["secret-7", "nan", "inf", "1e999"])
+def test_a_cell_that_is_no_number_is_told_by_its_row(bench, command, cell):
+    _incomes(bench, ["10.5", cell, "12"])
+    ended = command("discretize", "--column", "income", *MGAS)
+    assert ended.exit_code == 2
+    assert "'income' holds no finite number in 1 row (row 2)" in ended.err
+    assert cell not in ended.out + ended.err
+
+
+@pytest.mark.parametrize(
+    ("cells", "column", "method", "options", "error", "says"),
+    [
+        ([""] * 4, "income", "mgas", {"minimum_count": 5, "granularity": 1}, TableError,
+         "no number at all"),
+        ([1, 2], "patient_id", "mgas", {"minimum_count": 5, "granularity": 1}, OptionError,
+         "is the record id"),
+        ([1, 2], "wealth", "mgas", {"minimum_count": 5, "granularity": 1}, TableError,
+         "no column 'wealth'"),
+        ([1, 2] * 3, "income", "mgas", {"minimum_count": 5, "granularity": 1}, OptionError,
+         "fall into one group"),
+        ([1, 2], "income", "mgas", {"minimum_count": 5, "granularity": 1}, OptionError,
+         "2 records are too few"),
+        ([1, 2], "income", "mgas", {"granularity": 1}, OptionError, "needs --minimum-count"),
+        ([1, 2], "income", "mgas", {"minimum_count": 5, "granularity": 1, "groups": 2},
+         OptionError, "mgas does not use --groups"),
+        ([1, 2], "income", "equal-width", {"groups": 2}, OptionError, "needs --high, --low"),
+        ([1, 2], "income", "equal-width", {"groups": 2, "low": 0, "high": 1, "grid": 1},
+         OptionError, "does not use --grid"),
+        ([1, 2], "income", "equal-frequency", {"groups": 2, "minimum_count": 1}, OptionError,
+         "needs --grid"),
+        ([1, 2], "income", "mgas", {"minimum_count": 4, "granularity": 1}, OptionError,
+         "Groups of 4 records are too small to be told; 5 are the fewest"),
+        ([1, 2], "income", "equal-frequency", {"groups": 2, "minimum_count": 1, "grid": 1},
+         OptionError, "Groups of 1 records are too small"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_proposed(bench, cells, column, method, options, error, says):
+    _incomes(bench, cells)
+    with pytest.raises(error, match=says):
+        propose(bench.site, column, Method(method), options)
+
+
+def test_the_fewest_records_are_enough(bench, command):
+    """The floor itself is allowed, and what it finds is the mean of five records on the grid."""
+    _incomes(bench, [1, 1, 1, 1, 2, 90, 90, 90, 90, 91])
+    words = ("discretize", "--column", "income", "--granularity", "1", "--grid", "1", "--json")
+    data = json.loads(command(*words, "--minimum-count", "5").out)
+    assert (data["counts"], data["representatives"]) == ([5, 5], [1.0, 90.0])
+    ended = command(*words, "--minimum-count", "4")
+    assert ended.exit_code == 2
+    assert ended.out == ""
+
+
+def test_every_option_is_one_of_the_commands(bench, command):
+    named = {name for needed, allowed in OPTIONS.values() for name in needed | allowed}
+    ended = command("discretize", "--help")
+    for name in named:
+        assert f"--{name.replace('_', '-')}" in ended.out
+    assert set(OPTIONS) == set(Method)
+
+
+HEAD = 'owner = "clinic"\ntable = "t.csv"\nrecord_id = "id"\n[[variables]]\nname = "A"\n'
+GOOD = HEAD + "sensitive = false\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "numbers"),
+    [
+        ("cuts = [30, 45]\nrepresentatives = [20, 37.5, 60]", (20.0, 37.5, 60.0)),
+        ('categories = ["lo", "hi"]\nrepresentatives = [9, -1]', (9.0, -1.0)),
+        ("cuts = [30, 45]", None),
+    ],
+)
+def test_a_site_file_gives_numbers_to_its_categories(tmp_path, lines, numbers):
+    plan = planned(site_from(tomllib.loads(GOOD + lines), tmp_path))
+    assert plan.variables["A"].representatives == numbers
+    assert plan.plan.domain["A"].representatives == numbers
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("cuts = [30, 45]\nrepresentatives = [20, 60]", "3 categories need 3 representatives"),
+        ('categories = ["a", "b"]\nrepresentatives = [1]', "2 categories need 2 representatives"),
+        ('cuts = [30]\nmissing = "?"\nrepresentatives = [20, 40, 0]', "'?', the category of empty"),
+        ('categories = ["a", "?"]\nmissing = "?"\nrepresentatives = [1, 2]', "has no number"),
+        ("cuts = [30, 45]\nrepresentatives = [37, 20, 60]", "must lie in its own interval"),
+        ("cuts = [30]\nrepresentatives = [20, inf]", r"representatives\[2\]"),
+    ],
+)
+def test_numbers_that_do_not_fit_are_refused(tmp_path, lines, says):
+    with pytest.raises(ConfigError, match=re.escape(says) if "?" in says else says):
+        site_from(tomllib.loads(GOOD + lines), tmp_path)
+
+
+def test_numbers_of_a_public_list_are_counted_when_it_is_read(tmp_path):
+    (tmp_path / "list.txt").write_text("low\nmiddle\nhigh\n", encoding="utf-8")
+    text = GOOD + 'categories_from = "list.txt"\nrepresentatives = '
+    made = planned(site_from(tomllib.loads(text + "[1, 2, 3]"), tmp_path))
+    assert made.variables["A"].representatives == (1.0, 2.0, 3.0)
+    with pytest.raises(DomainError, match="'A' has 3 categories .* has 2 representatives"):
+        planned(site_from(tomllib.loads(text + "[1, 2]"), tmp_path))

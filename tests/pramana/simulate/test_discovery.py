@@ -1,0 +1,77 @@
+"""Controlled decisions keep their rate of false discoveries on the CENSUS table, and how many
+truly frequent itemsets they find.
+
+Fifty releases by the owner's own code, every column randomized by itself; a false discovery is an
+itemset held frequent whose support among these very records is below 2 %.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pramana.reproduce.engine.experiment import Setting
+from pramana.reproduce.frapp.data import census
+from pramana.setups.owner import Owner
+from pramana.simulate.inputs.randomization import symmetric
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.rules.items import all_items
+from shared.learn.rules.mining import FoundItemsets, mine_itemsets
+from shared.learn.rules.options import RuleOptions
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Plan
+from tests.places import DATA
+
+pytestmark = [
+    pytest.mark.calibration,
+    pytest.mark.public_data,
+    pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no folder {DATA.name} of public data"),
+]
+
+RUNS = 50
+RATE = 0.05
+MINIMUM = 0.02
+
+
+def chosen(found: FoundItemsets) -> set[tuple[int, ...]]:
+    return {itemset.items for itemset in found.frequent}
+
+
+@pytest.fixture(scope="module")
+def shares() -> dict[tuple[float, str], tuple[float, float, float]]:
+    """Mean share of false discoveries, its standard error, and mean power, by p and decisions."""
+    survey = census(Setting(data=DATA))
+    domain, items = survey.domain, all_items(survey.domain)
+    exact = ReportedCounts(survey.codes, {v.name: v.size for v in domain})
+    plain = EstimatedMarginals(exact, Plan.unrandomized(domain))
+    true = chosen(mine_itemsets(plain, items, RuleOptions(MINIMUM)))
+    owner = Owner.of("discovery", 1, survey.records)
+    measured = {}
+    for p in (0.3, 0.4):
+        plan = symmetric(domain, p)
+        runs: dict[str, list[tuple[float, float]]] = {"point": [], "controlled": []}
+        for run in range(RUNS):
+            marginals = EstimatedMarginals(owner.report(plan, survey.codes, run), plan)
+            for decisions, rows in runs.items():
+                options = RuleOptions(MINIMUM, decisions=decisions, false_discovery=RATE)
+                found = chosen(mine_itemsets(marginals, items, options))
+                rows.append((len(found - true) / max(1, len(found)), len(found & true) / len(true)))
+        for decisions, rows in runs.items():
+            false, power = np.array(rows).T
+            error = float(false.std(ddof=1) / np.sqrt(RUNS))
+            measured[p, decisions] = (float(false.mean()), error, float(power.mean()))
+    return measured
+
+
+@pytest.mark.parametrize(("p", "power"), [(0.3, 0.7), (0.4, 0.4)])
+def test_the_rate_of_false_discoveries_is_kept_and_most_itemsets_are_found(shares, p, power):
+    false, _, found = shares[p, "controlled"]
+    print(f"p = {p}: false discoveries {false:.4f} of the chosen, power {found:.3f}")
+    assert false <= RATE
+    assert found >= power
+
+
+def test_negative_control_the_papers_decisions_exceed_the_rate(shares):
+    false, error, found = shares[0.4, "point"]
+    print(f"point decisions at p = 0.4: false {false:.4f} (s.e. {error:.4f}), power {found:.3f}")
+    assert false - 4 * error > RATE

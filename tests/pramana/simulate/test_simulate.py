@@ -1,0 +1,693 @@
+"""`pramana simulate`: its parts against enumeration and cases by hand, its command as users run it.
+
+Random results are compared with distributions at a false-alarm rate of 1e-6, and a negative control
+beside each must be found out. Everything else here is exact or has a fixed seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from pramana.cli import app
+from pramana.reproduce.data import six_nodes
+from pramana.simulate.bayes_net import Options, _Comparison, divergence_or_none
+from pramana.simulate.inputs.randomization import fitting, read_plan, symmetric
+from pramana.simulate.inputs.sources import (
+    MOST_RECORDS,
+    NetworkSource,
+    TableSource,
+    require_records,
+    topological,
+)
+from pramana.simulate.inputs.tables import MOST_CATEGORIES, read_source
+from pramana.simulate.links import compare, directed
+from pramana.simulate.parameters import fitted
+from pramana.simulate.study import Series, require_place, write_result
+from pramana.simulate.trials import Trials
+from shared.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
+from shared.domain import Domain, Variable
+from shared.errors import (
+    EmptyTable,
+    EstimationError,
+    InputError,
+    LimitExceeded,
+    MissingColumn,
+    OptionError,
+    PlanError,
+    PramanaError,
+    SingularChannel,
+    TableError,
+    TableUnreadable,
+)
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.networks import network as network_module
+from shared.learn.networks.exchange.bif import write_bif
+from shared.learn.networks.network import BayesNet
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+from shared.wire.plans import PlanMessage
+from tests.places import DATA, ROOT
+
+FALSE_ALARM = 1e-6
+
+
+# --- links ---------------------------------------------------------------------------------------
+
+
+def every_structure(nodes: str) -> list[Structure]:
+    """All acyclic structures over some nodes."""
+    pairs = list(itertools.combinations(nodes, 2))
+    made = []
+    for ways in itertools.product((0, 1, 2), repeat=len(pairs)):
+        parents: dict[str, list[str]] = {node: [] for node in nodes}
+        for (a, b), way in zip(pairs, ways, strict=True):
+            if way:
+                parents[b if way == 1 else a].append(a if way == 1 else b)
+        try:
+            made.append(Structure.of(parents))
+        except PramanaError:
+            continue
+    return made
+
+
+def separated(structure: Structure, a: str, b: str, given: frozenset[str]) -> bool:
+    """d-separation, in the moral graph of the ancestors."""
+    kept, pending = set(), [a, b, *given]
+    while pending:
+        node = pending.pop()
+        if node not in kept:
+            kept.add(node)
+            pending.extend(structure.parents[node])
+    edges: set[frozenset[str]] = set()
+    for node in kept:
+        family = [*structure.parents[node], node]
+        edges |= {frozenset(pair) for pair in itertools.combinations(family, 2)}
+    reached, pending = {a}, [a]
+    while pending:
+        node = pending.pop()
+        for other in kept - given - reached:
+            if frozenset((node, other)) in edges:
+                reached.add(other)
+                pending.append(other)
+    return b not in reached
+
+
+def independences(structure: Structure) -> frozenset[tuple[str, str, frozenset[str]]]:
+    """Every statement `a and b are independent given s` that the structure makes."""
+    nodes = structure.nodes
+    return frozenset(
+        (a, b, frozenset(given))
+        for a, b in itertools.combinations(nodes, 2)
+        for size in range(len(nodes) - 1)
+        for given in itertools.combinations([n for n in nodes if n not in (a, b)], size)
+        if separated(structure, a, b, frozenset(given))
+    )
+
+
+def test_directed_links_are_those_all_equivalent_structures_share():
+    """All 543 structures of four nodes, grouped by what they say of independence."""
+    classes: dict[object, list[Structure]] = {}
+    for structure in every_structure("ABCD"):
+        classes.setdefault(independences(structure), []).append(structure)
+    assert sum(map(len, classes.values())) == 543
+    assert len(classes) == 185
+    for members in classes.values():
+        shared = set.intersection(*(set(member.links) for member in members))
+        for member in members:
+            assert directed(member) == shared
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "by_class", "expected"),
+    [
+        ({"A": [], "B": ["A"], "C": ["B"]}, {"A": ["B"], "B": ["C"], "C": []}, True, (0, 0, 0)),
+        ({"A": [], "B": ["A"], "C": ["B"]}, {"A": ["B"], "B": ["C"], "C": []}, False, (0, 0, 2)),
+        ({"A": [], "B": ["A", "C"], "C": []}, {"A": [], "B": ["A"], "C": ["B"]}, True, (0, 0, 2)),
+        ({"A": [], "B": ["A", "C"], "C": []}, {"A": [], "B": ["A"], "C": ["B"]}, False, (0, 0, 1)),
+        ({"A": [], "B": ["A"], "C": ["A"]}, {"A": [], "B": [], "C": ["B"]}, False, (2, 1, 0)),
+        ({"A": [], "B": [], "C": []}, {"A": [], "B": ["A"], "C": ["A", "B"]}, True, (0, 3, 0)),
+    ],
+)
+def test_errors_of_links_by_hand(found, wanted, by_class: bool, expected):
+    errors = compare(Structure.of(found), Structure.of(wanted), by_class=by_class)
+    assert (errors.extra, errors.missing, errors.reversed) == expected
+    assert errors.distance == sum(expected)
+
+
+def test_the_given_order_is_kept_where_it_can_be():
+    assert topological(Structure.of({"A": [], "B": ["A"], "C": []})) == ("A", "B", "C")
+    late = Structure.of({"C": ["B"], "A": [], "B": ["A"], "D": ["C"]})
+    assert topological(late) == ("A", "B", "C", "D")
+
+
+# --- sources -------------------------------------------------------------------------------------
+
+
+def small_table(rows: int = 40) -> TableSource:
+    codes = {"X": np.arange(rows, dtype=np.uint8) % 2, "Y": np.arange(rows, dtype=np.uint8) % 3}
+    domain = Domain.of(X=["a", "b"], Y=["u", "v", "w"])
+    return TableSource("t.csv", domain, codes)
+
+
+def test_a_table_is_taken_whole_in_part_or_again_and_again():
+    many = Domain.of(X=[str(k) for k in range(40)])
+    source = TableSource("t.csv", many, {"X": np.arange(40, dtype=np.uint8)})
+    rng = np.random.default_rng(1)
+    assert (source.draw(40, rng)["X"] == np.arange(40)).all()
+    some = source.draw(30, rng)["X"]
+    assert len(set(some.tolist())) == 30
+    assert (source.draw(30, rng)["X"] != some).any()
+    more = source.draw(60, rng)["X"]
+    assert len(more) == 60
+    assert len(set(more.tolist())) <= 40
+
+
+def test_records_of_a_table_stay_together():
+    drawn = small_table().draw(25, np.random.default_rng(3))
+    allowed = {(k % 2, k % 3) for k in range(40)}
+    assert set(zip(drawn["X"].tolist(), drawn["Y"].tolist(), strict=True)) <= allowed
+    assert small_table().order == ("X", "Y")
+
+
+def test_a_network_is_sampled_by_its_tables(assert_distribution):
+    source = NetworkSource("six", six_nodes.network())
+    drawn = source.draw(20_000, np.random.default_rng(2))
+    assert {column.dtype for column in drawn.values()} == {np.dtype(np.uint8)}
+    seen = np.zeros((2, 2, 2))
+    np.add.at(seen, (drawn["B"], drawn["C"], drawn["D"]), 1)
+    joint = np.zeros((2, 2, 2))
+    of_a, of_b, of_c, of_d = (six_nodes.network().tables[node] for node in "ABCD")
+    for a, b, c, d in itertools.product(range(2), repeat=4):
+        joint[b, c, d] += of_a[a] * of_b[a, b] * of_c[a, c] * of_d[b, c, d]
+    assert_distribution(seen, 20_000 * joint, false_alarm=FALSE_ALARM)
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution(seen, 20_000 * joint.transpose(1, 0, 2), false_alarm=FALSE_ALARM)
+
+
+def test_too_many_records_are_refused_before_any_is_drawn():
+    assert require_records(MOST_RECORDS, small_table()) == MOST_RECORDS
+    with pytest.raises(LimitExceeded, match="20,000,001 records"):
+        require_records(MOST_RECORDS + 1, small_table())
+
+
+@pytest.mark.parametrize("records", [0, 1, -5])
+def test_too_few_records_are_refused(records: int):
+    with pytest.raises(OptionError, match="too few"):
+        require_records(records, small_table())
+    assert require_records(None, small_table()) == 40
+    assert require_records(2, small_table()) == 2
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def test_a_table_is_read_as_categories(tmp_path: Path):
+    rows = [("yes", "9"), (" no", "10"), ("yes ", "9"), ("no", "2")]
+    path = tmp_path / "t.csv"
+    path.write_text("smoker,grade\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    source = read_source(path)
+    assert source.domain["smoker"].categories == ("no", "yes")
+    assert source.domain["grade"].categories == ("10", "2", "9")
+    for name, place in (("smoker", 0), ("grade", 1)):
+        labels = [source.domain[name].categories[code] for code in source.codes[name]]
+        assert labels == [row[place].strip() for row in rows]
+    pd.read_csv(path, dtype=str).to_parquet(tmp_path / "t.parquet")
+    again = read_source(tmp_path / "t.parquet", ["grade", "smoker"])
+    assert again.domain.names == ("grade", "smoker")
+    assert (again.codes["grade"] == source.codes["grade"]).all()
+
+
+def test_columns_that_are_no_categories_are_left_out_and_named(tmp_path: Path):
+    rows = range(MOST_CATEGORIES + 1)
+    frame = pd.DataFrame(
+        {
+            "a": ["x", "y"] * 32 + ["x"],
+            "b": ["x", "x", "y", "y"] * 16 + ["x"],
+            "id": [f"P{k}" for k in rows],
+            "same": "s3cret",
+            "holes": ["", "h1"] * 32 + [""],
+        }
+    )
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    source = read_source(path)
+    assert source.domain.names == ("a", "b")
+    for said in ("'id' has 65 different values", "'same' has one value", "'holes' has 33 empty"):
+        assert said in source.note
+    with pytest.raises(TableError, match="'id' has 65 different values") as refused:
+        read_source(path, ["a", "id"])
+    assert "P1" not in str(refused.value)
+    with pytest.raises(TableError) as constant:
+        read_source(path, ["same"])
+    assert "s3cret" not in str(constant.value)
+
+
+def test_the_plans_categories_are_the_tables(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\nhigh,1\nlow,2\nhigh,1\n")
+    known = Domain.of(a=["low", "middle", "high"])
+    source = read_source(path, None, known)
+    assert source.codes["a"].tolist() == [2, 0, 2]
+    with pytest.raises(TableError, match="2 values that are none of the plan's") as refused:
+        read_source(path, ["a", "b"], Domain.of(a=["low", "middle"]))
+    assert "high" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "variables", "error", "says"),
+    [
+        (None, None, TableUnreadable, "no table"),
+        ("a,b\n1,2,3\n4,5,6\n1,2,3,4\n", None, TableUnreadable, "cannot be read"),
+        ("a,b\n", None, EmptyTable, "no rows"),
+        ("a,a \n1,2\n", None, TableUnreadable, "two columns called 'a'"),
+        ("a,b,a\n1,2,1\n2,1,2\n", None, TableUnreadable, "two columns called 'a'"),
+        ("a;b\n1;2\n2;1\n", None, TableError, "separated by commas"),
+        ("a;b\n1;2\n1;2\n", None, TableError, "separated by commas"),
+        ("a,b\n1,2\n2,2\n", None, TableError, "Only one column .* 'b' has one value"),
+        ("a,b\n1,2\n2,1\n", ["a"], TableError, "Only one column"),
+        ("a,b\n1,2\n2,1\n", [""], OptionError, "without a name.* a, b"),
+        ("a,b\n1,2\n2,1\n", ["a,,b"], OptionError, "without a name"),
+        (",b\n1,2\n2,1\n", None, TableError, "'' has no name"),
+        ("a,b\n1\n2,1\n", ["a", "b"], TableError, "'b' has 1 empty cells"),
+        ("a,b\n1,2\n2,1\n", ["a", "c"], MissingColumn, "no column 'c'"),
+        ("a\n1\n1\n", None, TableError, "one value only"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path: Path, content, variables, error, says: str):
+    path = tmp_path / "t.csv"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(error, match=says):
+        read_source(path, variables)
+
+
+def test_names_with_commas_can_be_asked_for(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text('"age, years",b,c\n1,2,1\n2,1,1\n1,1,2\n')
+    for asked in (["age, years", "c"], ["c,b", "age, years"], ["b, c"], [" c ", "b"]):
+        wanted = [n for text in asked for n in ([text] if "age" in text else text.split(","))]
+        assert read_source(path, asked).domain.names == tuple(n.strip() for n in wanted)
+    with pytest.raises(MissingColumn, match="'age', 'years'"):
+        read_source(path, ["age,years"])
+
+
+# --- randomization -------------------------------------------------------------------------------
+
+
+def test_p_is_the_probability_of_another_category():
+    plan = symmetric(Domain.of(A=["1", "2"], B=["1", "2", "3", "4"]), 0.3)
+    binary, four = (block.channel.matrix() for block in plan.blocks)
+    assert np.allclose(binary, [[0.7, 0.3], [0.3, 0.7]], atol=1e-9)
+    assert np.allclose(four, np.full((4, 4), 0.1) + 0.6 * np.eye(4), atol=1e-9)
+    assert all(b.channel.is_identity for b in symmetric(plan.domain, 0.0).blocks)
+
+
+@pytest.mark.parametrize(
+    ("p", "says"),
+    [(-0.1, "is none"), (1.01, "is none"), (math.nan, "is none"), (0.75, "below 3/4")],
+)
+def test_impossible_probabilities_are_refused(p: float, says: str):
+    with pytest.raises(OptionError, match=says):
+        symmetric(Domain.of(A=["1", "2"], B=["1", "2", "3", "4"]), p)
+
+
+def test_a_plan_is_read_as_releases_carry_it(tmp_path: Path):
+    plan = symmetric(Domain.of(A=["1", "2"], B=["1", "2", "3"]), 0.2)
+    path = tmp_path / "plan.json"
+    path.write_text(PlanMessage.from_plan(plan).model_dump_json())
+    assert read_plan(path).digest == plan.digest
+    assert fitting(read_plan(path), Domain.of(B=["1", "2", "3"])).domain.names == ("B",)
+
+
+@pytest.mark.parametrize("content", [None, "[]", '{"blocks": 1}', "no json"])
+def test_what_is_no_plan_is_refused(tmp_path: Path, content: str | None):
+    path = tmp_path / "plan.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(OptionError, match=r"plan"):
+        read_plan(path)
+
+
+A, B, C = (Variable(name, ("1", "2")) for name in "ABC")
+
+
+@pytest.mark.parametrize(
+    ("plan", "error", "says"),
+    [
+        (Plan((Block((A,), Identity(2)),)), PlanError, "does not say what is done to B"),
+        (
+            Plan((Block((A,), Identity(2)), Block((Variable("B", ("2", "1")),), Identity(2)))),
+            PlanError,
+            "same order",
+        ),
+        (
+            Plan(
+                (Block((A, Variable("C", ("1", "2"))), Symmetric(4, 1)), Block((B,), Identity(2)))
+            ),
+            PlanError,
+            "C is not among",
+        ),
+        (
+            Plan((Block((A,), Dense.binary(0.5, 0.5)), Block((B,), Identity(2)))),
+            SingularChannel,
+            "never reports A",
+        ),
+        (
+            Plan((Block((A,), Withheld(2)), Block((B,), Identity(2)))),
+            SingularChannel,
+            "never reports A",
+        ),
+    ],
+)
+@pytest.mark.parametrize("estimator", ["moment", "ml"])
+def test_plans_of_other_variables_are_refused(plan: Plan, error, says: str, estimator: str):
+    with pytest.raises(error, match=says):
+        fitting(plan, Domain((A, B)), estimator)
+
+
+def sampled_pairs(nodes: str) -> Plan:
+    """Each record reports two of some binary variables, chosen evenly, together at gamma 19."""
+    variables = tuple(Variable(node, ("1", "2")) for node in nodes)
+    pairs = list(itertools.combinations(range(len(nodes)), 2))
+    weights = [2**32 // len(pairs)] * len(pairs)
+    weights[0] += 2**32 - sum(weights)
+    choices = tuple(
+        Choice(pair, weight, Symmetric.from_gamma(4, 19))
+        for pair, weight in zip(pairs, weights, strict=True)
+    )
+    return Plan((Block(variables, Sampled((2,) * len(nodes), choices)),))
+
+
+def test_plans_without_an_inverse_are_for_likelihood_alone():
+    plan = sampled_pairs("ABC")
+    assert fitting(plan, plan.domain, "ml").digest == plan.digest
+    with pytest.raises(SingularChannel, match=r"no inverse.*--estimator ml"):
+        fitting(plan, plan.domain, "moment")
+
+
+# --- trials --------------------------------------------------------------------------------------
+
+
+def test_trials_randomize_by_the_plan_and_repeat(assert_distribution):
+    source = NetworkSource("six", six_nodes.network())
+    first, second = Trials(source, six_nodes.plan(0.2), 20_000, 2, 5)
+    again, _ = Trials(source, six_nodes.plan(0.2), 20_000, 2, 5)
+    names = ["A", "B"]
+    true, reported = (counts.table(names) for counts in (first.true, first.reported))
+    flip = np.array([[0.8, 0.2], [0.2, 0.8]])
+    assert_distribution(reported, flip.T @ true @ flip, false_alarm=FALSE_ALARM)
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution(reported, true, false_alarm=FALSE_ALARM)
+    assert (again.reported.table(names) == reported).all()
+    assert (second.reported.table(names) != reported).any()
+    assert (second.true.table(names) != true).any()
+
+
+@pytest.mark.parametrize(("runs", "seed", "says"), [(0, 1, "are none"), (1, -1, "negative")])
+def test_trials_that_are_none_are_refused(runs: int, seed: int, says: str):
+    with pytest.raises(OptionError, match=says):
+        Trials(small_table(), symmetric(small_table().domain, 0.1), 40, runs, seed)
+
+
+# --- results -------------------------------------------------------------------------------------
+
+
+def test_means_and_errors_are_those_of_the_statistics_module():
+    values = [1.0, 4.0, 2.5]
+    series = Series(tuple({"x": v, "y": None if v == 4 else v} for v in values))
+    assert series.mean()["x"] == pytest.approx(statistics.mean(values))
+    assert series.se()["x"] == pytest.approx(statistics.stdev(values) / math.sqrt(3))
+    assert series.mean()["y"] is None
+    assert Series(({"x": 1.0},)).se()["x"] is None
+    assert json.dumps(series.as_dict())
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path):
+    require_place(None)
+    require_place(Path("-"))
+    require_place(tmp_path / "new.json")
+    for place in (tmp_path, tmp_path / "none" / "x.json"):
+        with pytest.raises(OptionError, match="cannot be written"):
+            require_place(place)
+    with pytest.raises(OptionError, match="cannot be written"):
+        write_result({}, tmp_path / "none" / "x.json")
+
+
+def test_fitted_parameters_are_posterior_means_of_clean_counts():
+    rng = np.random.default_rng(4)
+    domain = Domain.of(A=["1", "2"], B=["1", "2", "3"])
+    codes = {n: rng.integers(0, s, 50).astype(np.uint8) for n, s in (("A", 2), ("B", 3))}
+    counts = ReportedCounts(codes, {"A": 2, "B": 3})
+    marginals = EstimatedMarginals(counts, Plan.unrandomized(domain))
+    found = fitted(marginals, Structure.of({"A": [], "B": ["A"]}))
+    for a in range(2):
+        rows = codes["A"] == a
+        assert found.tables["A"][a] == pytest.approx((rows.sum() + 1) / 52)
+        for b in range(3):
+            both = int((rows & (codes["B"] == b)).sum())
+            assert found.tables["B"][a, b] == pytest.approx((both + 1) / (rows.sum() + 3))
+
+
+def test_fitted_parameters_are_positive_whatever_the_noise():
+    (trial,) = Trials(NetworkSource("six", six_nodes.network()), six_nodes.plan(0.4), 200, 1, 2)
+    marginals = EstimatedMarginals(trial.reported, six_nodes.plan(0.4))
+    assert min(marginals.marginal("BCD").counts.ravel()) < 0
+    found = fitted(marginals, six_nodes.STRUCTURE)
+    assert min(float(table.min()) for table in found.tables.values()) > 0
+
+
+def joint(network: BayesNet) -> dict[tuple[int, ...], float]:
+    nodes = network.structure.nodes
+    cells = {}
+    for cell in itertools.product(*(range(v.size) for v in network.domain.project(nodes))):
+        at = dict(zip(nodes, cell, strict=True))
+        cells[cell] = math.prod(
+            float(network.tables[n][(*(at[p] for p in ps), at[n])])
+            for n, ps in network.structure.families
+        )
+    return cells
+
+
+def test_divergence_is_the_sum_over_all_records_there_can_be():
+    reference = six_nodes.network()
+    (trial,) = Trials(NetworkSource("six", reference), six_nodes.plan(0.1), 2_000, 1, 3)
+    marginals = EstimatedMarginals(trial.reported, six_nodes.plan(0.1))
+    sparse = {"A": [], "B": ["A"], "C": [], "D": ["B"], "E": ["D"], "F": ["E"]}
+    model = fitted(marginals, Structure.of(sparse))
+    p, q = joint(reference), joint(model)
+    expected = sum(p[cell] * math.log(p[cell] / q[cell]) for cell in p)
+    found = _Comparison(reference, by_class=False)(model)
+    assert found["kl"] == pytest.approx(expected, rel=1e-9)
+    assert (found["extra"], found["missing"], found["reversed"]) == (1, 4, 0)
+
+
+def test_a_divergence_too_large_to_compute_is_none(monkeypatch: pytest.MonkeyPatch):
+    network = six_nodes.network()
+    assert divergence_or_none(network, network, None) is None
+    monkeypatch.setattr(network_module, "MARGINAL_LIMIT", 3)
+    assert divergence_or_none(network, network, 0.0) is None
+    assert _Comparison(network, by_class=True)(network)["kl"] is None
+
+
+def test_options_out_of_range_are_refused():
+    for bad in ({"draws": -1}, {"draws": 2_001}, {"max_parents": 0}, {"tabu": -1}):
+        with pytest.raises(OptionError):
+            Options(**bad)
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bif(tmp_path: Path) -> Path:
+    path = tmp_path / "six.bif"
+    path.write_text(write_bif(six_nodes.network(), "six"))
+    return path
+
+
+def simulated(out: Path, *options: str) -> dict:
+    result = CliRunner().invoke(app, ["simulate", "bayes-net", *options, "--json", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "extra links" in result.output
+    return json.loads(out.read_text())
+
+
+def without_seconds(result: dict) -> dict:
+    kept = json.loads(json.dumps(result))
+    for part in (kept, kept["clean"]):
+        for numbers in (*part["runs"], part["mean"], part["se"]):
+            del numbers["seconds"]
+    return kept
+
+
+RUN = ("--records", "3000", "--runs", "2", "--order", "given", "--seed", "7")
+
+
+def test_a_simulation_of_a_network(bif: Path, tmp_path: Path):
+    out = tmp_path / "out.json"
+    result = simulated(out, "--bif", str(bif), "--p", "0.1", *RUN)
+    assert [set(run) for run in result["runs"]] == [
+        {"extra", "missing", "reversed", "kl", "seconds"}
+    ] * 2
+    assert result["true_links"] == 7
+    assert result["score"] == "likelihood"
+    assert result["setting"]["records"] == 3000
+    for name, mean in result["mean"].items():
+        assert mean == pytest.approx(statistics.mean(run[name] for run in result["runs"]))
+    assert result["mean"]["kl"] > result["clean"]["mean"]["kl"] > 0
+    assert all(0 < link["share"] <= 1 and link["inflation"] >= 1 for link in result["links"])
+    again = simulated(out, "--bif", str(bif), "--p", "0.1", *RUN)
+    assert without_seconds(again) == without_seconds(result)
+    other = simulated(out, "--bif", str(bif), "--p", "0.1", *RUN[:-1], "8")
+    assert without_seconds(other)["runs"] != without_seconds(result)["runs"]
+
+
+def test_without_randomization_nothing_is_lost(bif: Path, tmp_path: Path):
+    result = without_seconds(simulated(tmp_path / "o", "--bif", str(bif), "--p", "0", *RUN))
+    assert result["runs"] == result["clean"]["runs"]
+    noisy = without_seconds(simulated(tmp_path / "o", "--bif", str(bif), "--p", "0.2", *RUN))
+    assert noisy["runs"] != noisy["clean"]["runs"]
+    assert noisy["clean"] == result["clean"]
+
+
+def test_a_plan_says_the_same_as_p(bif: Path, tmp_path: Path):
+    plan = tmp_path / "plan.json"
+    plan.write_text(PlanMessage.from_plan(six_nodes.plan(0.2)).model_dump_json())
+    by_plan = simulated(tmp_path / "o", "--bif", str(bif), "--channels", str(plan), *RUN)
+    by_p = simulated(tmp_path / "o", "--bif", str(bif), "--p", "0.2", *RUN)
+    assert without_seconds(by_plan) == without_seconds(by_p)
+
+
+def test_a_sampled_plan_is_simulated_by_likelihood(bif: Path, tmp_path: Path):
+    """Pairs are reported: enough for a tree, in which no node has two parents."""
+    plan = tmp_path / "plan.json"
+    plan.write_text(PlanMessage.from_plan(sampled_pairs("ABCDEF")).model_dump_json())
+    options = ("--bif", str(bif), "--channels", str(plan), "--estimator", "ml", *RUN)
+    result = simulated(tmp_path / "o", *options, "--max-parents", "1", "--records", "20000")
+    # Five links make the largest tree; two nodes have two parents.
+    assert result["mean"]["missing"] >= 2
+    assert result["mean"]["missing"] + result["mean"]["extra"] <= 3
+    assert result["mean"]["kl"] < 0.3
+    refused = CliRunner().invoke(app, ["simulate", "bayes-net", *options])
+    assert isinstance(refused.exception, EstimationError)
+    assert refused.exception.exit_code == 6
+
+
+def test_thresholds_reach_the_learner(bif: Path, tmp_path: Path):
+    options = ("--bif", str(bif), "--p", "0.2", *RUN)
+    plain = simulated(tmp_path / "o", *options, "--score", "bic")
+    strict = simulated(tmp_path / "o", *options, "--score", "bic", "--c-star", "1000")
+    assert plain["mean"]["extra"] > 0
+    assert strict["mean"]["extra"] == 0
+    assert strict["mean"]["missing"] == 7
+
+
+def test_a_table_is_held_against_itself(tmp_path: Path):
+    drawn = six_nodes.sample(2_000, np.random.default_rng(6))
+    table = tmp_path / "t.csv"
+    pd.DataFrame(drawn).assign(id=range(2_000)).to_csv(table, index=False)
+    options = ("--table", str(table), "--runs", "2", "--order", "none")
+    result = simulated(tmp_path / "o", *options, "--p", "0.1", "--draws", "5")
+    assert result["setting"]["records"] == 2_000
+    assert "'id'" in result["source"]["note"]
+    zero = {"extra": 0, "missing": 0, "reversed": 0, "kl": 0}
+    assert without_seconds(result)["clean"]["runs"] == [zero, zero]
+    assert without_seconds(result)["runs"] != [zero, zero]
+    assert all(0 <= link["confidence"] <= 1 for link in result["links"])
+    some = simulated(
+        tmp_path / "o", *options, "--p", "0", "--variables", "A,B,C", "--records", "500"
+    )
+    assert some["source"]["variables"] == 3
+    assert some["mean"]["kl"] > 0
+
+
+def test_standard_output_holds_the_json_alone(bif: Path):
+    command = ["simulate", "bayes-net", "--bif", str(bif), "--p", "0.1", *RUN, "--json", "-"]
+    result = CliRunner().invoke(app, command)
+    assert json.loads(result.stdout)["true_links"] == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        (["--p", "0.1"], OptionError, "no --bif and no --table"),
+        (["--bif", "BIF", "--table", "t.csv", "--p", "0.1"], OptionError, "exclude each other"),
+        (["--bif", "BIF"], OptionError, "no --p and no --channels"),
+        (["--bif", "BIF", "--p", "0.1", "--channels", "c"], OptionError, "exclude each other"),
+        (["--bif", "none.bif", "--p", "0.1"], OptionError, "none.bif cannot be read"),
+        (["--bif", str(Path(__file__)), "--p", "0.1"], InputError, "not a Bayesian network in BIF"),
+        (["--bif", "BIF", "--p", "0.1", "--variables", "A"], OptionError, "chooses columns"),
+        (["--bif", "BIF", "--p", "0.5"], OptionError, "say nothing"),
+        (["--bif", "BIF", "--p", "0.1", "--records", "1"], OptionError, "too few"),
+        (["--bif", "BIF", "--p", "0.1", "--runs", "0"], OptionError, "none"),
+        (["--bif", "BIF", "--p", "0.1", "--seed", "-1"], OptionError, "negative"),
+        (["--bif", "BIF", "--p", "0.1", "--eta", "0.9"], OptionError, "--eta does not belong"),
+        (["--bif", "BIF", "--p", "0.1", "--c-star", "2"], OptionError, "--c-star does not"),
+        (
+            ["--bif", "BIF", "--p", "0.1", "--score", "bdeu", "--equivalent-sample-size", "inf"],
+            OptionError,
+            "--equivalent-sample-size = inf",
+        ),
+        (["--bif", "BIF", "--p", "0.1", "--max-parents", "0"], OptionError, "--max-parents: "),
+        (["--bif", "BIF", "--p", "0.1", "--no-refine"], OptionError, "--no-refine: "),
+        (["--bif", "BIF", "--p", "0.1", "--draws", "2001"], OptionError, "from 0 to 2000"),
+        (["--table", "none.csv", "--p", "0.1"], TableUnreadable, "no table"),
+        (["--bif", "BIF", "--p", "0.1", "--json", "no/folder/x"], OptionError, "no folder"),
+    ],
+)
+def test_bad_commands_say_what_is_wrong(bif: Path, options, error, says: str):
+    command = [str(bif) if option == "BIF" else option for option in options]
+    result = CliRunner().invoke(app, ["simulate", "bayes-net", *command])
+    assert isinstance(result.exception, error), result.output
+    assert says in str(result.exception)
+    assert result.exception.exit_code == 2
+
+
+@pytest.mark.public_data
+def test_asia_is_found_almost_whole_along_its_order(tmp_path: Path):
+    asia = DATA / "/networks/asia.bif"
+    if not asia.is_file():
+        pytest.skip("the public networks are not there")
+    result = simulated(
+        tmp_path / "o", "--bif", str(asia), "--p", "0.1", "--records", "50000", "--runs", "1",
+        "--order", "given",
+    )  # fmt: skip
+    assert result["true_links"] == 8
+    assert result["mean"]["extra"] <= 0.1 * 8
+    assert result["structural_distance"]["randomized"]["mean"] <= 2
+
+
+def test_the_document_has_every_option_and_no_other():
+    text = (ROOT / "docs/simulate.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `(--[a-z0-9-]+)", text, re.MULTILINE))
+    commands = get_command(app).commands["simulate"].commands
+    assert set(commands) == {"bayes-net", "rules", "tree", "linear"}
+    parameters = [p for command in commands.values() for p in command.params]
+    offered = {option for parameter in parameters for option in parameter.opts}
+    assert documented == offered - {"--help"}
+
+
+def test_k2_as_published_and_the_other_estimator_can_be_asked_for(tmp_path: Path, bif: Path):
+    """The published search finds other links than the refined one; both estimators are there."""
+    command = ("--bif", str(bif), "--p", "0.25", "--records", "3000", "--order", "given", *RUN)
+    refined = simulated(tmp_path / "a", *command, "--score", "bic")
+    published = simulated(tmp_path / "b", *command, "--score", "bic", "--no-refine")
+    assert (refined["setting"]["refine"], published["setting"]["refine"]) == (True, False)
+    assert refined["links"] != published["links"]
+    assert simulated(tmp_path / "c", *command, "--estimator", "ml")["setting"]["estimator"] == "ml"
+    result = CliRunner().invoke(
+        app, ["simulate", "bayes-net", "--bif", str(bif), "--p", "0.1", "--no-refine"]
+    )
+    assert isinstance(result.exception, OptionError)

@@ -1,0 +1,412 @@
+"""`pramana simulate rules|tree|linear`: parts by hand and by counting, commands as users run them.
+
+Everything here is exact or has a fixed seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from pramana.cli import app
+from pramana.simulate import classifiers, rules
+from pramana.simulate.commands.options import watched
+from pramana.simulate.inputs import designs
+from pramana.simulate.inputs.randomization import symmetric
+from pramana.simulate.inputs.sources import TableSource
+from pramana.simulate.inputs.tables import MOST_INTERVALS, read_source
+from pramana.simulate.itemset_errors import by_length, overall
+from pramana.simulate.study import Series, spread
+from pramana.simulate.trials import Trials
+from shared.design import Option, Problem, Requirements, compare, reference
+from shared.design.predict import NOTHING
+from shared.domain import Domain, Variable
+from shared.errors import NotConverged, OptionError, PramanaError, UnknownVariable
+from shared.learn.rules.options import RuleOptions
+from shared.privacy import Amplification
+from tests.places import DATA
+
+
+def domain(*sizes: int) -> Domain:
+    return Domain(
+        tuple(Variable(f"v{k}", tuple(map(str, range(size)))) for k, size in enumerate(sizes))
+    )
+
+
+def source(records: int = 600, sizes: tuple[int, ...] = (3, 2, 2), seed: int = 4) -> TableSource:
+    """Dependent columns: each is a noisy copy of one hidden number."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.random(records)
+    over = domain(*sizes)
+    noisy = {v.name: np.clip(hidden + rng.normal(0, 0.2, records), 0, 0.999) for v in over}
+    codes = {v.name: (noisy[v.name] * v.size).astype(np.uint8) for v in over}
+    return TableSource("made up", over, codes)
+
+
+def frame_of(made: TableSource) -> pd.DataFrame:
+    return pd.DataFrame({v.name: np.array(v.categories)[made.codes[v.name]] for v in made.domain})
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.csv"
+    frame_of(source()).to_csv(path, index=False)
+    return path
+
+
+# --- errors of itemsets --------------------------------------------------------------------------
+
+
+def test_errors_by_hand():
+    """F = {a, b, c}, R = {b, c, d, e}: relative errors 1/2 and 1/4 of those in both."""
+    truth = {(0,): 0.3, (1,): 0.2, (2,): 0.4}
+    found = {(1,): 0.1, (2,): 0.5, (3,): 0.3, (4,): 0.2, (1, 3): 0.1}
+    table = by_length(truth, found)
+    assert len(table) == 1  # no pair is frequent
+    row = table.iloc[0]
+    assert (row["length"], row["frequent"], row["found"]) == (1, 3, 4)
+    assert math.isclose(row["support_error"], 100 * (0.5 + 0.25) / 2)
+    assert math.isclose(row["false_negatives"], 100 / 3)
+    assert math.isclose(row["false_positives"], 200 / 3)
+    whole = overall(truth, found)
+    assert whole["false_discovery"] == pytest.approx(60)
+    assert whole["power"] == pytest.approx(200 / 3)
+    assert whole["found"] == 5
+
+
+def test_nothing_found_and_nothing_to_find():
+    row = by_length({(0,): 0.3}, {}).iloc[0]
+    assert math.isnan(row["support_error"])
+    assert (row["false_negatives"], row["false_positives"]) == (100, 0)
+    assert overall({(0,): 0.3}, {})["false_discovery"] == 0
+    nothing = overall({}, {(0,): 0.3})
+    assert nothing["power"] is None
+    assert nothing["support_error"] is None
+    assert nothing["false_discovery"] == 100
+    assert by_length({}, {(0,): 0.3}).empty
+
+
+# --- designs -------------------------------------------------------------------------------------
+
+FAMILIES = ("independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled")
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "auto"])
+def test_every_family_keeps_to_gamma(family):
+    over = domain(3, 2, 2)
+    wanted = designs.for_itemsets(over, 0.05)
+    made = designs.designed(over, family, 19.0, wanted, 5000)
+    assert set(made.plan.domain.names) == set(over.names)
+    assert 18.9 < Amplification.together(made.plan.blocks).gamma <= 19
+    begins = {"ran-gd": "random-gamma-diagonal", "auto": ""}.get(family, family)
+    assert made.name.startswith(begins)
+
+
+def test_auto_is_the_smallest_prediction_of_all():
+    over = domain(3, 3, 2)
+    wanted = designs.for_itemsets(over, 0.05)
+    needs = Requirements(over, dict.fromkeys(over.names, 19.0), 19.0)
+    found = compare(Problem(needs, wanted, reference(over), 5000))
+    seen: list[float] = []
+    made = designs.designed(over, "auto", 19.0, wanted, 5000, seen.append)
+    assert (made.name, made.plan) == (found.best.family, found.best.plan)
+    assert min(o.prediction.score for o in found.options) == found.best.prediction.score
+    assert seen[-1] == 1
+
+
+def test_designs_that_cannot_be(monkeypatch: pytest.MonkeyPatch):
+    alone = domain(3)
+    wanted = designs.for_itemsets(alone, 0.05)
+    with pytest.raises(OptionError, match="no plan of the family gamma-diagonal"):
+        designs.designed(alone, "gamma-diagonal", 19.0, wanted, 100)
+    nothing = Option("mask", None, NOTHING, NOTHING, "It has no plan.")
+    monkeypatch.setattr(designs, "option", lambda *_: nothing)
+    with pytest.raises(OptionError, match="It has no plan"):
+        designs.designed(alone, "mask", 19.0, wanted, 100)
+
+
+def test_goals():
+    over = domain(3, 2, 2, 2)
+    for_class = designs.for_target(over, "v2")
+    assert {len(names) for names in for_class.sets} == {2, 3}
+    assert all("v2" in names for names in for_class.sets)
+    assert len(for_class.sets) == 3 + 3
+    with pytest.raises(UnknownVariable):
+        designs.for_target(over, "other")
+    # 64^4 cells cannot be predicted, 64^3 can.
+    wide = designs.for_itemsets(domain(64, 64, 64, 64), 0.05)
+    assert max(map(len, wide.sets)) == 3
+    assert max(map(len, designs.for_itemsets(over, 0.05, 2).sets)) == 2
+
+
+# --- records -------------------------------------------------------------------------------------
+
+
+def test_held_out_records_are_the_others():
+    made = source(100)
+    trials = Trials(made, symmetric(made.domain, 0.0), 100, 3, 1, holdout=0.3)
+    everything = Counter(zip(*(made.codes[n].tolist() for n in made.domain.names), strict=True))
+    tests = []
+    for trial in trials:
+        held = list(zip(*(trial.held_out[n].tolist() for n in made.domain.names), strict=True))
+        kept = trial.true.table(made.domain.names)
+        assert len(held) == 30
+        assert kept.sum() == 70
+        both = Counter(held)
+        for cell in np.argwhere(kept):
+            both[tuple(cell.tolist())] += int(kept[tuple(cell)])
+        assert both == everything
+        # Nothing is randomized at p = 0, so the reports are the kept records.
+        assert np.array_equal(trial.reported.table(made.domain.names), kept)
+        tests.append(held)
+    assert tests[0] != tests[1]
+    assert not trials.same_records
+    assert Trials(made, symmetric(made.domain, 0.1), 100, 1, 1).same_records
+    assert not Trials(made, symmetric(made.domain, 0.1), 99, 1, 1).same_records
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, 0.001, 0.999, math.nan])
+def test_shares_that_leave_nothing(share: float):
+    made = source(100)
+    with pytest.raises(OptionError, match="hold out") as caught:
+        Trials(made, symmetric(made.domain, 0.1), 100, 1, 1, holdout=share)
+    assert caught.value.where == "--holdout"
+
+
+def test_numbers_are_cut_into_intervals(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    numbers = [0, 1, 2.4, 2.6, 5, 7.4, 7.6, 10]
+    pd.DataFrame({"x": numbers, "y": ["a", "b"] * 4, "z": list("abcdefgh")}).to_csv(
+        path, index=False
+    )
+    made = read_source(path, None, None, 4)
+    # Width 2.5 from 0 to 10, closed on the left.
+    assert made.domain["x"].categories == ("<2.5", "2.5-5", "5-7.5", ">=7.5")
+    assert made.domain["x"].representatives == (1.25, 3.75, 6.25, 8.75)
+    assert made.codes["x"].tolist() == [0, 0, 0, 1, 2, 2, 3, 3]
+    assert made.domain["y"].categories == ("a", "b")
+    assert made.domain["z"].size == 8  # no numbers, left as they are
+    for bad in (1, MOST_INTERVALS + 1):
+        with pytest.raises(OptionError, match="intervals"):
+            read_source(path, None, None, bad)
+
+
+def test_spread_by_hand():
+    runs = Series(({"a": 1.0}, {"a": 3.0}))
+    assert spread(runs, "a") == {"mean": 2.0, "sd": pytest.approx(math.sqrt(2))}
+    assert spread(Series(({"a": 1.0},)), "a") == {"mean": 1.0, "sd": None}
+
+
+# --- rules ---------------------------------------------------------------------------------------
+
+
+def counted(made: TableSource, minimum: float) -> Counter[int]:
+    """Frequent itemsets by length, counted record by record."""
+    records = list(zip(*(made.codes[n].tolist() for n in made.domain.names), strict=True))
+    seen = Counter(
+        (places, tuple(record[place] for place in places))
+        for record in records
+        for length in range(1, len(made.domain) + 1)
+        for places in itertools.combinations(range(len(made.domain)), length)
+    )
+    return Counter(len(key[0]) for key, n in seen.items() if n >= minimum * len(records))
+
+
+def test_without_noise_nothing_is_wrong():
+    made = source()
+    trials = Trials(made, symmetric(made.domain, 0.0), made.records, 2, 1)
+    found = rules.simulate(trials, RuleOptions(0.05)).as_dict()
+    assert {r["length"]: r["frequent"] for r in found["by_length"]} == counted(made, 0.05)
+    for row in found["by_length"]:
+        assert row["found"] == row["frequent"]
+        for name in ("support_error", "false_negative", "false_positive"):
+            assert row[f"{name}_pct"] == pytest.approx(0, abs=1e-9)
+    assert found["overall"]["mean"]["power"] == 100
+
+
+def test_means_over_runs_are_means():
+    made = source()
+    trials = Trials(made, symmetric(made.domain, 0.25), made.records, 3, 1)
+    outcome = rules.simulate(trials, RuleOptions(0.1))
+    rows = outcome.lengths[outcome.lengths["length"] == 2]
+    assert len(rows) == 3
+    (shown,) = (r for r in outcome.as_dict()["by_length"] if r["length"] == 2)
+    errors = rows["support_error"].tolist()
+    mean = sum(errors) / 3
+    assert shown["support_error_pct"] == pytest.approx(mean)
+    deviation = math.sqrt(sum((e - mean) ** 2 for e in errors) / 2)
+    assert shown["support_error_se"] == pytest.approx(deviation / math.sqrt(3))
+    assert mean > 0.5  # the control: noise is seen
+
+
+# --- classifiers ---------------------------------------------------------------------------------
+
+
+class Always:
+    """Predicts one class."""
+
+    def __init__(self, target: Variable, code: int) -> None:
+        self.inputs, self.target, self._code = Domain(()), target, code
+
+    def predict(self, codes):
+        return np.full(len(codes[self.target.name]), self._code, dtype=np.uint8)
+
+    def probabilities(self, codes):
+        return None
+
+
+def test_accuracy_is_the_share_of_records_held_out():
+    """The first model, of the reports, says 1; the second, of the clean records, says 0."""
+    made = source(200)
+    trials = Trials(made, symmetric(made.domain, 0.1), 200, 2, 1, holdout=0.25)
+    said = itertools.cycle((1, 0))
+    outcome = classifiers.simulate(
+        "x", "v1", trials, lambda _m, _s: Always(made.domain["v1"], next(said)), {}
+    )
+    for trial, run in zip(trials, outcome.runs.runs, strict=True):
+        ones = sum(code == 1 for code in trial.held_out["v1"].tolist()) / 50
+        assert run["accuracy"] == pytest.approx(ones)
+        assert run["clean_accuracy"] == pytest.approx(1 - ones)
+        assert run["agreement"] == 0
+        frequent = int(np.argmax(trial.true.table(["v1"])))
+        assert run["majority"] == pytest.approx(ones if frequent else 1 - ones)
+
+
+# --- commands ------------------------------------------------------------------------------------
+
+
+def simulated(*command: str) -> dict:
+    result = CliRunner().invoke(app, ["simulate", *command, "--json", "-"])
+    assert result.exception is None, result.exception
+    return json.loads(result.stdout)
+
+
+def without_seconds(value):
+    if isinstance(value, dict):
+        return {k: without_seconds(v) for k, v in value.items() if k != "seconds"}
+    return [without_seconds(v) for v in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("rules", "--design", "sampled", "--gamma", "30", "--decisions", "controlled"),
+        ("rules", "--p", "0.1", "--max-length", "2", "--estimator", "ml"),
+        ("tree", "--target", "v1", "--p", "0.1", "--significance", "1", "--shrinkage", "0"),
+        ("tree", "--target", "v1", "--design", "independent", "--gamma", "100"),
+        ("linear", "--target", "v1", "--p", "0.1"),
+        ("linear", "--target", "v1", "--p", "0.1", "--loss", "perceptron"),
+        ("bayes-net", "--design", "auto", "--gamma", "100"),
+    ],
+    ids=" ".join,
+)
+def test_commands_give_the_same_numbers_again(table: Path, command: tuple[str, ...]):
+    asked = (*command, "--table", str(table), "--runs", "2")
+    first, second = simulated(*asked), simulated(*asked)
+    assert without_seconds(first) == without_seconds(second)
+    assert first["learner"] == command[0]
+    assert first["setting"]["records"] == 600
+    if command[0] == "rules":
+        assert [r["length"] for r in first["by_length"]][:2] == [1, 2]
+        assert len(first["overall"]["runs"]) == 2
+        assert first["by_length"][0]["support_error_pct"] > 0
+    elif command[0] != "bayes-net":
+        assert first["setting"]["tested"] == 180
+        assert set(first["accuracy"]) == {"mean", "sd"}
+        assert 0.5 < first["clean_accuracy"]["mean"] < 1
+    assert (first["setting"]["design"] is None) == ("--design" not in command)
+    other = simulated(*asked, "--seed", "2")
+    assert without_seconds(other) != without_seconds(first)
+
+
+def test_the_perceptron_is_read_by_likelihood_unless_told(table: Path):
+    asked = ("linear", "--target", "v1", "--table", str(table), "--runs", "1", "--p", "0.1")
+    pocket = (*asked, "--loss", "perceptron")
+    assert simulated(*asked)["setting"]["estimator"] == "moment"
+    assert simulated(*asked)["setting"]["l2"] == 0.001
+    assert simulated(*pocket)["setting"]["estimator"] == "ml"
+    assert simulated(*pocket)["setting"]["l2"] == 0
+    told = simulated(*pocket, "--estimator", "moment")
+    assert told["setting"]["estimator"] == "moment"
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("rules", "--p", "0.1"), ["support error", "Of those found", "missed"]),
+        (("tree", "--target", "v1", "--p", "0.1"), ["learned from the reports", "held out"]),
+        (("linear", "--target", "v1", "--p", "0.1"), ["learned from the clean records"]),
+    ],
+)
+def test_what_is_printed(table: Path, command: tuple[str, ...], says: list[str]):
+    asked = ["simulate", *command, "--table", str(table), "--runs", "1"]
+    result = CliRunner().invoke(app, asked)
+    assert result.exit_code == 0, result.exception
+    for words in says:
+        assert words in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("rules",), "no --p and no --channels"),
+        (("rules", "--design", "auto"), "--design needs --gamma"),
+        (("rules", "--p", "0.1", "--gamma", "19"), "--gamma is of --design"),
+        (("rules", "--p", "0.1", "--design", "auto", "--gamma", "9"), "exclude each other"),
+        (("rules", "--design", "auto", "--gamma", "1"), "gamma of 1"),
+        (("rules", "--p", "0.1", "--min-support", "0"), "--min"),
+        (("rules", "--p", "0.1", "--false-discovery", "2"), "--false-discovery"),
+        (("rules", "--p", "0.1", "--max-length", "0"), "--max-length"),
+        (("tree", "--target", "other", "--p", "0.1"), "other"),
+        (("tree", "--target", "v1", "--p", "0.1", "--max-depth", "-1"), "--max-depth"),
+        (("tree", "--target", "v1", "--p", "0.1", "--holdout", "1"), "hold out"),
+        (("linear", "--target", "v1", "--p", "0.1", "--l2", "-1"), "--l2"),
+        (
+            ("linear", "--target", "v1", "--p", "0.1", "--loss", "perceptron", "--l2", "1"),
+            "takes no",
+        ),
+        (("rules", "--p", "0.1", "--intervals", "1"), "intervals"),
+    ],
+)
+def test_bad_commands_say_what_is_wrong(table: Path, command: tuple[str, ...], says: str):
+    result = CliRunner().invoke(app, ["simulate", *command, "--table", str(table), "--runs", "1"])
+    assert isinstance(result.exception, PramanaError), result.output
+    assert says in str(result.exception)
+    assert result.exception.exit_code == 2
+
+
+def test_a_model_that_does_not_settle_names_the_option_that_helps():
+    with pytest.raises(NotConverged, match="did not settle") as caught, watched("x"):
+        raise NotConverged("It did not settle.")
+    assert "--estimator moment" in (caught.value.remedy or "")
+
+
+@pytest.mark.public_data
+def test_census_at_gamma_19_under_the_designers_plan(tmp_path: Path):
+    """Two runs of seed 1; docs/simulate.md has ten."""
+    if not (DATA / "adult-train.csv.gz").is_file():
+        pytest.skip("the public table adult is not there")
+    from pramana.reproduce.engine.experiment import Setting
+    from pramana.reproduce.frapp import data as frapp_data
+
+    survey = frapp_data.census(Setting(data=DATA))
+    path = tmp_path / "census.csv"
+    frame_of(TableSource("census", survey.domain, survey.codes)).to_csv(path, index=False)
+    found = simulated(
+        "rules", "--table", str(path), "--design", "auto", "--gamma", "19",
+        "--min-support", "0.02", "--runs", "2",
+    )  # fmt: skip
+    assert [row["frequent"] for row in found["by_length"]] == [19, 102, 204, 164, 64, 9]
+    assert found["setting"]["gamma"] <= 19
+    for row in found["by_length"]:
+        assert row["support_error_pct"] <= 8.5
+        assert row["false_negative_pct"] <= 12
+        assert row["false_positive_pct"] <= 12

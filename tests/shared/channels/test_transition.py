@@ -1,0 +1,156 @@
+"""Transition matrices: exact stochasticity, structured algebra against dense, refusals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from shared.channels import RESOLUTION, Dense, Grouped, Identity, Symmetric, Transition
+from shared.errors import ChannelError, NotStochastic, SingularChannel
+
+
+def dense(channel: Transition) -> np.ndarray:
+    return channel.units().astype(np.float64) / 2**32
+
+
+def test_rows_are_exact_integers_over_two_to_the_32(channel: Transition):
+    units = channel.units()
+    assert units.dtype == np.int64
+    assert units.min() >= 0
+    assert units.sum(axis=1).tolist() == [2**32] * channel.shape[0]
+    assert np.array_equal(channel.matrix() * 2**32, units)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_structured_algebra_equals_dense_algebra(channel: Transition, axis: int):
+    size = channel.shape[0]
+    tensor = np.random.default_rng(1).normal(size=[size if a == axis else 2 + a for a in range(3)])
+    matrix, inverse = dense(channel), np.linalg.inv(dense(channel))
+    letters = "abc"
+    spec = f"z{letters[axis]},abc->{letters.replace(letters[axis], 'z')}"
+    for act, by in [
+        (channel.apply, matrix.T),
+        (channel.apply_adjoint, matrix),
+        (channel.solve, inverse.T),
+        (channel.solve_adjoint, inverse),
+        (channel.solve_squared, (inverse**2).T),
+    ]:
+        np.testing.assert_allclose(
+            act(tensor, axis), np.einsum(spec, by, tensor), rtol=1e-12, atol=1e-12
+        )
+    np.testing.assert_allclose(channel.decoder().T @ matrix, np.eye(size), atol=1e-13)
+    assert channel.condition_number == pytest.approx(np.linalg.cond(matrix), rel=1e-9)
+
+
+def test_solving_undoes_applying(channel: Transition):
+    counts = np.random.default_rng(2).integers(0, 10**9, (channel.shape[0], 4)).astype(float)
+    back = channel.solve(channel.apply(counts, 0), 0)
+    np.testing.assert_allclose(back, counts, rtol=1e-10, atol=1e-4)
+
+
+@given(
+    hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(2, 6), st.integers(2, 6)),
+        elements=st.floats(1e-6, 1.0),
+    )
+)
+def test_quantization_moves_no_probability_by_a_unit(weights: np.ndarray):
+    rows = weights / weights.sum(axis=1, keepdims=True)
+    units = Dense.from_probabilities(rows.tolist()).units()
+    assert (units.sum(axis=1) == RESOLUTION).all()
+    assert np.abs(units - rows * RESOLUTION).max() <= 1
+    assert (units > 0).all()
+
+
+def test_zero_stays_zero_and_tiny_stays_possible():
+    units = Dense.from_probabilities([[0.0, 1.0], [1e-9, 1 - 1e-9]]).units()
+    assert units[0].tolist() == [0, RESOLUTION]
+    assert units[1, 0] == 4
+
+
+@given(st.integers(2, 10**7), st.floats(1.0, 1e6))
+def test_gamma_is_never_exceeded_and_no_accuracy_is_given_away(size: int, gamma: float):
+    asked = Fraction(gamma)
+    inexpressible = (asked - 1) * RESOLUTION < size * (asked + size)
+    try:
+        channel = Symmetric.from_gamma(size, gamma)
+    except ChannelError:
+        assert inexpressible, "refused without need"
+        return
+    assert channel.off_units <= channel.keep_units <= asked * channel.off_units
+    finer = channel.off_units - 1
+    assert RESOLUTION - (size - 1) * finer > asked * finer, "one unit less would exceed gamma"
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "says"),
+    [
+        (
+            lambda: Dense.from_probabilities([[0.5, 0.49], [0.1, 0.9]]),
+            NotStochastic,
+            "Row 0 .* sums to 0.99",
+        ),
+        (
+            lambda: Dense.from_probabilities([[0.5, 0.5], [-0.1, 1.1]]),
+            NotStochastic,
+            "Row 1 .* -0.1",
+        ),
+        (lambda: Dense.from_probabilities([[0.5, float("nan")], [1, 0]]), NotStochastic, "Row 0"),
+        (
+            lambda: Dense.from_probabilities([[1e-11, 1 - 1e-11], [0, 1]]),
+            ChannelError,
+            "below 2\\^-33",
+        ),
+        (lambda: Dense.from_probabilities([[1, 0], [1]]), ChannelError, "lengths \\[1, 2\\]"),
+        (lambda: Dense(((RESOLUTION, 0), (RESOLUTION, 1))), NotStochastic, "Row 1"),
+        (lambda: Symmetric.from_probability(3, 1.2), NotStochastic, "between 0 and 1"),
+        (lambda: Symmetric.from_probability(3, -0.1), NotStochastic, "between 0 and 1"),
+        (lambda: Symmetric.from_probability(2, 1e-12), ChannelError, "finer than 2\\^-32"),
+        (lambda: Symmetric(3, RESOLUTION), NotStochastic, "between 0 and 1/2"),
+        (lambda: Symmetric.from_gamma(3, 0.5), ChannelError, "gamma of 1 or more"),
+        (lambda: Symmetric.from_gamma(3, float("inf")), ChannelError, "finite gamma"),
+        (lambda: Identity(1), ChannelError, "two or more"),
+        (
+            lambda: Grouped(((0, 1), (1,)), (None, None)),
+            ChannelError,
+            "categories exactly once; see code",
+        ),
+        (lambda: Grouped(((0, 1),), (None,)), ChannelError, "Group 0 has 2 categories"),
+        (lambda: Grouped(((0,), (1,)), (None,)), ChannelError, "2 groups and 1 channels"),
+    ],
+)
+def test_what_is_no_channel_is_refused(build, error: type[ChannelError], says: str):
+    with pytest.raises(error, match=says):
+        build()
+
+
+@pytest.mark.parametrize(
+    "singular",
+    [
+        Symmetric.from_probability(2, 0.5),
+        Dense.from_probabilities([[0.3, 0.7], [0.3, 0.7]]),
+        Dense.from_probabilities([[0.5, 0.3, 0.2], [0.1, 0.5, 0.4], [0.3, 0.4, 0.3]]),
+        Dense.from_probabilities([[0.5, 0.5], [0.1, 0.9], [0.3, 0.7]]),
+        Dense.from_probabilities([[0.5, 0.3, 0.1, 0.1], [0.5, 0.3, 0.1, 0.1]]),
+    ],
+)
+def test_a_singular_channel_exists_but_has_no_inverse(singular: Transition):
+    counts = np.ones(singular.shape[0])
+    assert singular.apply(counts, 0).sum() == pytest.approx(singular.shape[0])
+    for act in (singular.solve, singular.solve_adjoint, singular.solve_squared):
+        with pytest.raises(SingularChannel, match="singular"):
+            act(np.ones(singular.shape[1]), 0)
+
+
+def test_what_is_identity_knows_it():
+    assert Identity(4).is_identity
+    assert Symmetric.from_probability(4, 0).is_identity
+    assert Dense.from_probabilities([[1, 0], [0, 1]]).is_identity
+    assert not Dense.from_probabilities([[0, 1], [1, 0]]).is_identity
+    assert not Symmetric.from_probability(4, 1e-6).is_identity

@@ -1,0 +1,470 @@
+"""Discretization against the schemes taken literally, and what its figures depend on."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shared.channels import Identity
+from shared.discretize import (
+    JOINT_LIMIT,
+    Discretization,
+    equal_frequency,
+    equal_width,
+    given_cuts,
+    mgas,
+    mgas_joint,
+)
+from shared.discretize.grid import Cluster
+from shared.discretize.mgas import agglomerate
+from shared.domain import Domain, Variable
+from shared.errors import DomainError, LimitExceeded, OptionError
+from shared.plan import Block, Plan
+from shared.wire.plans import PlanMessage, VariableMessage
+
+
+def _centroid(cluster):
+    return Fraction(sum(cluster), len(cluster))
+
+
+def _nearest_point(cluster):
+    """The whole number nearest to the mean, the upper of two."""
+    mean = _centroid(cluster)
+    return min(range(min(cluster), max(cluster) + 1), key=lambda p: (abs(p - mean), -p))
+
+
+def literal(points, least, width, *, leftmost=True):
+    """Ma's scheme word for word on whole numbers: the best of all pairs, one merge at a time."""
+    clusters = [list(same) for _, same in itertools.groupby(sorted(points))]
+
+    def done(cluster):
+        return len(cluster) >= least and cluster[-1] - cluster[0] >= width
+
+    def pairs():
+        for i, j in itertools.combinations(range(len(clusters)), 2):
+            if not any(map(done, clusters[i : j + 1])):
+                yield _centroid(clusters[j]) - _centroid(clusters[i]), i if leftmost else -i, i, j
+
+    while best := min(pairs(), default=None):
+        _, _, i, j = best
+        clusters[i] = sorted(clusters[i] + clusters.pop(j))
+    finished = [c for c in clusters if done(c)]
+    grown = {c[0]: list(c) for c in finished}
+    for rest in (c for c in clusters if not done(c)):
+        near = min(finished, key=lambda c: (abs(_centroid(c) - _centroid(rest)), c[0]))
+        grown[near[0]] += rest
+    return sorted(sorted(c) for c in grown.values())
+
+
+def _cases():
+    rng = np.random.default_rng(20060)
+    for _ in range(400):
+        points = np.sort(rng.integers(0, rng.integers(3, 60), size=rng.integers(4, 16)))
+        least = int(rng.integers(1, 6))
+        width = int(rng.integers(0, 9))
+        if len(points) >= least and points[-1] - points[0] >= width:
+            yield points, least, width
+
+
+def test_mgas_is_the_literal_scheme():
+    """Repeated numbers are weights, and whole numbers make many distances equal."""
+    cases = list(_cases())
+    assert len(cases) > 300
+    for points, least, width in cases:
+        found = mgas(points * 0.5, minimum_count=least, granularity=width * 0.5, grid=0.5)
+        wanted = literal(points.tolist(), least, width)
+        assert found.counts == tuple(map(len, wanted))
+        groups = [points[found.codes(points * 0.5) == g].tolist() for g in range(found.size)]
+        assert groups == wanted
+        nearest = [_nearest_point(group) / 2 for group in wanted]
+        assert found.representatives == tuple(nearest)
+        gaps = [(a[-1] + b[0]) / 4 for a, b in itertools.pairwise(wanted)]
+        assert found.cuts == tuple(gaps)
+
+
+def test_the_cases_hold_ties_that_matter():
+    """The negative control: taking the rightmost of equal distances ends elsewhere at times."""
+    differ = [literal(p.tolist(), k, g) != literal(p.tolist(), k, g, leftmost=False)
+              for p, k, g in _cases()]  # fmt: skip
+    assert sum(differ) > 20
+
+
+def _nearest_first(points, least, width):
+    """The number of records in each group, by always merging the nearest pair of all."""
+    values, counts = np.unique(points, return_counts=True)
+    n, total = counts.astype(float), (values * counts).astype(float)
+    first, last = values.copy(), values.copy()
+    closed = np.zeros(len(n), dtype=bool)
+    while True:
+        gaps = (total[1:] * n[:-1] - total[:-1] * n[1:]) / (n[1:] * n[:-1])
+        gaps[closed[1:] | closed[:-1]] = np.inf
+        if not np.isfinite(gaps).any():
+            return n, closed
+        i = int(gaps.argmin())
+        n[i] += n[i + 1]
+        total[i] += total[i + 1]
+        last[i] = last[i + 1]
+        closed[i] = n[i] >= least and last[i] - first[i] >= width
+        n, total, first, last, closed = (
+            np.delete(a, i + 1) for a in (n, total, first, last, closed)
+        )
+
+
+def test_two_triangles():
+    """The setting of Ma 2.5 (2), with triangles on [0, 12] and [8, 20]."""
+    rng = np.random.default_rng(25)
+    sample = np.concatenate([rng.triangular(0, 6, 12, 50_000), rng.triangular(8, 14, 20, 50_000)])
+    found = mgas(sample, minimum_count=1_500, granularity=0.25)
+    on_grid = np.floor(sample * 256 + 0.5).astype(np.int64)
+    records, closed = _nearest_first(on_grid, 1_500, 64)
+    # Unfinished clusters join a neighbour, so only the finished ones are groups.
+    assert found.size == closed.sum()
+    kept = np.array(found.counts) - records[closed]
+    assert kept.min() >= 0
+    assert kept.sum() == records[~closed].sum()
+    assert min(found.counts) >= 1_500
+    assert np.diff(found.cuts).min() > 0.25
+    assert np.bincount(found.codes(sample)).tolist() == list(found.counts)
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        [2**i for i in range(3_000)],
+        [-(2**i) for i in reversed(range(3_000))],
+        [i * i for i in range(3_000)],
+        list(range(3_000)),
+        np.sort(np.random.default_rng(3).choice(10**6, 3_000, replace=False)).tolist(),
+    ],
+    ids=["doubling", "halving", "growing", "even", "random"],
+)
+@pytest.mark.parametrize("least", [2, 50, 10_000])
+def test_no_spacing_takes_more_than_a_few_steps_for_each_point(points, least):
+    steps = 0
+
+    def finished(cluster):
+        nonlocal steps
+        steps += 1
+        return cluster.records >= least
+
+    merged = agglomerate([Cluster(p, p, 1, p) for p in points], finished)
+    assert sum(cluster.records for cluster in merged) == len(points)
+    assert steps <= 4 * len(points)
+
+
+@pytest.mark.parametrize(
+    ("values", "counts", "cuts", "means"),
+    [
+        ([0, 1, 2, 10, 13, 14, 15], (3, 4), (6.0,), (1.0, 13.0)),  # 10 is nearer to 14 than to 1
+        ([0, 1, 2, 7, 12, 13, 14], (4, 3), (9.5,), (3.0, 13.0)),  # as near to both: to the left
+        ([0, 4, 5, 6, 40], (5,), (), (11.0,)),  # both ends join the only finished cluster
+        ([5, 6, 7, 20], (4,), (), (10.0,)),
+        ([1, 5, 6, 7], (4,), (), (5.0,)),
+    ],
+)
+def test_what_is_left_over_joins_the_nearer_group(values, counts, cuts, means):
+    found = mgas(values, minimum_count=3, granularity=2, grid=1)
+    assert (found.counts, found.cuts, found.representatives) == (counts, cuts, means)
+
+
+def test_nothing_finer_than_the_grid_is_told():
+    """Moving every value inside its grid cell changes no figure; moving it further does."""
+    rng = np.random.default_rng(7)
+    points = rng.integers(-400, 400, size=3_000)
+    jitter = rng.uniform(-0.499, 0.499, size=points.size)
+    made = [
+        [
+            mgas(v, minimum_count=100, granularity=3, grid=0.1),
+            equal_frequency(v, 9, minimum_count=100, grid=0.1),
+        ]
+        for v in (points * 0.1, (points + jitter) * 0.1, (points + 40 * jitter) * 0.1)
+    ]
+    assert made[0] == made[1]
+    assert made[0][0] != made[2][0]
+    assert made[0][1] != made[2][1]
+
+
+def _finest_denominator(found, step, records):
+    """The largest denominator by which a representative is a fraction of the grid's step."""
+    fractions = (Fraction(mean) / Fraction(step) for mean in found.representatives)
+    return max(f.limit_denominator(records).denominator for f in fractions)
+
+
+def test_no_representative_tells_how_many_records_it_stands_for():
+    """A mean written finer than the grid is a fraction over the group's count, or a divisor."""
+    rng = np.random.default_rng(12)
+    values = rng.lognormal(3.5, 0.6, size=2_000)
+    fine = 0
+    for step in (5 / 64, 0.1, 1.0):
+        for found in (
+            mgas(values, minimum_count=50, granularity=5, grid=step),
+            equal_frequency(values, 6, minimum_count=50, grid=step),
+        ):
+            assert found.size > 3
+            assert _finest_denominator(found, step, values.size) == 1
+            # The negative control: means of the same groups to nine digits past the step.
+            points = np.floor(values / step + 0.5)
+            means = [points[found.codes(values) == g].mean() * step for g in range(found.size)]
+            exact = dataclasses.replace(found, representatives=tuple(np.round(means, 11)))
+            fine += _finest_denominator(exact, step, values.size) > 50
+            assert found.representatives == pytest.approx(means, abs=step / 2 + 1e-9)
+    assert fine == 6
+
+
+@pytest.mark.parametrize("step", [0.1, 0.3, 1.0, 7.0, 1 / 3, 1e-7, 1e6, 1e-90, 1e90])
+def test_cells_end_where_the_cuts_are_written(step):
+    """Values on the lines between cells are counted as their codes say."""
+    rng = np.random.default_rng(8)
+    values = rng.integers(-60, 60, size=800) * (step / 2)
+    found = mgas(values, minimum_count=20, granularity=5 * step, grid=step)
+    assert found.size > 2
+    assert np.bincount(found.codes(values), minlength=found.size).tolist() == list(found.counts)
+    halves = np.array(found.cuts) / (step / 2)
+    assert np.abs(halves - np.round(halves)).max() < 1e-6
+    if 1e-9 < step < 1e9:
+        assert max(len(repr(cut)) for cut in found.cuts) <= 18
+
+
+def test_a_discretization_replaces_by_order_and_by_means():
+    found = Discretization((1.0, 2.5), (0.0, 2.0, 9.0), (1, 2, 3), "by hand")
+    values = [-5, 0.999, 1.0, 2.4, 2.5, 1e300]
+    assert found.codes(values).tolist() == [0, 0, 1, 1, 2, 2]
+    assert found.codes(values).dtype == np.uint8
+    assert found.means(values).tolist() == [0, 0, 2, 2, 9, 9]
+    assert found.labels == ("<1", "1-2.5", ">=2.5")
+    assert found.variable("x") == Variable("x", found.labels, (0.0, 2.0, 9.0))
+    many = tuple(float(i) for i in range(256))
+    wide = Discretization(many, (-1.0, *(m + 0.5 for m in many)), (0,) * 257, "by hand")
+    assert wide.codes([300.0]).dtype == np.uint16
+    alone = Discretization((), (3.0,), (4,), "by hand")
+    assert (alone.labels, alone.codes([1, 2]).tolist()) == (("all",), [0, 0])
+    with pytest.raises(DomainError, match="has 1 categories"):
+        alone.variable("x")
+
+
+def test_equal_width_looks_at_the_range_only():
+    rng = np.random.default_rng(4)
+    values = rng.normal(50, 30, size=1_000)
+    found = equal_width(values, 5, 0, 100)
+    assert found.cuts == (20.0, 40.0, 60.0, 80.0)
+    assert found.representatives == (10.0, 30.0, 50.0, 70.0, 90.0)
+    bins = [-np.inf, *found.cuts, np.inf]
+    binned = pd.cut(pd.Series(values), bins, right=False).value_counts(sort=False)
+    assert found.counts == tuple(binned)
+    other = equal_width(values + 1_000, 5, 0, 100)
+    assert (other.cuts, other.representatives) == (found.cuts, found.representatives)
+    assert other.counts == (0, 0, 0, 0, 1_000)
+
+
+def test_given_cuts_are_taken_as_they_are():
+    found = given_cuts([1, 30, 31, 44, 99], [30, 45, 60])
+    assert (found.cuts, found.counts) == ((30.0, 45.0, 60.0), (1, 3, 0, 1))
+    assert found.representatives == (22.5, 37.5, 52.5, 67.5)
+    assert given_cuts([1.0], [30], [20, 70]).representatives == (20.0, 70.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "groups", "counts", "cuts", "means"),
+    [
+        (range(1, 13), 4, (3, 3, 3, 3), (3.5, 6.5, 9.5), (2, 5, 8, 11)),
+        ([1] * 10 + [2, 3, 4], 3, (10, 1, 2), (1.5, 2.5), (1, 2, 4)),
+        ([1, 2, 3] + [9] * 10, 3, (2, 1, 10), (2.5, 6.0), (2, 3, 9)),
+        ([1, 2], 2, (1, 1), (1.5,), (1, 2)),
+    ],
+)
+def test_equal_frequency(values, groups, counts, cuts, means):
+    found = equal_frequency(list(values), groups, minimum_count=1, grid=1)
+    assert (found.counts, found.cuts) == (counts, cuts)
+    assert found.representatives == means
+
+
+def test_equal_frequency_is_near_the_quantiles():
+    """No grid point ends a group better: each holds its share, give or take one point's records."""
+    rng = np.random.default_rng(5)
+    values = rng.exponential(10, size=5_000)
+    found = equal_frequency(values, 8, minimum_count=500, grid=0.05)
+    largest_cell = np.unique(np.round(values / 0.05), return_counts=True)[1].max()
+    shares = np.abs(np.cumsum(found.counts) - np.arange(1, 9) * 625)
+    assert shares.max() <= largest_cell / 2
+    assert found.cuts == pytest.approx(np.quantile(values, np.arange(1, 8) / 8), abs=0.2)
+
+
+VALUES = [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "where", "says"),
+    [
+        (lambda: mgas([], minimum_count=1, granularity=1), "values", "one or more"),
+        (lambda: mgas([[1.0]], minimum_count=1, granularity=1), "values", "shape"),
+        (lambda: mgas([1, float("nan"), float("inf")], minimum_count=1, granularity=1), "values",
+         "2 of 3 values are no finite"),
+        (lambda: mgas(VALUES, minimum_count=0, granularity=1), "minimum_count", "1 or more"),
+        (lambda: mgas(VALUES, minimum_count=5, granularity=1), "minimum_count", "4 records are"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=-1), "granularity", "0 or more"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=float("nan")), "granularity", "cannot"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=3.1), "granularity", "form no group"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=0), "grid", "no default grid"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=1, grid=0), "grid", "positive"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=1, grid=1e-30), "grid", "too fine"),
+        (lambda: mgas([1e308], minimum_count=1, granularity=0, grid=1e-99), "grid", "too fine"),
+        (lambda: equal_width(VALUES, 1, 0, 1), "groups", "two or more"),
+        (lambda: equal_width(VALUES, 2, 1, 1), "low", "empty or not finite"),
+        (lambda: equal_width(VALUES, 2, 0, float("inf")), "low", "empty or not finite"),
+        (lambda: equal_width(VALUES, 9, 1, 1 + 1e-15), "cuts", "larger than the one before"),
+        (lambda: equal_width([], 2, 0, 1), "values", "one or more"),
+        (lambda: given_cuts(VALUES, []), "groups", "two or more"),
+        (lambda: given_cuts(VALUES, [2, 1]), "cuts", "larger"),
+        (lambda: given_cuts(VALUES, [1]), "representatives", "single cut"),
+        (lambda: given_cuts(VALUES, [1], [0]), "representatives", "need 2 representatives, not 1"),
+        (lambda: given_cuts(VALUES, [1], [1, 2]), "representatives", "1 is not inside"),
+        (lambda: given_cuts(VALUES, [1], [0, float("inf")]), "representatives", "2 is not inside"),
+        (lambda: equal_frequency(VALUES, 1, minimum_count=1, grid=1), "groups", "two or more"),
+        (lambda: equal_frequency(VALUES, 2, minimum_count=0, grid=1), "minimum_count", "1 or more"),
+        (lambda: equal_frequency(VALUES, 2, minimum_count=3, grid=1), "minimum_count", "too few"),
+        (lambda: equal_frequency(VALUES, 4, minimum_count=1, grid=2), "groups", "only 3 grid"),
+        (lambda: equal_frequency([1, 1, 1, 2], 2, minimum_count=2, grid=1), "groups",
+         "would hold 1 records"),
+        (lambda: Discretization((), (1.0,), (-1,), ""), "counts", "counts of zero or more"),
+        (lambda: Discretization((), (1.0,), (1, 1), ""), "counts", "1 groups need 1 counts"),
+        (lambda: mgas_joint([1.0, 2.0], minimum_count=1, granularity=1), "points", "shape"),
+        (lambda: mgas_joint(np.zeros((0, 2)), minimum_count=1, granularity=1), "points", "shape"),
+        (lambda: mgas_joint([[1.0, float("nan")]], minimum_count=1, granularity=0), "points",
+         "1 of 1 points"),
+        (lambda: mgas_joint([[0.0, 2e150]], minimum_count=1, granularity=0), "points",
+         "larger than 1e\\+150"),
+        (lambda: mgas_joint([[0, 0], [3, 4]], minimum_count=1, granularity=5.1), "granularity",
+         "form no group"),
+        (lambda: mgas_joint([[0, 0]], minimum_count=2, granularity=0), "minimum_count", "too few"),
+        (lambda: mgas_joint([[0, 0]], minimum_count=0, granularity=0), "minimum_count",
+         "1 or more"),
+        (lambda: mgas_joint([[0, 0]], minimum_count=1, granularity=-1), "granularity", "0 or more"),
+        (lambda: mgas_joint([[0, 0]], minimum_count=1, granularity=0).assign([[1.0]]), "points",
+         "1 coordinates, the groups 2"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(call, where, says):
+    with pytest.raises(OptionError, match=says) as raised:
+        call()
+    assert raised.value.where == where
+
+
+def literal_joint(points, least, width):
+    """Ma's scheme word for word in exact numbers; a cluster is known by its first point."""
+    clusters = {i: [i] for i in range(len(points))}
+    exact = [[Fraction(float(x)) for x in p] for p in points]
+
+    def mean(members):
+        return [
+            sum(column) / len(members) for column in zip(*(exact[m] for m in members), strict=True)
+        ]
+
+    def far(a, b):
+        return sum((x - y) ** 2 for x, y in zip(mean(a), mean(b), strict=True))
+
+    def done(members):
+        spans = [max(c) - min(c) for c in zip(*(exact[m] for m in members), strict=True)]
+        return len(members) >= least and sum(s * s for s in spans) >= Fraction(width) ** 2
+
+    finished = {i: c for i, c in clusters.items() if done(c)}
+    clusters = {i: c for i, c in clusters.items() if not done(c)}
+    while len(clusters) > 1:
+        pairs = itertools.combinations(sorted(clusters), 2)
+        i, j = min(pairs, key=lambda pair: (far(clusters[pair[0]], clusters[pair[1]]), pair))
+        clusters[i] += clusters.pop(j)
+        if done(clusters[i]):
+            finished[i] = clusters.pop(i)
+    for rest in clusters.values():
+        near = min(finished, key=lambda i: (far(finished[i], rest), i))
+        finished[near] = finished[near] + rest
+    return sorted(sorted(members) for members in finished.values())
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_joint_mgas_is_the_literal_scheme(dimensions):
+    """Multiples of 2^-10, some repeated: sums are exact and equal points are at distance 0."""
+    rng = np.random.default_rng(dimensions)
+    sizes = set()
+    for _ in range(40):
+        points = rng.integers(0, 4_096, size=(12, dimensions)) / 1_024
+        points = np.concatenate([points, points[rng.integers(0, 12, size=3)]])
+        least, width = int(rng.integers(1, 5)), float(rng.choice([0, 0.5, 1.0, 2.0]))
+        if np.linalg.norm(np.ptp(points, axis=0)) < width:
+            continue
+        found = mgas_joint(points, minimum_count=least, granularity=width)
+        wanted = literal_joint(points, least, width)
+        sizes.add(len(wanted))
+        assert [np.flatnonzero(found.groups == g).tolist() for g in range(len(wanted))] == wanted
+        assert found.counts.tolist() == [len(members) for members in wanted]
+        assert found.means == pytest.approx(np.array([points[m].mean(axis=0) for m in wanted]))
+    assert len(sizes) > 3
+
+
+@pytest.mark.parametrize("half", [0.45, 0.25])
+def test_a_merged_centroid_may_come_nearer(half):
+    """A is nearest to D, until B and C merge: then to them; or as near, and they come first."""
+    a, d = (0.0, 0.0), (-1.0, 0.0)
+    b, c = ((0.95 if half > 0.4 else 1.0, s * half) for s in (1, -1))
+    e, f = (-2.5, 0.0), (-2.5, 0.125)
+    points = np.array([a, b, c, d, e, f])
+    wanted = [[0, 1, 2], [3, 4, 5]]
+    assert literal_joint(points, 3, 0) == wanted
+    found = mgas_joint(points, minimum_count=3, granularity=0)
+    assert [np.flatnonzero(found.groups == g).tolist() for g in (0, 1)] == wanted
+
+
+def test_assigned_is_what_is_nearest():
+    rng = np.random.default_rng(6)
+    found = mgas_joint(rng.normal(size=(300, 2)), minimum_count=10, granularity=0.3)
+    new = rng.normal(size=(5_000, 2))
+    distances = [np.linalg.norm(new - mean, axis=1) for mean in found.means]
+    assert np.array_equal(found.assign(new), np.argmin(distances, axis=0))
+    assert found.counts.min() >= 10
+    assert found.counts.sum() == 300
+
+
+def test_too_many_points_jointly():
+    with pytest.raises(LimitExceeded, match="Group a sample"):
+        mgas_joint(np.zeros((JOINT_LIMIT + 1, 2)), minimum_count=1, granularity=0)
+
+
+def _plan(representatives):
+    variable = Variable("age", ("<30", ">=30"), representatives)
+    return Plan((Block((variable,), Identity(2)),))
+
+
+def test_a_plan_without_numbers_has_the_digest_it_always_had():
+    channel = json.dumps(Identity(2).as_dict(), sort_keys=True, separators=(",", ":"))
+    canonical = (
+        f'{{"blocks":[{{"channel":{channel},'
+        '"variables":[{"categories":["<30",">=30"],"name":"age"}]}]}'
+    )
+    plan = _plan(None)
+    assert plan.digest == hashlib.sha256(canonical.encode()).hexdigest()
+    message = PlanMessage.from_plan(plan)
+    assert "representatives" not in message.model_dump_json()
+    assert message.to_plan() == plan
+
+
+def test_numbers_travel_and_count():
+    plan = _plan((22, 61.5))
+    message = PlanMessage.model_validate_json(PlanMessage.from_plan(plan).model_dump_json())
+    assert message.to_plan() == plan
+    assert message.to_plan().digest == plan.digest == _plan((22.0, 61.5)).digest
+    assert plan.digest != _plan(None).digest
+    assert message.to_plan().domain.project(["age"])["age"].representatives == (22.0, 61.5)
+    assert Domain.of(x="ab")["x"].representatives is None
+
+
+def test_the_documented_form_of_a_variable_keeps_its_fields():
+    for mode in ("validation", "serialization"):
+        schema = VariableMessage.model_json_schema(mode=mode)
+        assert set(schema["properties"]) == {"name", "categories", "representatives"}
+        assert schema["required"] == ["name", "categories"]

@@ -1,0 +1,163 @@
+"""How well networks explain whole records, against an optimizer that knows no EM."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from shared.channels import Dense, Symmetric
+from shared.domain import Domain
+from shared.errors import UnknownVariable
+from shared.estimation.combined import CombinedMarginals
+from shared.estimation.estimated import WHOLE_CELLS, EstimatedMarginals
+from shared.learn.networks.search.comparison import concerned, on_one_table, within
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+
+DOMAIN = Domain.of(a="01", b="012", c="01")
+CHAIN = {"a": [], "b": ["a"], "c": ["b"]}
+COLLIDER = {"a": [], "c": [], "b": ["a", "c"]}
+
+
+def sources(seed, p, records=4000, *, joint=False):
+    """Records of the chain a -> b -> c, reported with noise; b and c in one block if `joint`."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 2, records)
+    b = np.where(rng.random(records) < 0.7, a, rng.integers(0, 3, records))
+    c = np.where(rng.random(records) < 0.8, b > 0, rng.integers(0, 2, records)).astype(int)
+    channels = {
+        "a": Symmetric.from_probability(2, p),
+        "b": Symmetric.from_probability(3, p),
+        "c": Dense.binary(p, p / 2),
+    }
+    if joint:
+        matrix = np.kron(channels["b"].matrix(), channels["c"].matrix())
+        whole = Block((DOMAIN["b"], DOMAIN["c"]), Dense.from_probabilities(matrix.tolist()))
+        plan = Plan((Block((DOMAIN["a"],), channels["a"]), whole))
+    else:
+        plan = Plan(tuple(Block((v,), channels[v.name]) for v in DOMAIN))
+    columns = {}
+    for name, true in (("a", a), ("b", b), ("c", c)):
+        rows = np.cumsum(channels[name].matrix(), axis=1)[true]
+        columns[name] = (rng.random(records)[:, None] >= rows[:, :-1]).sum(1).astype(np.uint8)
+    reports = ReportedCounts(columns, plan.reported_sizes)
+    matrices = [channels[v.name].matrix() for v in DOMAIN]
+    return (reports, plan), reports.table(DOMAIN.names), matrices
+
+
+def network(parameters, parents):
+    """The joint distribution over a, b, c of softmax parameters, and how many were used."""
+    joint, used = np.ones(DOMAIN.shape), 0
+    for node in DOMAIN.names:
+        order = [*parents[node], node]
+        shape = [DOMAIN[n].size for n in order]
+        size = int(np.prod(shape))
+        table = softmax(parameters[used : used + size].reshape(shape), axis=-1)
+        used += size
+        axes = [DOMAIN.axis(n) for n in order]
+        spread = np.transpose(table, np.argsort(axes))
+        joint = joint * spread.reshape([DOMAIN.shape[i] if i in axes else 1 for i in range(3)])
+    return joint, used
+
+
+def optimum(strata, parents):
+    """The largest log-likelihood that a quasi-Newton optimizer finds from several starts."""
+
+    def loss(parameters):
+        joint, _ = network(parameters, parents)
+        value = 0.0
+        for counts, matrices in strata:
+            expected = joint
+            for axis, matrix in enumerate(matrices):
+                expected = np.moveaxis(np.tensordot(expected, matrix, (axis, 0)), -1, axis)
+            value -= float((counts * np.log(expected)).sum())
+        return value
+
+    size = network(np.zeros(100), parents)[1]
+    rng = np.random.default_rng(0)
+    found = [minimize(loss, rng.normal(0, 0.5, size), method="L-BFGS-B") for _ in range(3)]
+    return -min(f.fun for f in found)
+
+
+@pytest.mark.parametrize("parents", [CHAIN, COLLIDER])
+@pytest.mark.parametrize("p", [0.1, 0.3])
+def test_the_likelihood_is_the_optimizers(parents, p):
+    source, counts, matrices = sources(1, p)
+    explained = EstimatedMarginals(*source).explanation(parents)
+    assert explained.log_likelihood == pytest.approx(
+        optimum([(counts, matrices)], parents), abs=0.02
+    )
+
+
+def test_strata_and_joint_blocks_are_explained_together():
+    first, counts, matrices = sources(2, 0.2)
+    second, more, others = sources(3, 0.3, joint=True)
+    explained = CombinedMarginals([first, second]).explanation(CHAIN)
+    best = optimum([(counts, matrices), (more, others)], CHAIN)
+    assert explained.log_likelihood == pytest.approx(best, abs=0.02)
+
+
+def test_parameters_are_counted():
+    marginals = EstimatedMarginals(*sources(1, 0.1)[0])
+    assert marginals.explanation(CHAIN).parameters == 1 + 2 * 2 + 3 * 1
+    assert marginals.explanation(COLLIDER).parameters == 1 + 1 + 2 * 2 * 2
+
+
+def test_the_true_structure_is_better_and_equivalent_ones_are_alike():
+    better = on_one_table(EstimatedMarginals(*sources(4, 0.2)[0]), never)
+    chain = {"a": frozenset(), "b": frozenset("a"), "c": frozenset("b")}
+    turned = {"c": frozenset(), "b": frozenset("c"), "a": frozenset("b")}
+    collider = {"a": frozenset(), "c": frozenset(), "b": frozenset("ac")}
+    empty = dict.fromkeys("abc", frozenset())
+    assert better(chain, turned) == pytest.approx(0, abs=0.05)
+    assert better(chain, collider) > 5
+    assert better(collider, empty) > 5
+    assert better(chain, collider) == -better(collider, chain)
+
+
+def never(first, second):
+    raise AssertionError("one table is small enough")
+
+
+def test_beyond_whole_records_only_what_differs_is_compared():
+    """The chain among eleven unrelated variables: only its own table is small enough."""
+    (reports, plan), _, _ = sources(4, 0.2)
+    rng = np.random.default_rng(9)
+    others = Domain.of(**{f"v{i:02d}": "01" for i in range(11)})
+    columns = {v.name: reports._columns[v.name] for v in DOMAIN}
+    columns |= {v.name: rng.integers(0, 2, 4000).astype(np.uint8) for v in others}
+    wide = Plan((*plan.blocks, *Plan.unrandomized(others).blocks))
+    marginals = EstimatedMarginals(ReportedCounts(columns, wide.reported_sizes), wide)
+    alone = dict.fromkeys(others.names, frozenset())
+    chain = {"a": frozenset(), "b": frozenset("a"), "c": frozenset("b")} | alone
+    collider = {"a": frozenset(), "c": frozenset(), "b": frozenset("ac")} | alone
+    assert concerned(chain, collider) == frozenset("abc")
+    assert within(chain, frozenset("bc")) == {"b": frozenset(), "c": frozenset("b")}
+    small = on_one_table(EstimatedMarginals(reports, plan), never)
+    wanted = small(*({n: s[n] for n in "abc"} for s in (chain, collider)))
+    found = on_one_table(marginals, never)
+    assert found(chain, collider) == pytest.approx(wanted, abs=0.01)
+    assert found(chain, chain) == 0
+    # All links at once concern all variables: that table is too large.
+    full = {n: frozenset(o for o in wide.domain.names if o < n) for n in wide.domain.names}
+    assert on_one_table(marginals, lambda first, second: 7.0)(full, chain) == 7.0
+
+
+def test_too_many_kinds_of_records_are_not_explained():
+    size = 13
+    domain = Domain.of(**{f"v{i}": "01" for i in range(size)})
+    assert domain.size > WHOLE_CELLS
+    columns = {name: np.array([0, 1], dtype=np.uint8) for name in domain.names}
+    plan = Plan.unrandomized(domain)
+    marginals = EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
+    assert marginals.explanation({name: [] for name in domain.names}) is None
+    assert marginals.explanation({"v0": [], "v1": ["v0"]}) is not None
+
+
+def test_a_node_that_nobody_reports_is_named():
+    source = sources(1, 0.1)[0]
+    for marginals in (EstimatedMarginals(*source), CombinedMarginals([source])):
+        with pytest.raises(UnknownVariable, match="z"):
+            marginals.explanation({"z": []})

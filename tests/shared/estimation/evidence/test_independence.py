@@ -1,0 +1,518 @@
+"""Tests of independence in the reports: another optimizer, closed forms, chi-square, resampling."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import minimize
+from scipy.special import softmax, xlogy
+
+from shared.channels import Dense, Grouped, Identity, Symmetric, Transition, Withheld
+from shared.domain import Domain
+from shared.errors import LimitExceeded, OptionError, UnknownVariable
+from shared.estimation.combined import CombinedMarginals
+from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.evidence.independence import ConditionalIndependence
+from shared.plan import Block, Plan
+
+
+class Table:
+    """Reported counts given as a tensor over some columns."""
+
+    def __init__(self, names: Sequence[str], tensor: np.ndarray):
+        self.names, self.tensor = tuple(names), tensor
+        self.records = round(float(tensor.sum()))
+
+    def table(self, names):
+        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
+        left = [n for n in self.names if n in names]
+        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
+
+
+def domain_of(*sizes: int) -> Domain:
+    return Domain.of(
+        **{name: map(str, range(size)) for name, size in zip("xgzw", sizes, strict=False)}
+    )
+
+
+def alone(domain: Domain, *channels: Transition) -> Plan:
+    return Plan(tuple(Block((v,), c) for v, c in zip(domain, channels, strict=True)))
+
+
+def blurred(plan: Plan, true: np.ndarray) -> np.ndarray:
+    """The reports' distribution from the truth's, by one listed matrix for everything."""
+    matrix = np.ones((1, 1))
+    for block in plan.blocks:
+        matrix = np.kron(matrix, block.channel.matrix())
+    reported = [plan.reported_sizes[name] for name in plan.domain.names]
+    return (matrix.T @ true.ravel()).reshape(reported)
+
+
+def reports(plan: Plan, true: np.ndarray, records: int, seed: int) -> Table:
+    seen = blurred(plan, true)
+    drawn = np.random.default_rng(seed).multinomial(records, seen.ravel()).reshape(seen.shape)
+    return Table(plan.domain.names, drawn)
+
+
+def dependent(shape: Sequence[int], seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.full(math.prod(shape), 2.0)).reshape(shape)
+
+
+def independent(shape: Sequence[int], seed: int) -> np.ndarray:
+    """A distribution (X, G, Z) in which X and Z are independent given G."""
+    rng = np.random.default_rng(seed)
+    x, g, z = shape
+    given = rng.dirichlet(np.full(g, 5.0))
+    return np.einsum(
+        "j,ji,jk->ijk",
+        given,
+        rng.dirichlet(np.full(x, 3.0), size=g),
+        rng.dirichlet(np.full(z, 3.0), size=g),
+    )
+
+
+def optimized(loss, size: int, tries: int = 4) -> float:
+    """The least loss that a quasi-Newton search finds from several starts."""
+    rng = np.random.default_rng(0)
+    scale = loss(np.zeros(size))
+    options = {"ftol": 1e-14, "gtol": 1e-9, "maxfun": 50_000, "maxiter": 2000}
+    runs = (
+        minimize(
+            lambda parameters: loss(parameters) / scale,
+            rng.normal(size=size),
+            method="L-BFGS-B",
+            bounds=[(-25, 25)] * size,
+            options=options,
+        )
+        for _ in range(tries)
+    )
+    return float(scale * min(run.fun for run in runs))
+
+
+def least_and_most(plan: Plan, seen: np.ndarray) -> tuple[float, float]:
+    """Both log-likelihoods over softmax parameters; the plan's domain is (X, G, Z)."""
+    x, g, z = plan.domain.shape
+
+    def loss(table: np.ndarray) -> float:
+        return -float(xlogy(seen, blurred(plan, table)).sum())
+
+    def apart(parameters: np.ndarray) -> float:
+        of_g, of_x, of_z = np.split(parameters, [g, g + g * x])
+        return loss(
+            np.einsum(
+                "j,ji,jk->ijk",
+                softmax(of_g),
+                softmax(of_x.reshape(g, x), axis=1),
+                softmax(of_z.reshape(g, z), axis=1),
+            )
+        )
+
+    def free(parameters: np.ndarray) -> float:
+        return loss(softmax(parameters))
+
+    return -optimized(apart, g + g * x + g * z), -optimized(free, x * g * z)
+
+
+WIDE = Dense.from_probabilities([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
+PLANS = {
+    "dense": alone(domain_of(2, 2, 2), *[Dense.binary(0.1, 0.25)] * 3),
+    "symmetric": alone(domain_of(2, 2, 2), *[Symmetric.from_probability(2, 0.2)] * 3),
+    "identity": alone(domain_of(2, 2, 2), *[Identity(2)] * 3),
+    "rectangular": alone(domain_of(2, 2, 2), WIDE, Dense.binary(0.2, 0.1), WIDE),
+    "given-grouped": alone(
+        domain_of(2, 3, 2),
+        Symmetric.from_probability(2, 0.15),
+        Grouped(((0, 2), (1,)), (Dense.binary(0.1, 0.3), None)),
+        Dense.binary(0.1, 0.2),
+    ),
+    "given-symmetric": alone(
+        domain_of(2, 3, 2), Identity(2), Symmetric.from_probability(3, 0.3), Dense.binary(0.1, 0.2)
+    ),
+}
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+@pytest.mark.parametrize("seed", [1, 2])
+def test_likelihoods_equal_those_of_another_optimizer(plan: Plan, seed: int):
+    """Once where X and Z are dependent, once where they are not."""
+    made = dependent if seed == 1 else independent
+    table = reports(plan, made(plan.domain.shape, seed), 8000, seed)
+    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
+    least, most = least_and_most(plan, table.tensor)
+    assert evidence.least == pytest.approx(least, abs=0.01)
+    assert evidence.free == pytest.approx(most, abs=0.01)
+    assert evidence.ratio == pytest.approx(most - least, abs=0.02)
+    assert evidence.ratio <= evidence.upper + 1e-9
+    assert evidence.free <= evidence.saturated + 1e-9
+    assert evidence.degrees == plan.domain.shape[1]
+    assert_independent(evidence, left=1, right=2, given=0)
+
+
+def assert_independent(
+    evidence: ConditionalIndependence, *, left: int, right: int, given: int
+) -> None:
+    """The fitted table is a distribution whose every slice has rank one."""
+    fitted = np.moveaxis(evidence.fitted, (given, left, right), (0, 1, 2))
+    slices = fitted.reshape(*fitted.shape[:3], -1).sum(axis=-1)
+    assert fitted.sum() == pytest.approx(1)
+    for table in slices:
+        assert np.linalg.svd(table, compute_uv=False)[1] < 1e-12
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 2, 4), (2, 5, 3)])
+def test_on_clean_records_the_ratio_is_the_g_test(shape: tuple[int, int, int]):
+    """N times the conditional mutual information, added up over the given categories."""
+    plan = Plan.unrandomized(domain_of(*shape))
+    table = reports(plan, dependent(shape, 3), 3000, 3)
+    assert table.tensor.min() > 0
+    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
+    tests = [
+        stats.chi2_contingency(table.tensor[:, j], correction=False, lambda_="log-likelihood")
+        for j in range(shape[1])
+    ]
+    assert 2 * evidence.ratio == pytest.approx(sum(test.statistic for test in tests), rel=1e-9)
+    assert evidence.upper == pytest.approx(evidence.ratio, rel=1e-9)
+    assert evidence.degrees == sum(test.dof for test in tests)
+    assert evidence.inflation == pytest.approx(1, abs=1e-9)
+    turned = EstimatedMarginals(table, plan).independence(["z"], ["x"], ["g"])
+    assert turned.ratio == pytest.approx(evidence.ratio, rel=1e-9)
+
+
+def test_nothing_given_and_sets_on_both_sides():
+    """{x, g} against {z, w}: sets are one variable of all their combinations."""
+    domain = domain_of(2, 2, 2, 2)
+    channel = Symmetric.from_probability(2, 0.15)
+    plan = alone(domain, channel, Identity(2), channel, Dense.binary(0.1, 0.2))
+    table = reports(plan, dependent(domain.shape, 4), 6000, 4)
+    marginals = EstimatedMarginals(table, plan)
+    evidence = marginals.independence(["x", "g"], ["w", "z"], [])
+    assert evidence.degrees == 9
+    pairs = Domain.of(x=map(str, range(4)), g="0!", z=map(str, range(4)))
+    joint = Dense.from_probabilities(np.kron(channel.matrix(), np.eye(2)).tolist())
+    other = Dense.from_probabilities(
+        np.kron(channel.matrix(), Dense.binary(0.1, 0.2).matrix()).tolist()
+    )
+    # The given variable takes its first category only.
+    merged = np.zeros((4, 2, 4))
+    merged[:, 0] = table.tensor.reshape(4, 4)
+    as_one = EstimatedMarginals(
+        Table(pairs.names, merged), alone(pairs, joint, Identity(2), other)
+    ).independence(["x"], ["z"], ["g"])
+    assert evidence.ratio == pytest.approx(as_one.ratio, abs=2e-3)
+    assert evidence.least == pytest.approx(as_one.least, abs=2e-3)
+
+    def apart(parameters: np.ndarray) -> float:
+        left, right = softmax(parameters[:4]), softmax(parameters[4:])
+        whole = blurred(plan, np.outer(left, right).reshape(domain.shape))
+        return -float(xlogy(table.tensor, whole).sum())
+
+    assert evidence.least == pytest.approx(-optimized(apart, 8), abs=0.01)
+    alone_x = marginals.independence(["x"], ["z"], [])
+    two = Table(("x", "z"), table.tensor.sum(axis=(1, 3)))
+    direct = EstimatedMarginals(two, alone(Domain((domain["x"], domain["z"])), channel, channel))
+    assert alone_x.ratio == pytest.approx(direct.independence(["x"], ["z"], []).ratio, abs=1e-3)
+
+
+SWAPS = Grouped(
+    ((0, 4), (1, 2), (3,), (5,)), (Dense.binary(0.3, 0.1), Dense.binary(0.2, 0.4), None, None)
+)
+
+
+def test_a_joint_block_that_restricts_asks_for_what_is_asked():
+    domain = domain_of(2, 3, 2)
+    joint = Plan(
+        (
+            Block(domain.variables[:2], Symmetric.from_gamma(6, 15.0)),
+            Block((domain["z"],), Dense.binary(0.1, 0.2)),
+        )
+    )
+    table = reports(joint, dependent(domain.shape, 5), 5000, 5)
+    evidence = EstimatedMarginals(table, joint).independence(["x"], ["z"], [])
+    assert evidence.fitted.shape == (2, 2)
+    margin = Symmetric.from_gamma(6, 15.0).matrix().reshape(2, 3, 2, 3)[:, 0].sum(axis=-1)
+    plan = alone(
+        Domain((domain["x"], domain["z"])),
+        Dense.from_probabilities(margin.tolist()),
+        Dense.binary(0.1, 0.2),
+    )
+    same = Table(("x", "z"), table.tensor.sum(axis=1))
+    direct = EstimatedMarginals(same, plan).independence(["x"], ["z"], [])
+    assert evidence.ratio == pytest.approx(direct.ratio, abs=1e-4)
+
+
+@pytest.mark.parametrize("unseen", [False, True])
+def test_a_joint_block_that_does_not_restrict_leaves_the_rest_free(unseen: bool):
+    """Its other variable g keeps any distribution given x and z.
+
+    Where some of x and z is never reported together its distribution is undetermined there; that
+    must not make the fitted table dependent.
+    """
+    domain = domain_of(2, 3, 2)
+    plan = Plan((Block(domain.variables[:2], SWAPS), Block((domain["z"],), Identity(2))))
+    table = reports(plan, dependent(domain.shape, 6), 500, 6)
+    if unseen:
+        table.tensor[0, :, 1] = 0
+        table.tensor[1, 1, 1] = 0
+        table = Table(table.names, table.tensor)
+    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], [])
+    assert evidence.fitted.shape == (2, 2, 3)
+
+    def loss(whole: np.ndarray) -> float:
+        return -float(xlogy(table.tensor, blurred(plan, whole)).sum())
+
+    def apart(parameters: np.ndarray) -> float:
+        x, z = softmax(parameters[:2]), softmax(parameters[2:4])
+        g = softmax(parameters[4:].reshape(2, 2, 3), axis=2)
+        return loss(np.einsum("i,k,ikj->ijk", x, z, g))
+
+    def free(parameters: np.ndarray) -> float:
+        return loss(softmax(parameters))
+
+    assert evidence.least == pytest.approx(-optimized(apart, 16), abs=0.02)
+    assert evidence.free == pytest.approx(-optimized(free, 12), abs=0.02)
+    assert evidence.ratio <= evidence.upper + 1e-9
+    margin = evidence.fitted.sum(axis=2)
+    assert abs(np.linalg.det(margin)) < 1e-12
+    assert evidence.degrees == 1
+
+
+def test_estimates_of_exactly_zero_are_left():
+    """Reports whose moment estimate has empty slices: independence is likelier with a little there.
+
+    EM cannot leave zero, so it must not begin there.
+    """
+    channel = Symmetric.from_probability(2, 0.25)
+    plan = alone(domain_of(2, 2, 2), *[channel] * 3)
+    rng = np.random.default_rng(0)
+    missed = []
+    for _ in range(3):
+        true = rng.integers(1, 30, (2, 2, 2)) * 64.0
+        true[0, 0] = 0
+        true[1, 0] = [64 * 60, 0]
+        seen = blurred(plan, true)
+        assert np.array_equal(seen, np.round(seen))
+        evidence = EstimatedMarginals(Table("xgz", seen), plan).independence(["x"], ["z"], ["g"])
+        begin, exact = evidence.table.begin
+        assert exact
+        assert begin.min() == 0
+        least, _ = least_and_most(plan, seen)
+        assert evidence.least == pytest.approx(least, abs=0.05)
+        assert evidence.ratio <= evidence.upper + 1e-9
+        missed.append(evidence.saturated - evidence.upper - least)
+    assert min(missed) < -0.3, "the control: independence of the estimates themselves is too low"
+
+
+def test_strata_are_one_likelihood():
+    """Two plans over the same variables, one of which withholds G."""
+    domain = domain_of(2, 2, 2)
+    first, second = PLANS["dense"], PLANS["symmetric"]
+    third = alone(domain, Identity(2), Withheld(2), Dense.binary(0.05, 0.2))
+    true = dependent(domain.shape, 7)
+    plans = (first, second, third)
+    tables = [reports(plan, true, 4000, seed) for seed, plan in enumerate(plans)]
+    evidence = CombinedMarginals(list(zip(tables, plans, strict=True))).independence(
+        ["x"], ["z"], ["g"]
+    )
+
+    def loss(table: np.ndarray) -> float:
+        return -sum(
+            float(xlogy(seen.tensor, blurred(plan, table)).sum())
+            for plan, seen in zip(plans, tables, strict=True)
+        )
+
+    def apart(parameters: np.ndarray) -> float:
+        of_g, of_x, of_z = softmax(parameters[:2]), parameters[2:6], parameters[6:]
+        x, z = (softmax(part.reshape(2, 2), axis=1) for part in (of_x, of_z))
+        return loss(np.einsum("j,ji,jk->ijk", of_g, x, z))
+
+    def free(parameters: np.ndarray) -> float:
+        return loss(softmax(parameters))
+
+    least, most = -optimized(apart, 10), -optimized(free, 8)
+    assert evidence.least == pytest.approx(least, abs=0.01)
+    assert evidence.free == pytest.approx(most, abs=0.01)
+    assert evidence.ratio <= evidence.upper
+    assert evidence.inflation == math.inf
+
+
+# Under independence -------------------------------------------------------------------------------
+
+NOISY = alone(domain_of(2, 2, 2), *[Symmetric.from_probability(2, 0.3)] * 3)
+
+
+def plain_gain(plan: Plan, seen: np.ndarray) -> np.ndarray:
+    """Of reports (draws, x, g, z): twice N times the mutual information of estimated counts."""
+    estimate = seen.astype(float)
+    for axis, block in enumerate(plan.blocks):
+        inverse = np.linalg.inv(block.channel.matrix()).T
+        estimate = np.moveaxis(np.tensordot(inverse, estimate, axes=(1, axis + 1)), 0, axis + 1)
+    table = np.maximum(estimate, 1e-300)
+    x, z = table.sum(axis=3, keepdims=True), table.sum(axis=1, keepdims=True)
+    both = table.sum(axis=(1, 3), keepdims=True)
+    return 2 * (table * np.log(table * both / (x * z))).sum(axis=(1, 2, 3))
+
+
+@pytest.mark.calibration
+def test_under_independence_twice_the_ratio_is_chi_square(assert_distribution):
+    """Of 400 samples of independent records, all variables noisy; false alarm 1e-6.
+
+    The plain gain of estimated counts, compared with the same distribution, must be rejected.
+    """
+    shape = NOISY.domain.shape
+    seen = blurred(NOISY, independent(shape, 8)).ravel()
+    rng = np.random.default_rng(9)
+    drawn = rng.multinomial(500_000, seen, size=400).reshape(400, *shape)
+    statistics = []
+    for table in drawn:
+        evidence = EstimatedMarginals(Table("xgz", table), NOISY).independence(["x"], ["z"], ["g"])
+        statistics.append(2 * evidence.ratio)
+    edges = stats.chi2.ppf(np.linspace(0, 1, 9), evidence.degrees)
+    expected = np.full(8, 50.0)
+    assert_distribution(np.histogram(statistics, edges)[0], expected)
+    with pytest.raises(AssertionError):
+        assert_distribution(np.histogram(plain_gain(NOISY, drawn), edges)[0], expected)
+
+
+INFLATED = {
+    "weak": alone(domain_of(2, 2, 2), *[Symmetric.from_probability(2, 0.1)] * 3),
+    "strong": NOISY,
+    "mixed": alone(
+        domain_of(2, 3, 2),
+        Dense.binary(0.1, 0.3),
+        Symmetric.from_probability(3, 0.3),
+        Identity(2),
+    ),
+}
+
+
+@pytest.mark.parametrize("plan", INFLATED.values(), ids=INFLATED.keys())
+def test_inflation_is_the_mean_of_the_plain_gain_over_its_own(plan: Plan):
+    """By simulation of 4,000 samples so large that the gain is quadratic; 5 standard errors.
+
+    A correct program fails with probability 1e-6; the mean without inflation must be rejected.
+    """
+    shape, records = plan.domain.shape, 10**9
+    seen = blurred(plan, independent(shape, 10))
+    table = Table("xgz", seen * records)
+    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
+    drawn = np.random.default_rng(11).multinomial(records, seen.ravel(), size=4000)
+    gains = plain_gain(plan, drawn.reshape(4000, *shape)) / evidence.degrees
+    error = float(gains.std()) / math.sqrt(4000)
+    assert abs(gains.mean() - evidence.inflation) < 5 * error
+    assert abs(gains.mean() - 1) > 5 * error
+
+
+def test_inflation_of_strata_is_that_of_their_sum():
+    """Equal strata of one plan inflate as one does; a clean stratum beside a noisy one in between.
+
+    The errors of clean and noisy halves add up: half of each inflation, for equal sizes.
+    """
+    true = independent((2, 2, 2), 12) * 10_000
+    clean = PLANS["identity"]
+    noisy = (Table("xgz", blurred(NOISY, true)), NOISY)
+    exact = (Table("xgz", true), clean)
+
+    def inflation(*sources) -> float:
+        return CombinedMarginals(sources).independence(["x"], ["z"], ["g"]).inflation
+
+    assert inflation(noisy, noisy) == pytest.approx(inflation(noisy), rel=1e-6)
+    assert inflation(exact) == pytest.approx(1, abs=1e-9)
+    assert inflation(noisy, exact) == pytest.approx((inflation(noisy) + 1) / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("channel", [Withheld(2), Symmetric.from_probability(2, 0.5)])
+def test_inflation_is_infinite_where_a_channel_has_no_inverse(channel: Transition):
+    plan = alone(domain_of(2, 2, 2), Identity(2), channel, Identity(2))
+    table = reports(plan, dependent((2, 2, 2), 13), 1000, 13)
+    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
+    assert evidence.inflation == math.inf
+    assert 0 <= evidence.ratio <= evidence.upper
+
+
+def test_few_expected_records_do_not_inflate_without_bound():
+    true = np.array([[[0.7, 0.1]], [[0.2, 1e-9]]]).reshape(2, 1, 2).repeat(2, axis=1) / 2
+    plan = INFLATED["weak"]
+    table = reports(plan, true / true.sum(), 200, 14)
+    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
+    # A margin's estimate has at most the variance n (1 - 2p)^-6 per cell of it.
+    cells = 2 * 2 * 2 + 2 * 2 + 2 * 2 + 2
+    assert 1 <= evidence.inflation <= cells * 200 * 0.8**-6 / 5
+
+
+# Resampling ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["symmetric", "given-grouped", "rectangular", "identity"])
+def test_resampled_ratios_are_those_of_the_resampled_reports(name: str):
+    plan = PLANS[name]
+    table = reports(plan, dependent(plan.domain.shape, 15), 4000, 15)
+    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
+    ratios = evidence.resampled(12, np.random.default_rng(16))
+    rng = np.random.default_rng(16)
+    share = table.tensor
+    drawn = rng.multinomial(4000, share.ravel() / 4000, size=12).reshape(12, *share.shape)
+    for ratio, seen in zip(ratios, drawn, strict=True):
+        fresh = EstimatedMarginals(Table("xgz", seen), plan).independence(["x"], ["z"], ["g"])
+        assert ratio == pytest.approx(fresh.ratio, abs=0.05)
+    assert ratios.shape == (12,)
+    assert ratios.std() > 1
+
+
+def test_strata_are_resampled_each_for_itself():
+    true = dependent((2, 2, 2), 17)
+    plans = (PLANS["dense"], PLANS["symmetric"])
+    tables = [reports(plan, true, n, n) for n, plan in zip((500, 1500), plans, strict=True)]
+    empty = (Table("xgz", np.zeros((2, 2, 2))), PLANS["identity"])
+    sources = [*zip(tables, plans, strict=True), empty]
+    evidence = CombinedMarginals(sources).independence(["x"], ["z"], ["g"])
+    ratios = evidence.resampled(6, np.random.default_rng(18))
+    rng = np.random.default_rng(18)
+    drawn = [
+        rng.multinomial(table.records, table.tensor.ravel() / table.records, size=6)
+        for table in tables
+    ]
+    for ratio, *seen in zip(ratios, *drawn, strict=True):
+        fresh = CombinedMarginals(
+            [(Table("xgz", s.reshape(2, 2, 2)), plan) for s, plan in zip(seen, plans, strict=True)]
+        ).independence(["x"], ["z"], ["g"])
+        assert ratio == pytest.approx(fresh.ratio, abs=0.05)
+
+
+# What is asked ------------------------------------------------------------------------------------
+
+
+def test_answers_do_not_depend_on_what_was_asked_before():
+    plan = PLANS["dense"]
+    table = reports(plan, dependent((2, 2, 2), 19), 3000, 19)
+    kept = EstimatedMarginals(table, plan)
+    for x, z, g in itertools.permutations("xzg"):
+        fresh = EstimatedMarginals(table, plan).independence([x], [z], [g])
+        again = kept.independence([x], [z], [g])
+        assert (again.ratio, again.upper) == (fresh.ratio, fresh.upper)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "given"),
+    [([], ["x"], []), (["x"], [], ["g"]), (["x"], ["x"], []), (["x"], ["z"], ["z"])],
+)
+def test_what_is_no_question_is_refused(left: list[str], right: list[str], given: list[str]):
+    plan = PLANS["dense"]
+    marginals = EstimatedMarginals(Table("xgz", np.ones((2, 2, 2))), plan)
+    with pytest.raises(OptionError, match="distinct variables"):
+        marginals.independence(left, right, given)
+
+
+def test_unknown_variables_and_large_tables_are_refused(monkeypatch: pytest.MonkeyPatch):
+    plan = PLANS["dense"]
+    sources = [(Table("xgz", np.ones((2, 2, 2))), plan)]
+    for marginals in (EstimatedMarginals(*sources[0]), CombinedMarginals(sources)):
+        with pytest.raises(UnknownVariable, match="'q'"):
+            marginals.independence(["x"], ["q"], [])
+    monkeypatch.setattr("shared.estimation.estimated.TEST_CELLS", 7)
+    with pytest.raises(LimitExceeded, match="8 cells; at most 7"):
+        EstimatedMarginals(*sources[0]).independence(["x"], ["z"], ["g"])

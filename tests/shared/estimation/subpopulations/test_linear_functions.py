@@ -1,0 +1,402 @@
+"""Errors of linear functions of tables, and posterior counts, record by record."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from shared.channels import (
+    CutAndPaste,
+    Dense,
+    Grouped,
+    Identity,
+    Symmetric,
+    Withheld,
+)
+from shared.domain import Domain
+from shared.errors import EstimationError, OptionError, SingularChannel, UnknownVariable
+from shared.estimation.combined import CombinedMarginals
+from shared.plan import Block, Plan
+from tests.shared.estimation.recordwise import (
+    FLIP,
+    PLANS,
+    WIDE,
+    A,
+    B,
+    C,
+    Records,
+    records_of,
+    reports_of,
+)
+
+ASKED = [["a"], ["b"], ["b", "a"], ["c", "b"], ["c", "a", "b"]]
+SQUARE = [
+    name
+    for name, plan in PLANS.items()
+    if all(block.channel.shape[0] == block.channel.shape[1] for block in plan.blocks)
+]
+"""Families with as many reports as truths: inside the simplex moments are most likely."""
+
+
+def close(got, wanted) -> None:
+    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-7)
+
+
+def weights_over(shape: Sequence[int], seed: int) -> np.ndarray:
+    """Two cells, a margin, all cells, none, and two functions of no special form."""
+    rng = np.random.default_rng(seed)
+    found = np.zeros((7, *shape))
+    found[(0, *(0 for _ in shape))] = found[(1, *(s - 1 for s in shape))] = 1
+    found[2, 0], found[3] = 1, 1
+    found[5:] = rng.normal(size=(2, *shape))
+    return found
+
+
+def covariances(functions: np.ndarray, counts: np.ndarray, weights: np.ndarray):
+    """Of each record's (records, cells) estimators of all cells: given the records, and not."""
+    flat = weights.reshape(len(weights), -1)
+    values = functions @ flat.T
+    products = values.T @ values
+    given = products - np.einsum("qc,rc,c->qr", flat, flat, counts)
+    return given, products - np.outer(flat @ counts, flat @ counts) / len(functions)
+
+
+# Covariances --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", ASKED, ids="".join)
+@pytest.mark.parametrize("name", PLANS)
+def test_covariances_are_sums_over_single_records(name: str, names: list[str]):
+    made = Records.random(PLANS[name], 90, seed=1)
+    table = made.marginals().marginal(names)
+    functions = made.estimators(names).reshape(90, -1)
+    weights = weights_over(table.counts.shape, 1)
+    close(table.counts.ravel(), functions.sum(axis=0))
+    given, population = covariances(functions, functions.sum(axis=0), weights)
+    close(table.covariance_of(weights, population=False), given)
+    close(table.covariance_of(weights, population=True), population)
+    values = functions @ weights.reshape(7, -1).T
+    close(table.products(weights), values.T @ values)
+
+
+def test_the_comparison_sees_another_plan_axis_and_error():
+    """The control."""
+    made = Records.random(PLANS["joint-symmetric"], 90, seed=2)
+    table = made.marginals().marginal(["a", "c"])
+    weights = weights_over((2, 2), 2)
+    functions = made.estimators(["a", "c"]).reshape(90, -1)
+    given, population = covariances(functions, functions.sum(axis=0), weights)
+    other = Records(PLANS["independent"], made.columns).estimators(["a", "c"]).reshape(90, -1)
+    wrong = covariances(other, other.sum(axis=0), weights)[0]
+    swapped = table.covariance_of(np.swapaxes(weights, 1, 2), population=False)
+    for answer in (wrong, swapped, population):
+        with pytest.raises(AssertionError):
+            close(answer, given)
+
+
+STRATA = {
+    "one plan": ("not-lumpable", "not-lumpable"),
+    "other plans": ("independent", "mixture", "wide", "sampled"),
+}
+
+
+@pytest.mark.parametrize("plans", STRATA.values(), ids=STRATA.keys())
+@pytest.mark.parametrize("names", ASKED, ids="".join)
+def test_covariances_of_strata_are_sums_over_all_records(plans, names: list[str]):
+    sources = [Records.random(PLANS[n], 40 + 9 * i, seed=i) for i, n in enumerate(plans)]
+    table = CombinedMarginals([(made.counts(), made.plan) for made in sources]).marginal(names)
+    functions = np.concatenate([made.estimators(names).reshape(made.size, -1) for made in sources])
+    weights = weights_over(table.counts.shape, 3)
+    given, population = covariances(functions, functions.sum(axis=0), weights)
+    close(table.covariance_of(weights, population=False), given)
+    close(table.covariance_of(weights, population=True), population)
+
+
+def truthful(plan: Plan, records: int, seed: int) -> Records:
+    """Records whose truth is nearly uniform, reported by the plan's channels."""
+    rng = np.random.default_rng(seed)
+    reports = reports_of(plan)
+    possible = np.array([chance for _, chance in reports]).sum(axis=1)
+    drawn = rng.choice(len(reports), size=records, p=possible / possible.sum())
+    return records_of(plan, [reports[i][0] for i in drawn])
+
+
+@pytest.mark.parametrize("name", [n for n in SQUARE if not n.startswith("impossible")])
+def test_inside_the_simplex_likelihood_has_the_moments_errors(name: str):
+    made = truthful(PLANS[name], 4000, seed=4)
+    for names in ASKED:
+        moments, likely = (made.marginals(estimator=e).marginal(names) for e in ("moment", "ml"))
+        assert moments.counts.min() > 0
+        weights = weights_over(moments.counts.shape, 4)
+        for population in (False, True):
+            np.testing.assert_allclose(
+                likely.covariance_of(weights, population=population),
+                moments.covariance_of(weights, population=population),
+                rtol=1e-6,
+                atol=1e-4,
+            )
+
+
+LISTED = [
+    ("wide", ["c", "b"]),
+    ("wide", ["a", "c"]),
+    ("one-hot", ["b"]),
+    ("one-hot", ["c", "a", "b"]),
+    ("cut-and-paste", ["a"]),
+    ("cut-and-paste", ["b", "c", "a"]),
+    ("sampled", ["b"]),
+    ("sampled", ["c", "b", "a"]),
+    ("withheld", ["b", "a"]),
+    ("withheld", ["c", "a", "b"]),
+]
+
+
+@pytest.mark.parametrize(("name", "names"), LISTED)
+def test_covariances_by_information_are_those_of_all_cells(name: str, names: list[str]):
+    """The listed covariance is compared with Hessians elsewhere."""
+    if name == "withheld":
+        full, part = truthful(PLANS["not-lumpable"], 900, 5), truthful(PLANS["clean"], 300, 6)
+        withheld = Plan((Block((B,), Withheld(3)), *PLANS["independent"].blocks[::2]))
+        sources = [full, part, truthful(withheld, 500, 7)]
+        marginals = CombinedMarginals([(s.counts(), s.plan) for s in sources], estimator="ml")
+    else:
+        marginals = truthful(PLANS[name], 3000, seed=8).marginals(estimator="ml")
+    table = marginals.marginal(names)
+    assert table.information is not None
+    weights = weights_over(table.counts.shape, 5)
+    flat = weights.reshape(7, -1)
+    for population in (False, True):
+        close(
+            table.covariance_of(weights, population=population),
+            flat @ table.covariance(population=population) @ flat.T,
+        )
+
+
+def test_a_models_functions_have_the_error_against_the_population_only():
+    table = (
+        truthful(PLANS["sampled"], 2000, 9).marginals(estimator="log-linear").marginal(["c", "b"])
+    )
+    weights = weights_over(table.counts.shape, 6)
+    flat = weights.reshape(7, -1)
+    wanted = flat @ table.covariance(population=True) @ flat.T
+    for population in (False, True):
+        close(table.covariance_of(weights, population=population), wanted)
+    # The number of all records has no error.
+    assert abs(wanted[3, 3]) < 1e-6 < wanted[0, 0]
+
+
+FIRST, SECOND = Domain.of(a="xy", c="pq")
+PAIRS = Grouped(((0, 3), (1, 2)), (Dense.binary(0.2, 0.1), Dense.binary(0.1, 0.3)))
+TINY = {
+    "single": Plan((Block((FIRST,), Dense.binary(0.1, 0.25)), Block((SECOND,), FLIP))),
+    "joint": Plan((Block((SECOND, FIRST), Symmetric.from_gamma(4, 9.0)),)),
+    "not-lumpable": Plan((Block((FIRST, SECOND), PAIRS),)),
+    "wide": Plan((Block((SECOND,), WIDE), Block((FIRST,), FLIP))),
+}
+FUNCTIONS = np.array([[[1.0, 0], [0, 0]], [[1, 1], [0, 0]], [[0.5, -1], [2, 0.25]]])
+
+
+def moments_over(plan: Plan, laws: Sequence[np.ndarray]):
+    """Return the covariance of the functions over all reports, and the means of the claimed ones.
+
+    `laws` are, per record, the probabilities of its reports.
+    """
+    reports, flat = reports_of(plan), FUNCTIONS.reshape(3, -1)
+    mean, outer, claimed = np.zeros(3), np.zeros((3, 3)), np.zeros((2, 3, 3))
+    for drawn in itertools.product(range(len(reports)), repeat=len(laws)):
+        chance = math.prod(law[i] for law, i in zip(laws, drawn, strict=True))
+        table = records_of(plan, [reports[i][0] for i in drawn]).marginals().marginal(["a", "c"])
+        values = flat @ table.counts.ravel()
+        mean += chance * values
+        outer += chance * np.outer(values, values)
+        claimed[0] += chance * table.covariance_of(FUNCTIONS, population=False)
+        claimed[1] += chance * table.covariance_of(FUNCTIONS, population=True)
+    return outer - np.outer(mean, mean), claimed
+
+
+@pytest.mark.parametrize("plan", TINY.values(), ids=TINY.keys())
+def test_covariances_are_unbiased_over_all_reports(plan: Plan):
+    """Three records of known truth, and three of a distribution (short by 1 - 1/N)."""
+    reports = reports_of(plan)
+    fixed = [np.array([chance[truth] for _, chance in reports]) for truth in (0, 1, 3)]
+    covariance, claimed = moments_over(plan, fixed)
+    np.testing.assert_allclose(claimed[0], covariance, atol=1e-10)
+    assert np.abs(claimed[1] - covariance).max() > 0.01
+    law = np.array([np.array([0.4, 0.1, 0.3, 0.2]) @ chance for _, chance in reports])
+    covariance, claimed = moments_over(plan, [law] * 3)
+    np.testing.assert_allclose(claimed[1], covariance * 2 / 3, atol=1e-10)
+    assert np.abs(claimed[0] - covariance * 2 / 3).max() > 0.01
+
+
+# Posterior counts ---------------------------------------------------------------------------------
+
+
+def brought_in(plan: Plan, names: Sequence[str]) -> list[str]:
+    """The variables asked, then those of joint blocks whose channel is not lumpable for them."""
+    more = [
+        name
+        for block in plan.blocks
+        if set(block.names).intersection(names)
+        and block.restrict([n for n in block.names if n in names]) is None
+        for name in block.names
+    ]
+    return [*names, *(name for name in more if name not in names)]
+
+
+def assert_valid(posterior: np.ndarray, records: int) -> None:
+    assert posterior.min() >= 0
+    assert posterior.sum() == pytest.approx(records, rel=1e-9)
+
+
+@pytest.mark.parametrize("names", ASKED, ids="".join)
+@pytest.mark.parametrize("name", PLANS)
+def test_posterior_counts_are_sums_over_single_records(name: str, names: list[str]):
+    # Of an exact one-hot variable most sets of items are no report at all.
+    made = (truthful if name == "one-hot-exact" else Records.random)(PLANS[name], 120, seed=10)
+    every = brought_in(made.plan, names)
+    prior = np.maximum(made.estimators(every).sum(axis=0), 0)
+    over = tuple(range(len(names), len(every)))
+    expected = made.marginals().expected(names)
+    close(expected, made.posterior(every, prior).sum(axis=over))
+    assert_valid(expected, 120)
+
+
+@pytest.mark.parametrize("name", SQUARE)
+def test_a_square_channels_estimate_inside_the_simplex_expects_itself(name: str):
+    made = truthful(PLANS[name], 4000, seed=11)
+    for names in ASKED:
+        marginals = made.marginals()
+        whole = marginals.marginal(brought_in(made.plan, names))
+        assert whole.counts.min() >= -1e-7
+        close(marginals.expected(names), marginals.marginal(names).counts)
+
+
+def test_a_posterior_under_another_prior_is_another():
+    """The control: it is neither the raw estimate, nor the reports, nor that of another prior."""
+    made = records_of(PLANS["independent"], [(0, 0, 0)] * 5 + [(1, 2, 0)])
+    marginals, names = made.marginals(), ["a", "b"]
+    raw = marginals.marginal(names).counts
+    assert raw.min() < 0
+    flat = made.posterior(names, np.ones((2, 3)))
+    reported = made.counts().table(names)
+    for wrong in (raw, flat, reported):
+        with pytest.raises(AssertionError):
+            close(marginals.expected(names), wrong)
+
+
+@pytest.mark.parametrize("name", ["independent", "mixture", "wide", "one-hot", "cut-and-paste"])
+def test_the_most_likely_table_is_its_own_posterior(name: str):
+    """EM stands still there: to a hundredth of the standard errors, as its tolerance promises."""
+    made = Records.random(PLANS[name], 250, seed=13)
+    marginals = made.marginals(estimator="ml")
+    for names in ASKED:
+        table = marginals.marginal(names)
+        expected = marginals.expected(names)
+        close(expected, made.posterior(names, table.counts))
+        assert_valid(expected, 250)
+        error = np.sqrt(table.variance(population=True))
+        assert (np.abs(expected - table.counts) <= 0.01 * error + 0.01).all()
+
+
+def test_a_models_posterior_follows_the_reports():
+    """A model without interactions is the prior; the reports have one, and so has the posterior."""
+    rng = np.random.default_rng(14)
+    one = rng.integers(0, 2, 2000)
+    other = np.where(rng.random(2000) < 0.8, one, 1 - one)
+    plan = Plan((Block((A,), FLIP), Block((C,), Identity(2))))
+    made = Records(plan, {"a": one.astype(np.uint8), "c": other.astype(np.uint8)})
+    marginals = made.marginals(estimator="log-linear", order=1)
+    prior = marginals.marginal(["c", "a"]).counts
+    expected = marginals.expected(["c", "a"])
+    assert_valid(expected, 2000)
+    close(expected, made.posterior(["c", "a"], prior))
+
+
+@pytest.mark.parametrize("plans", STRATA.values(), ids=STRATA.keys())
+def test_every_stratum_has_its_own_posterior(plans):
+    sources = [Records.random(PLANS[n], 60 + i, seed=20 + i) for i, n in enumerate(plans)]
+    marginals = CombinedMarginals([(made.counts(), made.plan) for made in sources])
+    for names in ASKED:
+        wanted = np.zeros([marginals.domain[name].size for name in names])
+        for made in sources:
+            every = brought_in(made.plan, names)
+            prior = np.maximum(made.estimators(every).sum(axis=0), 0)
+            posterior = made.posterior(every, prior)
+            wanted += posterior.sum(axis=tuple(range(len(names), len(every))))
+        close(marginals.expected(names), wanted)
+        assert_valid(marginals.expected(names), marginals.records)
+
+
+def test_all_strata_have_one_posterior_by_likelihood():
+    """Also of records that do not report all variables: a hundredth of the standard errors."""
+    withheld = Plan(PLANS["independent"].blocks[:2])
+    sources = [truthful(PLANS["mixture"], 500, 15), truthful(withheld, 300, 16)]
+    marginals = CombinedMarginals([(s.counts(), s.plan) for s in sources], estimator="ml")
+    names = ["a", "c"]
+    table, expected = marginals.marginal(names), marginals.expected(names)
+    assert_valid(expected, 800)
+    prior = table.counts
+    wanted = sources[0].posterior(names, prior)
+    of_some = sources[1].posterior(["a"], prior.sum(axis=1))
+    wanted = wanted + prior / prior.sum(axis=1, keepdims=True) * of_some[:, None]
+    error = np.sqrt(table.variance(population=True))
+    assert (np.abs(expected - wanted) <= 0.01 * error).all()
+
+
+SELDOM = {
+    # One report of 101 is possible only of a truth whose estimate is negative.
+    "impossible under the prior": (
+        Plan((Block((A,), Dense.from_probabilities([[0.5, 0.5, 0], [0, 0.5, 0.5]])),)),
+        [(0,), *[(2,)] * 100],
+    ),
+    # Reports without any item: every estimate is negative.
+    "nothing but negative": (
+        Plan((Block((A, B), CutAndPaste.from_probability((2, 3), 2, 0.2)),)),
+        [(0, 0)] * 5,
+    ),
+}
+
+
+@pytest.mark.parametrize(("plan", "reports"), SELDOM.values(), ids=SELDOM.keys())
+def test_no_record_is_lost_where_estimates_are_negative(plan: Plan, reports):
+    made = records_of(plan, reports)
+    marginals = made.marginals()
+    assert marginals.marginal(["a"]).counts.min() < 0
+    assert_valid(marginals.expected(["a"]), len(reports))
+
+
+@pytest.mark.parametrize("names", ASKED, ids="".join)
+def test_what_is_reported_as_it_is_is_expected(names: list[str]):
+    made = Records.random(PLANS["clean"], 50, seed=17)
+    wanted = np.zeros([made.plan.domain[name].size for name in names])
+    np.add.at(wanted, tuple(made.columns[name].astype(int) for name in names), 1)
+    for estimator in ("moment", "ml"):
+        np.testing.assert_allclose(
+            made.marginals(estimator=estimator).expected(names), wanted, atol=1e-3
+        )
+
+
+def test_expectations_that_cannot_be_asked():
+    made = Records.random(PLANS["independent"], 50, seed=18)
+    for marginals in (
+        made.marginals(),
+        made.marginals(estimator="ml"),
+        CombinedMarginals([(made.counts(), made.plan)] * 2),
+    ):
+        with pytest.raises(UnknownVariable, match="'z'"):
+            marginals.expected(["a", "z"])
+        for names in ([], ["a", "a"]):
+            with pytest.raises(OptionError, match="distinct"):
+                marginals.expected(names)
+    withheld = Records.random(Plan((Block((A,), Withheld(2)), Block((C,), FLIP))), 50, seed=19)
+    with pytest.raises(SingularChannel):
+        withheld.marginals().expected(["a"])
+    with pytest.raises(EstimationError, match="cannot tell all"):
+        withheld.marginals(estimator="ml").expected(["a", "c"])
+    part = Records.random(Plan((Block((C,), FLIP),)), 20, seed=20)
+    with pytest.raises(EstimationError, match="does not report"):
+        CombinedMarginals([(s.counts(), s.plan) for s in (withheld, part)]).expected(["a"])

@@ -1,0 +1,332 @@
+"""Counts within subpopulations: record by record, and over every possible report."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tracemalloc
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from shared.channels import Dense, Grouped, Identity, Symmetric, Withheld
+from shared.domain import Domain
+from shared.errors import (
+    EstimationError,
+    LimitExceeded,
+    OptionError,
+    SingularChannel,
+    UnknownVariable,
+)
+from shared.estimation.combined import CombinedMarginals
+from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.subpopulations.by_tables import CombinedSubpopulation, TabulatedSubpopulation
+from shared.estimation.subpopulations.reported import ReportedSubpopulation
+from shared.marginals.counts import CUBE_CELLS, ReportedCounts
+from shared.plan import Block, Plan
+from tests.shared.estimation.recordwise import FLIP, PLANS, WIDE, Records, records_of, reports_of
+
+PATHS: list[tuple[dict[str, int], list[list[str]]]] = [
+    ({}, [["a"], ["b", "a"], ["c", "a", "b"]]),
+    ({"b": 2}, [["a"], ["c"], ["c", "a"]]),
+    ({"a": 1}, [["b"], ["c", "b"], ["b", "c"]]),
+    ({"c": 0, "a": 1}, [["b"]]),
+    ({"a": 0, "b": 1}, [["c"]]),
+    ({"b": 0, "a": 1}, [["c"]]),
+]
+
+
+class TablesOnly:
+    """Reports known by their tables alone."""
+
+    def __init__(self, reports: ReportedCounts):
+        self.records, self.table = reports.records, reports.table
+
+
+def down(subpopulation, path: Mapping[str, int]):
+    for variable, code in path.items():
+        subpopulation = subpopulation.within(variable, code)
+    assert dict(subpopulation.given) == path
+    return subpopulation
+
+
+def close(got, wanted) -> None:
+    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-7)
+
+
+def assert_tables(everyone, sources: Sequence[Records], paths=PATHS) -> None:
+    """Sums over single records of the estimators of the cells that have what is given."""
+    for path, asked in paths:
+        within = down(everyone, path)
+        for names in asked:
+            table = within.table(names)
+            cells = [made.estimators([*path, *names]) for made in sources]
+            functions = np.concatenate(cells)[(slice(None), *path.values())]
+            flat = functions.reshape(len(functions), -1)
+            counts, products = flat.sum(axis=0), flat.T @ flat
+            assert table.domain.names == tuple(names)
+            assert table.records == len(flat)
+            close(table.counts, functions.sum(axis=0))
+            close(table.covariance(population=False), products - np.diag(counts))
+            expected = products - np.outer(counts, counts) / len(flat)
+            close(table.covariance(population=True), expected)
+
+
+@pytest.mark.parametrize("records", [1, 150])
+@pytest.mark.parametrize("name", PLANS)
+def test_tables_are_sums_over_single_records(name: str, records: int):
+    made = Records.random(PLANS[name], records, seed=1)
+    everyone = made.marginals().subpopulation()
+    assert isinstance(everyone, ReportedSubpopulation)
+    assert_tables(everyone, [made])
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_slices_of_tables_are_the_same(name: str):
+    made = Records.random(PLANS[name], 150, seed=2)
+    everyone = EstimatedMarginals(TablesOnly(made.counts()), made.plan).subpopulation()
+    assert isinstance(everyone, TabulatedSubpopulation)
+    assert_tables(everyone, [made])
+
+
+def test_the_comparison_sees_another_plan_path_and_error():
+    """The control."""
+    made = Records.random(PLANS["joint-symmetric"], 150, seed=3)
+    everyone = made.marginals().subpopulation()
+    for path in PATHS:
+        with pytest.raises(AssertionError):
+            assert_tables(everyone, [Records(PLANS["independent"], made.columns)], [path])
+    one, other = (everyone.within("b", code).table(["a", "c"]) for code in (0, 1))
+    assert not np.allclose(one.counts, other.counts)
+    assert not np.allclose(one.covariance(population=True), one.covariance(population=False))
+
+
+ADDING = [name for name in PLANS if name not in ("cut-and-paste", "sampled", "one-hot-exact")]
+"""The others' estimates add up to other numbers: see `Transition.normalized`, and margins of joint
+blocks that have estimators of their own; random sets of items are no reports of an exact one."""
+
+
+@pytest.mark.parametrize("name", ADDING)
+def test_subpopulations_add_up_and_leave_the_one_they_are_of_as_it_is(name: str):
+    everyone = Records.random(PLANS[name], 90, seed=4).marginals().subpopulation()
+    before = everyone.table(["a", "c"]).counts
+    parts = [everyone.within("b", code) for code in range(3)]
+    close(sum(part.table(["a", "c"]).counts for part in parts), before)
+    for part, code in zip(parts, range(3), strict=True):
+        deeper = part.within("c", 1)
+        close(part.table(["a", "c"]).counts[:, 1], deeper.table(["a"]).counts)
+        other_way = everyone.within("c", 1).within("b", code)
+        close(other_way.table(["a"]).counts, deeper.table(["a"]).counts)
+        close(
+            other_way.table(["a"]).covariance(population=True),
+            deeper.table(["a"]).covariance(population=True),
+        )
+    np.testing.assert_array_equal(everyone.table(["a", "c"]).counts, before)
+    assert dict(everyone.given) == {}
+
+
+def test_reports_may_have_columns_the_plan_has_not():
+    made = Records.random(PLANS["not-lumpable"], 80, seed=5)
+    columns = {"more": np.arange(80, dtype=np.uint8) % 5, **made.columns}
+    reports = ReportedCounts(columns, {**made.plan.reported_sizes, "more": 5})
+    assert_tables(EstimatedMarginals(reports, made.plan).subpopulation(), [made])
+
+
+# Other estimators, strata, many variables ---------------------------------------------------------
+
+
+def assert_slices(marginals, paths=PATHS) -> None:
+    """Slices of the table over everything, and blocks of its covariance."""
+    for path, asked in paths:
+        for names in asked:
+            table = down(marginals.subpopulation(), path).table(names)
+            whole = marginals.marginal([*path, *names])
+            places = np.arange(whole.counts.size).reshape(whole.counts.shape)
+            inside = places[tuple(path.values())].ravel()
+            assert table.domain.names == tuple(names)
+            assert table.records == marginals.records
+            close(table.counts, whole.counts[tuple(path.values())])
+            for population in (False, True):
+                close(
+                    table.covariance(population=population),
+                    whole.covariance(population=population)[np.ix_(inside, inside)],
+                )
+
+
+@pytest.mark.parametrize("estimator", ["ml", "log-linear"])
+@pytest.mark.parametrize("name", ["independent", "not-lumpable", "sampled", "wide"])
+def test_tables_by_likelihood_are_slices(name: str, estimator: str):
+    marginals = Records.random(PLANS[name], 3000, seed=6).marginals(estimator=estimator)
+    assert isinstance(marginals.subpopulation(), TabulatedSubpopulation)
+    assert_slices(marginals, PATHS[1:5])
+
+
+STRATA = {
+    "one plan": ("joint-symmetric", "joint-symmetric"),
+    "other plans": ("independent", "not-lumpable", "wide", "one-hot", "mixture"),
+}
+
+
+@pytest.mark.parametrize("names", STRATA.values(), ids=STRATA.keys())
+@pytest.mark.parametrize("kind", [lambda reports: reports, TablesOnly], ids=["cubes", "tables"])
+def test_tables_of_strata_add_up(names, kind):
+    sources = [Records.random(PLANS[n], 30 + 7 * i, seed=i) for i, n in enumerate(names)]
+    marginals = CombinedMarginals([(kind(made.counts()), made.plan) for made in sources])
+    everyone = marginals.subpopulation()
+    assert isinstance(everyone, CombinedSubpopulation)
+    assert_tables(everyone, sources)
+
+
+def test_strata_that_do_not_report_all_variables():
+    full = Records.random(PLANS["independent"], 400, seed=7)
+    part = Records.random(Plan(PLANS["independent"].blocks[:2]), 300, seed=8)
+    sources = [(made.counts(), made.plan) for made in (full, part)]
+    everyone = CombinedMarginals(sources).subpopulation()
+    both = [full, part]
+    assert_tables(everyone, both, [({}, [["a"], ["b", "a"]]), ({"b": 1}, [["a"]])])
+    with pytest.raises(EstimationError, match="does not report"):
+        everyone.within("c", 0).table(["a"])
+    assert_slices(CombinedMarginals(sources, estimator="ml"))
+
+
+def many_variables(records: int) -> Records:
+    domain = Domain.of(**{f"v{i:02}": "01" for i in range(30)})
+    plan = Plan(tuple(Block((v,), FLIP) for v in domain))
+    return Records.random(plan, records, seed=9, dtype=np.uint8)
+
+
+def test_thirty_variables_have_subpopulations_without_their_cube():
+    made = many_variables(500)
+    assert made.counts().cells > CUBE_CELLS
+    everyone = made.marginals().subpopulation()
+    paths = [({"v03": 1}, [["v29", "v00"]]), ({"v20": 0, "v07": 1, "v11": 0}, [["v01"]])]
+    tracemalloc.start()
+    assert_tables(everyone, [made], paths)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 << 20
+
+
+# Every possible report ----------------------------------------------------------------------------
+
+FIRST, SECOND = Domain.of(a="xy", c="pq")
+PAIRS = Grouped(((0, 3), (1, 2)), (Dense.binary(0.2, 0.1), Dense.binary(0.1, 0.3)))
+TINY = {
+    "single": Plan((Block((FIRST,), Dense.binary(0.1, 0.25)), Block((SECOND,), FLIP))),
+    "joint": Plan((Block((SECOND, FIRST), Symmetric.from_gamma(4, 9.0)),)),
+    "not-lumpable": Plan((Block((FIRST, SECOND), PAIRS),)),
+    "wide": Plan((Block((SECOND,), WIDE), Block((FIRST,), FLIP))),
+}
+
+
+def moments_over(plan: Plan, laws: Sequence[np.ndarray]):
+    """Return the mean and covariance of the counts of c where a is 1, and the claimed errors.
+
+    `laws` are, per record, the probabilities of its reports.
+    """
+    reports = reports_of(plan)
+    mean, outer, claimed = np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2, 2))
+    for drawn in itertools.product(range(len(reports)), repeat=len(laws)):
+        chance = math.prod(law[i] for law, i in zip(laws, drawn, strict=True))
+        made = records_of(plan, [reports[i][0] for i in drawn])
+        table = made.marginals().subpopulation().within("a", 1).table(["c"])
+        mean += chance * table.counts
+        outer += chance * np.outer(table.counts, table.counts)
+        claimed[0] += chance * table.covariance(population=False)
+        claimed[1] += chance * table.covariance(population=True)
+    return mean, outer - np.outer(mean, mean), claimed
+
+
+def inside(plan: Plan, cell: Sequence[int]) -> np.ndarray:
+    a, c = (cell[plan.domain.axis(name)] for name in "ac")
+    return np.eye(2)[c] * (a == 1)
+
+
+@pytest.mark.parametrize("plan", TINY.values(), ids=TINY.keys())
+def test_counts_and_errors_are_unbiased_over_all_reports(plan: Plan):
+    """Three records of known truth, one of them outside."""
+    cells = list(np.ndindex(*plan.domain.shape))
+    truths = [0, 2, 3]
+    laws = [np.array([chance[t] for _, chance in reports_of(plan)]) for t in truths]
+    mean, covariance, claimed = moments_over(plan, laws)
+    np.testing.assert_allclose(mean, sum(inside(plan, cells[t]) for t in truths), atol=1e-12)
+    np.testing.assert_allclose(claimed[0], covariance, atol=1e-10)
+    assert np.abs(claimed[1] - covariance).max() > 0.01
+
+
+@pytest.mark.parametrize("plan", TINY.values(), ids=TINY.keys())
+def test_the_errors_against_the_population_over_all_records_and_reports(plan: Plan):
+    """Records are drawn from a distribution; the plug-in error is short by 1 - 1/N."""
+    theta = np.array([0.4, 0.1, 0.3, 0.2])
+    law = np.array([theta @ chance for _, chance in reports_of(plan)])
+    mean, covariance, claimed = moments_over(plan, [law] * 3)
+    cells = np.ndindex(*plan.domain.shape)
+    parts = sum(t * inside(plan, cell) for t, cell in zip(theta, cells, strict=True))
+    np.testing.assert_allclose(mean, 3 * parts, atol=1e-12)
+    np.testing.assert_allclose(claimed[1], covariance * 2 / 3, atol=1e-10)
+    assert np.abs(claimed[0] - covariance * 2 / 3).max() > 0.01
+
+
+# What cannot be asked -----------------------------------------------------------------------------
+
+
+def kinds(name: str):
+    made = Records.random(PLANS[name], 40, seed=10)
+    sources = [(made.counts(), made.plan)] * 2
+    return {
+        "reported": made.marginals(),
+        "tabulated": EstimatedMarginals(TablesOnly(made.counts()), made.plan),
+        "combined": CombinedMarginals(sources),
+        "combined ml": CombinedMarginals(sources, estimator="ml"),
+    }
+
+
+KINDS = ["reported", "tabulated", "combined", "combined ml"]
+WRONG = {
+    "unknown": (lambda s: s.within("z", 0), UnknownVariable, "'z'"),
+    "given twice": (lambda s: s.within("a", 0).within("a", 0), OptionError, "given already"),
+    "no such code": (lambda s: s.within("b", 3), OptionError, "no category 3: it has 3"),
+    "negative code": (lambda s: s.within("b", -1), OptionError, "no category -1"),
+    "asked unknown": (lambda s: s.table(["a", "z"]), UnknownVariable, "'z'"),
+    "asked unknown within": (lambda s: s.within("a", 0).table(["z"]), UnknownVariable, "'z'"),
+    "asked and given": (lambda s: s.within("a", 0).table(["a", "b"]), OptionError, "a"),
+    "asked twice": (lambda s: s.table(["b", "b"]), OptionError, "b"),
+    "asked twice within": (lambda s: s.within("a", 0).table(["b", "b"]), OptionError, "b"),
+    "none asked": (lambda s: s.table([]), OptionError, None),
+    "none asked within": (lambda s: s.within("a", 0).table([]), OptionError, None),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("ask", "error", "message"), WRONG.values(), ids=WRONG.keys())
+def test_what_cannot_be_asked_is_refused(kind: str, ask, error, message: str):
+    everyone = kinds("not-lumpable")[kind].subpopulation()
+    with pytest.raises(error, match=message):
+        ask(everyone)
+
+
+@pytest.mark.parametrize(
+    "channel", [Withheld(2), Symmetric.from_probability(2, 0.5)], ids=["withheld", "blind"]
+)
+def test_a_channel_that_tells_nothing_is_refused_and_the_others_serve(channel):
+    plan = Plan((Block((FIRST,), channel), Block((SECOND,), Identity(2))))
+    made = Records.random(plan, 20, seed=11)
+    for reports in (made.counts(), TablesOnly(made.counts())):
+        everyone = EstimatedMarginals(reports, plan).subpopulation()
+        ones = made.columns["c"].sum()
+        np.testing.assert_array_equal(everyone.table(["c"]).counts, [20 - ones, ones])
+        with pytest.raises(SingularChannel):
+            everyone.table(["a"])
+        with pytest.raises(SingularChannel):
+            everyone.within("a", 1).table(["c"])
+
+
+@pytest.mark.parametrize("kind", [lambda reports: reports, TablesOnly], ids=["cube", "tables"])
+def test_a_covariance_too_large_to_list_is_refused(kind):
+    """4,097 cells: no more than `EstimatedTable.covariance` lists."""
+    domain = Domain.of(a=map(str, range(4097)), c="pq")
+    made = Records.random(Plan.unrandomized(domain), 50, seed=12)
+    marginals = EstimatedMarginals(kind(made.counts()), made.plan)
+    with pytest.raises(LimitExceeded):
+        marginals.subpopulation().within("c", 0).table(["a"]).covariance(population=True)

@@ -1,0 +1,556 @@
+"""Supports of itemsets and rules: record by record, and over every possible report."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shared.channels import Dense, Grouped, Identity, Mixture, Symmetric, Withheld
+from shared.domain import Domain
+from shared.errors import (
+    DomainError,
+    EstimationError,
+    LimitExceeded,
+    SingularChannel,
+    UnknownVariable,
+)
+from shared.estimation.combined import CombinedMarginals
+from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.supports.by_tables import (
+    CombinedSupports,
+    DividedSupports,
+    TabulatedSupports,
+)
+from shared.estimation.supports.mixed import MixedSupports
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+from tests.shared.estimation.recordwise import (
+    FLIP,
+    PLANS,
+    WIDE,
+    Records,
+    itemsets_of,
+    records_of,
+    reports_of,
+    sides_of,
+)
+
+ITEMS = (("c", 1), ("b", 2), ("a", 0), ("b", 0), ("c", 0), ("a", 1), ("b", 1))
+"""In no order of variables, codes or blocks."""
+
+MIXED = {"clean", "independent", "joint-symmetric", "joint-around", "mixture", "ran-gd"}
+
+TABLES = 2000
+"""So many records of so few cells are counted from tables, fewer from packed bits."""
+
+
+class TablesOnly:
+    """Reports known by their tables alone, which counts how often it was asked."""
+
+    def __init__(self, reports: ReportedCounts):
+        self.reports, self.records, self.asked = reports, reports.records, 0
+
+    def table(self, names):
+        self.asked += 1
+        return self.reports.table(names)
+
+
+# Record by record ---------------------------------------------------------------------------------
+
+
+def estimators(sources: Sequence[Records], items, itemset) -> np.ndarray:
+    """Each record's estimator of whether it has all items of a set."""
+    names, cell = [items[i][0] for i in itemset], tuple(items[i][1] for i in itemset)
+    return np.concatenate([records.estimators(names)[(slice(None), *cell)] for records in sources])
+
+
+def rule_estimators(sources: Sequence[Records], items, itemset, sides) -> list[np.ndarray]:
+    """For each antecedent, each record's estimators of the three parts of the rule, (3, records).
+
+    An item that a part has not may be any other category of its variable. That matters where a
+    block reports more codes than there are categories: its variables together have another
+    estimator than one alone.
+    """
+    names, cell = [items[i][0] for i in itemset], np.array([items[i][1] for i in itemset])
+    cells = np.concatenate([records.estimators(names) for records in sources])
+    found = []
+    for side in sides:
+        parts = []
+        for kept in (side | True, side, ~side):
+            chosen = tuple(c if keep else slice(None) for c, keep in zip(cell, kept, strict=True))
+            part = cells[(slice(None), *chosen)]
+            parts.append(part.reshape(len(part), -1).sum(axis=1))
+        found.append(np.stack(parts))
+    return found
+
+
+def close(got, wanted) -> None:
+    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-7)
+
+
+def assert_counts(supports, sources, items, lengths=(1, 2, 3)) -> None:
+    for length in lengths:
+        itemsets = itemsets_of(items, length)
+        counted = supports.counts(itemsets)
+        weights = np.stack([estimators(sources, items, row) for row in itemsets])
+        counts, second = weights.sum(axis=1), np.square(weights).sum(axis=1)
+        records = weights.shape[1]
+        assert counted.records == records
+        close(counted.counts, counts)
+        close(counted.variance(population=False), np.maximum(second - counts, 0))
+        close(counted.variance(population=True), np.maximum(second - counts**2 / records, 0))
+
+
+def assert_rules(supports, sources, items, lengths=(2, 3)) -> None:
+    for length in lengths:
+        itemsets = itemsets_of(items, length)
+        sides = sides_of(length)
+        every = [supports.rules(itemsets, np.tile(side, (len(itemsets), 1))) for side in sides]
+        for row, itemset in enumerate(itemsets):
+            parts = rule_estimators(sources, items, itemset, sides)
+            for rules, weights in zip(every, parts, strict=True):
+                counts, moments = weights.sum(axis=1), weights @ weights.T
+                # A record that has two of the three has the whole, or is counted in one twice.
+                shared = np.full((3, 3), counts[0])
+                shared[1, 1], shared[2, 2] = counts[1:]
+                assert rules.records == weights.shape[1]
+                close(rules.counts[row], counts)
+                close(rules.covariance(population=False)[row], moments - shared)
+                expected = moments - np.outer(counts, counts) / weights.shape[1]
+                close(rules.covariance(population=True)[row], expected)
+
+
+@pytest.mark.parametrize("records", [1, 65, TABLES])
+@pytest.mark.parametrize("name", PLANS)
+def test_supports_are_sums_over_single_records(name: str, records: int):
+    made = Records.random(PLANS[name], records, seed=records)
+    supports = made.marginals().supports(ITEMS)
+    assert supports.items == ITEMS
+    assert isinstance(supports, MixedSupports) == (name in MIXED)
+    assert_counts(supports, [made], ITEMS)
+    assert_rules(supports, [made], ITEMS)
+
+
+@pytest.mark.parametrize("name", ["ternary", "wide", "not-lumpable", "one-hot"])
+def test_only_the_blocks_of_the_items_decide_how_supports_are_estimated(name: str):
+    items = (("c", 0), ("a", 1), ("c", 1), ("a", 0))
+    if name == "wide":
+        items = (("b", 0), ("a", 1), ("b", 2), ("a", 0))
+    made = Records.random(PLANS[name], 90, seed=1)
+    supports = made.marginals().supports(items)
+    assert isinstance(supports, MixedSupports if name != "not-lumpable" else DividedSupports)
+    assert_counts(supports, [made], items, (1, 2))
+    assert_rules(supports, [made], items, (2,))
+
+
+def test_the_comparison_sees_another_plan_and_another_error():
+    """The control: the nearest wrong answers are told apart."""
+    made = Records.random(PLANS["joint-symmetric"], 65, seed=2)
+    other = Records(PLANS["independent"], made.columns)
+    supports = made.marginals().supports(ITEMS)
+    with pytest.raises(AssertionError):
+        assert_counts(supports, [other], ITEMS)
+    with pytest.raises(AssertionError):
+        assert_rules(supports, [other], ITEMS)
+    one = supports.rules(np.array([[0, 1]]), np.array([[True, False]]))
+    two = supports.rules(np.array([[0, 1]]), np.array([[False, True]]))
+    assert not np.allclose(one.counts, two.counts)
+    np.testing.assert_array_equal(one.counts[:, [0, 2, 1]], two.counts)
+    assert not np.allclose(one.covariance(population=True), one.covariance(population=False))
+
+
+SIX = Domain.of(a="xy", b="123", c="pq", d="uvw", e="01", f="01")
+
+
+@pytest.mark.parametrize("entries", [1 << 24, 300], ids=["at once", "in parts"])
+def test_rules_over_several_joint_blocks(monkeypatch: pytest.MonkeyPatch, entries: int):
+    """Antecedents that divide two blocks, one, or none; all rows at once or a few at a time."""
+    monkeypatch.setattr("shared.estimation.supports.mixed._ENTRIES", entries)
+    a, b, c, d, e, f = SIX
+    plan = Plan(
+        (
+            Block((d, a), Symmetric.from_gamma(6, 9.0)),
+            Block((f,), Dense.binary(0.1, 0.3)),
+            Block((c, e, b), Mixture.from_gamma(12, 19.0)),
+        )
+    )
+    made = Records.random(plan, 30, seed=20)
+    items = (("e", 1), ("a", 0), ("f", 1), ("b", 2), ("d", 0), ("c", 1), ("a", 1))
+    supports = made.marginals().supports(items)
+    assert_counts(supports, [made], items, (4, 6))
+    assert_rules(supports, [made], items, (4,))
+
+
+# How reports are counted --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("records", [1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 1000])
+def test_packed_bits_count_as_tables_do(records: int):
+    made = Records.random(PLANS["independent"], records, seed=3, dtype=np.uint8)
+    packed = made.marginals().supports(ITEMS)
+    counted = TablesOnly(made.counts())
+    tables = EstimatedMarginals(counted, made.plan).supports(ITEMS)
+    for length in (1, 2, 3):
+        itemsets = itemsets_of(ITEMS, length)
+        one, other = packed.counts(itemsets), tables.counts(itemsets)
+        np.testing.assert_array_equal(one.counts, other.counts)
+        np.testing.assert_array_equal(one.variance_records, other.variance_records)
+    assert counted.asked > 0
+
+
+def test_columns_are_read_from_files_too(tmp_path: Path):
+    made = Records.random(PLANS["independent"], 130, seed=21, dtype=np.uint8)
+    mapped = {}
+    for name, column in made.columns.items():
+        column.tofile(tmp_path / name)
+        mapped[name] = np.memmap(tmp_path / name, dtype=np.uint8, mode="r")
+    assert_counts(Records(made.plan, mapped).marginals().supports(ITEMS), [made], ITEMS)
+
+
+@pytest.mark.parametrize("records", [200, TABLES])
+def test_the_order_in_which_itemsets_are_asked_does_not_matter(records: int):
+    made = Records.random(PLANS["joint-symmetric"], records, seed=4)
+    supports, rng = made.marginals().supports(ITEMS), np.random.default_rng(4)
+    for length in (3, 1, 2, 3):
+        itemsets = itemsets_of(ITEMS, length)
+        itemsets = itemsets[rng.integers(0, len(itemsets), 3 * len(itemsets))]
+        fresh = made.marginals().supports(ITEMS)
+        once = [fresh.counts(row[None]) for row in itemsets]
+        again = supports.counts(itemsets)
+        np.testing.assert_array_equal(again.counts, [each.counts[0] for each in once])
+        np.testing.assert_array_equal(
+            again.variance_population, [each.variance_population[0] for each in once]
+        )
+
+
+def wide_items(records: int) -> tuple[Domain, dict[str, np.ndarray], tuple]:
+    domain = Domain.of(p=map(str, range(1000)), q=map(str, range(1000)), r="01")
+    rng = np.random.default_rng(5)
+    columns = {v.name: rng.integers(0, v.size, records).astype(np.uint16) for v in domain}
+    columns["p"][:50], columns["q"][:50] = 999, 256
+    items = tuple((v.name, code) for v in domain for code in reversed(range(v.size)))
+    return domain, columns, items
+
+
+def test_thousands_of_items_of_codes_beyond_a_byte():
+    """A channel that keeps 3/4: a y + b with the itemsets counted by comparing columns."""
+    domain, columns, items = wide_items(700)
+    keep = Symmetric.from_probability(2, 0.25)
+    plan = Plan((*Plan.unrandomized(domain).blocks[:2], Block((domain["r"],), keep)))
+    supports = EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan).supports(
+        items
+    )
+    single = supports.counts(np.arange(len(items))[:, None])
+    p, q = (np.bincount(columns[name], minlength=1000)[::-1] for name in "pq")
+    np.testing.assert_array_equal(single.counts[:2000], [*p, *q])
+    assert single.counts[2000] == pytest.approx(2 * columns["r"].sum() - 0.5 * 700)
+    rng = np.random.default_rng(6)
+    pairs = np.stack([rng.integers(0, 1000, 6000), rng.integers(1000, 2000, 6000)], axis=1)
+    pairs[17] = items.index(("p", 999)), items.index(("q", 256))
+    both = np.zeros((1000, 1000), dtype=int)
+    np.add.at(both, (columns["p"], columns["q"]), 1)
+    wanted = both[999 - pairs[:, 0], 1999 - pairs[:, 1]]
+    assert wanted[17] >= 50
+    np.testing.assert_array_equal(supports.counts(pairs).counts, wanted)
+
+
+def test_thirty_variables_need_no_table_of_their_cells():
+    """2^30 cells; the oracle knows no more than single records, and memory stays that of bits."""
+    domain = Domain.of(**{f"v{i:02}": "01" for i in range(30)})
+    plan = Plan(tuple(Block((v,), FLIP) for v in domain))
+    made = Records.random(plan, 3001, seed=7, dtype=np.uint8)
+    items = tuple((v.name, code) for v in domain for code in (1, 0))
+    itemsets = np.array([[0, 3, 58], [1, 20, 31], [2, 4, 6]], dtype=np.int64)
+    tracemalloc.start()
+    supports = made.marginals().supports(items)
+    counted = supports.counts(itemsets)
+    supports.counts(itemsets_of(items, 2))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 << 20
+    for row, itemset in enumerate(itemsets):
+        close(counted.counts[row], estimators([made], items, itemset).sum())
+
+
+def test_what_is_reported_as_it_is_needs_no_inclusion_and_exclusion():
+    """Of exact columns an itemset is one count; its prefixes are what a trie holds besides."""
+    domain = Domain.of(**{f"v{i}": "01" for i in range(10)})
+    made = Records.random(Plan.unrandomized(domain), 40, seed=8, dtype=np.uint8)
+    reports = TablesOnly(made.counts())
+    supports = EstimatedMarginals(reports, made.plan).supports([(v.name, 1) for v in domain])
+    counted = supports.counts(np.arange(10)[None])
+    every = np.logical_and.reduce([made.columns[v.name] == 1 for v in domain])
+    assert counted.counts[0] == every.sum()
+    assert reports.asked <= 10
+
+
+@pytest.mark.parametrize(("channel", "monomials"), [(Identity(2), 1), (FLIP, 16)])
+def test_itemsets_are_counted_at_once_as_far_as_their_monomials_allow(
+    monkeypatch: pytest.MonkeyPatch, channel, monomials: int
+):
+    """Of exact columns an itemset is one monomial, of a randomized block two."""
+    domain = Domain.of(**{f"v{i}": "01" for i in range(6)})
+    items = tuple((v.name, 1) for v in domain)
+    itemsets = itemsets_of(items, 4)
+    plan = Plan(tuple(Block((v,), channel) for v in domain))
+    supports = Records.random(plan, 40, seed=8, dtype=np.uint8).marginals().supports(items)
+    assert isinstance(supports, MixedSupports)
+    asked, of = [], supports._monomials
+
+    def watched(ranked: np.ndarray, parts):
+        asked.append(len(ranked))
+        return of(ranked, parts)
+
+    monkeypatch.setattr(supports, "_monomials", watched)
+    whole = supports.counts(itemsets)
+    monkeypatch.setattr("shared.estimation.supports.mixed._ENTRIES", 5 * monomials)
+    assert (supports.counts(itemsets).counts == whole.counts).all()
+    assert asked == [15, 5, 5, 5]
+
+
+def test_more_inclusions_and_exclusions_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch):
+    """Four itemsets of three randomized columns: four times eight; their rules as many."""
+    domain = Domain.of(**{f"v{i}": "01" for i in range(4)})
+    plan = Plan(tuple(Block((v,), FLIP) for v in domain))
+    supports = Records.random(plan, 40, seed=8).marginals().supports([(v, 1) for v in domain.names])
+    itemsets = itemsets_of(supports.items, 3)
+    flags = np.tile([True, False, False], (4, 1))
+    monkeypatch.setattr("shared.estimation.supports.mixed.MOST_ENTRIES", 32)
+    supports.counts(itemsets)
+    supports.rules(itemsets, flags)
+    monkeypatch.setattr("shared.estimation.supports.mixed.MOST_ENTRIES", 31)
+    for ask in (lambda: supports.counts(itemsets), lambda: supports.rules(itemsets, flags)):
+        with pytest.raises(LimitExceeded, match="32 inclusions") as raised:
+            ask()
+        assert raised.value.where == "max_length"
+
+
+# Strata -------------------------------------------------------------------------------------------
+
+ALIKE = {
+    "one plan": ("joint-symmetric", "joint-symmetric"),
+    "other plans": ("independent", "joint-symmetric", "mixture"),
+    "both ways": ("independent", "not-lumpable", "wide", "one-hot"),
+}
+
+
+@pytest.mark.parametrize("names", ALIKE.values(), ids=ALIKE.keys())
+def test_supports_of_strata_add_up(names):
+    sources = [Records.random(PLANS[n], 30 + 7 * i, seed=i) for i, n in enumerate(names)]
+    marginals = CombinedMarginals([(made.counts(), made.plan) for made in sources])
+    supports = marginals.supports(ITEMS)
+    mixing = set(names) <= set(MIXED)
+    assert isinstance(supports, CombinedSupports if mixing else TabulatedSupports)
+    assert supports.items == ITEMS
+    assert_counts(supports, sources, ITEMS)
+    assert_rules(supports, sources, ITEMS)
+
+
+def test_the_errors_of_strata_are_not_cut_off_one_by_one():
+    """No record of the first stratum reports the items: there its own estimate is below zero."""
+    plan = Plan(tuple(Block((v,), Symmetric.from_probability(2, 0.3)) for v in (FIRST, SECOND)))
+    none = records_of(plan, [(1, 1)] * 20)
+    some = Records.random(plan, 60, seed=9)
+    sources = [(made.counts(), plan) for made in (none, some)]
+    items = (("a", 0), ("c", 0))
+    supports = CombinedMarginals(sources).supports(items)
+    assert_counts(supports, [none, some], items, (1, 2))
+    table = CombinedMarginals(sources).marginal(["a", "c"])
+    for population in (True, False):
+        got = supports.counts(np.array([[0, 1]])).variance(population=population)
+        close(got, table.variance(population=population)[0, 0])
+
+
+def test_strata_that_do_not_report_all_variables():
+    full = Records.random(PLANS["independent"], 300, seed=10)
+    part = Records.random(Plan(PLANS["independent"].blocks[:2]), 200, seed=11)
+    sources = [(made.counts(), made.plan) for made in (full, part)]
+    moments = CombinedMarginals(sources).supports(ITEMS)
+    assert_counts_equal_tables(
+        moments, CombinedMarginals(sources), np.array([[1, 2], [2, 3], [2, 6]])
+    )
+    with pytest.raises(EstimationError, match="does not report"):
+        moments.counts(np.array([[0]]))
+    marginals = CombinedMarginals(sources, estimator="ml")
+    assert_counts_equal_tables(marginals.supports(ITEMS), marginals, itemsets_of(ITEMS, 2))
+
+
+# Estimators whose supports are cells of tables ----------------------------------------------------
+
+
+def assert_counts_equal_tables(supports, marginals, itemsets) -> None:
+    """Pairs against the cells, and the covariance of parts from that of all cells."""
+    counted = supports.counts(itemsets)
+    flags = np.broadcast_to([True, False], itemsets.shape)
+    rules = supports.rules(itemsets, flags)
+    for row, itemset in enumerate(itemsets):
+        (one, i), (two, j) = (supports.items[place] for place in itemset)
+        table = marginals.marginal([one, two])
+        close(counted.counts[row], table.counts[i, j])
+        onto = np.zeros((3, *table.counts.shape))
+        onto[0, i, j], onto[1, i, :], onto[2, :, j] = 1, 1, 1
+        onto = onto.reshape(3, -1)
+        close(rules.counts[row], onto @ table.counts.ravel())
+        for population in (True, False):
+            close(
+                counted.variance(population=population)[row],
+                table.variance(population=population)[i, j],
+            )
+            if hasattr(table, "covariance"):
+                close(
+                    rules.covariance(population=population)[row],
+                    onto @ table.covariance(population=population) @ onto.T,
+                )
+
+
+@pytest.mark.parametrize("estimator", ["ml", "log-linear"])
+@pytest.mark.parametrize("name", ["independent", "not-lumpable", "sampled", "wide"])
+def test_supports_by_likelihood_are_cells_of_tables(name: str, estimator: str):
+    made = Records.random(PLANS[name], 3000, seed=12)
+    marginals = made.marginals(estimator=estimator)
+    supports = marginals.supports(ITEMS)
+    assert isinstance(supports, TabulatedSupports)
+    assert_counts_equal_tables(supports, marginals, itemsets_of(ITEMS, 2))
+
+
+# Every possible report ----------------------------------------------------------------------------
+
+FIRST, SECOND = Domain.of(a="xy", c="pq")
+PAIRS = Grouped(((0, 3), (1, 2)), (Dense.binary(0.2, 0.1), Dense.binary(0.1, 0.3)))
+TINY = {
+    "single": Plan((Block((FIRST,), Dense.binary(0.1, 0.25)), Block((SECOND,), FLIP))),
+    "joint": Plan((Block((SECOND, FIRST), Symmetric.from_gamma(4, 9.0)),)),
+    "not-lumpable": Plan((Block((FIRST, SECOND), PAIRS),)),
+    "wide": Plan((Block((SECOND,), WIDE), Block((FIRST,), FLIP))),
+}
+TINY_ITEMS = (("c", 1), ("a", 0), ("c", 0), ("a", 1))
+RULES = np.array([[0, 1], [1, 2], [0, 3], [2, 3]])
+SIDES = np.array([[True, False], [True, False], [False, True], [False, True]])
+
+
+def true_parts(plan: Plan, cell: Sequence[int]) -> np.ndarray:
+    """Whether a record has the whole, the antecedent and the consequent of each rule, (4, 3)."""
+    names = plan.domain.names
+    has = np.array([cell[names.index(name)] == code for name, code in TINY_ITEMS])[RULES]
+    sides = [(has | ~side).all(axis=1) for side in (SIDES | True, SIDES, ~SIDES)]
+    return np.stack(sides, axis=1).astype(float)
+
+
+def moments_over(plan: Plan, laws: Sequence[np.ndarray]):
+    """Return the mean and covariance of the counts, and the means of the claimed errors.
+
+    `laws` are, per record, the probabilities of its reports.
+    """
+    reports = reports_of(plan)
+    mean, outer, claimed = np.zeros((4, 3)), np.zeros((4, 3, 3)), np.zeros((2, 4, 3, 3))
+    for drawn in itertools.product(range(len(reports)), repeat=len(laws)):
+        chance = math.prod(law[i] for law, i in zip(laws, drawn, strict=True))
+        made = records_of(plan, [reports[i][0] for i in drawn])
+        rules = made.marginals().supports(TINY_ITEMS).rules(RULES, SIDES)
+        mean += chance * rules.counts
+        outer += chance * rules.counts[:, :, None] * rules.counts[:, None, :]
+        for population in (0, 1):
+            claimed[population] += chance * rules.covariance(population=population == 1)
+    return mean, outer - mean[:, :, None] * mean[:, None, :], claimed
+
+
+@pytest.mark.parametrize("plan", TINY.values(), ids=TINY.keys())
+def test_supports_and_their_errors_are_unbiased_over_all_reports(plan: Plan):
+    """Two records of known truth; the error claimed is that of the randomization."""
+    cells = list(np.ndindex(*plan.domain.shape))
+    truths = [0, 1]
+    laws = [np.array([chance[t] for _, chance in reports_of(plan)]) for t in truths]
+    mean, covariance, claimed = moments_over(plan, laws)
+    np.testing.assert_allclose(mean, sum(true_parts(plan, cells[t]) for t in truths), atol=1e-12)
+    np.testing.assert_allclose(claimed[0], covariance, atol=1e-10)
+    # The control: the other error is another number.
+    assert np.abs(claimed[1] - covariance).max() > 0.01
+
+
+@pytest.mark.parametrize("plan", TINY.values(), ids=TINY.keys())
+def test_the_errors_against_the_population_over_all_records_and_reports(plan: Plan):
+    """Records are drawn from a distribution; the plug-in error is short by 1 - 1/N."""
+    theta = np.array([0.4, 0.1, 0.3, 0.2])
+    law = np.array([theta @ chance for _, chance in reports_of(plan)])
+    records = 2
+    mean, covariance, claimed = moments_over(plan, [law] * records)
+    cells = list(np.ndindex(*plan.domain.shape))
+    parts = sum(t * true_parts(plan, cell) for t, cell in zip(theta, cells, strict=True))
+    np.testing.assert_allclose(mean, records * parts, atol=1e-12)
+    np.testing.assert_allclose(claimed[1], covariance * (1 - 1 / records), atol=1e-10)
+    assert np.abs(claimed[0] - covariance * (1 - 1 / records)).max() > 0.01
+
+
+# What cannot be asked -----------------------------------------------------------------------------
+
+
+WRONG = {
+    "unknown variable": ((("a", 0), ("z", 0)), UnknownVariable, "'z'"),
+    "code too large": ((("b", 3),), DomainError, "'b' has no category of code 3"),
+    "negative code": ((("b", -1),), DomainError, "'b' has no category of code -1"),
+    "twice": ((("b", 1), ("a", 0), ("b", 1)), DomainError, "twice"),
+}
+
+
+@pytest.mark.parametrize(("items", "error", "message"), WRONG.values(), ids=WRONG.keys())
+@pytest.mark.parametrize("estimator", ["moment", "ml"])
+def test_items_that_are_none_are_refused(items, error, message: str, estimator: str):
+    made = Records.random(PLANS["independent"], 20, seed=13)
+    for marginals in (
+        made.marginals(estimator=estimator),
+        CombinedMarginals([(made.counts(), made.plan)] * 2, estimator=estimator),
+    ):
+        with pytest.raises(error, match=message):
+            marginals.supports(items)
+
+
+@pytest.mark.parametrize("records", [20, TABLES])
+def test_of_no_items_nothing_is_counted(records: int):
+    supports = Records.random(PLANS["clean"], records, seed=14).marginals().supports([])
+    assert supports.items == ()
+    assert supports.counts(np.zeros((0, 1), dtype=np.int64)).counts.shape == (0,)
+
+
+@pytest.mark.parametrize("name", ["independent", "not-lumpable"])
+def test_of_no_itemsets_nothing_is_counted(name: str):
+    supports = Records.random(PLANS[name], 20, seed=15).marginals().supports(ITEMS)
+    none = np.zeros((0, 2), dtype=np.int64)
+    assert supports.counts(none).variance(population=True).shape == (0,)
+    rules = supports.rules(none, none.astype(bool))
+    assert rules.counts.shape == (0, 3)
+    assert rules.covariance(population=False).shape == (0, 3, 3)
+
+
+BLIND = {
+    "binary": Dense.from_probabilities([[0.25, 0.75], [0.25, 0.75]]),
+    "symmetric": Symmetric.from_probability(2, 0.5),
+    "withheld": Withheld(2),
+    "almost": Dense.from_probabilities([[0.25, 0.75], [0.25 + 1e-9, 0.75 - 1e-9]]),
+}
+
+
+@pytest.mark.parametrize("channel", BLIND.values(), ids=BLIND.keys())
+def test_a_channel_that_tells_nothing_is_refused_and_the_others_serve(channel):
+    plan = Plan((Block((FIRST,), channel), Block((SECOND,), Identity(2))))
+    made = Records.random(plan, 20, seed=16)
+    supports = made.marginals().supports(TINY_ITEMS)
+    assert supports.counts(np.array([[0]])).counts[0] == made.columns["c"].sum()
+    with pytest.raises(SingularChannel):
+        supports.counts(np.array([[0, 1]]))
+
+
+def test_a_withheld_variable_has_no_supports_by_likelihood_either():
+    plan = Plan((Block((FIRST,), Withheld(2)), Block((SECOND,), FLIP)))
+    made = Records.random(plan, 400, seed=17)
+    marginals = made.marginals(estimator="ml")
+    supports = marginals.supports(TINY_ITEMS)
+    table = marginals.marginal(["c"])
+    close(supports.counts(np.array([[0], [2]])).counts, table.counts[::-1])
+    with pytest.raises(EstimationError, match="cannot tell all"):
+        supports.counts(np.array([[0, 1]]))

@@ -1,0 +1,413 @@
+"""Strata counted together: against one table of all records, textbook EM, Hessians and coverage."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shared.channels import Dense, Grouped, Identity, Symmetric, Withheld
+from shared.domain import Domain
+from shared.errors import (
+    DomainError,
+    EmptyTable,
+    EstimationError,
+    LimitExceeded,
+    OptionError,
+    UnknownVariable,
+)
+from shared.estimation.combined import CombinedMarginals
+from shared.estimation.estimated import EstimatedMarginals
+from shared.plan import Block, Plan
+
+DOMAIN = Domain.of(a="xy", b="123", c="pq")
+A, B, C = DOMAIN
+SWAPS = Grouped(
+    ((0, 4), (1, 2), (3,), (5,)), (Dense.binary(0.3, 0.1), Dense.binary(0.2, 0.4), None, None)
+)
+NOISY = Plan(
+    (
+        Block((A,), Dense.binary(0.1, 0.25)),
+        Block((B,), Symmetric.from_probability(3, 0.3)),
+        Block((C,), Identity(2)),
+    )
+)
+JOINT = Plan((Block((C,), Dense.binary(0.2, 0.1)), Block((A, B), SWAPS)))
+CLEAN = Plan.unrandomized(DOMAIN)
+ASKED = [["a"], ["b", "a"], ["c", "b"], ["c", "a", "b"]]
+
+
+class Table:
+    """Reported counts given as a tensor over some columns."""
+
+    def __init__(self, names: Sequence[str], tensor: np.ndarray):
+        self.names, self.tensor = tuple(names), np.asarray(tensor)
+        self.records = int(self.tensor.sum())
+
+    def table(self, names):
+        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
+        left = [n for n in self.names if n in names]
+        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
+
+
+def counted(plan: Plan, seed: int, low: int = 20, high: int = 300) -> Table:
+    shape = [plan.reported_sizes[name] for name in plan.domain.names]
+    return Table(plan.domain.names, np.random.default_rng(seed).integers(low, high, shape))
+
+
+def listed(plan: Plan, domain: Domain = DOMAIN) -> np.ndarray:
+    """Pr(report | true cell of the domain), (cells, reports); what is not in the plan is free."""
+    cells = list(np.ndindex(*domain.shape))
+    sizes = [plan.reported_sizes[name] for name in plan.domain.names]
+    dense = np.empty((len(cells), math.prod(sizes)))
+    matrices = [block.channel.matrix() for block in plan.blocks]
+    for row, cell in enumerate(cells):
+        of_cell = np.ones(1)
+        for block, matrix in zip(plan.blocks, matrices, strict=True):
+            codes = [cell[domain.axis(name)] for name in block.names]
+            code = np.ravel_multi_index(codes, [v.size for v in block.variables])
+            of_cell = np.kron(of_cell, matrix[code])
+        dense[row] = of_cell
+    return dense
+
+
+# By moments ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plan", [NOISY, JOINT, CLEAN], ids=["noisy", "joint", "clean"])
+@pytest.mark.parametrize("names", ASKED, ids="".join)
+def test_strata_of_one_plan_are_one_table(plan: Plan, names: list[str]):
+    parts = [counted(plan, seed) for seed in (1, 2, 3)]
+    whole = Table(plan.domain.names, sum(part.tensor for part in parts))
+    combined = CombinedMarginals([(part, plan) for part in parts])
+    table, one = combined.marginal(names), EstimatedMarginals(whole, plan).marginal(names)
+    assert table.domain == one.domain
+    assert combined.domain == plan.domain
+    assert table.records == one.records == combined.records == whole.records
+    np.testing.assert_allclose(table.counts, one.counts, rtol=1e-12, atol=1e-9)
+    for population in (True, False):
+        np.testing.assert_allclose(
+            table.variance(population=population),
+            one.variance(population=population),
+            rtol=1e-9,
+            atol=1e-7,
+        )
+    for got, wanted in zip(
+        table.second_moments(names[:1]), one.second_moments(names[:1]), strict=True
+    ):
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
+def test_strata_of_other_plans_add_up_their_moments():
+    """Dense: the decoder of each stratum's whole matrix."""
+    sources = [(counted(NOISY, 4), NOISY), (counted(JOINT, 5), JOINT)]
+    table = CombinedMarginals(sources).marginal(["a", "b", "c"])
+    counts, second = np.zeros(12), np.zeros(12)
+    for reports, plan in sources:
+        decoder = np.linalg.inv(listed(plan)).T
+        seen = reports.tensor.ravel()
+        counts += decoder @ seen
+        second += decoder**2 @ seen
+    records = sum(reports.records for reports, _ in sources)
+    np.testing.assert_allclose(table.counts.ravel(), counts, rtol=1e-9)
+    np.testing.assert_allclose(
+        table.variance(population=True).ravel(), second - counts**2 / records, rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        table.variance(population=False).ravel(), np.maximum(second - counts, 0), rtol=1e-9
+    )
+
+
+class EveryReport:
+    """Draws, in turn, samples in which all records report one and the same cell.
+
+    What a table makes of them is its linear map from reports to counts, exactly.
+    """
+
+    def multinomial(self, records: int, share: np.ndarray, size: int) -> np.ndarray:
+        self.share = share
+        assert size == share.size
+        return records * np.eye(share.size, dtype=np.int64)
+
+
+@pytest.mark.parametrize("plan", [NOISY, JOINT, CLEAN], ids=["noisy", "joint", "clean"])
+@pytest.mark.parametrize("names", ASKED, ids="".join)
+def test_resampled_counts_have_the_population_covariance_exactly(plan: Plan, names: list[str]):
+    """Of one table: mean and covariance by the multinomial's own moments."""
+    reports = counted(plan, 6)
+    table = EstimatedMarginals(reports, plan).marginal(names)
+    rng = EveryReport()
+    cells = table.resampled(table.fitted.size, rng).reshape(table.fitted.size, -1)
+    np.testing.assert_allclose(rng.share @ cells, table.counts.ravel(), rtol=1e-9)
+    centred = cells - rng.share @ cells
+    # A sample of N records is the sum of N reports; each row of `cells` is N of them at once.
+    covariance = (centred.T * rng.share) @ centred / reports.records
+    np.testing.assert_allclose(
+        covariance, table.covariance(population=True), rtol=1e-8, atol=1e-8 * reports.records
+    )
+
+
+def test_normal_deviates_have_the_population_covariance_exactly():
+    """Counts with a withheld variable are no linear function of the reports."""
+    hidden = Plan((Block((A,), Identity(2)), Block((C,), Withheld(2))))
+    domain = Domain((A, C))
+    sources = [
+        (Table("ac", [[30, 50], [70, 20]]), Plan.unrandomized(domain)),
+        (Table("ac", [[40], [90]]), hidden),
+    ]
+    table = CombinedMarginals(sources, estimator="ml").marginal(["c", "a"])
+
+    class Units:
+        def standard_normal(self, shape):
+            return np.eye(*shape)
+
+    deviates = (table.resampled(4, Units()) - table.counts).reshape(4, -1)
+    covariance = table.covariance(population=True)
+    np.testing.assert_allclose(deviates.T @ deviates, covariance, atol=1e-8)
+    assert table.variance(population=True).ravel() == pytest.approx(np.diag(covariance))
+
+
+def test_combined_tables_resample_each_stratum():
+    sources = [(counted(NOISY, 7), NOISY), (counted(JOINT, 8), JOINT)]
+    table = CombinedMarginals(sources).marginal(["b", "c"])
+    got = table.resampled(5, np.random.default_rng(9))
+    rng = np.random.default_rng(9)
+    wanted = sum(
+        EstimatedMarginals(*source).marginal(["b", "c"]).resampled(5, rng) for source in sources
+    )
+    np.testing.assert_allclose(got, wanted, rtol=1e-12)
+    assert got.shape == (5, 3, 2)
+
+
+# By likelihood ------------------------------------------------------------------------------------
+
+
+def em_in_loops(sources, domain: Domain, steps: int = 2000) -> np.ndarray:
+    """Expectation maximization report by report, from the uniform table."""
+    parts = [(listed(plan, domain), reports.tensor.ravel()) for reports, plan in sources]
+    records = sum(counts.sum() for _, counts in parts)
+    theta = np.full(domain.size, 1 / domain.size)
+    for _ in range(steps):
+        expected = np.zeros(domain.size)
+        for dense, counts in parts:
+            for report, count in enumerate(counts):
+                posterior = theta * dense[:, report]
+                expected += count * posterior / posterior.sum()
+        theta = expected / records
+    return theta.reshape(domain.shape)
+
+
+def without(plan: Plan, name: str) -> Plan:
+    return Plan(tuple(block for block in plan.blocks if name not in block.names))
+
+
+def withheld(plan: Plan, name: str) -> Plan:
+    return Plan(
+        tuple(
+            Block(block.variables, Withheld(block.channel.shape[0]))
+            if name in block.names
+            else block
+            for block in plan.blocks
+        )
+    )
+
+
+MIXED = {
+    "two-plans": (NOISY, JOINT),
+    "absent": (CLEAN, without(NOISY, "b"), without(CLEAN, "c")),
+    "withheld": (NOISY, withheld(CLEAN, "a"), withheld(NOISY, "c")),
+}
+
+
+@pytest.mark.parametrize("plans", MIXED.values(), ids=MIXED.keys())
+def test_likelihood_equals_textbook_em(plans: tuple[Plan, ...]):
+    """Missing cells among them: as if each report were treated by hand."""
+    sources = [(counted(plan, seed, 40), plan) for seed, plan in enumerate(plans)]
+    combined = CombinedMarginals(sources, estimator="ml")
+    table = combined.marginal(["c", "a", "b"])
+    wanted = em_in_loops(sources, DOMAIN).transpose(2, 0, 1) * combined.records
+    np.testing.assert_allclose(table.counts, wanted, rtol=1e-3, atol=0.1)
+    assert table.counts.sum() == pytest.approx(combined.records)
+    assert table.records == combined.records
+
+
+@pytest.mark.parametrize("plans", [MIXED["absent"], MIXED["withheld"]], ids=["absent", "withheld"])
+def test_a_margin_is_explained_by_the_reports_on_it(plans: tuple[Plan, ...]):
+    sources = [(counted(plan, seed, 40), plan) for seed, plan in enumerate(plans)]
+    parts = []
+    for reports, plan in sources:
+        part = Plan(tuple(b for b in plan.blocks if set(b.names) <= {"a", "b"}))
+        parts.append((Table(part.domain.names, reports.table(part.domain.names)), part))
+    combined = CombinedMarginals(sources, estimator="ml")
+    wanted = em_in_loops(parts, Domain((A, B))).T * combined.records
+    table = combined.marginal(["b", "a"])
+    np.testing.assert_allclose(table.counts, wanted, rtol=1e-3, atol=0.1)
+
+
+def test_monotone_missing_cells_have_the_closed_form():
+    """b is missing in one stratum: Pr(a) of all records, Pr(b | a) of the complete ones."""
+    complete = np.array([[30.0, 50, 20], [10, 60, 80]])
+    more = np.array([200.0, 400])
+    both = Plan.unrandomized(Domain((A, B)))
+    sources = [
+        (Table("ab", complete), both),
+        (Table("a", more), Plan.unrandomized(Domain((A,)))),
+    ]
+    table = CombinedMarginals(sources, estimator="ml").marginal(["a", "b"])
+    of_a = (complete.sum(axis=1) + more) / 850
+    given = complete / complete.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(table.counts, 850 * of_a[:, None] * given, rtol=1e-4)
+    # Var(p q) of the independent estimates p of a and q of b given a (delta method).
+    p, m = of_a[:, None], complete.sum(axis=1, keepdims=True)
+    variance = given**2 * p * (1 - p) / 850 + p**2 * given * (1 - given) / m
+    np.testing.assert_allclose(table.variance(population=True), 850**2 * variance, rtol=1e-3)
+
+
+def log_likelihood(sources, domain: Domain, theta: np.ndarray) -> float:
+    return sum(
+        float(reports.tensor.ravel() @ np.log(listed(plan, domain).T @ theta))
+        for reports, plan in sources
+    )
+
+
+@pytest.mark.parametrize("plans", MIXED.values(), ids=MIXED.keys())
+def test_errors_are_those_of_a_numerical_hessian(plans: tuple[Plan, ...]):
+    """Finite differences over all cells but one; the last follows from the rest."""
+    sources = [(counted(plan, seed, 100), plan) for seed, plan in enumerate(plans)]
+    combined = CombinedMarginals(sources, estimator="ml")
+    names = ["a", "b", "c"]
+    table = combined.marginal(names)
+    theta = table.counts.ravel() / table.records
+    lift = np.vstack([np.eye(11), -np.ones((1, 11))])
+    step = 1e-4
+    hessian = np.empty((11, 11))
+    for i, j in itertools.product(range(11), repeat=2):
+        value = 0.0
+        for s, t in itertools.product((1, -1), repeat=2):
+            move = lift[:, i] * s * step + lift[:, j] * t * step
+            value += s * t * log_likelihood(sources, DOMAIN, theta + move)
+        hessian[i, j] = value / (4 * step**2)
+    covariance = lift @ np.linalg.inv(-hessian) @ lift.T * combined.records**2
+    got = table.covariance(population=True)
+    scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    assert np.abs((got - covariance) / scale).max() < 0.02
+
+
+def test_records_that_report_nothing_asked_only_count():
+    """Their number scales the counts; the relative error is that of the records that report."""
+    sources = [
+        (Table("a", [30, 70]), Plan.unrandomized(Domain((A,)))),
+        (Table("c", [400, 500]), Plan.unrandomized(Domain((C,)))),
+    ]
+    table = CombinedMarginals(sources, estimator="ml").marginal(["a"])
+    np.testing.assert_allclose(table.counts, [300, 700])
+    np.testing.assert_allclose(table.variance(population=True), 1000**2 * 0.3 * 0.7 / 100)
+
+
+@pytest.mark.calibration
+@pytest.mark.parametrize("estimator", ["moment", "ml"])
+def test_intervals_of_strata_cover_at_their_rate(estimator: str):
+    """300 samples: 95 % intervals cover within the binomial's bounds, of 1e-6; halved they do not.
+
+    And the mean of the estimates is the truth within five standard errors.
+    """
+    domain = Domain((A, B))
+    true = np.array([[0.15, 0.1, 0.2], [0.25, 0.2, 0.1]])
+    plans = [
+        Plan((Block((A,), Dense.binary(0.1, 0.25)), Block((B,), Identity(3)))),
+        Plan((Block((A,), Identity(2)), Block((B,), Symmetric.from_probability(3, 0.3)))),
+    ]
+    if estimator == "ml":
+        plans.append(Plan((Block((A,), Identity(2)),)))
+    sizes = [3000, 2000, 1000]
+    rng = np.random.default_rng(10)
+    wanted = true * sum(sizes[: len(plans)])
+    runs = 300
+    estimates, covered, halved = [], np.zeros(6), np.zeros(6)
+    for _ in range(runs):
+        sources = []
+        for plan, size in zip(plans, sizes, strict=False):
+            shares = true.ravel() @ listed(plan, domain)
+            shape = [plan.reported_sizes[name] for name in plan.domain.names]
+            drawn = rng.multinomial(size, shares).reshape(shape)
+            sources.append((Table(plan.domain.names, drawn), plan))
+        table = CombinedMarginals(sources, estimator=estimator).marginal(["a", "b"])
+        off = np.abs(table.counts - wanted) / np.sqrt(table.variance(population=True))
+        estimates.append(table.counts)
+        covered += (off <= 1.96).ravel()
+        halved += (off <= 0.98).ravel()
+    least, most = stats.binom.ppf([1e-7, 1 - 1e-7], runs, 0.95)
+    assert (covered >= least).all()
+    assert (covered <= most).all()
+    assert (halved < least).all()
+    error = np.std(estimates, axis=0) / math.sqrt(runs)
+    assert (np.abs(np.mean(estimates, axis=0) - wanted) < 5.5 * error).all()
+
+
+# What is refused ----------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_combined_is_refused():
+    source = (counted(CLEAN, 11), CLEAN)
+    with pytest.raises(OptionError, match="'log-linear'"):
+        CombinedMarginals([source], estimator="log-linear")
+    with pytest.raises(EmptyTable, match="no strata"):
+        CombinedMarginals([])
+    other = Plan.unrandomized(Domain.of(a="yx"))
+    with pytest.raises(DomainError, match="'a' has other categories") as raised:
+        CombinedMarginals([source, (counted(other, 12), other)])
+    assert raised.value.where == "a"
+
+
+@pytest.mark.parametrize("estimator", ["moment", "ml"])
+def test_what_is_no_marginal_is_refused(estimator: str):
+    combined = CombinedMarginals([(counted(CLEAN, 13), CLEAN)], estimator=estimator)
+    for names in ([], ["a", "a"]):
+        with pytest.raises(OptionError, match="distinct variables"):
+            combined.marginal(names)
+    with pytest.raises(UnknownVariable, match="'z'"):
+        combined.marginal(["a", "z"])
+
+
+def test_moments_need_every_variable_in_every_stratum():
+    partial = without(CLEAN, "b")
+    sources = [(counted(CLEAN, 14), CLEAN), (counted(partial, 15), partial)]
+    combined = CombinedMarginals(sources)
+    with pytest.raises(EstimationError, match=r"does not report \['b'\]"):
+        combined.marginal(["a", "b"])
+    assert combined.marginal(["c", "a"]).records == combined.records
+
+
+def test_what_is_never_reported_together_has_no_errors():
+    sources = [(counted(plan, 16), plan) for plan in (without(CLEAN, "a"), without(CLEAN, "b"))]
+    combined = CombinedMarginals(sources, estimator="ml")
+    with pytest.raises(EstimationError, match="cannot tell all"):
+        combined.marginal(["a", "b"])
+    assert combined.marginal(["a", "c"]).counts.min() > 0
+
+
+def test_large_tables_are_refused():
+    domain = Domain.of(**{f"v{i}": "xy" for i in range(13)})
+    reports = Table(domain.names, np.ones(domain.shape))
+    combined = CombinedMarginals([(reports, Plan.unrandomized(domain))], estimator="ml")
+    with pytest.raises(LimitExceeded, match="8192 cells"):
+        combined.marginal(domain.names)
+
+
+def test_a_category_that_never_occurs_has_no_records_and_no_error():
+    """Of a column reported as it is an empty category is known, also where others are noisy."""
+    plan = Plan(
+        (Block((DOMAIN["c"],), Identity(2)), Block((DOMAIN["a"],), Symmetric.from_gamma(2, 4.0)))
+    )
+    table = np.array([[[700.0, 300.0], [0.0, 0.0]], [[250.0, 350.0], [0.0, 0.0]]])
+    sources = [(Table(("c", "a"), part), plan) for part in table]
+    found = CombinedMarginals(sources, estimator="ml").marginal(["c", "a"])
+    inverse = np.linalg.inv(plan.blocks[1].channel.matrix()).T
+    np.testing.assert_allclose(found.counts[0], inverse @ table.sum(axis=0)[0], atol=0.5)
+    np.testing.assert_allclose(found.counts[1], 0, atol=1e-6)
+    np.testing.assert_allclose(found.variance(population=True)[1], 0, atol=1e-6)
+    assert found.variance(population=True)[0].min() > 100

@@ -1,0 +1,286 @@
+"""Errors of estimated tables, enumerated over every report and against dense algebra."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from shared.channels import Dense, Grouped, Identity, Symmetric
+from shared.domain import Domain
+from shared.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
+from shared.estimation.estimated import EstimatedMarginals, EstimatedTable
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+
+DOMAIN = Domain.of(a="xy", b="123", c="pq")
+A, B, C = DOMAIN
+
+SWAPS = Grouped(
+    ((0, 4), (1, 2), (3,), (5,)), (Dense.binary(0.3, 0.1), Dense.binary(0.2, 0.4), None, None)
+)
+PLANS = {
+    "independent": Plan(
+        (
+            Block((A,), Dense.binary(0.1, 0.25)),
+            Block((B,), Symmetric.from_probability(3, 0.3)),
+            Block((C,), Identity(2)),
+        )
+    ),
+    "joint-lumpable": Plan(
+        (Block((A, B), Symmetric.from_gamma(6, 9.0)), Block((C,), Dense.binary(0.2, 0.1)))
+    ),
+    "joint-not-lumpable": Plan((Block((A, B), SWAPS), Block((C,), Dense.binary(0.2, 0.1)))),
+    "joint-apart": Plan(
+        (
+            Block((C,), Symmetric.from_probability(2, 0.2)),
+            Block((B, A), Symmetric.from_gamma(6, 5.0)),
+        )
+    ),
+}
+
+
+class Table:
+    """Reported counts given as a tensor over some columns."""
+
+    def __init__(self, names: tuple[str, ...], tensor: np.ndarray):
+        self.names, self.tensor = names, tensor
+        self.records = int(tensor.sum())
+
+    def table(self, names):
+        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
+        left = [n for n in self.names if n in names]
+        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
+
+
+def dense_parts(plan: Plan, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The whole matrix over the plan's domain, and the aggregation onto the cells of `names`."""
+    matrix = np.ones((1, 1))
+    for block in plan.blocks:
+        matrix = np.kron(matrix, block.channel.matrix())
+    cells = list(np.ndindex(*plan.domain.shape))
+    asked = plan.domain.project(names)
+    onto = np.zeros((asked.size, len(cells)))
+    for column, cell in enumerate(cells):
+        index = tuple(cell[plan.domain.axis(n)] for n in names)
+        onto[np.ravel_multi_index(index, asked.shape), column] = 1
+    return matrix, onto
+
+
+def table_of(plan: Plan, tensor: np.ndarray, names: list[str], estimator: str) -> EstimatedTable:
+    reported = Table(plan.domain.names, tensor)
+    return EstimatedMarginals(reported, plan, estimator=estimator).marginal(names)  # type: ignore[arg-type]
+
+
+ASKED = [["a"], ["b", "a"], ["c", "b"], ["b"], ["c", "a", "b"], ["a", "c"]]
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+@pytest.mark.parametrize("names", ASKED, ids="".join)
+def test_tables_and_errors_equal_dense_algebra(plan: Plan, names: list[str]):
+    tensor = np.random.default_rng(5).integers(20, 400, plan.domain.shape).astype(float)
+    matrix, onto = dense_parts(plan, names)
+    estimated = table_of(plan, tensor, names, "moment")
+    decoder = onto @ np.linalg.inv(matrix).T
+    second = (decoder * tensor.ravel()) @ decoder.T
+    counts = decoder @ tensor.ravel()
+    np.testing.assert_allclose(estimated.counts.ravel(), counts, rtol=1e-9, atol=1e-8)
+    population = second - np.outer(counts, counts) / tensor.sum()
+    given_records = second - np.diag(counts)
+    np.testing.assert_allclose(
+        estimated.covariance(population=True), population, rtol=1e-8, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        estimated.covariance(population=False), given_records, rtol=1e-8, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        estimated.variance(population=False).ravel(),
+        np.maximum(np.diag(given_records), 0),
+        rtol=1e-8,
+        atol=1e-7,
+    )
+    np.testing.assert_allclose(
+        estimated.standard_error(population=True).ravel() ** 2, np.diag(population), rtol=1e-8
+    )
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+@pytest.mark.parametrize("names", ASKED, ids="".join)
+def test_moments_with_margins_equal_dense_algebra(plan: Plan, names: list[str]):
+    tensor = np.random.default_rng(6).integers(20, 400, plan.domain.shape).astype(float)
+    matrix, onto = dense_parts(plan, names)
+    estimated = table_of(plan, tensor, names, "moment")
+    decoder = onto @ np.linalg.inv(matrix).T
+    shape = plan.domain.project(names).shape
+    for size in range(len(names) + 1):
+        for summed in itertools.combinations(names, size):
+            axes = tuple(names.index(n) for n in summed)
+            whole = decoder.reshape(*shape, -1)
+            margin = np.broadcast_to(whole.sum(axis=axes, keepdims=True), whole.shape)
+            weight = tensor.ravel()
+            ww, wv, vv = estimated.second_moments(summed)
+            np.testing.assert_allclose(ww, (whole**2) @ weight, rtol=1e-9, atol=1e-7)
+            np.testing.assert_allclose(wv, (whole * margin) @ weight, rtol=1e-9, atol=1e-7)
+            np.testing.assert_allclose(
+                np.broadcast_to(vv, shape), (margin**2) @ weight, rtol=1e-9, atol=1e-7
+            )
+
+
+def test_a_table_is_a_data_frame():
+    tensor = np.arange(12.0).reshape(2, 3, 2) + 50
+    table = table_of(PLANS["independent"], tensor, ["b", "a"], "moment")
+    frame = table.frame()
+    assert list(frame.columns) == ["b", "a", "count", "se_records", "se_population"]
+    cell = frame[(frame["b"] == "2") & (frame["a"] == "y")].iloc[0]
+    assert cell["count"] == table.counts[1, 1]
+    assert cell["se_population"] == table.standard_error(population=True)[1, 1]
+    assert frame["count"].sum() == pytest.approx(tensor.sum())
+
+
+TINY = Plan((Block((A,), Dense.binary(0.1, 0.25)), Block((C,), Symmetric.from_probability(2, 0.2))))
+
+
+def enumerate_reports(matrix: np.ndarray, truths: list[int]):
+    for reports in itertools.product(range(len(matrix)), repeat=len(truths)):
+        probability = math.prod(matrix[t, r] for t, r in zip(truths, reports, strict=True))
+        yield np.bincount(reports, minlength=len(matrix)).reshape(2, 2).astype(float), probability
+
+
+def test_the_error_given_the_records_is_unbiased_over_all_reports():
+    """Sum over all 4^4 reports of four records: mean, covariance and its estimate, to 1e-12."""
+    matrix = np.kron(*(b.channel.matrix() for b in TINY.blocks))
+    truths = [0, 0, 1, 3]
+    true = np.bincount(truths, minlength=4)
+    mean, outer, claimed = np.zeros(4), np.zeros((4, 4)), np.zeros((4, 4))
+    for tensor, probability in enumerate_reports(matrix, truths):
+        table = table_of(TINY, tensor, ["a", "c"], "moment")
+        flat = table.counts.ravel()
+        mean += probability * flat
+        outer += probability * np.outer(flat, flat)
+        claimed += probability * table.covariance(population=False)
+    np.testing.assert_allclose(mean, true, atol=1e-12)
+    np.testing.assert_allclose(claimed, outer - np.outer(mean, mean), atol=1e-12)
+    inverse = np.linalg.inv(matrix)
+    np.testing.assert_allclose(
+        claimed, inverse.T @ np.diag(matrix.T @ true) @ inverse - np.diag(true), atol=1e-12
+    )
+
+
+@pytest.mark.calibration
+def test_the_error_against_the_population_over_all_records_and_reports():
+    """The population's records vary too; the plug-in variance is short by the factor 1 - 1/N."""
+    theta = np.array([0.4, 0.1, 0.3, 0.2])
+    matrix = np.kron(*(b.channel.matrix() for b in TINY.blocks))
+    records = 4
+    mean, outer, claimed = np.zeros(4), np.zeros((4, 4)), np.zeros((4, 4))
+    for truths in itertools.product(range(4), repeat=records):
+        weight = math.prod(theta[list(truths)])
+        for tensor, probability in enumerate_reports(matrix, list(truths)):
+            table = table_of(TINY, tensor, ["a", "c"], "moment")
+            flat = table.counts.ravel()
+            mean += weight * probability * flat
+            outer += weight * probability * np.outer(flat, flat)
+            claimed += weight * probability * table.covariance(population=True)
+    covariance = outer - np.outer(mean, mean)
+    np.testing.assert_allclose(mean, records * theta, atol=1e-12)
+    np.testing.assert_allclose(claimed, covariance * (1 - 1 / records), atol=1e-12)
+
+
+def test_likelihood_has_the_moments_errors_inside_the_simplex():
+    tensor = np.random.default_rng(7).integers(200, 400, (2, 3, 2)).astype(float)
+    plan = PLANS["joint-not-lumpable"]
+    for names in ASKED:
+        moments = table_of(plan, tensor, names, "moment")
+        fitted = table_of(plan, tensor, names, "ml")
+        if moments.counts.min() < 0:
+            continue
+        np.testing.assert_allclose(fitted.counts, moments.counts, rtol=1e-6)
+        np.testing.assert_allclose(
+            fitted.variance(population=True), moments.variance(population=True), rtol=1e-4
+        )
+
+
+def test_likelihood_counts_are_a_distribution_where_moments_are_not():
+    tensor = np.zeros((2, 3, 2))
+    tensor[0, 0, 0], tensor[1, 2, 1], tensor[0, 1, 1] = 500, 3, 20
+    plan = PLANS["independent"]
+    assert table_of(plan, tensor, ["a", "b"], "moment").counts.min() < 0
+    fitted = table_of(plan, tensor, ["a", "b"], "ml")
+    assert fitted.counts.min() >= 0
+    assert fitted.counts.sum() == pytest.approx(523)
+    assert np.isfinite(fitted.standard_error(population=True)).all()
+
+
+WIDE = Dense.from_probabilities([[0.5, 0.3, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4]])
+
+
+def test_a_channel_without_inverse_has_the_observed_information():
+    """Compare with the numerical Hessian of the log-likelihood in the free parameters."""
+    plan = Plan((Block((A,), WIDE), Block((B,), Symmetric.from_probability(3, 0.3))))
+    tensor = np.random.default_rng(8).integers(200, 260, (4, 3)).astype(float)
+    table = table_of(plan, tensor, ["b", "a"], "ml")
+    matrix = np.kron(WIDE.matrix(), plan.blocks[1].channel.matrix())
+    counts = tensor.ravel()
+    best = table.counts.T.ravel() / counts.sum()
+
+    def loglik(free: np.ndarray) -> float:
+        theta = np.append(free, 1 - free.sum())
+        return float(counts @ np.log(matrix.T @ theta))
+
+    step, size = 1e-4, 5
+    hessian = np.zeros((size, size))
+    for i, j in itertools.product(range(size), repeat=2):
+        for si, sj in itertools.product((1, -1), repeat=2):
+            move = np.zeros(size)
+            move[i] += si * step
+            move[j] += sj * step
+            hessian[i, j] += si * sj * loglik(best[:size] + move) / (4 * step**2)
+    covariance = np.linalg.inv(-hessian) * counts.sum() ** 2
+    claimed = table.covariance(population=True).reshape(3, 2, 3, 2).transpose(1, 0, 3, 2)
+    np.testing.assert_allclose(claimed.reshape(6, 6)[:5, :5], covariance, rtol=1e-3)
+    ww, wv, vv = table.second_moments(["a"])
+    full = claimed.reshape(6, 6) + np.outer(best, best) * counts.sum()
+    np.testing.assert_allclose(ww.T.ravel(), np.diag(full), rtol=1e-9)
+    both = full.reshape(2, 3, 2, 3).sum(axis=(0, 2))
+    np.testing.assert_allclose(vv.ravel(), np.diag(both), rtol=1e-9)
+    assert wv.shape == (3, 2)
+
+
+def test_what_cannot_be_asked_is_refused():
+    columns = {n: np.array([0, 1, 1], dtype=np.uint8) for n in "abc"}
+    plan = PLANS["independent"]
+    marginals = EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
+    assert marginals.records == 3
+    assert marginals.domain == plan.domain
+    with pytest.raises(UnknownVariable):
+        marginals.marginal(["z"])
+    with pytest.raises(OptionError, match="distinct"):
+        marginals.marginal(["a", "a"])
+    with pytest.raises(OptionError, match="distinct"):
+        marginals.marginal([])
+    with pytest.raises(OptionError, match="no estimator"):
+        EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan, estimator="best")  # type: ignore[arg-type]
+    big = Domain.of(**{f"v{i}": [str(k) for k in range(100)] for i in range(5)})
+    wide = Plan.unrandomized(big)
+    columns = {v.name: np.zeros(2, dtype=np.uint8) for v in big}
+    huge = EstimatedMarginals(ReportedCounts(columns, wide.reported_sizes), wide)
+    with pytest.raises(LimitExceeded, match="10000000000 cells"):
+        huge.marginal(big.names)
+    with pytest.raises(LimitExceeded, match="covariance matrix over 10000 cells"):
+        huge.marginal(["v0", "v1"]).covariance(population=True)
+    # A grouped joint block is not lumpable; its errors would list an inverse of 10^10 entries.
+    pairs = tuple((2 * i, 2 * i + 1) for i in range(50_000))
+    large = Domain.of(p=[str(i) for i in range(1000)], q=[str(i) for i in range(100)])
+    swaps = Grouped(pairs, (Dense.binary(0.1, 0.2),) * len(pairs))
+    joint = Plan((Block(large.variables, swaps),))
+    codes = {v.name: np.zeros(2, dtype=np.uint16) for v in large}
+    table = EstimatedMarginals(ReportedCounts(codes, joint.reported_sizes), joint).marginal(
+        ["p", "q"]
+    )
+    with pytest.raises(LimitExceeded, match="has 100000 cells"):
+        table.second_moments(["q"])
+    blind = Plan((Block((A,), Dense.from_probabilities([[0.5, 0.25, 0.25]] * 2)),))
+    with pytest.raises(EstimationError, match="cannot tell all 2 cells apart"):
+        table_of(blind, np.array([5.0, 3.0, 2.0]), ["a"], "ml")

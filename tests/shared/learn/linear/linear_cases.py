@@ -1,0 +1,123 @@
+"""Small worlds for the linear classifiers: a true joint distribution, records, and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.channels import Identity, Symmetric
+from shared.domain import Domain, Variable
+from shared.estimation.estimated import EstimatedMarginals
+from shared.marginals.counts import Codes, ReportedCounts
+from shared.plan import Block, Plan
+
+DOMAIN = Domain(
+    (
+        Variable("colour", ("red", "green", "blue")),
+        Variable("member", ("no", "yes")),
+        Variable("size", ("<1", "1-2", "2-7", ">=7"), (0.5, 1.25, 4.0, 9.0)),
+        Variable("class", ("low", "high")),
+    )
+)
+
+SIZES = (0.5, 1.25, 4.0, 9.0)
+
+Columns = dict[str, Codes]
+
+
+def joint(classes: int = 2) -> npt.NDArray[np.float64]:
+    """Return a distribution over colour, member, size and a class that a plane cannot predict."""
+    rng = np.random.Generator(np.random.PCG64(17))
+    features = rng.dirichlet(np.full(24, 4.0)).reshape(3, 2, 4, 1)
+    colour, member, size = np.ix_([0.0, 0.9, -0.4], [0.0, 0.7], np.array(SIZES) / 6)
+    kinds = (colour + member - size, size - 0.5 * member + 0 * colour, 0.3 + 0 * (colour + size))
+    scores = np.stack([np.broadcast_to(kind, (3, 2, 4)) for kind in kinds], axis=-1)
+    scores = scores[..., :classes]
+    scores[1, 1, 2] += np.arange(classes)
+    conditional = np.exp(scores)
+    product: npt.NDArray[np.float64] = features * conditional / conditional.sum(-1, keepdims=True)
+    return product
+
+
+def domain(classes: int = 2) -> Domain:
+    """Return the domain with a class of so many categories."""
+    if classes == 2:
+        return DOMAIN
+    return Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "none")[:classes])))
+
+
+def records(seed: int, number: int, classes: int = 2) -> Columns:
+    """Draw records from `joint`."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    share = joint(classes)
+    cells = rng.choice(share.size, size=number, p=share.ravel())
+    codes = np.unravel_index(cells, share.shape)
+    names = domain(classes).names
+    return {n: c.astype(np.uint8) for n, c in zip(names, codes, strict=True)}
+
+
+def plan(over: Domain, p: Mapping[str, float]) -> Plan:
+    """Return a plan that randomizes each variable named with its probability of change."""
+    return Plan(
+        tuple(
+            Block((v,), Symmetric.from_probability(v.size, p[v.name]))
+            if v.name in p
+            else Block((v,), Identity(v.size))
+            for v in over
+        )
+    )
+
+
+def reports(columns: Columns, used: Plan, rng: np.random.Generator) -> Columns:
+    """Randomize records by the matrices of a plan of single variables."""
+    drawn = {}
+    for block in used.blocks:
+        bounds = np.cumsum(block.channel.matrix(), axis=1)[:, :-1]
+        true = columns[block.name]
+        drawn[block.name] = (
+            (rng.random(len(true))[:, None] >= bounds[true]).sum(axis=1).astype("u1")
+        )
+    return drawn
+
+
+def marginals(columns: Columns, used: Plan, estimator: str = "moment") -> EstimatedMarginals:
+    """Return what is estimated from reports."""
+    sizes = {v.name: v.size for v in used.domain}
+    return EstimatedMarginals(ReportedCounts(columns, sizes), used, estimator=estimator)
+
+
+def exact(columns: Columns, over: Domain) -> EstimatedMarginals:
+    """Return the counts of true records."""
+    return marginals(columns, Plan.unrandomized(over))
+
+
+def matrix(columns: Columns) -> npt.NDArray[np.float64]:
+    """Return the columns a classifier should have, made by hand."""
+    return np.column_stack(
+        [
+            columns["colour"] == 1,
+            columns["colour"] == 2,
+            columns["member"] == 1,
+            np.array(SIZES)[columns["size"]],
+        ]
+    ).astype(np.float64)
+
+
+class ExpectedReports:
+    """Expected counts of reports, N P', for a table of true counts; fractional."""
+
+    def __init__(self, true: npt.NDArray[np.float64], used: Plan) -> None:
+        for axis, block in enumerate(used.blocks):
+            moved = np.tensordot(true, block.channel.matrix(), axes=(axis, 0))
+            true = np.moveaxis(moved, -1, axis)
+        self._counts = true
+        self._names = used.domain.names
+        self.records = round(float(true.sum()))
+
+    def table(self, names: list[str]) -> npt.NDArray[np.float64]:
+        """Return the expected counts over some columns."""
+        dropped = tuple(i for i, name in enumerate(self._names) if name not in names)
+        left = [name for name in self._names if name in names]
+        return np.transpose(self._counts.sum(axis=dropped), [left.index(name) for name in names])

@@ -1,0 +1,540 @@
+"""Linear classifiers: weights against other programs and brute force, and what can go wrong."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multiclass import OneVsRestClassifier
+
+from shared.domain import Domain, Variable
+from shared.errors import EstimationError, OptionError, UnknownVariable
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.linear import LinearClassifier, LinearOptions, learn_linear, task
+from shared.learn.linear.cells import Grid, Listed
+from shared.learn.linear.columns import Design, columns_of
+from shared.learn.linear.pocket import pocket
+from shared.learn.linear.sources import ClassCounts, DrawnRecords, moments_of_counts
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Plan
+from tests.shared.learn.linear.linear_cases import (
+    DOMAIN,
+    Columns,
+    ExpectedReports,
+    domain,
+    exact,
+    joint,
+    marginals,
+    matrix,
+    plan,
+    records,
+    reports,
+)
+
+NOISE = {"colour": 0.3, "member": 0.2, "size": 0.3, "class": 0.1}
+
+
+def vectors(model: LinearClassifier) -> np.ndarray:
+    return np.stack([plane.vector for plane in model.planes])
+
+
+def with_ones(columns: Columns) -> np.ndarray:
+    x = matrix(columns)
+    return np.column_stack([np.ones(len(x)), x])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_least_squares_of_true_records_is_that_of_the_rows(classes: int) -> None:
+    columns = records(1, 2_000, classes)
+    model = learn_linear(
+        exact(columns, domain(classes)), "class", options=LinearOptions("least-squares")
+    )
+    positives = [1] if classes == 2 else range(classes)
+    targets = np.stack([2.0 * (columns["class"] == k) - 1 for k in positives], axis=1)
+    by_rows = np.linalg.lstsq(with_ones(columns), targets, rcond=None)[0].T
+    assert np.abs(vectors(model) - by_rows).max() < 1e-9
+    scores = with_ones(columns) @ by_rows.T
+    chosen = scores[:, 0] > 0 if classes == 2 else scores.argmax(axis=1)
+    assert (model.predict(columns) == chosen).all()
+    assert model.probabilities(columns) is None
+    assert model.accuracy is not None
+    assert model.accuracy.estimate == pytest.approx((chosen == columns["class"]).mean())
+
+
+def test_logistic_of_true_records_is_scikit_learns() -> None:
+    columns = records(2, 2_000)
+    model = learn_linear(exact(columns, DOMAIN), "class")
+    x = matrix(columns)
+    other = LogisticRegression(C=np.inf, tol=1e-12, max_iter=2_000).fit(x, columns["class"])
+    wanted = np.concatenate([other.intercept_, other.coef_[0]])
+    assert np.abs(vectors(model)[0] - wanted).max() < 1e-6
+    found = model.probabilities(columns)
+    assert found is not None
+    assert np.abs(found - other.predict_proba(x)).max() < 1e-6
+    # The equation of the loss itself, on the rows, to more digits than the other program has.
+    residual = columns["class"] - found[:, 1]
+    assert np.abs(with_ones(columns).T @ residual).max() < 1e-8 * len(x)
+
+
+def test_several_classes_are_one_against_the_rest() -> None:
+    columns = records(3, 2_000, 3)
+    model = learn_linear(exact(columns, domain(3)), "class")
+    x = matrix(columns)
+    one = LogisticRegression(C=np.inf, tol=1e-12, max_iter=2_000)
+    other = OneVsRestClassifier(one).fit(x, columns["class"])
+    wanted = [np.concatenate([e.intercept_, e.coef_[0]]) for e in other.estimators_]
+    assert np.abs(vectors(model) - wanted).max() < 1e-6
+    found = model.probabilities(columns)
+    assert found is not None
+    assert np.abs(found - other.predict_proba(x)).max() < 1e-6
+    assert (model.predict(columns) == other.predict(x)).all()
+    assert [plane.positive for plane in model.planes] == ["low", "high", "none"]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
+@pytest.mark.parametrize("cells", [task.CELLS, 10])
+def test_a_class_without_records_gets_no_plane(
+    loss: str, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "CELLS", cells)
+    columns = records(3, 1_000)
+    over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
+    options = LinearOptions(loss, sample=2_000, steps=50)  # type: ignore[arg-type]
+    model = learn_linear(exact(columns, over), "class", options=options)
+    assert [plane.positive for plane in model.planes] == ["low", "high"]
+    assert any("never predicted: never." in note for note in model.notes)
+    assert set(model.predict(columns).tolist()) == {0, 1}
+    if loss != "perceptron":
+        # Each of two classes is the rest of the other.
+        assert vectors(model)[0] == pytest.approx(-vectors(model)[1], abs=1e-6)
+    if cells > 10 and loss != "perceptron":
+        two = learn_linear(exact(columns, DOMAIN), "class", options=options)
+        assert (model.predict(columns) == two.predict(columns)).mean() > 0.99
+
+
+@pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
+def test_a_class_that_only_noise_may_hold_gets_no_plane_or_a_fit(loss: str) -> None:
+    over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
+    used = plan(over, {"class": 0.3})
+    absent = 0
+    for seed in range(12):
+        drawn = reports(records(seed, 1_000), used, np.random.default_rng(100 + seed))
+        seen = marginals(drawn, used)
+        model = learn_linear(seen, "class", options=LinearOptions(loss, steps=20))  # type: ignore[arg-type]
+        below = seen.marginal(["class"]).counts[2] <= 0
+        parted = [plane.positive for plane in model.planes]
+        assert parted[:2] == ["low", "high"]
+        if below:
+            assert len(parted) == 2
+        if len(parted) == 2:
+            assert "never predicted: never." in " ".join(model.notes)
+            assert 2 not in model.predict(records(seed, 1_000))
+        absent += below
+    # The estimate of 0 is as likely to be below 0 as above: 12 alike have a chance of 2^-11.
+    assert 0 < absent < 12
+
+
+def test_a_class_that_noise_alone_may_show_does_not_stop_the_others() -> None:
+    """Taken at its word it has no finite logistic weights in about a third of these samples."""
+    over = Domain((Variable("a", ("x", "y")), Variable("class", ("low", "high", "never"))))
+    used = plan(over, {"a": 0.2, "class": 0.2})
+    positive = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        a = rng.integers(0, 2, 1_000).astype(np.uint8)
+        true = {"a": a, "class": np.where(rng.random(1_000) < 0.8, a, 1 - a)}
+        seen = marginals(reports(true, used, rng), used)
+        model = learn_linear(seen, "class")
+        assert model.basis == "raw"
+        assert model.predict({"a": np.array([0, 1])}).tolist() == [0, 1]
+        positive += len(model.planes) == 2 and seen.marginal(["class"]).counts[2] > 0
+    assert positive > 0
+
+
+@pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
+@pytest.mark.parametrize("names", [("low", "high"), ("low", "high", "none")])
+def test_one_class_alone_is_refused(loss: str, names: tuple[str, ...]) -> None:
+    columns = records(3, 200)
+    columns["class"] = np.zeros(200, dtype=np.uint8)
+    over = Domain((*DOMAIN.variables[:-1], Variable("class", names)))
+    with pytest.raises(EstimationError, match="nothing to tell apart"):
+        learn_linear(exact(columns, over), "class", options=LinearOptions(loss))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("l2", [0.01, 1.0])
+def test_l2_is_that_of_scaled_columns(l2: float) -> None:
+    columns = records(4, 1_500)
+    x = matrix(columns)
+    z = (x - x.mean(axis=0)) / x.std(axis=0)
+    squares = learn_linear(
+        exact(columns, DOMAIN), "class", options=LinearOptions("least-squares", l2=l2)
+    )
+    ridge = Ridge(alpha=len(x) * l2).fit(z, 2.0 * columns["class"] - 1)
+    assert np.abs(vectors(squares)[0, 1:] * x.std(axis=0) - ridge.coef_).max() < 1e-9
+    logistic = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions(l2=l2))
+    c = 1 / (len(x) * l2)
+    other = LogisticRegression(C=c, tol=1e-12, max_iter=2_000).fit(z, columns["class"])
+    assert np.abs(vectors(logistic)[0, 1:] * x.std(axis=0) - other.coef_[0]).max() < 1e-6
+
+
+@pytest.mark.parametrize(("loss", "close"), [("least-squares", 1e-9), ("logistic", 1e-8)])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_expected_reports_give_the_weights_of_the_truth(
+    loss: str, close: float, classes: int
+) -> None:
+    over = domain(classes)
+    true = joint(classes) * 50_000
+    options = LinearOptions(loss, counts="raw")  # type: ignore[arg-type]
+    found, clean = (
+        learn_linear(
+            EstimatedMarginals(ExpectedReports(true, used), used), "class", options=options
+        )
+        for used in (plan(over, NOISE), Plan.unrandomized(over))
+    )
+    assert np.abs(vectors(found) - vectors(clean)).max() < close
+    assert found.accuracy is not None
+    assert clean.accuracy is not None
+    assert found.accuracy.estimate == pytest.approx(clean.accuracy.estimate, abs=1e-9)
+
+
+def test_counts_of_pairs_give_the_weights_of_all_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = plan(domain(3), NOISE)
+    reported = reports(records(5, 20_000, 3), used, np.random.default_rng(1))
+    whole = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
+    monkeypatch.setattr(task, "CELLS", 10)
+    pairs = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
+    assert (whole.basis, pairs.basis) == ("raw", "pairs")
+    assert np.abs(vectors(whole) - vectors(pairs)).max() < 1e-9
+    assert pairs.accuracy is None
+    assert pairs.planes[0].weights[1].se is None
+    assert any("pairs" in note for note in pairs.notes)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "perceptron"])
+def test_too_many_cells_are_replaced_by_drawn_records(
+    loss: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = records(6, 20_000)
+    options = LinearOptions(loss, sample=40_000, steps=200)  # type: ignore[arg-type]
+    whole = learn_linear(exact(columns, DOMAIN), "class", options=options)
+    monkeypatch.setattr(task, "CELLS", 10)
+    steps: list[tuple[int, int]] = []
+    drawn = learn_linear(
+        exact(columns, DOMAIN),
+        "class",
+        options=options,
+        seed=3,
+        on_step=lambda *step: steps.append(step),
+    )
+    assert (drawn.basis, drawn.sampled) == ("network", 40_000)
+    assert any("40000 records drawn" in note for note in drawn.notes)
+    assert drawn.planes[0].weights[1].se is None
+    shares = [(model.predict(columns) == columns["class"]).mean() for model in (whole, drawn)]
+    # The drawn records have the same dependences; only rare cells near the plane may differ.
+    assert abs(shares[0] - shares[1]) < 0.02
+    assert shares[1] > max(columns["class"].mean(), 1 - columns["class"].mean()) + 0.05
+    # The network has a share of the progress, which never goes back.
+    assert steps[0] == (0, 101)
+    assert steps[-1] == (101, 101)
+    assert steps == sorted(steps)
+    assert len({done for done, _ in steps if 0 < done < 80}) >= 2
+    again = learn_linear(exact(columns, DOMAIN), "class", options=options, seed=3)
+    assert again == drawn
+
+
+def test_expected_counts_are_the_double_sum_over_reports_and_cells() -> None:
+    """Ma's cost over N L weighted samples is the cost over the expected counts of L cells."""
+    used = plan(DOMAIN, NOISE)
+    reported = reports(records(7, 60, 2), used, np.random.default_rng(2))
+    learner = marginals(reported, used, "ml")
+    estimate = learner.marginal(DOMAIN.names).counts
+    collapsed = learner.expected(DOMAIN.names)
+    channels = [block.channel.matrix() for block in used.blocks]
+    design = Design.of(DOMAIN.project(DOMAIN.names[:3]), columns_of(_features(), LinearOptions()))
+    weights = np.array([0.3, -1.0, 0.5, 0.8, -0.2])
+    scores = design.scores(Grid((3, 2, 4)), weights).reshape(3, 2, 4)
+
+    def misclassified(cell: tuple[int, ...]) -> float:
+        return float((scores[cell[:3]] > 0) != cell[3]) * abs(float(scores[cell[:3]]))
+
+    cells = list(product(*map(range, DOMAIN.shape)))
+    double = 0.0
+    for report in zip(*(reported[name] for name in DOMAIN.names), strict=True):
+        likelihood = [
+            estimate[cell]
+            * np.prod([c[t, m] for c, t, m in zip(channels, cell, report, strict=True)])
+            for cell in cells
+        ]
+        posterior = np.array(likelihood) / sum(likelihood)
+        double += sum(p * misclassified(cell) for p, cell in zip(posterior, cells, strict=True))
+    single = sum(collapsed[cell] * misclassified(cell) for cell in cells)
+    assert single == pytest.approx(double, rel=1e-4)
+    assert double > 1
+
+
+def _features() -> Domain:
+    return DOMAIN.project(DOMAIN.names[:3])
+
+
+def test_the_perceptron_classifies_separable_records_without_error() -> None:
+    columns = records(8, 800)
+    wanted = matrix(columns) @ [1.0, -0.7, 0.5, -0.3] + 0.31 > 0
+    columns["class"] = wanted.astype(np.uint8)
+    model = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions("perceptron"))
+    assert (model.predict(columns) == columns["class"]).all()
+    assert model.accuracy is not None
+    assert model.accuracy.estimate == 1
+    assert all(weight.se is None for weight in model.planes[0].weights)
+    # Length 1 in scaled units, where the deviations are those of the records.
+    scaled = vectors(model)[0, 1:] * matrix(columns).std(axis=0)
+    assert np.linalg.norm(scaled) == pytest.approx(1)
+
+
+def test_the_pocket_finds_the_best_of_all_planes() -> None:
+    """All ways in which a line parts a 3 x 3 grid, listed by many lines, against the pocket."""
+    rng = np.random.default_rng(9)
+    counts = rng.gamma(1.0, size=(9, 2))
+    design = Design((np.array([[-1.0], [0.0], [1.0]]),) * 2)
+    source = ClassCounts(Grid((3, 3)), counts)
+    grid = np.array([[1.0, a, b] for a, b in product([-1, 0, 1], repeat=2)])
+    above = np.unique(rng.standard_normal((20_000, 3)) @ grid.T > 0, axis=0)
+    right = (above * counts[:, 1] + ~above * counts[:, 0]).sum(axis=1)
+    weights = pocket(design, source, 1, np.zeros(3), 2_000, np.random.default_rng(0), lambda: None)
+    found = grid @ weights > 0
+    assert np.where(found, counts[:, 1], counts[:, 0]).sum() == pytest.approx(right.max())
+    assert np.median(right) < right.max() - 0.5
+
+
+def test_drawn_records_are_counted_as_rows_of_0_and_1_would_be() -> None:
+    rng = np.random.default_rng(5)
+    columns = tuple(rng.integers(0, size, 300).astype(np.uint8) for size in (3, 4))
+    classes = rng.integers(0, 200, 300).astype(np.uint8)
+    cells = Listed(columns, (3, 4))
+    drawn = DrawnRecords(cells, classes, 200)
+    rows = ClassCounts(cells, (classes[:, None] == np.arange(200)).astype(np.float64))
+    design = Design((rng.standard_normal((3, 2)), rng.standard_normal((4, 1))))
+    assert drawn.valid
+    assert drawn.totals.tolist() == rows.totals.tolist()
+    assert all(drawn.of(code).tolist() == rows.of(code).tolist() for code in range(200))
+    by_class = np.stack([design.first(cells, own) for own in rows.counts.T], axis=1)
+    for source in (drawn, rows):
+        moments = moments_of_counts(design, source)
+        assert moments.by_class == pytest.approx(by_class)
+        assert moments.second == pytest.approx(design.second(cells, np.ones(300)))
+
+
+def test_the_perceptron_is_never_worse_than_one_class_for_all() -> None:
+    design = Design((np.array([[0.0], [1.0]]),))
+    counts = np.array([[5.0, 1.0], [7.0, 2.0]])
+    weights = pocket(
+        design,
+        ClassCounts(Grid((2,)), counts),
+        1,
+        np.zeros(2),
+        1,
+        np.random.default_rng(0),
+        lambda: None,
+    )
+    assert (design.scores(Grid((2,)), weights) <= 0).all()
+
+
+def test_the_perceptron_is_never_worse_than_least_squares() -> None:
+    """On the counts both are fitted to, whatever the steps; and better with enough of them."""
+    columns = records(17, 3_000)
+    squares = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions("least-squares"))
+    found = [
+        learn_linear(
+            exact(columns, DOMAIN), "class", options=LinearOptions("perceptron", steps=steps)
+        )
+        for steps in (1, 3_000)
+    ]
+    right = [(model.predict(columns) == columns["class"]).sum() for model in (squares, *found)]
+    assert right[0] <= right[1] <= right[2]
+    assert right[0] < right[2]
+
+
+def test_a_seed_decides_the_perceptron() -> None:
+    used = plan(domain(3), NOISE)
+    reported = reports(records(10, 3_000, 3), used, np.random.default_rng(4))
+    options = LinearOptions("perceptron", steps=50)
+
+    def learn(seed: int) -> LinearClassifier:
+        return learn_linear(marginals(reported, used), "class", options=options, seed=seed)
+
+    assert learn(1) == learn(1)
+    assert vectors(learn(1)).tolist() != vectors(learn(2)).tolist()
+
+
+def test_cells_of_a_grid_and_of_a_list_agree() -> None:
+    rng = np.random.default_rng(11)
+    shape = (3, 2, 4)
+    listed = Listed(tuple(np.indices(shape).reshape(3, -1).astype(np.uint8)), shape)
+    grid, values = Grid(shape), rng.standard_normal(24)
+    parts = [rng.standard_normal(size) for size in shape]
+    assert np.allclose(grid.sums(parts), listed.sums(parts))
+    for one, two in zip(grid.singles(values), listed.singles(values), strict=True):
+        assert np.allclose(one, two)
+    pairs = listed.pairs(values)
+    assert set(pairs) == {(0, 1), (0, 2), (1, 2)}
+    for key, table in grid.pairs(values).items():
+        assert np.allclose(table, pairs[key])
+    assert [grid.codes(cell) for cell in range(24)] == [listed.codes(cell) for cell in range(24)]
+
+
+@pytest.mark.parametrize(
+    ("options", "names", "last"),
+    [
+        (
+            LinearOptions(),
+            ["colour=green", "colour=blue", "member=yes", "size"],
+            (0.5, 1.25, 4.0, 9.0),
+        ),
+        (LinearOptions(encoding="ordinal"), ["colour", "member", "size"], (0.5, 1.25, 4.0, 9.0)),
+        (
+            LinearOptions(numeric={"size": (1, 2, 3, 4)}),
+            ["colour=green", "colour=blue", "member=yes", "size"],
+            (1.0, 2.0, 3.0, 4.0),
+        ),
+    ],
+)
+def test_columns(options: LinearOptions, names: list[str], last: tuple[float, ...]) -> None:
+    columns = columns_of(_features(), options)
+    assert [column.name for column in columns] == names
+    assert columns[-1].values == last
+    if options.encoding == "ordinal":
+        assert [c.values for c in columns[:2]] == [(1.0, 2.0, 3.0), (1.0, 2.0)]
+    else:
+        assert [c.values for c in columns[:3]] == [(0, 1, 0), (0, 0, 1), (0, 1)]
+
+
+def test_noise_larger_than_the_columns_falls_back_on_expected_counts() -> None:
+    used = plan(DOMAIN, dict.fromkeys(DOMAIN.names[:3], 0.45))
+    for seed in range(20):
+        reported = reports(records(seed, 60), used, np.random.default_rng(seed))
+        model = learn_linear(
+            marginals(reported, used), "class", options=LinearOptions("least-squares")
+        )
+        if model.basis == "expected":
+            break
+    assert model.basis == "expected"
+    assert any("noise" in note for note in model.notes)
+    with pytest.raises(EstimationError, match="noise"):
+        learn_linear(
+            marginals(reported, used), "class", options=LinearOptions("least-squares", counts="raw")
+        )
+
+
+def test_separated_classes_have_no_logistic_weights() -> None:
+    columns = records(12, 800)
+    columns["class"] = (matrix(columns) @ [1.0, -0.7, 0.5, -0.3] + 0.31 > 0).astype(np.uint8)
+    with pytest.raises(EstimationError, match="separates") as caught:
+        learn_linear(exact(columns, DOMAIN), "class")
+    assert "l2" in str(caught.value)
+    model = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions(l2=1e-3))
+    assert (model.predict(columns) == columns["class"]).mean() > 0.95
+
+
+def test_one_category_that_is_always_of_one_class_separates_too() -> None:
+    columns = records(13, 800)
+    columns["class"][columns["colour"] == 2] = 1
+    with pytest.raises(EstimationError, match="separates"):
+        learn_linear(exact(columns, DOMAIN), "class")
+
+
+def test_columns_that_depend_on_each_other_are_refused() -> None:
+    columns = records(14, 400)
+    columns["size"] = (columns["member"] * 3).astype(np.uint8)
+    for loss in ("least-squares", "logistic"):
+        with pytest.raises(EstimationError, match="linear functions of others"):
+            learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions(loss))
+
+
+def test_a_column_that_does_not_vary_has_no_weight() -> None:
+    columns = records(15, 400)
+    columns["colour"] = np.minimum(columns["colour"], 1)
+    model = learn_linear(exact(columns, DOMAIN), "class")
+    weight = model.planes[0].weights[2]
+    assert (weight.column, weight.estimate, weight.se) == ("colour=blue", 0.0, None)
+    assert any("colour=blue" in note for note in model.notes)
+    columns = {name: np.zeros_like(codes) for name, codes in columns.items()}
+    with pytest.raises(EstimationError, match="vary"):
+        learn_linear(exact(columns, DOMAIN), "class")
+
+
+@pytest.mark.parametrize(
+    ("target", "features", "options", "seed", "error"),
+    [
+        ("absent", None, LinearOptions(), 0, UnknownVariable),
+        ("class", ["absent"], LinearOptions(), 0, UnknownVariable),
+        ("class", [], LinearOptions(), 0, OptionError),
+        ("class", ["size", "size"], LinearOptions(), 0, OptionError),
+        ("class", ["size", "class"], LinearOptions(), 0, OptionError),
+        ("class", None, LinearOptions(), -1, OptionError),
+        ("class", ["size"], LinearOptions(numeric={"colour": (1, 2, 3)}), 0, UnknownVariable),
+        ("class", None, LinearOptions(numeric={"colour": (1, 2)}), 0, OptionError),
+        ("class", None, LinearOptions(numeric={"colour": (1, 1, 1)}), 0, OptionError),
+    ],
+)
+def test_refusals(
+    target: str,
+    features: list[str] | None,
+    options: LinearOptions,
+    seed: int,
+    error: type[Exception],
+) -> None:
+    with pytest.raises(error):
+        learn_linear(exact(records(0, 50), DOMAIN), target, features, options, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("where", "option"),
+    [
+        ("loss", {"loss": "hinge"}),
+        ("encoding", {"encoding": "effects"}),
+        ("counts", {"counts": "projected"}),
+        ("l2", {"l2": -1.0}),
+        ("l2", {"l2": float("inf")}),
+        ("l2", {"loss": "perceptron", "l2": 1.0}),
+        ("counts", {"loss": "perceptron", "counts": "raw"}),
+        ("steps", {"steps": 0}),
+        ("sample", {"sample": 0}),
+    ],
+)
+def test_options_out_of_range(where: str, option: dict[str, object]) -> None:
+    with pytest.raises(OptionError) as caught:
+        LinearOptions(**option)  # type: ignore[arg-type]
+    assert caught.value.where == where
+
+
+def test_raw_counts_of_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task, "CELLS", 10)
+    with pytest.raises(OptionError, match="tabulated"):
+        learn_linear(exact(records(0, 50), DOMAIN), "class", options=LinearOptions(counts="raw"))
+
+
+def test_learning_can_be_stopped() -> None:
+    def stop(done: int, total: int) -> None:
+        if done == 1:
+            raise InterruptedError
+
+    columns = records(16, 500, 3)
+    for loss in ("least-squares", "logistic", "perceptron"):
+        with pytest.raises(InterruptedError):
+            learn_linear(
+                exact(columns, domain(3)), "class", options=LinearOptions(loss), on_step=stop
+            )
+
+
+def test_two_categories_given_with_other_variables_are_one_column() -> None:
+    over = Domain((Variable("a", ("n", "y")), Variable("t", ("n", "y"))))
+    codes = {"a": np.array([0, 0, 1, 1], dtype="u1"), "t": np.array([0, 1, 1, 1], dtype="u1")}
+    counts = ReportedCounts(codes, {"a": 2, "t": 2})
+    model = learn_linear(
+        EstimatedMarginals(counts, Plan.unrandomized(over)),
+        "t",
+        options=LinearOptions("least-squares"),
+    )
+    # By hand: the mean target is 0 where a is 0, and 1 where a is 1.
+    assert vectors(model)[0] == pytest.approx([0.0, 1.0])

@@ -1,0 +1,259 @@
+"""Linear classifiers as values: predictions, JSON, pictures."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shared.domain import Domain, Variable
+from shared.errors import DomainError, InputError, UnknownCategory, UnknownVariable
+from shared.learn.linear import (
+    Accuracy,
+    Column,
+    LinearClassifier,
+    LinearOptions,
+    Plane,
+    Weight,
+    draw_weights,
+    learn_linear,
+    linear_json,
+    read_linear_json,
+    write_linear_json,
+)
+from tests.shared.learn.linear.linear_cases import (
+    DOMAIN,
+    domain,
+    exact,
+    marginals,
+    plan,
+    records,
+    reports,
+)
+
+INPUTS = Domain((Variable("a", ("n", "y")), Variable("b", ("x", "y", "z"), (0.0, 0.5, 2.0))))
+COLUMNS = (Column("a", "a=y", (0.0, 1.0), 0.4), Column("b", "b", (0.0, 0.5, 2.0), 0.7))
+
+
+def plane(positive: str, *numbers: float) -> Plane:
+    names = ("(intercept)", "a=y", "b")
+    return Plane(positive, tuple(map(Weight, names, numbers)))
+
+
+def classifier(loss: str = "logistic") -> LinearClassifier:
+    return LinearClassifier(
+        INPUTS,
+        Variable("t", ("no", "yes")),
+        COLUMNS,
+        (plane("yes", -1.0, 2.0, -0.5),),
+        LinearOptions(loss),  # type: ignore[arg-type]
+        "raw",
+        100,
+    )
+
+
+CODES = {"a": np.array([0, 1, 1], dtype="u1"), "b": np.array([2, 1, 2], dtype="u1")}
+
+
+def test_scores_by_hand() -> None:
+    model = classifier()
+    assert model.scores(CODES).ravel() == pytest.approx([-2.0, 0.75, 0.0])
+    # A record on the plane is not on its positive side.
+    assert model.predict(CODES).tolist() == [0, 1, 0]
+    found = model.probabilities(CODES)
+    assert found is not None
+    assert found[:, 1] == pytest.approx(1 / (1 + np.exp([2.0, -0.75, 0.0])))
+    assert found.sum(axis=1) == pytest.approx(np.ones(3))
+    assert classifier("perceptron").probabilities(CODES) is None
+
+
+def test_the_positive_side_may_be_the_first_class() -> None:
+    model = replace(classifier(), planes=(plane("no", 1.0, -2.0, 0.5),))
+    assert model.predict(CODES).tolist() == [0, 1, 1]
+    found, other = model.probabilities(CODES), classifier().probabilities(CODES)
+    assert found is not None
+    assert other is not None
+    assert np.allclose(found, other)
+
+
+def test_several_planes_choose_the_highest_score() -> None:
+    planes = (plane("v", 0.0, 0.0, 1.0), plane("u", 1.0, 0.0, 0.0), plane("w", 0.0, 0.9, 0.0))
+    model = replace(classifier(), target=Variable("t", ("u", "v", "w")), planes=planes)
+    # Scores of u, v, w: (1, 2, 0), (1, 0.5, 0.9), (1, 2, 0.9).
+    assert model.predict(CODES).tolist() == [1, 0, 1]
+    found = model.probabilities(CODES)
+    assert found is not None
+    each = 1 / (1 + np.exp(-np.array([1.0, 2.0, 0.0])))
+    assert found[0] == pytest.approx(each / each.sum())
+
+
+def test_far_records_have_probabilities() -> None:
+    planes = tuple(plane(name, -2_000.0 - k, 0.0, 0.0) for k, name in enumerate("uvw"))
+    model = replace(classifier(), target=Variable("t", ("u", "v", "w")), planes=planes)
+    found = model.probabilities(CODES)
+    assert found is not None
+    assert found[0] == pytest.approx(np.exp([0.0, -1.0, -2.0]) / np.exp([0.0, -1.0, -2.0]).sum())
+
+
+@pytest.mark.parametrize(
+    ("codes", "error"),
+    [
+        ({"a": CODES["a"]}, UnknownVariable),
+        ({"a": CODES["a"], "b": CODES["b"][:2]}, DomainError),
+        ({"a": CODES["a"] + 1, "b": CODES["b"]}, DomainError),
+        ({"a": np.array([-1, 0, 0]), "b": CODES["b"]}, DomainError),
+        ({"a": np.array([0.0, 1.0, 1.0]), "b": CODES["b"]}, DomainError),
+        ({"a": CODES["a"][:, None], "b": CODES["b"]}, DomainError),
+        ({"a": np.uint8(1), "b": CODES["b"]}, DomainError),
+    ],
+)
+def test_records_that_do_not_fit(codes: dict[str, np.ndarray], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        classifier().predict(codes)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"planes": ()}, DomainError),
+        ({"planes": (plane("yes", 0.0, 0.0, 0.0),) * 2}, DomainError),
+        ({"planes": (plane("yes", 0.0, 1e308, 1e308),)}, DomainError),
+        ({"target": Variable("a", ("no", "yes"))}, DomainError),
+        ({"target": Variable("t", ("no", "yes", "maybe"))}, DomainError),
+        ({"inputs": Domain(()), "columns": ()}, DomainError),
+        ({"columns": COLUMNS[::-1]}, DomainError),
+        ({"columns": (COLUMNS[0], *COLUMNS)}, DomainError),
+        ({"planes": (plane("maybe", 0.0, 0.0, 0.0),)}, UnknownCategory),
+        ({"planes": (plane("yes", 0.0, 0.0),)}, DomainError),
+        ({"columns": (COLUMNS[0], Column("b", "b", (0.0, 1.0)))}, DomainError),
+        ({"columns": (COLUMNS[0], Column("c", "b", (0.0, 1.0)))}, UnknownVariable),
+    ],
+)
+def test_parts_that_do_not_fit(change: dict[str, object], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        replace(classifier(), **change)  # type: ignore[arg-type]
+
+
+def test_truth_values_are_the_codes_0_and_1() -> None:
+    as_codes = classifier().scores(CODES)
+    as_truth = classifier().scores({**CODES, "a": CODES["a"].astype(bool)})
+    assert as_truth.tolist() == as_codes.tolist()
+
+
+def test_a_class_without_a_plane_is_never_predicted() -> None:
+    two = (plane("no", 1.0, -2.0, 0.5), plane("yes", -1.0, 2.0, -0.5))
+    target = Variable("t", ("none", "no", "yes"))
+    model = replace(classifier(), target=target, planes=two)
+    # Equal scores go to the plane that comes first.
+    assert model.predict(CODES).tolist() == [1, 2, 1]
+    found = model.probabilities(CODES)
+    assert found is not None
+    assert found[:, 0].tolist() == [0.0, 0.0, 0.0]
+    assert found.sum(axis=1) == pytest.approx(1.0)
+    assert read_linear_json(write_linear_json(model)) == model
+
+
+def test_no_records_have_no_classes() -> None:
+    none = {name: np.zeros(0, dtype="u1") for name in CODES}
+    assert classifier().predict(none).shape == (0,)
+
+
+def learned() -> list[LinearClassifier]:
+    used = plan(domain(3), {"colour": 0.3, "class": 0.2})
+    reported = marginals(reports(records(31, 4_000, 3), used, np.random.default_rng(1)), used)
+    models = [
+        learn_linear(reported, "class", options=LinearOptions(loss), seed=5)
+        for loss in ("logistic", "least-squares", "perceptron")
+    ]
+    numeric = LinearOptions(encoding="ordinal", numeric={"size": (1, 2, 3, 5)}, l2=0.1)
+    return [*models, learn_linear(exact(records(32, 500), DOMAIN), "class", options=numeric)]
+
+
+def test_json_comes_back_equal() -> None:
+    for model in [*learned(), classifier()]:
+        text = write_linear_json(model)
+        assert read_linear_json(text) == model
+        assert json.loads(text) == linear_json(model)
+        assert json.loads(text)["kind"] == "linear-classifier"
+
+
+def test_json_says_the_interval() -> None:
+    model = replace(
+        classifier(),
+        planes=(
+            Plane(
+                "yes",
+                (
+                    Weight("(intercept)", 1.0, 2.0, 1.0),
+                    Weight("a=y", 0.0),
+                    Weight("b", 0.0),
+                ),
+            ),
+        ),
+        accuracy=Accuracy(0.9, 0.1, None),
+    )
+    first, second, _ = linear_json(model)["planes"][0]["weights"]
+    assert first["interval"] == pytest.approx([1 - 3.92, 1 + 3.92], abs=1e-3)
+    assert second["interval"] is None
+
+
+def changed(**change: object) -> str:
+    return json.dumps(linear_json(classifier()) | change)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("{", InputError),
+        ("[]", InputError),
+        (changed(kind="decision-tree"), InputError),
+        (changed(extra=1), InputError),
+        (changed(records="100"), InputError),
+        (changed(basis="guess"), InputError),
+        (changed(options={"loss": "logistic"}), InputError),
+        (changed(planes=[]), DomainError),
+        (changed(seed=None), InputError),
+    ],
+)
+def test_json_that_is_none(text: str, error: type[Exception]) -> None:
+    with pytest.raises(error) as caught:
+        read_linear_json(text)
+    assert "100" not in str(caught.value)
+
+
+def test_the_picture_has_a_bar_and_an_interval_for_each_weight() -> None:
+    for model in learned():
+        picture = ET.fromstring(draw_weights(model))
+        space = "{http://www.w3.org/2000/svg}"
+        bars = picture.findall(f".//{space}rect")
+        weights = [w for p in model.planes for w in p.weights[1:]]
+        assert len(bars) == len(weights)
+        width = float(picture.attrib["width"])
+        assert all(0 <= float(bar.attrib["x"]) <= width for bar in bars)
+        whiskers = [
+            line
+            for line in picture.findall(f".//{space}line")
+            if line.attrib["stroke"] == "#222" and line.attrib["y1"] == line.attrib["y2"]
+        ]
+        assert len(whiskers) == sum(w.se is not None for w in weights)
+        texts = [text.text for text in picture.findall(f".//{space}text")]
+        assert texts.count(f"{weights[0].column}") == len(model.planes)
+        # Lengths are in proportion to weight times deviation.
+        deviations = [c.deviation for c in model.columns] * len(model.planes)
+        first = len(model.columns)
+        sizes = [abs(w.estimate * d) for w, d in zip(weights, deviations, strict=True)][:first]
+        drawn = [float(bar.attrib["width"]) for bar in bars[:first]]
+        biggest = int(np.argmax(sizes))
+        scale = drawn[biggest] / sizes[biggest]
+        assert drawn == pytest.approx([scale * size for size in sizes], abs=0.2)
+
+
+def test_a_picture_escapes_names_and_draws_weights_of_zero() -> None:
+    hostile = Variable("<t>&", ('"a"', "<b>"))
+    model = replace(classifier(), target=hostile, planes=(plane("<b>", 0.0, 0.0, 0.0),))
+    text = draw_weights(model)
+    ET.fromstring(text)
+    assert "&lt;t&gt;&amp; = &lt;b&gt;" in text

@@ -1,0 +1,378 @@
+"""Network parameters: equal to an independent library on exact counts, honest on noisy ones."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.channels import Dense, Symmetric
+from shared.domain import Domain
+from shared.errors import (
+    DomainError,
+    InputError,
+    NotStochastic,
+    OptionError,
+    StructureError,
+    UnknownVariable,
+)
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.common.projection import project_to_simplex
+from shared.learn.networks.bayes_net import learn_parameters
+from shared.learn.networks.exchange.bif import read_bif, write_bif
+from shared.learn.networks.network import BayesNet, cross_entropy, kl_divergence
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+
+DOMAIN = Domain.of(a="xy", b="123", c="pq")
+STRUCTURE = Structure.of({"a": [], "b": ["a"], "c": ["b", "a"]})
+NET = BayesNet(
+    DOMAIN,
+    STRUCTURE,
+    {
+        "a": np.array([0.3, 0.7]),
+        "b": np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]),
+        "c": np.array(
+            [[[0.9, 0.1], [0.4, 0.6]], [[0.25, 0.75], [0.5, 0.5]], [[0.8, 0.2], [0.35, 0.65]]]
+        ),
+    },
+)
+PLAN = Plan(
+    (
+        Block((DOMAIN["a"],), Dense.binary(0.1, 0.25)),
+        Block((DOMAIN["b"], DOMAIN["c"]), Symmetric.from_gamma(6, 12.0)),
+    )
+)
+
+
+class Expected:
+    """The expected reported counts of records drawn from a network."""
+
+    def __init__(self, network: BayesNet, plan: Plan, records: int):
+        self.network, self.plan, self.records = network, plan, records
+
+    def table(self, names):
+        whole = self.network.marginal(self.plan.domain.names) * self.records
+        shape = [b.channel.shape[0] for b in self.plan.blocks]
+        tensor = whole.reshape(shape)
+        for axis, block in enumerate(self.plan.blocks):
+            tensor = block.channel.apply(tensor, axis)
+        tensor = tensor.reshape(self.plan.domain.shape)
+        gone = tuple(i for i, n in enumerate(self.plan.domain.names) if n not in names)
+        left = [n for n in self.plan.domain.names if n in names]
+        return tensor.sum(axis=gone).transpose([left.index(n) for n in names])
+
+
+def expected_marginals(records: int = 1000, estimator: str = "moment") -> EstimatedMarginals:
+    return EstimatedMarginals(Expected(NET, PLAN, records), PLAN, estimator=estimator)  # type: ignore[arg-type]
+
+
+def clean_marginals(columns: dict[str, np.ndarray], domain: Domain) -> EstimatedMarginals:
+    plan = Plan.unrandomized(domain)
+    return EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
+
+
+@pytest.mark.parametrize("estimator", ["moment", "ml"])
+def test_expected_reports_return_the_network(estimator: str):
+    learned = learn_parameters(expected_marginals(estimator=estimator), STRUCTURE)
+    for family in learned.families:
+        np.testing.assert_allclose(family.estimate, NET.tables[family.node], atol=1e-10)
+        np.testing.assert_allclose(family.probability, NET.tables[family.node], atol=1e-10)
+        assert (
+            (family.low < NET.tables[family.node]) & (NET.tables[family.node] < family.high)
+        ).all()
+
+
+@pytest.mark.parametrize("alpha", [None, 0.5])
+def test_clean_parameters_equal_an_independent_library(
+    alpha: float | None, tmp_path: Path, pyagrum: ModuleType
+):
+    columns = NET.sample(400, np.random.default_rng(9))
+    method = "ml" if alpha is None else "map"
+    learned = learn_parameters(
+        clean_marginals(columns, DOMAIN), STRUCTURE, method=method, alpha=alpha or 1.0
+    )
+    rows = [",".join(DOMAIN.names)]
+    for record in zip(*(columns[n] for n in DOMAIN.names), strict=True):
+        rows.append(",".join(v.categories[i] for v, i in zip(DOMAIN, record, strict=True)))
+    table = tmp_path / "records.csv"
+    table.write_text("\n".join(rows))
+    template = pyagrum.BayesNet()
+    for variable in DOMAIN:
+        template.add(pyagrum.LabelizedVariable(variable.name, "", list(variable.categories)))
+    for parent, child in STRUCTURE.links:
+        template.addArc(parent, child)
+    learner = pyagrum.BNLearner(str(table), template)
+    if alpha is None:
+        learner.useNoPrior()
+    else:
+        learner.useSmoothingPrior(alpha)
+    peer = learner.learnParameters(template.dag())
+    for parameter in learned.parameters():
+        instance = pyagrum.Instantiation(peer.cpt(parameter.node))
+        for name, category in {**parameter.parents, parameter.node: parameter.value}.items():
+            instance.chgVal(name, category)
+        assert parameter.estimate == pytest.approx(peer.cpt(parameter.node)[instance], abs=1e-12)
+        assert parameter.se_records == 0
+
+
+@pytest.mark.parametrize("method", ["ml", "map"])
+def test_standard_errors_are_the_delta_method_of_the_dense_covariance(method: str):
+    """Ma 5.4 through another door: a numerical Jacobian times the full covariance matrix."""
+    marginals = expected_marginals()
+    learned = learn_parameters(marginals, STRUCTURE, method=method, alpha=2.0)
+    for family in learned.families:
+        table = marginals.marginal([*family.parents, family.node])
+        prior = 2.0 if method == "map" else 0.0
+
+        def ratio(flat: np.ndarray, prior: float = prior, shape=table.counts.shape) -> np.ndarray:
+            cells = flat.reshape(shape) + prior
+            return (cells / cells.sum(axis=-1, keepdims=True)).ravel()
+
+        flat = table.counts.ravel()
+        jacobian = np.empty((flat.size, flat.size))
+        for i in range(flat.size):
+            move = np.zeros(flat.size)
+            move[i] = 1e-3
+            jacobian[:, i] = (ratio(flat + move) - ratio(flat - move)) / 2e-3
+        for population, claimed in [(True, family.se), (False, family.se_records)]:
+            covariance = jacobian @ table.covariance(population=population) @ jacobian.T
+            np.testing.assert_allclose(claimed.ravel() ** 2, np.diag(covariance), rtol=1e-5)
+
+
+def test_without_randomization_the_interval_is_wilsons():
+    columns = {"a": np.array([0] * 3 + [1] * 17, dtype=np.uint8)}
+    domain = DOMAIN.project(["a"])
+    family = learn_parameters(clean_marginals(columns, domain), Structure.of({"a": []})).families[0]
+    z, n, p = 1.959963984540054, 20, 3 / 20
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    assert family.low[0] == pytest.approx(middle - half)
+    assert family.high[0] == pytest.approx(middle + half)
+    assert family.se[0] == pytest.approx(np.sqrt(p * (1 - p) / n))
+
+
+def test_raw_estimates_stay_raw_and_probabilities_are_valid():
+    """Few records and much noise: raw values leave [0, 1], the network stays one."""
+    columns = {
+        "a": np.array([0, 1, 1, 1, 1, 1, 1, 1], dtype=np.uint8),
+        "b": np.array([0, 1, 2, 2, 1, 0, 2, 2], dtype=np.uint8),
+        "c": np.array([0, 1, 1, 0, 1, 1, 1, 1], dtype=np.uint8),
+    }
+    marginals = EstimatedMarginals(ReportedCounts(columns, PLAN.reported_sizes), PLAN)
+    learned = learn_parameters(marginals, STRUCTURE)
+    parameters = list(learned.parameters())
+    raw = [p.estimate for p in parameters if p.estimate is not None]
+    assert min(raw) < 0 or max(raw) > 1
+    unknown = [p for p in parameters if p.estimate is None]
+    assert unknown, "some configurations of parents have no positive count here"
+    for parameter in unknown:
+        assert (parameter.se, parameter.se_records, parameter.interval) == (None, None, (0.0, 1.0))
+        assert parameter.probability == pytest.approx(1 / DOMAIN[parameter.node].size)
+    for node, parents in learned.network().structure.families:
+        table = learned.network().tables[node]
+        assert table.min() >= 0
+        np.testing.assert_allclose(table.sum(axis=-1), 1)
+        assert table.ndim == len(parents) + 1
+
+
+def test_projection_is_the_nearest_distribution():
+    rng = np.random.default_rng(10)
+    rows = rng.normal(size=(200, 4))
+    rows += (1 - rows.sum(axis=1, keepdims=True)) / 4
+    projected = project_to_simplex(rows)
+    np.testing.assert_allclose(projected.sum(axis=1), 1)
+    rivals = rng.dirichlet(np.full(4, 0.4), size=4000)
+    for row, point in zip(rows, projected, strict=True):
+        distance = ((row - point) ** 2).sum()
+        assert (((rivals - row) ** 2).sum(axis=1) >= distance - 1e-12).all()
+    valid = rng.dirichlet(np.ones(4), size=5)
+    np.testing.assert_allclose(project_to_simplex(valid), valid, atol=1e-15)
+
+
+def test_learning_can_be_watched_and_stopped():
+    seen: list[tuple[int, int]] = []
+    learn_parameters(expected_marginals(), STRUCTURE, on_node=lambda *at: seen.append(at))
+    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+    def stop(done: int, _total: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn_parameters(expected_marginals(), STRUCTURE, on_node=stop)
+
+
+def test_bad_options_are_refused():
+    with pytest.raises(OptionError, match="no method 'best'"):
+        learn_parameters(expected_marginals(), STRUCTURE, method="best")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="not positive"):
+        learn_parameters(expected_marginals(), STRUCTURE, method="map", alpha=0)
+    with pytest.raises(UnknownVariable, match="'z'"):
+        learn_parameters(expected_marginals(), Structure.of({"z": []}))
+
+
+# Structures and networks --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parents", "says"),
+    [
+        ({}, "no nodes"),
+        ({"a": ["b"]}, r"not nodes: \['b'\]"),
+        ({"a": ["b", "b"], "b": []}, "'a' has a parent twice"),
+        ({"a": ["a"]}, "cycle: a -> a"),
+        ({"a": ["c"], "b": ["a"], "c": ["b"]}, "cycle"),
+    ],
+)
+def test_what_is_no_structure_is_refused(parents: dict[str, list[str]], says: str):
+    with pytest.raises(StructureError, match=says):
+        Structure.of(parents)
+
+
+def test_structures_order_parents_first():
+    structure = Structure.of({"c": ["b", "a"], "b": ["a"], "a": []})
+    assert structure.order == ("a", "b", "c")
+    assert structure.links == (("b", "c"), ("a", "c"), ("a", "b"))
+    assert Structure.of(structure.as_dict()) == structure
+    with pytest.raises(StructureError, match="node twice"):
+        Structure((("a", ()), ("a", ())))
+
+
+def joint(network: BayesNet) -> np.ndarray:
+    """The joint distribution by its definition, cell by cell."""
+    names = network.domain.names
+    cells = np.zeros(network.domain.shape)
+    for cell in np.ndindex(*network.domain.shape):
+        at = dict(zip(names, cell, strict=True))
+        cells[cell] = np.prod(
+            [
+                network.tables[n][(*(at[p] for p in ps), at[n])]
+                for n, ps in network.structure.families
+            ]
+        )
+    return cells
+
+
+def test_marginals_equal_the_enumerated_joint():
+    whole = joint(NET)
+    for size in (1, 2, 3):
+        for names in itertools.permutations("abc", size):
+            gone = tuple(i for i, n in enumerate("abc") if n not in names)
+            left = [n for n in "abc" if n in names]
+            expected = whole.sum(axis=gone).transpose([left.index(n) for n in names])
+            np.testing.assert_allclose(NET.marginal(list(names)), expected, atol=1e-15)
+    with pytest.raises(UnknownVariable):
+        NET.marginal(["z"])
+
+
+def test_divergence_equals_the_enumerated_sum():
+    other = BayesNet(
+        DOMAIN,
+        Structure.of({"c": [], "a": ["c"], "b": []}),
+        {
+            "c": np.array([0.5, 0.5]),
+            "a": np.array([[0.1, 0.9], [0.6, 0.4]]),
+            "b": np.array([0.2, 0.3, 0.5]),
+        },
+    )
+    p, q = joint(NET), joint(other)
+    assert kl_divergence(NET, other) == pytest.approx(float(np.sum(p * np.log(p / q))))
+    assert cross_entropy(NET, other) == pytest.approx(float(-np.sum(p * np.log(q))))
+    assert kl_divergence(NET, NET) == 0
+    alone = BayesNet(DOMAIN.project(["a"]), Structure.of({"a": []}), {"a": np.array([0.3, 0.7])})
+    with pytest.raises(DomainError, match="different nodes"):
+        kl_divergence(NET, alone)
+    turned = BayesNet(Domain.of(a="yx"), Structure.of({"a": []}), {"a": np.array([0.7, 0.3])})
+    with pytest.raises(DomainError, match="different categories"):
+        kl_divergence(alone, turned)
+    sure = BayesNet(DOMAIN.project(["a"]), Structure.of({"a": []}), {"a": np.array([1.0, 0.0])})
+    even = BayesNet(DOMAIN.project(["a"]), Structure.of({"a": []}), {"a": np.array([0.5, 0.5])})
+    assert kl_divergence(even, sure) == np.inf
+    assert kl_divergence(sure, even) == pytest.approx(np.log(2))
+
+
+def test_samples_follow_the_network(assert_distribution):
+    columns = NET.sample(1_000_000, np.random.default_rng(11))
+    cells = np.ravel_multi_index([columns[n] for n in "abc"], DOMAIN.shape)
+    observed = np.bincount(cells, minlength=DOMAIN.size)
+    assert_distribution(observed, 1_000_000 * joint(NET).ravel())
+    wrong = joint(NET).ravel()
+    wrong[0] *= 1.05
+    with pytest.raises(AssertionError):
+        assert_distribution(observed, 1_000_000 * wrong / wrong.sum())
+
+
+def test_what_is_no_network_is_refused():
+    one = DOMAIN.project(["a"])
+    with pytest.raises(DomainError, match="shape"):
+        BayesNet(one, Structure.of({"a": []}), {"a": np.array([0.2, 0.3, 0.5])})
+    with pytest.raises(DomainError, match="shape None"):
+        BayesNet(one, Structure.of({"a": []}), {})
+    with pytest.raises(NotStochastic):
+        BayesNet(one, Structure.of({"a": []}), {"a": np.array([0.2, 0.7])})
+
+
+# BIF ----------------------------------------------------------------------------------------------
+
+
+def test_bif_keeps_every_digit_and_label(tmp_path: Path, pyagrum: ModuleType):
+    domain = Domain.of(**{"hours per week": ["<40", "40-60", "?"], "sex_x41_": ["1", "2"]})
+    table = np.random.default_rng(12).dirichlet(np.ones(2), size=3)
+    network = BayesNet(
+        domain,
+        Structure.of({"hours per week": [], "sex_x41_": ["hours per week"]}),
+        {"hours per week": np.array([0.1, 0.2, 0.7]), "sex_x41_": table},
+    )
+    text = write_bif(network, "a study")
+    again = read_bif(text)
+    assert again.domain == domain
+    assert again.structure == network.structure
+    assert all(np.array_equal(again.tables[n], network.tables[n]) for n in domain.names)
+    file = tmp_path / "network.bif"
+    file.write_text(text)
+    peer = pyagrum.loadBN(str(file))
+    assert peer.size() == 2
+    assert peer.dim() == 2 + 3
+
+
+@given(st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=4, unique=True))
+def test_any_label_survives_bif(labels: list[str]):
+    network = BayesNet(
+        Domain.of(v=labels), Structure.of({"v": []}), {"v": np.full(len(labels), 1 / len(labels))}
+    )
+    assert read_bif(write_bif(network, "n")).domain == network.domain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nonsense",
+        "network x {",
+        "variable a { type discrete [ 2 ] { x, y }; }",
+        "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5; }",
+        "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.5, z; }",
+    ],
+)
+def test_what_is_not_bif_is_refused(text: str):
+    with pytest.raises(InputError):
+        read_bif(text)
+
+
+def test_bif_tables_with_comments_and_properties():
+    text = """
+    network n { property author someone; }
+    // a comment
+    variable a { type discrete [ 2 ] { x, y }; property position (1, 2); }
+    variable b { type discrete [ 2 ] { u, v }; }
+    probability ( a ) { table 0.25, 0.75; }
+    probability ( b | a ) { table 0.1, 0.4, 0.9, 0.6; /* value slowest */ }
+    """
+    network = read_bif(text)
+    np.testing.assert_allclose(network.tables["b"], [[0.1, 0.9], [0.4, 0.6]])

@@ -1,0 +1,423 @@
+"""Networks as JSON, BIF, CSV and pictures: nothing is lost, and what is wrong is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.domain import Domain, Variable
+from shared.errors import (
+    DomainError,
+    InputError,
+    NotStochastic,
+    OptionError,
+    PramanaError,
+    StructureError,
+    UnknownCategory,
+    UnknownVariable,
+)
+from shared.learn.networks.exchange.bif import read_bif
+from shared.learn.networks.exchange.documents import read_network_json, write_network_json
+from shared.learn.networks.exchange.drawing import draw_structure
+from shared.learn.networks.network import BayesNet
+from shared.learn.networks.search.structure_learning import LearnedLink
+from shared.learn.networks.structure import Structure
+from shared.learn.networks.synthetic import CHUNK, sample_csv, sample_frame
+from tests.places import DATA
+
+NETWORKS = DATA / "networks"
+ODD = ('comma, quote " and\nline', "NA", "é<&>")
+
+
+def odd_network() -> BayesNet:
+    """Odd labels, representatives, parents in another order than the nodes, awkward numbers."""
+    domain = Domain(
+        (
+            Variable("age, in years", ("<18", "18+"), (9.5, 1 / 3)),
+            Variable('"odd"', ODD),
+            Variable("c", ("p", "q", "r")),
+        )
+    )
+    structure = Structure.of({'"odd"': [], "c": ['"odd"', "age, in years"], "age, in years": []})
+    rng = np.random.default_rng(4)
+    tables = {
+        "age, in years": np.array([0.1, 0.9]),
+        '"odd"': np.array([1e-300, 1 / 3, 2 / 3]),
+        "c": rng.dirichlet(np.ones(3), size=(3, 2)),
+    }
+    return BayesNet(domain, structure, tables)
+
+
+UNKNOWN = dict.fromkeys(("gain", "inflation", "confidence", "compelled"))
+SELF = {"parent": "c", "child": "c"}
+LINKS = (
+    LearnedLink('"odd"', "c", 12.5, 3.25, 0.875, True),
+    LearnedLink("age, in years", "c", 1 / 3, math.inf, None, False),
+)
+
+
+# JSON ---------------------------------------------------------------------------------------------
+
+
+def same(a: BayesNet, b: BayesNet) -> bool:
+    return (
+        a.domain.project(a.structure.nodes) == b.domain.project(a.structure.nodes)
+        and a.structure == b.structure
+        and all(np.array_equal(a.tables[n], b.tables[n]) for n in a.structure.nodes)
+    )
+
+
+def test_json_loses_nothing():
+    network = odd_network()
+    text = write_network_json(network, LINKS)
+    again = read_network_json(text)
+    assert same(network, again.network)
+    assert again.links == LINKS
+    assert again.confidence == {('"odd"', "c"): 0.875, ("age, in years", "c"): None}
+    assert write_network_json(again.network, again.links) == text
+    assert "Infinity" not in text
+
+
+def test_a_network_without_learned_links_has_none():
+    assert read_network_json(write_network_json(odd_network())).links == ()
+
+
+def model_of(network: BayesNet) -> dict:
+    """A model as the miner gives it, written out by hand."""
+    nodes, parameters, links = [], [], []
+    for node, parents in network.structure.families:
+        variable = network.domain[node]
+        nodes.append(
+            {"name": node, "categories": list(variable.categories), "parents": list(parents)}
+        )
+        for cell in np.ndindex(*network.tables[node].shape):
+            given = {
+                p: network.domain[p].categories[i] for p, i in zip(parents, cell, strict=False)
+            }
+            parameters.append(
+                {
+                    "node": node,
+                    "value": variable.categories[cell[-1]],
+                    "parents": given,
+                    "estimate": None,
+                    "probability": float(network.tables[node][cell]),
+                    "se": None,
+                }
+            )
+        links += [{"parent": p, "child": node, **UNKNOWN} for p in parents]
+    return {
+        "id": "m-1",
+        "kind": "bayes-net",
+        "nodes": nodes,
+        "parameters": parameters[::-1],
+        "links": links,
+    }
+
+
+def test_a_model_of_the_miner_is_read_too():
+    network = odd_network()
+    again = read_network_json(json.dumps(model_of(network)))
+    assert again.network.structure == network.structure
+    assert all(
+        np.array_equal(again.network.tables[n], network.tables[n]) for n in network.structure.nodes
+    )
+    assert again.links == (), "in a given structure nothing was learned of the links"
+
+
+def changed(**changes: object) -> str:
+    document = json.loads(write_network_json(odd_network(), LINKS))
+    document.update(changes)
+    return json.dumps(document)
+
+
+def with_node(**changes: object) -> str:
+    document = json.loads(write_network_json(odd_network(), LINKS))
+    document["nodes"][0].update(changes)
+    return json.dumps(document)
+
+
+def with_parameter(**changes: object) -> str:
+    model = model_of(odd_network())
+    model["parameters"][0].update(changes)
+    return json.dumps(model)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("network {", InputError, "not JSON"),
+        ("[]", InputError, "the document"),
+        ("{}", InputError, "nodes"),
+        (changed(colour="red"), InputError, "colour"),
+        (changed(kind="tree"), InputError, "kind"),
+        (with_node(table=[[0.5], [0.25, 0.25]]), InputError, "not an array of numbers"),
+        (with_node(table=["a", "b", "c"]), InputError, "not an array of numbers"),
+        (with_node(table=[0.5, 0.5]), DomainError, "shape"),
+        (with_node(table=[0.5, 0.2, 0.2]), NotStochastic, "sums to 1"),
+        (with_node(parents=["z"]), StructureError, "'z'"),
+        (with_node(parents=["c"]), StructureError, "cycle"),
+        (
+            changed(links=[{**dict.fromkeys(UNKNOWN, 1), **SELF}]),
+            InputError,
+            "do not name",
+        ),
+        (with_parameter(node="z"), UnknownVariable, "'z'"),
+        (with_parameter(value="z"), UnknownCategory, "'z'"),
+        (with_parameter(parents={"z": "1"}), InputError, "parents are"),
+        (
+            json.dumps({**model_of(odd_network()), "parameters": []}),
+            InputError,
+            "lacks parameters",
+        ),
+    ],
+)
+def test_what_is_no_network_is_refused(text: str, error: type[PramanaError], said: str):
+    with pytest.raises(error, match=said):
+        read_network_json(text)
+
+
+# BIF ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.public_data
+@pytest.mark.parametrize(
+    ("name", "nodes", "links", "free"), [("asia", 8, 8, 18), ("alarm", 37, 46, 509)]
+)
+def test_the_public_networks_are_read(
+    name: str, nodes: int, links: int, free: int, pyagrum: ModuleType
+):
+    file = NETWORKS / f"{name}.bif"
+    if not file.exists():
+        pytest.skip("the public networks are not here")
+    network = read_bif(file.read_text())
+    structure = network.structure
+    assert (len(structure.nodes), len(structure.links)) == (nodes, links)
+    assert sum(t.size - t.size // t.shape[-1] for t in network.tables.values()) == free
+    peer = pyagrum.loadBN(str(file))
+    for node in structure.nodes:
+        table = peer.cpt(node)
+        scope = [*structure.parents[node], node]
+        axes = [list(reversed(table.names)).index(n) for n in scope]
+        np.testing.assert_allclose(network.tables[node], table.toarray().transpose(axes), atol=1e-7)
+
+
+def test_a_default_row_stands_for_those_that_are_not_listed():
+    text = """network n { }
+    variable a { type discrete [ 3 ] { x, y, z }; }
+    variable b { type discrete [ 2 ] { u, v }; }
+    probability ( a ) { table 0.25, 0.5, 0.25; }
+    probability ( b | a ) { default 0.5, 0.5; (y) 0.25, 0.75; }
+    """
+    expected = [[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]
+    np.testing.assert_array_equal(read_bif(text).tables["b"], expected)
+    with pytest.raises(InputError):
+        read_bif(text.replace("default 0.5, 0.5;", ""))
+
+
+BIF = """network n { }
+variable a { type discrete [ 2 ] { x, y }; }
+variable b { type discrete [ 2 ] { u, v }; }
+probability ( a ) { table 0.25, 0.75; }
+probability ( b | a ) { (x) 0.5, 0.5; (y) 0.2, 0.8; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error", "said"),
+    [
+        ("(y) 0.2, 0.8;", "", InputError, r"row \(y\) of node 'b' is missing"),
+        ("(y) 0.2, 0.8;", "(y) 0.2;", InputError, r"row \(y\) of node 'b' has 1 numbers for 2"),
+        ("(y) 0.2, 0.8;", "(y) 0.2, z;", InputError, r"\(y\) of node 'b' has 'z' where a number"),
+        ("(y) 0.2, 0.8;", "(y) 0.2, 0.9;", NotStochastic, r"\(y\) of node 'b' .* sum to 1.1,"),
+        (
+            "(y) 0.2, 0.8;",
+            "(y) 1.2, -0.2;",
+            NotStochastic,
+            r"\(y\) of node 'b' .* smallest is -0.2",
+        ),
+        ("(y) 0.2, 0.8;", "(y) nan, 0.8;", NotStochastic, r"row \(y\) of node 'b'"),
+        ("(y)", "(z) 0.5, 0.5; (y)", InputError, r"\(z\) of node 'b' does not name .*\['a'\]"),
+        ("(y)", "(x) 0.5, 0.5; (y)", InputError, r"row \(x\) of node 'b' is there twice"),
+        ("(y)", "table 0.5, 0.5, 0.5, 0.5; (y)", InputError, "'b' stands beside other rows"),
+        ("table 0.25, 0.75;", "table 0.25;", InputError, "`table` of node 'a' has 1 numbers for 2"),
+        ("table 0.25, 0.75;", "", InputError, "row `table` of node 'a' is missing"),
+        ("table 0.25, 0.75;", "table 0.25, 0.7;", NotStochastic, "`table` of node 'a' is no dist"),
+        ("probability ( a ) {", "property { ", InputError, "not a Bayesian network in BIF"),
+        ("probability ( a ) { table 0.25, 0.75; }", "", InputError, "'a' has no `probability`"),
+        (
+            "probability ( a )",
+            "probability ( a ) { table 1, 0; } probability ( a )",
+            InputError,
+            "'a' has a `probability` block twice",
+        ),
+        ("probability ( a )", "probability ( q ) { } probability ( a )", InputError, "'q', which"),
+        ("variable b", "variable a { } variable b", InputError, "'a' is declared twice"),
+        ("(", "( ", None, ""),
+    ],
+)
+def test_a_fault_in_bif_is_told_with_its_node_and_row(old, new, error, said):
+    assert BIF.count(old) >= 1
+    if error is None:
+        assert same(read_bif(BIF.replace(old, new)), read_bif(BIF))
+        return
+    with pytest.raises(error, match=said) as caught:
+        read_bif(BIF.replace(old, new))
+    assert caught.value.remedy
+
+
+def test_an_empty_text_is_no_network():
+    with pytest.raises(InputError, match="declares no variable"):
+        read_bif("network n { }")
+
+
+# Synthetic records --------------------------------------------------------------------------------
+
+
+def test_csv_and_frame_are_the_same_records_with_their_labels():
+    network, records = odd_network(), CHUNK + 7
+    frame = sample_frame(network, records, 3)
+    text = "".join(sample_csv(network, records, 3))
+    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert header == list(network.structure.nodes) == list(frame.columns)
+    assert len(rows) == records == len(frame)
+    for column, name in enumerate(header):
+        assert [row[column] for row in rows] == list(frame[name])
+        assert list(frame[name].cat.categories) == list(network.domain[name].categories)
+
+
+def test_a_seed_decides_the_records():
+    network = odd_network()
+    first, again, other = (sample_frame(network, 500, seed) for seed in (1, 1, 2))
+    assert first.equals(again)
+    assert not first.equals(other)
+    assert sample_frame(network, CHUNK + 5, 1).head(CHUNK).equals(sample_frame(network, CHUNK, 1))
+
+
+def test_synthetic_records_follow_the_network(assert_distribution):
+    network = BayesNet(
+        Domain.of(a="xy", b="uvw"),
+        Structure.of({"b": ["a"], "a": []}),
+        {"a": np.array([0.25, 0.75]), "b": np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]])},
+    )
+    frame = sample_frame(network, 100_000, 5)
+    seen = frame.groupby(["a", "b"], observed=False).size().to_numpy()
+    joint = np.array([0.125, 0.0625, 0.0625, 0.075, 0.15, 0.525])
+    assert_distribution(seen, 100_000 * joint)
+    with pytest.raises(AssertionError):
+        assert_distribution(seen, 100_000 * joint[[0, 1, 2, 4, 3, 5]])
+
+
+@pytest.mark.parametrize(("records", "seed", "where"), [(0, 1, "records"), (5, -1, "seed")])
+def test_records_that_cannot_be_drawn(records: int, seed: int, where: str):
+    for draw in (sample_frame, sample_csv):
+        with pytest.raises(OptionError) as caught:
+            draw(odd_network(), records, seed)
+        assert caught.value.where == where
+
+
+# Pictures -----------------------------------------------------------------------------------------
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def picture(structure: Structure, **options) -> ET.Element:
+    return ET.fromstring(draw_structure(structure, **options))
+
+
+def test_links_show_their_confidence():
+    structure = Structure.of({"a": [], "<b>": ["a"], "c": ["a", "<b>"]})
+    confidence = {("a", "<b>"): 1.0, ("a", "c"): 0.4, ("<b>", "c"): None}
+    root = picture(structure, confidence=confidence)
+    drawn = {}
+    for group in root.iter(f"{SVG}g"):
+        path = group.find(f"{SVG}path")
+        if path is not None:
+            title = str(group.findtext(f"{SVG}title"))
+            drawn[title.split(":")[0]] = (
+                title,
+                float(group.get("opacity", 0)),
+                float(path.get("stroke-width", 0)),
+            )
+    assert drawn["a → <b>"][0].endswith("in 100 % of the draws")
+    assert drawn["a → c"][0].endswith("in 40 % of the draws")
+    assert drawn["<b> → c"][0] == "<b> → c"
+    assert drawn["a → <b>"][1:] > drawn["a → c"][1:]
+    assert drawn["<b> → c"][1] == 1
+    numbers = [t.text for t in root.iter(f"{SVG}text") if "%" in str(t.text)]
+    assert numbers == ["40 %"], "what is certain needs no number"
+
+
+@given(st.integers(0, 2**32))
+def test_every_node_and_link_is_drawn_inside_the_picture(seed: int):
+    rng = np.random.default_rng(seed)
+    names = [f"{'X' if i % 2 else 'n'}{i}" for i in range(9)]
+    structure = Structure.of(
+        {n: [p for p in names[:i] if rng.random() < 0.25] for i, n in enumerate(names)}
+    )
+    root = picture(structure, groups={names[0]: "north"})
+    _, _, width, height = map(float, str(root.get("viewBox")).split())
+    paths = [p for g in root.iter(f"{SVG}g") for p in g.findall(f"{SVG}path")]
+    assert len(paths) == len(structure.links)
+    for path in paths:
+        numbers = [float(x) for x in re.findall(r"-?\d+\.\d+", str(path.get("d")))]
+        assert all(0 <= x <= width for x in numbers[::2])
+        assert all(0 <= y <= height for y in numbers[1::2])
+    written = {t.text for t in root.iter(f"{SVG}text")}
+    assert set(names) <= written
+    boxes = [
+        tuple(float(r.get(k, 0)) for k in ("x", "y", "width", "height"))
+        for g in root.iter(f"{SVG}g")
+        for r in g.findall(f"{SVG}rect")
+    ]
+    for i, (x, y, w, h) in enumerate(boxes):
+        assert x >= 0
+        assert x + w <= width
+        for x2, y2, w2, h2 in boxes[:i]:
+            assert x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y, "boxes overlap"
+
+
+def boxes_of(structure: Structure) -> dict[str, tuple[float, float, float, float]]:
+    """Left, top, right and bottom of each node's box."""
+    found = {}
+    for group in picture(structure).iter(f"{SVG}g"):
+        box, text = group.find(f"{SVG}rect"), group.findtext(f"{SVG}text")
+        if box is not None:
+            x, y, width, height = (float(box.get(k, 0)) for k in ("x", "y", "width", "height"))
+            found[str(text)] = (x, y, x + width, y + height)
+    return found
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+@pytest.mark.parametrize("alone", [1, 3, 6])
+def test_nodes_without_links_stand_close_to_the_others(place: str, alone: int):
+    """A wide bottom layer must not push them away from the one node on top."""
+    tree: dict[str, list[str]] = {"top": []} | {f"leaf {i}": ["top"] for i in range(7)}
+    single: dict[str, list[str]] = {f"single {i}": [] for i in range(alone)}
+    boxes = boxes_of(Structure.of(single | tree if place == "first" else tree | single))
+    right = max(boxes[name][2] for name in tree)
+    columns = sorted({boxes[name][0] for name in single})
+    assert len(columns) == {1: 1, 3: 2, 6: 2}[alone]
+    edges = [right, *(max(b[2] for b in boxes.values() if b[0] == left) for left in columns)]
+    for edge, left in zip(edges, columns, strict=False):
+        assert 0 < left - edge < 50, "no box overlaps, and no gap is wide"
+    assert max(boxes[name][3] for name in single) <= max(
+        max(boxes[name][3] for name in tree), 3 * 100
+    )
+
+
+def test_parts_that_no_link_joins_stand_side_by_side():
+    boxes = boxes_of(Structure.of({"a": [], "b": ["a"], "x": [], "c": ["a"], "y": ["x"]}))
+    left, right = ({n: boxes[n] for n in names} for names in ("abc", "xy"))
+    assert max(b[2] for b in left.values()) < min(b[0] for b in right.values())
+    assert boxes["a"][1] == boxes["x"][1], "both begin at the top"
+    assert picture(Structure.of({f"v{i}": [] for i in range(9)})).get("height") == "262"

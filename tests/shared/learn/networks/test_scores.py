@@ -1,0 +1,374 @@
+"""Scores and gains: equal to an independent library on clean counts, and to closed forms."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Sequence
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shared.channels import Symmetric
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.networks.bayes_net import learn_parameters
+from shared.learn.networks.search import scores
+from shared.learn.networks.search.scores import (
+    Known,
+    LikelihoodJudge,
+    PlainJudge,
+    Scoring,
+    judge_of,
+    nonnegative,
+    value_of,
+)
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+
+DOMAIN = Domain.of(a="xy", b="123", c="pq", d="0123")
+RECORDS = 600
+
+
+class Table:
+    """Reported counts given as a tensor over some columns."""
+
+    def __init__(self, names: Sequence[str], tensor: np.ndarray):
+        self.names, self.tensor = tuple(names), np.asarray(tensor)
+        self.records = round(float(self.tensor.sum()))
+
+    def table(self, names):
+        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
+        left = [n for n in self.names if n in names]
+        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
+
+
+def records_of(seed: int = 1, size: int = RECORDS) -> dict[str, np.ndarray]:
+    """Codes of dependent variables, every combination of which occurs."""
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(DOMAIN.size, size=size, p=rng.dirichlet(np.full(DOMAIN.size, 4.0)))
+    cells[: DOMAIN.size] = np.arange(DOMAIN.size)
+    codes = np.unravel_index(cells, DOMAIN.shape)
+    return {n: c.astype(np.uint8) for n, c in zip(DOMAIN.names, codes, strict=True)}
+
+
+def clean(columns: dict[str, np.ndarray]) -> EstimatedMarginals:
+    plan = Plan.unrandomized(DOMAIN)
+    return EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
+
+
+def noisy(seed: int, records: int = 3000) -> EstimatedMarginals:
+    plan = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, 0.2)) for v in DOMAIN))
+    rng = np.random.default_rng(seed)
+    seen = rng.dirichlet(np.full(DOMAIN.size, 1.0)).reshape(DOMAIN.shape)
+    for axis, block in enumerate(plan.blocks):
+        seen = block.channel.apply(seen, axis)
+    drawn = rng.multinomial(records, seen.ravel()).reshape(DOMAIN.shape)
+    return EstimatedMarginals(Table(DOMAIN.names, drawn), plan)
+
+
+def families(most: int = 3) -> list[tuple[str, tuple[str, ...]]]:
+    return [
+        (child, parents)
+        for child in DOMAIN.names
+        for size in range(most + 1)
+        for parents in itertools.combinations([n for n in DOMAIN.names if n != child], size)
+    ]
+
+
+@pytest.fixture(scope="module")
+def pgmpy() -> ModuleType:
+    """An independent library; what it warns of on import would here be an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pgmpy
+        import pgmpy.estimators
+        import pgmpy.models
+        import pgmpy.structure_score
+    return pgmpy
+
+
+def frame(columns: dict[str, np.ndarray]) -> pd.DataFrame:
+    return pd.DataFrame({v.name: [v.categories[code] for code in columns[v.name]] for v in DOMAIN})
+
+
+STATES = {v.name: list(v.categories) for v in DOMAIN}
+
+
+def test_scores_equal_an_independent_library(pgmpy: ModuleType):
+    """With alpha = 1 the Bayesian score is K2's."""
+    columns = records_of()
+    marginals = clean(columns)
+    peer = pgmpy.structure_score
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = frame(columns)
+        pairs = [
+            (Scoring("bic"), peer.BIC(table, state_names=STATES)),
+            (Scoring("bayesian"), peer.K2(table, state_names=STATES)),
+            (Scoring("bdeu"), peer.BDeu(table, state_names=STATES)),
+            (
+                Scoring("bdeu", equivalent_sample_size=3),
+                peer.BDeu(table, equivalent_sample_size=3, state_names=STATES),
+            ),
+        ]
+        for scoring, theirs in pairs:
+            judge = PlainJudge(marginals, scoring)
+            for child, parents in families():
+                wanted = theirs.local_score(child, parents)
+                assert judge.score(child, frozenset(parents)) == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize("prior", [None, 1.0, 2.5])
+def test_parameters_equal_an_independent_library(prior: float | None, pgmpy: ModuleType):
+    columns = records_of(2)
+    structure = Structure.of({"a": [], "b": ["a"], "c": ["b", "a"], "d": ["c"]})
+    learned = learn_parameters(
+        clean(columns), structure, method="ml" if prior is None else "map", alpha=prior or 1.0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = pgmpy.models.DiscreteBayesianNetwork(list(structure.links))
+        if prior is None:
+            peer = pgmpy.estimators.MaximumLikelihoodEstimator(
+                model, frame(columns), state_names=STATES
+            )
+        else:
+            peer = pgmpy.estimators.BayesianEstimator(model, frame(columns), state_names=STATES)
+        for family in learned.families:
+            shape = DOMAIN.project([family.node, *family.parents]).shape
+            options = {}
+            if prior is not None:
+                counts = np.full((shape[0], math.prod(shape[1:])), prior)
+                options = {"prior_type": "dirichlet", "pseudo_counts": counts}
+            cpd = peer.estimate_cpd(family.node, **options)
+            axes = [cpd.variables.index(name) for name in (*family.parents, family.node)]
+            theirs = cpd.values.transpose(axes)
+            np.testing.assert_allclose(family.estimate, theirs, rtol=1e-9)
+            np.testing.assert_allclose(family.probability, theirs, rtol=1e-9)
+
+
+def test_dirichlet_scores_are_the_product_of_predictions():
+    """Record by record: each is predicted from those before it (Polya's urn)."""
+    columns = records_of(3, 200)
+    marginals = clean(columns)
+    scorings = [Scoring("bayesian", alpha=0.7), Scoring("bdeu", equivalent_sample_size=4.2)]
+    for scoring, (child, parents) in itertools.product(scorings, families(2)):
+        size = DOMAIN[child].size
+        configurations = math.prod(DOMAIN[name].size for name in parents)
+        alpha = 0.7 if scoring.name == "bayesian" else 4.2 / (size * configurations)
+        seen: dict[tuple[int, ...], np.ndarray] = {}
+        total = 0.0
+        for row in range(len(columns[child])):
+            given = tuple(int(columns[name][row]) for name in parents)
+            urn = seen.setdefault(given, np.full(size, alpha))
+            code = columns[child][row]
+            total += math.log(urn[code] / urn.sum())
+            urn[code] += 1
+        judge = PlainJudge(marginals, scoring)
+        assert judge.score(child, frozenset(parents)) == pytest.approx(total, rel=1e-9)
+
+
+def test_c_star_multiplies_the_penalty():
+    marginals = clean(records_of())
+    plain, heavy = (PlainJudge(marginals, Scoring("bic", c_star=c)) for c in (1.0, 8.0))
+    penalty = math.log(RECORDS) / 2 * (2 * 2) * 3  # parents a, c of d: 4 rows of 3 parameters
+    assert plain.score("d", frozenset("ac")) - heavy.score("d", frozenset("ac")) == pytest.approx(
+        7 * penalty
+    )
+    # A gain is what one penalty leaves of the likelihood: adding c to a costs 2 rows more.
+    gains = [value_of(judge.gain("d", frozenset("a"), "c")) for judge in (plain, heavy)]
+    assert gains[0] - gains[1] == pytest.approx(7 * math.log(RECORDS) / 2 * 2 * 3)
+
+
+@pytest.mark.parametrize("name", ["bic", "bayesian", "bdeu"])
+def test_eta_demands_a_share_of_the_score(name: str):
+    """A parent is added if new > eta * old: with scores of -100 and -96, up to eta = 0.96."""
+    marginals = clean(records_of())
+    plain = PlainJudge(marginals, Scoring(name))
+    for child, given in families(2):
+        for parent in set(DOMAIN.names) - {child, *given}:
+            old = plain.score(child, frozenset(given))
+            new = plain.score(child, frozenset(given) | {parent})
+            assert old < 0
+            for eta in (1.0, 0.97, 0.5):
+                judge = PlainJudge(marginals, Scoring(name, eta=eta))
+                gain = value_of(judge.gain(child, frozenset(given), parent))
+                assert gain == pytest.approx(new - eta * old, rel=1e-9, abs=1e-9)
+                assert (gain > 0) == (new > eta * old)
+
+
+def test_eta_speaks_of_more_parents_only():
+    """The larger set has to win by the margin; sets of one size are compared as they are."""
+    judge = PlainJudge(clean(records_of()), Scoring("bayesian", eta=0.9))
+    small, large, other = frozenset("a"), frozenset("ab"), frozenset("ac")
+    score = {given: judge.score("d", given) for given in (small, large, other)}
+    assert judge.contest("d", large, small) == score[large] - 0.9 * score[small]
+    assert judge.contest("d", small, large) == 0.9 * score[small] - score[large]
+    assert judge.contest("d", large, other) == score[large] - score[other]
+    assert value_of(judge.exchange("d", large, "b", "c")) == score[other] - score[large]
+
+
+def test_scores_of_estimates_use_the_nearest_valid_counts():
+    tables = np.array([[[5.0, -1], [3, 3]], [[2, 2], [2, 4]]])
+    counts = nonnegative(tables, 10)
+    np.testing.assert_allclose(counts[1], tables[1])
+    # The excess of 1 is taken evenly off the others.
+    np.testing.assert_allclose(counts[0], np.array([[14 / 3, 0], [8 / 3, 8 / 3]]))
+    marginals = noisy(5, 300)
+    raw = marginals.marginal(["a", "b", "c", "d"]).counts
+    assert raw.min() < 0
+    score = PlainJudge(marginals, Scoring("bayesian")).score("d", frozenset("abc"))
+    valid = nonnegative(raw[None], 300)[0]
+    again = EstimatedMarginals(Table(DOMAIN.names, valid), Plan.unrandomized(DOMAIN))
+    assert score == pytest.approx(
+        PlainJudge(again, Scoring("bayesian")).score("d", frozenset("abc"))
+    )
+
+
+@pytest.mark.parametrize("name", ["bic", "bayesian", "bdeu"])
+def test_resampled_gains_are_the_gains_of_the_resampled_records(name: str):
+    marginals = clean(records_of())
+    judge = PlainJudge(marginals, Scoring(name, eta=0.98))
+    gains = judge.resampled("d", frozenset("a"), "c", 5, np.random.default_rng(6))
+    share = marginals.marginal(["a", "c", "d"]).counts
+    rng = np.random.default_rng(6)
+    for gain, drawn in zip(
+        gains, rng.multinomial(RECORDS, share.ravel() / RECORDS, size=5), strict=True
+    ):
+        domain = DOMAIN.project(["a", "c", "d"])
+        fresh = EstimatedMarginals(
+            Table(domain.names, drawn.reshape(domain.shape)), Plan.unrandomized(domain)
+        )
+        wanted = PlainJudge(fresh, Scoring(name, eta=0.98)).gain("d", frozenset("a"), "c")
+        assert gain == pytest.approx(value_of(wanted), rel=1e-9, abs=1e-9)
+
+
+# The likelihood of the reports --------------------------------------------------------------------
+
+
+def test_on_clean_records_the_default_is_the_bic():
+    marginals = clean(records_of())
+    judge, bic = LikelihoodJudge(marginals), PlainJudge(marginals, Scoring("bic"))
+    for child, given in families(2):
+        parents = frozenset(given)
+        for parent in set(DOMAIN.names) - {child, *given}:
+            wanted = bic.score(child, parents | {parent}) - bic.score(child, parents)
+            assert value_of(judge.gain(child, parents, parent)) == pytest.approx(wanted, abs=1e-6)
+    first, second = frozenset("ab"), frozenset("c")
+    wanted = bic.score("d", first) - bic.score("d", second)
+    assert judge.contest("d", first, second) == pytest.approx(wanted, abs=1e-6)
+    assert judge.contest("d", second, first) == pytest.approx(-wanted, abs=1e-6)
+    assert judge.contest("d", first, first) == 0
+
+
+def test_gains_are_the_ratio_less_the_penalty_and_bounded_on_the_way():
+    marginals = noisy(7)
+    for child, given in families(2):
+        for parent in set(DOMAIN.names) - {child, *given}:
+            gain = LikelihoodJudge(marginals).gain(child, frozenset(given), parent)
+            evidence = marginals.independence([child], [parent], list(given))
+            penalty = math.log(3000) / 2 * evidence.degrees
+            exact = evidence.ratio - penalty
+            uppers = []
+            while gain.lower < gain.upper:
+                assert gain.lower <= exact + 1e-9
+                assert gain.upper >= exact - 1e-9
+                gain.sharpen()
+                uppers.append(gain.upper)
+            assert uppers == sorted(uppers, reverse=True)
+            assert gain.upper == pytest.approx(exact, abs=1e-3)
+
+
+def test_a_link_is_worth_the_same_both_ways():
+    judge = LikelihoodJudge(noisy(8))
+    assert judge.gain("a", frozenset("c"), "b") is judge.gain("b", frozenset("c"), "a")
+
+
+def test_an_exchange_is_the_contest_of_both_sets():
+    judge = LikelihoodJudge(noisy(9))
+    for given, old, new in [("a", "a", "b"), ("ab", "a", "c"), ("ac", "c", "b")]:
+        parents = frozenset(given)
+        exchange = LikelihoodJudge(noisy(9)).exchange("d", parents, old, new)
+        assert exchange is not None
+        wanted = judge.contest("d", parents - {old} | {new}, parents)
+        while exchange.lower < exchange.upper:
+            assert exchange.upper >= wanted - 1e-3
+            exchange.sharpen()
+        assert exchange.upper == pytest.approx(wanted, abs=1e-3)
+
+
+def test_what_cannot_pay_is_not_looked_at(monkeypatch: pytest.MonkeyPatch):
+    """20 records tell at most 20 log 2 of a, less than the penalty of a table with b, c and d."""
+    marginals = clean({name: column[:20] for name, column in records_of().items()})
+    judge = LikelihoodJudge(marginals)
+    penalty = math.log(20) / 2 * (2 - 1) * (3 - 1) * (2 * 4)
+    assert penalty > 20 * math.log(2)
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(marginals, "independence", never)
+    assert judge.gain("a", frozenset("cd"), "b") == Known(-penalty)
+    assert judge.exchange("a", frozenset("cd"), "d", "b") is None
+
+
+def test_sets_on_tables_too_large_are_never_better(monkeypatch: pytest.MonkeyPatch):
+    judge = LikelihoodJudge(noisy(10))
+    assert judge.contest("d", frozenset("ab"), frozenset("c")) > -math.inf
+    monkeypatch.setattr(scores, "CONTEST_CELLS", 47)
+    assert judge.contest("d", frozenset("ab"), frozenset("c")) == -math.inf
+    assert judge.contest("d", frozenset("a"), frozenset("c")) > -math.inf
+
+
+def test_resampled_evidence_is_less_the_penalty():
+    marginals = noisy(11)
+    judge = LikelihoodJudge(marginals)
+    got = judge.resampled("d", frozenset("a"), "b", 4, np.random.default_rng(12))
+    evidence = marginals.independence(["b"], ["d"], ["a"])
+    ratios = evidence.resampled(4, np.random.default_rng(12))
+    np.testing.assert_allclose(got, ratios - math.log(3000) / 2 * (2 * 3 * 2), rtol=1e-12)
+
+
+def test_every_score_has_its_judge():
+    marginals = clean(records_of())
+    assert isinstance(judge_of(marginals, Scoring()), LikelihoodJudge)
+    for name in ("bic", "bayesian", "bdeu"):
+        assert isinstance(judge_of(marginals, Scoring(name)), PlainJudge)
+
+
+# Options ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "says"),
+    [
+        ({"name": "aic"}, "score", "no score 'aic'"),
+        ({"name": "bic", "eta": 0.0}, "eta", "not above 0"),
+        ({"name": "bic", "eta": 1.1}, "eta", "at most 1"),
+        ({"name": "bic", "eta": math.nan}, "eta", "not above 0"),
+        ({"name": "bic", "c_star": 0.0}, "c_star", "not a positive"),
+        ({"name": "bayesian", "alpha": -1.0}, "alpha", "not a positive"),
+        ({"name": "bayesian", "alpha": math.inf}, "alpha", "not a positive"),
+        (
+            {"name": "bdeu", "equivalent_sample_size": math.nan},
+            "equivalent_sample_size",
+            "not a positive",
+        ),
+        ({"eta": 0.9}, "eta", "does not belong to the score 'likelihood'"),
+        ({"c_star": 2.0}, "c_star", "does not belong"),
+        ({"name": "bayesian", "c_star": 2.0}, "c_star", "does not belong"),
+        ({"name": "bdeu", "alpha": 2.0}, "alpha", "does not belong"),
+        ({"name": "bic", "alpha": 2.0}, "alpha", "does not belong"),
+        ({"name": "bayesian", "equivalent_sample_size": 5.0}, "equivalent_sample_size", "belong"),
+    ],
+)
+def test_what_is_no_scoring_is_refused(options: dict[str, object], where: str, says: str):
+    with pytest.raises(OptionError, match=says) as raised:
+        Scoring(**options)  # type: ignore[arg-type]
+    assert raised.value.where == where

@@ -1,0 +1,433 @@
+"""Choosing and searching: against exhaustive choice, a naive K2 and judges made by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.channels import Identity, Symmetric
+from shared.domain import Domain
+from shared.errors import OptionError, StructureError
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
+from shared.learn.networks.search.scores import (
+    Gain,
+    Judge,
+    Known,
+    PlainJudge,
+    Scoring,
+    judge_of,
+    value_of,
+)
+from shared.learn.networks.search.searches import Search, by_families, climb, k2
+from shared.learn.networks.structure import Structure
+from shared.plan import Block, Plan
+
+
+def quiet(done: int, total: int) -> None:
+    """Report steps to nobody."""
+
+
+def climbed(
+    judge, search: Search, nodes: Sequence[str], on_step=quiet
+) -> dict[str, frozenset[str]]:
+    """Climb, and compare structures by their families."""
+    return climb(judge, search, nodes, by_families(judge), on_step)
+
+
+# The best of several gains ------------------------------------------------------------------------
+
+
+@dataclass
+class Stepwise:
+    """A gain whose bounds close on its value in given steps."""
+
+    value: float
+    slack: list[tuple[float, float]]
+
+    @property
+    def upper(self) -> float:
+        return self.value + (self.slack[0][0] if self.slack else 0.0)
+
+    @property
+    def lower(self) -> float:
+        return self.value - (self.slack[0][1] if self.slack else 0.0)
+
+    def sharpen(self) -> None:
+        self.slack.pop(0)
+
+
+SLACK = st.floats(0, 50) | st.just(math.inf)
+STEPS = st.lists(st.tuples(SLACK, SLACK), max_size=4).map(
+    lambda steps: sorted(steps, key=lambda step: -step[0])
+)
+# Few values, so that there are ties.
+VALUES = st.integers(-3, 12).map(float)
+GAINS = st.builds(Stepwise, VALUES, STEPS)
+
+
+@given(st.lists(GAINS, max_size=8), st.sampled_from([1.0, LEAST_GAIN, -math.inf]))
+def test_the_best_is_that_of_exact_values(gains: list[Stepwise], floor: float):
+    """The largest value above the floor, the first of equals."""
+    exact = [gain.value for gain in gains]
+    found = best([Candidate(i, gain) for i, gain in enumerate(gains)], floor)
+    above = [value for value in exact if value > floor]
+    if not above:
+        assert found is None
+    else:
+        assert found == (max(above), exact.index(max(above)))
+
+
+@given(st.lists(GAINS, min_size=2, max_size=5), st.data())
+def test_gains_that_share_their_parts_are_chosen_exactly(
+    gains: list[Stepwise], data: st.DataObject
+):
+    """Moves share gains: sharpening one moves the bounds of others behind the chooser's back."""
+    pairs = [
+        data.draw(st.tuples(st.integers(0, len(gains) - 1), st.integers(0, len(gains) - 1)))
+        for _ in range(4)
+    ]
+    candidates: list[Candidate[int]] = []
+    exact = []
+    for index, (one, two) in enumerate(pairs):
+        made: Gain = gains[one]
+        value = gains[one].value
+        if index == 1:
+            made, value = Dropped(gains[one]), -gains[one].value
+        elif index > 1 and one != two:
+            made, value = Turned(gains[one], Dropped(gains[two])), value - gains[two].value
+        candidates.append(Candidate(index, made))
+        exact.append(value)
+    found = best(candidates, 0.5)
+    if max(exact) <= 0.5:
+        assert found is None
+    else:
+        assert found == (max(exact), exact.index(max(exact)))
+
+
+def test_no_more_is_sharpened_than_the_best_needs():
+    poor = Stepwise(1.0, [(3.0, 1.0)])
+    good = Stepwise(9.0, [(20.0, 9.0), (2.0, 1.0)])
+    assert best([Candidate("poor", poor), Candidate("good", good)], 0.0) == (9.0, "good")
+    assert len(poor.slack) == 1
+    assert value_of(poor) == 1.0
+
+
+# Random data --------------------------------------------------------------------------------------
+
+
+class Table:
+    """Reported counts given as a tensor over some columns."""
+
+    def __init__(self, names: Sequence[str], tensor: np.ndarray):
+        self.names, self.tensor = tuple(names), np.asarray(tensor)
+        self.records = round(float(self.tensor.sum()))
+
+    def table(self, names):
+        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
+        left = [n for n in self.names if n in names]
+        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
+
+
+MIXED = Domain.of(a="xy", b="123", c="pq", d="01", e="uvw")
+
+
+def random_marginals(
+    seed: int, p: float, records: int = 4000, domain: Domain = MIXED
+) -> EstimatedMarginals:
+    """Records of a random network, each variable linked to up to two before it, randomized."""
+    rng = np.random.default_rng(seed)
+    names = list(domain.names)
+    joint = np.ones(())
+    for place, name in enumerate(names):
+        parents = [int(i) for i in rng.permutation(place)[: rng.integers(0, 3)]]
+        shape = [domain[n].size if i in parents else 1 for i, n in enumerate(names[:place])]
+        rows = rng.dirichlet(np.full(domain[name].size, 0.6), size=shape)
+        joint = joint[..., None] * rows
+    seen = joint
+    blocks = []
+    for axis, variable in enumerate(domain):
+        channel = Symmetric.from_probability(variable.size, p) if p else Identity(variable.size)
+        blocks.append(Block((variable,), channel))
+        seen = channel.apply(seen, axis)
+    drawn = rng.multinomial(records, (seen / seen.sum()).ravel()).reshape(domain.shape)
+    return EstimatedMarginals(Table(names, drawn), Plan(tuple(blocks)))
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    """A judge that gives every gain exactly, at once."""
+
+    judge: Judge
+
+    def gain(self, child, given, parent):
+        return Known(value_of(self.judge.gain(child, given, parent)))
+
+    def exchange(self, child, given, old, new):
+        gain = self.judge.exchange(child, given, old, new)
+        return None if gain is None else Known(value_of(gain))
+
+    def contest(self, child, first, second):
+        return self.judge.contest(child, first, second)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.2, 0.3])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_screen_never_changes_a_result(p: float, seed: int):
+    marginals = random_marginals(seed, p)
+    names = MIXED.names
+    order = names[::-1] if seed == 3 else names
+    for search in (
+        Search(order, 3),
+        Search(order, 2, refine=False),
+        Search(None, 2, tabu=3),
+    ):
+        lazy, exact = judge_of(marginals, Scoring()), AtOnce(judge_of(marginals, Scoring()))
+        if search.order is None:
+            assert climbed(lazy, search, names, quiet) == climbed(exact, search, names, quiet)
+        else:
+            found, wanted = (k2(judge, search, names, quiet) for judge in (lazy, exact))
+            assert found == wanted
+
+
+# Along an order -----------------------------------------------------------------------------------
+
+
+def naive_k2(
+    score: Callable[[str, frozenset[str]], float], order: Sequence[str], most: int
+) -> dict[str, frozenset[str]]:
+    """Cooper and Herskovits' procedure as it is usually written down."""
+    found = {}
+    for place, child in enumerate(order):
+        parents: frozenset[str] = frozenset()
+        old = score(child, parents)
+        while len(parents) < most:
+            left = [name for name in order[:place] if name not in parents]
+            if not left:
+                break
+            new, parent = max(
+                ((score(child, parents | {name}), name) for name in left), key=lambda pair: pair[0]
+            )
+            if new <= old:
+                break
+            parents, old = parents | {parent}, new
+        found[child] = parents
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_unrefined_it_is_k2(seed: int, most: int):
+    marginals = random_marginals(seed, 0.0, records=800)
+    order = tuple(np.random.default_rng(seed).permutation(MIXED.names))
+    judge = PlainJudge(marginals, Scoring("bayesian"))
+    found = k2(judge, Search(order, most, refine=False), order, quiet)
+    assert found == naive_k2(judge.score, order, most)
+
+
+def test_unrefined_it_is_the_k2_of_an_independent_library(tmp_path, pyagrum):
+    """Whose K2 score is the Bayesian one with alpha = 1."""
+    for seed in (0, 1, 2):
+        marginals = random_marginals(seed, 0.0, records=800)
+        order = tuple(np.random.default_rng(seed).permutation(MIXED.names))
+        lines = [",".join(MIXED.names)]
+        counts = marginals.marginal(MIXED.names).counts
+        for cell in np.ndindex(*MIXED.shape):
+            row = ",".join(v.categories[i] for v, i in zip(MIXED, cell, strict=True))
+            lines += [row] * round(counts[cell])
+        file = tmp_path / f"records{seed}.csv"
+        file.write_text("\n".join(lines))
+        template = pyagrum.BayesNet()
+        for variable in MIXED:
+            template.add(pyagrum.LabelizedVariable(variable.name, "", list(variable.categories)))
+        learner = pyagrum.BNLearner(str(file), template)
+        learner.useScoreK2()
+        learner.useK2([template.idFromName(name) for name in order])
+        learner.setMaxIndegree(2)
+        net = learner.learnBN()
+        theirs = {n: {net.variable(i).name() for i in net.parents(n)} for n in MIXED.names}
+        judge = PlainJudge(marginals, Scoring("bayesian"))
+        ours = k2(judge, Search(order, 2, refine=False), order, quiet)
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("refine", [True, False])
+@pytest.mark.parametrize("name", ["likelihood", "bayesian"])
+def test_orders_and_limits_are_kept_to(refine: bool, name: str):
+    marginals = random_marginals(4, 0.1, records=50_000)
+    order = ("c", "e", "a", "d", "b")
+    judge = judge_of(marginals, Scoring(name))
+    for most in (1, 2):
+        steps: list[tuple[int, int]] = []
+        found = k2(
+            judge,
+            Search(order, most, refine=refine),
+            ["b", "a"],
+            lambda *s, seen=steps: seen.append(s),
+        )
+        assert list(found) == list(order)
+        for child, parents in found.items():
+            assert len(parents) <= most
+            assert all(order.index(parent) < order.index(child) for parent in parents)
+        assert not found["c"]
+        assert not found["e"]
+        assert not found["d"]
+        assert max(len(found["a"]), len(found["b"])) == most
+        assert steps[0] == (0, 2)
+        assert steps[-1] == (2, 2)
+        assert steps == sorted(steps)
+
+
+# Judges made by hand ------------------------------------------------------------------------------
+
+
+@dataclass
+class ByHand:
+    """A judge of scores listed by child and parents; what is not listed costs `cost` a parent."""
+
+    listed: dict[tuple[str, str], float]
+    cost: float = 5.0
+    exchanges: bool = True
+
+    def score(self, child: str, parents: frozenset[str]) -> float:
+        return self.listed.get((child, "".join(sorted(parents))), -self.cost * len(parents))
+
+    def gain(self, child, given, parent):
+        return Known(self.score(child, given | {parent}) - self.score(child, given))
+
+    def exchange(self, child, given, old, new):
+        if not self.exchanges:
+            return None
+        return Known(self.contest(child, given - {old} | {new}, given))
+
+    def contest(self, child, first, second):
+        return self.score(child, first) - self.score(child, second)
+
+
+def of_child(child: str, **scores: float) -> dict[tuple[str, str], float]:
+    return {(child, parents): float(score) for parents, score in scores.items()}
+
+
+STAND_IN = of_child("c", z=5, a=3, b=3, az=7, bz=6, ab=10, abz=9.5)
+"""z stands for a and b: it is worth most alone, and nothing beside both."""
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_refined_it_drops_or_exchanges_what_became_needless(exchanges: bool):
+    """Where no table can tell of an exchange, a parent is added and the needless one dropped."""
+    judge = ByHand(STAND_IN, exchanges=exchanges)
+    order = ("z", "a", "b", "c")
+    plain = k2(judge, Search(order, 3, refine=False), order, quiet)
+    assert plain["c"] == frozenset("zab")
+    refined = k2(judge, Search(order, 3), order, quiet)
+    assert refined["c"] == frozenset("ab")
+    # With room for two parents only an exchange leads on from z and a.
+    narrow = k2(judge, Search(order, 2), order, quiet)
+    assert narrow["c"] == frozenset("ab" if exchanges else "za")
+
+
+BOTH_OR_NONE = of_child("c", a=-1, b=-1, ab=10)
+"""Neither parent gains alone: from no links every single step loses."""
+
+
+def test_tabu_leaves_a_local_peak():
+    judge = ByHand(BOTH_OR_NONE)
+    stuck = climbed(judge, Search(tabu=0), "abc", quiet)
+    assert not any(stuck.values())
+    found = climbed(judge, Search(tabu=5), "abc", quiet)
+    assert found == {"a": frozenset(), "b": frozenset(), "c": frozenset("ab")}
+    # Two parents are what it needs.
+    assert not any(climbed(judge, Search(max_parents=1, tabu=5), "abc", quiet).values())
+
+
+def test_tabu_comes_back_from_where_nothing_is_better():
+    """With all links losing it ends where it began, after as many moves as it was given."""
+    steps: list[tuple[int, int]] = []
+    found = climbed(ByHand({}), Search(tabu=4), "abc", lambda *s: steps.append(s))
+    assert not any(found.values())
+    assert len(steps) >= 4
+    # Three nodes have 25 structures: patience beyond them ends the search too.
+    assert not any(climbed(ByHand({}), Search(tabu=100), "abc", quiet).values())
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("most", [1, 2])
+def test_climbing_keeps_within_its_limits(seed: int, most: int):
+    """On scores drawn at random, which no likelihood would give; and no single change gains."""
+    rng = np.random.default_rng(seed)
+    names = "abcde"
+    listed = {
+        (child, "".join(parents)): float(size + 2 * rng.normal())
+        for child in names
+        for size in range(4)
+        for parents in itertools.combinations([n for n in names if n != child], size)
+    }
+    judge = ByHand(listed)
+    found = climbed(judge, Search(max_parents=most, tabu=3), names, quiet)
+    structure = Structure.of({name: sorted(parents) for name, parents in found.items()})
+    assert all(len(parents) <= most for _, parents in structure.families)
+    assert structure.links
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_climbing_ends_at_a_peak(seed: int):
+    """Every acyclic neighbour by one link, listed here, is worth no more."""
+    marginals = random_marginals(seed, 0.0, records=2000)
+    judge = PlainJudge(marginals, Scoring("bdeu"))
+    names = MIXED.names
+    found = climbed(judge, Search(max_parents=2, tabu=2), names, quiet)
+
+    def total(parents: dict[str, frozenset[str]]) -> float:
+        return sum(judge.score(child, given) for child, given in parents.items())
+
+    checked = 0
+    for parent, child in itertools.permutations(names, 2):
+        changes = [{child: found[child] ^ {parent}}]
+        if parent in found[child]:
+            turned = {child: found[child] - {parent}, parent: found[parent] | {child}}
+            changes.append(turned)
+        for change in changes:
+            after = {**found, **change}
+            try:
+                Structure.of({name: sorted(given) for name, given in after.items()})
+            except StructureError:
+                continue
+            if max(map(len, after.values())) <= 2:
+                checked += 1
+                assert total(after) <= total(found) + 1e-6
+    assert checked >= 8
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        ({"order": ("a", "b", "a")}, "order"),
+        ({"max_parents": 0}, "max_parents"),
+        ({"tabu": -1}, "tabu"),
+        ({"refine": False}, "refine"),
+    ],
+)
+def test_what_is_no_search_is_refused(options: dict[str, object], where: str):
+    with pytest.raises(OptionError) as raised:
+        Search(**options)  # type: ignore[arg-type]
+    assert raised.value.where == where
+
+
+def test_a_search_can_be_stopped():
+    def stop(done: int, _total: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    marginals = random_marginals(1, 0.1, records=50_000)
+    judge = judge_of(marginals, Scoring())
+    with pytest.raises(KeyboardInterrupt):
+        k2(judge, Search(MIXED.names), MIXED.names, stop)
+    with pytest.raises(KeyboardInterrupt):
+        climbed(judge, Search(), MIXED.names, stop)

@@ -1,0 +1,545 @@
+"""Rules and their errors, and the forms in which itemsets and rules are given away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+from itertools import combinations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import brentq
+
+from shared.channels import Symmetric, Transition
+from shared.domain import Domain, Variable
+from shared.errors import LimitExceeded, OptionError
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.rules import piecewise
+from shared.learn.rules import rules as ruling
+from shared.learn.rules.exchange.drawing import COLOURS, draw_itemsets, draw_rules
+from shared.learn.rules.exchange.export import (
+    itemsets_csv,
+    itemsets_json,
+    listed_itemsets_csv,
+    listed_rules_csv,
+    rules_csv,
+    rules_json,
+)
+from shared.learn.rules.exchange.frames import (
+    ITEMSET_ERRORS,
+    RULE_ERRORS,
+    itemsets_frame,
+    rules_frame,
+)
+from shared.learn.rules.items import all_items, item_label
+from shared.learn.rules.measures import MEASURES
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
+from shared.learn.rules.rule_errors import confidences, leverages, lifts, supports
+from shared.learn.rules.rules import Rule, derive_rules
+from shared.marginals.counts import ReportedCounts
+from shared.marginals.support_counts import RuleCounts
+from shared.plan import Block, Plan
+
+Z = 1.959963984540054
+
+
+def domain(*sizes: int) -> Domain:
+    return Domain(
+        tuple(Variable(f"v{i}", tuple(f"c{k}" for k in range(s))) for i, s in enumerate(sizes))
+    )
+
+
+def dependent(over: Domain, records: int, seed: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    hidden = rng.random(records)
+    return {
+        v.name: (np.clip(hidden + rng.normal(0, 0.3, records), 0, 0.999) * v.size).astype(np.uint8)
+        for v in over
+    }
+
+
+def reports(plan: Plan, columns: dict[str, np.ndarray], rng: np.random.Generator):
+    found = {}
+    for block in plan.blocks:
+        upper = np.cumsum(block.channel.matrix(), axis=1)[columns[block.name]][:, :-1]
+        found[block.name] = (rng.random((len(upper), 1)) > upper).sum(axis=1).astype(np.uint8)
+    return EstimatedMarginals(ReportedCounts(found, plan.reported_sizes), plan)
+
+
+def plan_of(over: Domain, p: float) -> Plan:
+    def channel(size: int) -> Transition:
+        return Symmetric.from_probability(size, p)
+
+    return Plan(tuple(Block((v,), channel(v.size)) for v in over))
+
+
+OVER = domain(4, 3, 2, 3)
+COLUMNS = dependent(OVER, 3000, seed=1)
+EXACT = EstimatedMarginals(
+    ReportedCounts(COLUMNS, {v.name: v.size for v in OVER}), Plan.unrandomized(OVER)
+)
+NOISY = reports(plan_of(OVER, 0.3), COLUMNS, np.random.default_rng(2))
+
+
+def share(items) -> float:
+    return float(np.mean(np.logical_and.reduce([COLUMNS[n] == code for n, code in items])))
+
+
+# Rules on exact counts
+
+
+@pytest.mark.parametrize("minimum", [0.0, 0.5, 0.7])
+def test_rules_are_those_of_brute_force(minimum: float):
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.05))
+    wanted = {}
+    for itemset in found.frequent:
+        items = [found.items[place] for place in itemset.items]
+        for size in range(1, len(items)):
+            for left in combinations(items, size):
+                right = tuple(item for item in items if item not in left)
+                confidence = share(items) / share(left)
+                if confidence >= minimum:
+                    wanted[left, right] = share(items), confidence, confidence / share(right)
+    rules = derive_rules(found, EXACT, minimum)
+    assert len(rules) == len(wanted) > 5
+    for rule in rules:
+        measured = rule.support, rule.confidence, rule.lift
+        assert measured == pytest.approx(wanted[rule.antecedent, rule.consequent], rel=1e-12)
+        product = share(rule.antecedent) * share(rule.consequent)
+        assert rule.leverage == pytest.approx(rule.support - product, abs=1e-12)
+        assert rule.support_se == rule.confidence_se == rule.lift_se == rule.leverage_se == 0
+        assert rule.confidence_interval == pytest.approx((rule.confidence,) * 2, rel=1e-12)
+
+
+def test_rules_stand_by_itemset_longer_antecedents_first():
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.05))
+    rules = derive_rules(found, EXACT, 0.0)
+    sizes = [(len(r.antecedent) + len(r.consequent), len(r.antecedent)) for r in rules]
+    assert [whole for whole, _ in sizes] == sorted(whole for whole, _ in sizes)
+    of_three = [left for whole, left in sizes if whole == 3]
+    assert of_three == [2, 2, 2, 1, 1, 1] * (len(of_three) // 6)
+
+
+def test_a_confidence_that_is_the_minimum_suffices():
+    over = domain(2, 2)
+    columns = {"v0": np.repeat([0, 1], 5), "v1": np.array([0, 0, 0, 0, 1, 0, 1, 1, 1, 1])}
+    columns = {name: column.astype(np.uint8) for name, column in columns.items()}
+    marginals = EstimatedMarginals(
+        ReportedCounts(columns, {"v0": 2, "v1": 2}), Plan.unrandomized(over)
+    )
+    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.1))
+    assert len(derive_rules(found, marginals, 0.8)) == 4
+    assert derive_rules(found, marginals, 0.81) == ()
+
+
+def test_the_progress_of_rules_is_told():
+    steps: list[tuple[int, int]] = []
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.05))
+    derive_rules(found, EXACT, on_step=lambda *step: steps.append(step))
+    last = len(found.levels) - 1
+    assert steps == [(k, last) for k in range(last + 1)]
+
+
+def test_what_rules_refuse(monkeypatch: pytest.MonkeyPatch):
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.05))
+    with pytest.raises(OptionError) as raised:
+        derive_rules(found, EXACT, 1.5)
+    assert raised.value.where == "minimum_confidence"
+    number = len(derive_rules(found, EXACT, 0.3))
+    assert len(derive_rules(found, EXACT, 0.3, most=number)) == number
+    with pytest.raises(LimitExceeded, match=f"more than {number - 1} rules"):
+        derive_rules(found, EXACT, 0.3, most=number - 1)
+    monkeypatch.setattr(ruling, "MOST_PARTS", 4)
+    with pytest.raises(LimitExceeded, match="3 items"):
+        derive_rules(found, EXACT, 0.3)
+
+
+def test_too_many_rules_are_refused_before_one_is_made(monkeypatch: pytest.MonkeyPatch):
+    def unmade(*_values: object) -> None:
+        raise AssertionError("A rule was made.")
+
+    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05))
+    number = len(derive_rules(found, NOISY, 0.6))
+    sure = len(derive_rules(found, NOISY, 0.6, certain=True))
+    assert 1 < sure < number
+    # The most is of rules that suffice: those that are likely but not certain do not count.
+    assert len(derive_rules(found, NOISY, 0.6, certain=True, most=sure)) == sure
+    with pytest.raises(LimitExceeded, match="rules"):
+        derive_rules(found, NOISY, 0.6, certain=True, most=sure - 1)
+    monkeypatch.setattr(ruling, "MOST_RULES", sure)
+    with pytest.raises(LimitExceeded, match=f"more than {sure} rules"):
+        derive_rules(found, NOISY, 0.6, certain=True, most=sure)
+    monkeypatch.setattr(ruling, "Rule", unmade)
+    with pytest.raises(LimitExceeded, match="more than 1 rules"):
+        derive_rules(found, NOISY, 0.6, most=1)
+    with pytest.raises(AssertionError, match="made"):
+        derive_rules(found, NOISY, 0.6)
+
+
+def test_rules_in_pieces_are_the_same_and_tell_more_often(monkeypatch: pytest.MonkeyPatch):
+    steps: list[tuple[int, int]] = []
+    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05))
+    whole = derive_rules(found, NOISY, 0.5)
+    monkeypatch.setattr(piecewise, "PIECE", 7)
+    monkeypatch.setattr(ruling, "PIECE", 7)
+    assert derive_rules(found, NOISY, 0.5, on_step=lambda *step: steps.append(step)) == whole
+    assert steps == sorted(steps)
+    assert len(steps) > 2 * len(found.levels)
+
+
+def test_without_frequent_pairs_there_are_no_rules():
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.9))
+    assert derive_rules(found, EXACT, 0.0) == ()
+    assert len(rules_frame(OVER, ())) == 0
+    frame = itemsets_frame(found)
+    assert frame.empty
+    assert frame["itemsets"].dtype == object
+
+
+# Errors
+
+
+def counts_of(whole: float, left: float, right: float, records: int, noise: float) -> RuleCounts:
+    """Counts of one rule with noise that is correlated as that of overlapping counts is."""
+    spread = np.array([[1.0, 0.6, 0.5], [0.6, 1.5, 0.2], [0.5, 0.2, 1.2]]) * noise
+    counts = np.array([whole, left, right])
+    both = np.array([[whole, whole, whole], [whole, left, whole], [whole, whole, right]])
+    sampled = spread + both - np.outer(counts, counts) / records
+    return RuleCounts(records, counts[None], spread[None], sampled[None])
+
+
+@pytest.mark.parametrize("population", [False, True])
+@pytest.mark.parametrize("noise", [0.0, 40.0, 900.0])
+def test_the_interval_of_a_confidence_by_root_finding(noise: float, population: bool):
+    """Its ends are the w at which whole - w * antecedent is z of its standard errors from 0."""
+    counts = counts_of(300, 500, 600, 2000, noise)
+    noisy = counts.covariance(population=False)[0]
+
+    def excess(w: float) -> float:
+        side = np.array([1.0, -w, 0.0])
+        variance = side @ noisy @ side + (500 * w * (1 - w) if population else 0.0)
+        return float((side @ counts.counts[0]) ** 2 - Z**2 * variance)
+
+    found = confidences(counts, Z, population=population)
+    assert found.estimate == 0.6
+    if noise == 0 and not population:
+        assert (found.low[0], found.high[0], found.se[0]) == (0.6, 0.6, 0.0)
+        return
+    ends = brentq(excess, 0.0, 0.6), brentq(excess, 0.6, 1.0)
+    assert (found.low[0], found.high[0]) == pytest.approx(ends, abs=1e-9)
+    if noise == 0:
+        wilson = stats.binomtest(300, 500).proportion_ci(0.95, method="wilson")
+        assert ends == pytest.approx((wilson.low, wilson.high), abs=1e-9)
+
+
+def test_where_the_antecedent_may_be_nothing_the_confidence_may_be_anything():
+    counts = counts_of(40, 50, 600, 2000, 900.0)
+    found = confidences(counts, Z, population=False)
+    assert (found.low[0], found.high[0]) == (0.0, 1.0)
+    assert found.estimate[0] == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("population", [False, True])
+@pytest.mark.parametrize("name", ["support", "confidence", "lift", "leverage"])
+def test_standard_errors_by_numerical_derivatives(name: str, population: bool):
+    counts = counts_of(300, 500, 600, 2000, 40.0)
+    functions = {
+        "support": (supports, lambda x, y, z: x / 2000),
+        "confidence": (confidences, lambda x, y, z: x / y),
+        "lift": (lifts, lambda x, y, z: 2000 * x / (y * z)),
+        "leverage": (leverages, lambda x, y, z: x / 2000 - y * z / 2000**2),
+    }
+    measured, function = functions[name]
+    at, step = counts.counts[0], 1e-3
+    gradient = [
+        (function(*(at + step * unit)) - function(*(at - step * unit))) / (2 * step)
+        for unit in np.eye(3)
+    ]
+    covariance = counts.covariance(population=population)[0]
+    found = measured(counts, Z, population=population)
+    assert found.estimate[0] == pytest.approx(function(*at))
+    assert found.se[0] == pytest.approx(np.sqrt(gradient @ covariance @ gradient), rel=1e-6)
+
+
+def test_the_interval_of_a_lift_is_symmetric_on_the_log_scale():
+    found = lifts(counts_of(300, 500, 600, 2000, 40.0), Z, population=True)
+    assert found.low[0] * found.high[0] == pytest.approx(found.estimate[0] ** 2)
+    ratio = np.log(found.high[0] / found.estimate[0])
+    assert ratio == pytest.approx(Z * found.se[0] / found.estimate[0])
+
+
+def test_of_a_lift_with_a_huge_error_the_interval_is_everything():
+    counts = counts_of(1e-3, 200.0, 100.0, 1000, noise=500.0)
+    found = lifts(counts, 1.96, population=False)
+    assert (found.low[0], found.high[0]) == (0.0, np.inf)
+
+
+def times_covered(runs: int, widths: tuple[float, ...]) -> np.ndarray:
+    """How often intervals of some widths hold the truth of rules: by width, measure and rule."""
+    rng = np.random.default_rng(7)
+    over = domain(2, 3)
+    columns = dependent(over, 1500, seed=3)
+    plan = plan_of(over, 0.25)
+    rows = np.array([[0, 2], [1, 4]])
+    left = np.array([[True, False], [False, True]])
+    items = all_items(over)
+    truth = []
+    for row, own in zip(rows, left, strict=True):
+        has = [columns[items[i][0]] == items[i][1] for i in row]
+        x, y, z = (has[0] & has[1]).mean(), has[own.argmax()].mean(), has[own.argmin()].mean()
+        truth.append((x, x / y, x / (y * z)))
+    hits = np.zeros((len(widths), 3, 2), dtype=int)
+    for _ in range(runs):
+        counts = reports(plan, columns, rng).supports(items).rules(rows, left)
+        for number, width in enumerate(widths):
+            for place, part in enumerate((supports, confidences, lifts)):
+                found = part(counts, width, population=False)
+                true = np.array(truth)[:, place]
+                hits[number, place] += (found.low <= true) & (true <= found.high)
+    return hits
+
+
+def test_intervals_cover_at_their_rate():
+    """Against the records. Six binomial numbers, each beyond its limits by chance with probability
+    1e-6 / 6 in all; intervals of two thirds of the width, the negative control, must be beyond."""
+    runs = 600
+    whole, narrow = times_covered(runs, (Z, Z * 2 / 3))
+    least, most = stats.binom.ppf([1e-6 / 12, 1 - 1e-6 / 12], runs, 0.95)
+    assert ((least <= whole) & (whole <= most)).all()
+    assert (narrow < least).all()
+
+
+def test_certain_rules_have_their_whole_interval_above_the_minimum():
+    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05))
+    likely = derive_rules(found, NOISY, 0.6)
+    certain = derive_rules(found, NOISY, 0.6, certain=True)
+    assert certain == tuple(r for r in likely if r.confidence_interval[0] >= 0.6)
+    assert 0 < len(certain) < len(likely)
+
+
+@pytest.mark.parametrize("against", ["records", "population"])
+def test_rules_and_itemsets_tell_the_same_support(against: str):
+    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05, against=against))
+    known = {frozenset(found.items[i] for i in s.items): s for s in found.frequent}
+    rules = derive_rules(found, NOISY, 0.5)
+    assert rules
+    for rule in rules:
+        itemset = known[frozenset(rule.antecedent + rule.consequent)]
+        se = itemset.se_records if against == "records" else itemset.se_population
+        assert rule.support == pytest.approx(itemset.support, rel=1e-9)
+        assert rule.support_se == pytest.approx(se, rel=1e-9)
+        assert rule.support_interval == pytest.approx(itemset.interval, rel=1e-9)
+
+
+# Exports
+
+
+def found_and_rules(**options):
+    found = mine_itemsets(NOISY, all_items(OVER), RuleOptions(0.05, **options))
+    return found, derive_rules(found, NOISY, 0.5)
+
+
+def test_json_names_items_by_their_places():
+    found, rules = found_and_rules(consistent=True)
+    document = json.loads(json.dumps(rules_json(found, rules), allow_nan=False))
+    assert document["kind"] == "association-rules"
+    assert document["records"] == 3000
+    assert document["options"]["minimum_support"] == 0.05
+    assert document["items"][4] == {"variable": "v1", "category": "c0"}
+    assert len(document["itemsets"]) == len(found.frequent)
+    assert document["examined"] == len(found.itemsets) > len(found.frequent)
+    for written, itemset in zip(document["itemsets"], found.frequent, strict=True):
+        assert tuple(written["items"]) == itemset.items
+        assert written["support"] == itemset.support
+        assert written["consistent"] == itemset.consistent
+        assert tuple(written["interval"]) == itemset.interval
+    for written, rule in zip(document["rules"], rules, strict=True):
+        assert [found.items[i] for i in written["antecedent"]] == list(rule.antecedent)
+        assert written["lift"] == rule.lift
+    every = itemsets_json(found, examined=True)
+    assert len(every["itemsets"]) == every["examined"]
+    assert "rules" not in every
+
+
+def test_json_says_null_where_there_is_no_number():
+    found, rules = found_and_rules()
+    assert itemsets_json(found)["itemsets"][0]["consistent"] is None
+    rule = Rule(**{**vars(rules[0]), "lift": float("inf"), "lift_interval": (0.0, float("nan"))})
+    written = rules_json(found, [rule])["rules"][0]
+    assert written["lift"] is None
+    assert written["lift_interval"] == [0.0, None]
+
+
+def test_csv_reads_back():
+    found, rules = found_and_rules()
+    rows = list(csv.DictReader(io.StringIO(itemsets_csv(found))))
+    assert [row["items"] for row in rows] == [
+        json.dumps(found.labels(i.items)) for i in found.frequent
+    ]
+    assert [float(row["support"]) for row in rows] == [i.support for i in found.frequent]
+    assert [float(row["interval_high"]) for row in rows] == [i.interval[1] for i in found.frequent]
+    assert {row["consistent"] for row in rows} == {""}
+    assert itemsets_csv(found, examined=True).count("\n") == 1 + len(found.itemsets)
+    read = list(csv.DictReader(io.StringIO(rules_csv(found, rules))))
+    assert [float(row["lift_interval_low"]) for row in read] == [r.lift_interval[0] for r in rules]
+    assert json.loads(read[0]["antecedent"]) == [item_label(OVER, i) for i in rules[0].antecedent]
+
+
+def test_different_itemsets_are_different_cells():
+    """Names and categories may hold whatever stands between items."""
+    over = Domain.of(a=["x", "x & b=y", 'x", "b=y'], b=["y", "z\n"])
+    columns = {"a": np.array([0, 1, 2, 2] * 25), "b": np.array([0, 1, 0, 1] * 25)}
+    columns = {name: column.astype(np.uint8) for name, column in columns.items()}
+    marginals = EstimatedMarginals(ReportedCounts(columns, {"a": 3, "b": 2}), plan_of(over, 0.0))
+    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.01))
+    cells = [row["items"] for row in csv.DictReader(io.StringIO(itemsets_csv(found), newline=""))]
+    assert len(set(cells)) == len(found.frequent) == 9
+    read = [tuple(json.loads(cell)) for cell in cells]
+    assert read == [found.labels(itemset.items) for itemset in found.frequent]
+
+
+def test_whatever_has_the_fields_is_written_alike():
+    """A model's messages name items by places; the tables are those of the itemsets and rules."""
+    found, rules = found_and_rules()
+    document = rules_json(found, rules)
+    itemsets = [SimpleNamespace(**written) for written in document["itemsets"]]
+    for itemset in itemsets:
+        itemset.interval = tuple(itemset.interval)
+    word = found.item_labels.__getitem__
+    assert listed_itemsets_csv(itemsets, word) == itemsets_csv(found)
+    messages = [
+        SimpleNamespace(**{k: tuple(v) if "interval" in k else v for k, v in written.items()})
+        for written in document["rules"]
+    ]
+    assert listed_rules_csv(messages, word) == rules_csv(found, rules)
+    assert "\r" not in rules_csv(found, rules)
+
+
+@pytest.mark.parametrize("against", ["records", "population"])
+def test_frames_have_mlxtends_columns_and_then_ours(against: str):
+    found, rules = found_and_rules(against=against)
+    frame = itemsets_frame(found)
+    assert list(frame) == ["support", "itemsets", *ITEMSET_ERRORS]
+    assert frame["itemsets"].tolist() == [frozenset(found.labels(i.items)) for i in found.frequent]
+    kind = "se_records" if against == "records" else "se_population"
+    assert frame["support_se"].tolist() == [getattr(i, kind) for i in found.frequent]
+    assert frame["support_low"].tolist() == [i.interval[0] for i in found.frequent]
+    assert frame["verdict"].tolist() == [i.verdict for i in found.frequent]
+    assert len(itemsets_frame(found, examined=True)) == len(found.itemsets)
+    of_rules = rules_frame(OVER, rules)
+    assert list(of_rules) == ["antecedents", "consequents", *MEASURES, *RULE_ERRORS]
+    assert of_rules["lift"].tolist() == pytest.approx([r.lift for r in rules])
+    assert of_rules["lift_se"].tolist() == [r.lift_se for r in rules]
+    assert of_rules["leverage_high"].tolist() == [r.leverage_interval[1] for r in rules]
+    numbers = {item: place for place, item in enumerate(found.items)}
+    assert rules_frame(OVER, rules, names=numbers)["antecedents"][0] == frozenset(
+        numbers[item] for item in rules[0].antecedent
+    )
+    assert itemsets_frame(found, names=numbers)["itemsets"][0] == frozenset({0})
+
+
+# Pictures
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def titles(picture: ET.Element) -> list[str]:
+    return [t.text or "" for t in picture.iter(f"{SVG}title")]
+
+
+def test_a_picture_of_itemsets_shows_every_verdict():
+    over = Domain.of(**{"a<b": ["no & so", "yes"], "v": ["c0", "c1", "c2"], "w": ["d0", "d1"]})
+    columns = dependent(over, 800, seed=3)
+    marginals = reports(plan_of(over, 0.3), columns, np.random.default_rng(4))
+    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.2))
+    assert {i.verdict for i in found.frequent} == {"frequent", "undecided"}
+    picture = ET.fromstring(draw_itemsets(found))
+    shown = titles(picture)
+    assert len(shown) == 1 + len(found.frequent)
+    assert any("a<b=no & so" in title for title in shown)
+    drawn = draw_itemsets(found)
+    assert COLOURS["frequent"] in drawn
+    assert COLOURS["undecided"] in drawn
+    assert "minimum 0.2" in drawn
+    assert len(titles(ET.fromstring(draw_itemsets(found, most=2)))) == 3
+    # One that is not frequent is a square, and drawn only among all that were examined.
+    assert "<rect" not in drawn
+    every = draw_itemsets(found, most=1000, examined=True)
+    assert "Examined itemsets" in every
+    assert len(titles(ET.fromstring(every))) == 1 + len(found.itemsets)
+    squares = sum(i.verdict == "not frequent" for i in found.itemsets)
+    assert every.count("<rect") == squares + 1 > 2
+
+
+def test_a_mark_stands_where_its_estimate_is():
+    found, _rules = found_and_rules()
+    picture = ET.fromstring(draw_itemsets(found, most=5))
+    ticks = {
+        float(t.text): float(t.get("x"))
+        for t in picture.iter(f"{SVG}text")
+        if t.get("text-anchor") == "middle" and t.text.replace(".", "").isdigit()
+    }
+    (low, at_low), *_, (high, at_high) = sorted(ticks.items())
+    marks = [float(c.get("cx")) for g in picture.iter(f"{SVG}g") for c in g.iter(f"{SVG}circle")]
+    largest = sorted((i.support for i in found.frequent), reverse=True)[:5]
+    wanted = [at_low + (s - low) / (high - low) * (at_high - at_low) for s in largest]
+    assert marks == pytest.approx(wanted, abs=0.1)
+
+
+def test_a_picture_of_rules_names_them_and_stands_where_their_confidence_is():
+    _found, rules = found_and_rules()
+    surest = sorted(rules, key=lambda r: -r.confidence_interval[0])[:7]
+    picture = ET.fromstring(draw_rules(OVER, rules, most=7))
+    assert len(titles(picture)) == 8
+    words = [t.text or "" for t in picture.iter(f"{SVG}text")]
+    for rule in surest:
+        sides = (
+            ", ".join(item_label(OVER, i) for i in s) for s in (rule.antecedent, rule.consequent)
+        )
+        assert " → ".join(sides) in words
+        assert any(word.startswith(f"{rule.lift:.2f} (") for word in words)
+    ticks = {
+        float(t.text): float(t.get("x"))
+        for t in picture.iter(f"{SVG}text")
+        if t.get("text-anchor") == "middle" and t.text.replace(".", "").isdigit()
+    }
+    (low, at_low), *_, (high, at_high) = sorted(ticks.items())
+
+    def places(values) -> list[float]:
+        return [at_low + (v - low) / (high - low) * (at_high - at_low) for v in values]
+
+    dots = [float(c.get("cx")) for c in picture.iter(f"{SVG}circle")]
+    assert dots == pytest.approx(places(min(1, r.confidence) for r in surest), abs=0.1)
+    bars = [g.find(f"{SVG}path").get("d") for g in picture.iter(f"{SVG}g")]
+    starts = [float(bar[1:].split(",")[0]) for bar in bars]
+    assert starts == pytest.approx(places(r.confidence_interval[0] for r in surest), abs=0.1)
+
+
+def test_a_lift_of_which_nothing_is_known_is_drawn_without_its_interval():
+    _found, rules = found_and_rules()
+    unknown = Rule(**{**vars(rules[0]), "lift": 1.5, "lift_interval": (0.0, float("inf"))})
+    words = [t.text for t in ET.fromstring(draw_rules(OVER, [unknown])).iter(f"{SVG}text")]
+    assert "1.50" in words
+
+
+def test_pictures_of_nothing_are_pictures():
+    found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.9))
+    assert len(titles(ET.fromstring(draw_itemsets(found)))) == 1
+    assert len(titles(ET.fromstring(draw_rules(OVER, ())))) == 1
+
+
+def test_a_long_label_is_cut_and_told_in_full_by_its_title():
+    over = Domain.of(**{f"a variable of some length {k}": ["no", "yes"] for k in range(3)})
+    columns = dependent(over, 500, seed=3)
+    plan = Plan.unrandomized(over)
+    marginals = EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
+    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.1))
+    drawn = draw_itemsets(found)
+    assert "…" in drawn
+    whole = ", ".join(found.labels(found.length(3)[0].items))
+    assert any(whole in title for title in titles(ET.fromstring(drawn)))

@@ -1,0 +1,655 @@
+"""Itemsets: found on exact counts as others find them, and on estimates as enumeration does."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.optimize import nnls
+
+from shared.channels import Symmetric
+from shared.domain import Domain, Variable
+from shared.errors import (
+    DomainError,
+    EstimationError,
+    LimitExceeded,
+    NotConverged,
+    OptionError,
+    SingularChannel,
+    UnknownCategory,
+    UnknownVariable,
+)
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.rules import candidates as joining
+from shared.learn.rules import consistency, mining, piecewise
+from shared.learn.rules.candidates import Trie, next_candidates
+from shared.learn.rules.consistency import consistent_supports
+from shared.learn.rules.decisions import (
+    FREQUENT,
+    NOT_FREQUENT,
+    UNDECIDED,
+    interval,
+    p_values,
+    verdicts,
+)
+from shared.learn.rules.items import all_items, chosen_items, item_label, present_items
+from shared.learn.rules.itemsets import FoundItemsets
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import RuleOptions
+from shared.marginals.counts import ReportedCounts
+from shared.marginals.support_counts import RuleCounts, SupportCounts
+from shared.plan import Block, Plan
+
+
+def domain(*sizes: int) -> Domain:
+    return Domain(
+        tuple(Variable(f"v{i}", tuple(f"c{k}" for k in range(s))) for i, s in enumerate(sizes))
+    )
+
+
+def dependent(over: Domain, records: int, seed: int) -> dict[str, np.ndarray]:
+    """Columns that are noisy copies of one hidden number."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.random(records)
+    return {
+        v.name: (np.clip(hidden + rng.normal(0, 0.3, records), 0, 0.999) * v.size).astype(np.uint8)
+        for v in over
+    }
+
+
+def exact(over: Domain, columns: dict[str, np.ndarray]) -> EstimatedMarginals:
+    return EstimatedMarginals(
+        ReportedCounts(columns, {v.name: v.size for v in over}), Plan.unrandomized(over)
+    )
+
+
+def randomized(over: Domain, columns: dict[str, np.ndarray], p: float, seed: int):
+    """Marginals from reports of the columns, every one moved with probability p."""
+    rng = np.random.default_rng(seed)
+    plan = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in over))
+    reports = {}
+    for block in plan.blocks:
+        upper = np.cumsum(block.channel.matrix(), axis=1)[columns[block.name]][:, :-1]
+        drawn = rng.random((len(upper), 1)) > upper
+        reports[block.name] = drawn.sum(axis=1).astype(np.uint8)
+    return EstimatedMarginals(ReportedCounts(reports, plan.reported_sizes), plan)
+
+
+OVER = domain(4, 3, 2, 3, 2)
+COLUMNS = dependent(OVER, 3000, seed=1)
+
+
+def one_hot(over: Domain, columns: dict[str, np.ndarray]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {item_label(over, (n, code)): columns[n] == code for n, code in all_items(over)}
+    )
+
+
+def in_words(found: FoundItemsets) -> dict[frozenset[str], float]:
+    return {frozenset(found.labels(i.items)): i.support for i in found.frequent}
+
+
+def by_mlxtend(table: pd.DataFrame, minimum: float) -> dict[frozenset[str], float]:
+    from mlxtend.frequent_patterns import apriori
+
+    frame = apriori(table, minimum, use_colnames=True)
+    return dict(zip(frame["itemsets"], frame["support"], strict=True))
+
+
+def by_pyfim(over: Domain, columns: dict[str, np.ndarray], minimum: float):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import fim
+    rows = [
+        [item_label(over, (v.name, int(c))) for v, c in zip(over, row, strict=True)]
+        for row in zip(*columns.values(), strict=True)
+    ]
+    found = fim.fpgrowth(rows, supp=100 * minimum, report="a")
+    return {frozenset(items): count / len(rows) for items, count in found}
+
+
+# Items
+
+
+def test_items_are_categories():
+    over = Domain.of(milk=["no", "yes"], bread=["no", "yes"], size=["S", "M", "L"])
+    assert len(all_items(over)) == 7
+    assert present_items(over, "yes") == (("milk", 1), ("bread", 1))
+    assert chosen_items(over, {"size": ["L", "S"], "milk": ["yes"]}) == (
+        ("size", 2),
+        ("size", 0),
+        ("milk", 1),
+    )
+    assert item_label(over, ("size", 2)) == "size=L"
+
+
+def test_items_that_are_none():
+    over = Domain.of(milk=["no", "yes"])
+    with pytest.raises(UnknownCategory, match="'maybe'"):
+        present_items(over, "maybe")
+    with pytest.raises(UnknownCategory):
+        chosen_items(over, {"milk": ["maybe"]})
+    with pytest.raises(UnknownVariable):
+        chosen_items(over, {"beer": ["yes"]})
+    marginals = exact(OVER, COLUMNS)
+    with pytest.raises(OptionError, match="none"):
+        mine_itemsets(marginals, [], RuleOptions(0.1))
+    with pytest.raises(UnknownVariable):
+        mine_itemsets(marginals, [("beer", 0)], RuleOptions(0.1))
+    with pytest.raises(DomainError):
+        mine_itemsets(marginals, [("v0", 9)], RuleOptions(0.1))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [
+        ({"minimum_support": 0.0}, "minimum_support"),
+        ({"minimum_support": 1.1}, "minimum_support"),
+        ({"minimum_support": float("nan")}, "minimum_support"),
+        ({"minimum_support": 0.1, "confidence": 1.0}, "confidence"),
+        ({"minimum_support": 0.1, "false_discovery": 0.0}, "false_discovery"),
+        ({"minimum_support": 0.1, "max_length": 0}, "max_length"),
+        ({"minimum_support": 0.1, "decisions": "bold"}, "decisions"),
+        ({"minimum_support": 0.1, "against": "odds"}, "against"),
+    ],
+)
+def test_options_outside_their_range(wrong: dict, where: str):
+    with pytest.raises(OptionError) as raised:
+        RuleOptions(**wrong)
+    assert raised.value.where == where
+
+
+# Candidates
+
+
+def kept_rows(length: int, variables: np.ndarray, seed: int, share: float) -> list[np.ndarray]:
+    """Return random itemsets by length, closed under subsets, in lexicographic order."""
+    rng = np.random.default_rng(seed)
+    longest = [
+        c
+        for c in combinations(range(len(variables)), length)
+        if rng.random() < share and len(set(variables[list(c)])) == length
+    ]
+    levels = []
+    for k in range(1, length + 1):
+        rows = sorted({part for row in longest for part in combinations(row, k)})
+        levels.append(np.array(rows, dtype=np.int64).reshape(-1, k))
+    return levels
+
+
+def expected_candidates(rows: np.ndarray, variables: np.ndarray) -> list[tuple[int, ...]]:
+    """Return by brute force what all subsets of which are kept, items of one variable apart."""
+    kept = set(map(tuple, rows.tolist()))
+    length = rows.shape[1] + 1
+    return [
+        c
+        for c in combinations(range(len(variables)), length)
+        if len(set(variables[list(c)])) == length
+        and all(part in kept for part in combinations(c, length - 1))
+    ]
+
+
+@pytest.mark.parametrize("pairs", [1 << 20, 3])
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_candidates_are_those_of_brute_force(
+    length: int, pairs: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(joining, "_PAIRS", pairs)
+    number = 0
+    for seed, variables in product(range(5), (np.arange(9), np.arange(12) // 2)):
+        levels = kept_rows(length, variables, seed, 0.7)
+        trie = Trie(len(variables))
+        for rows in levels:
+            trie = trie.grown(rows)
+        found, subsets = next_candidates(trie, levels[-1], variables)
+        assert list(map(tuple, found.tolist())) == expected_candidates(levels[-1], variables)
+        number += len(found)
+        for row, places in zip(found, subsets, strict=True):
+            for position, place in enumerate(places):
+                assert (levels[-1][place] == np.delete(row, position)).all()
+    assert number > 50
+
+
+def test_a_trie_finds_what_is_there_and_nothing_else():
+    levels = kept_rows(3, np.arange(7), 2, 0.3)
+    trie = Trie(7)
+    for rows in levels:
+        trie = trie.grown(rows)
+    for rows in levels:
+        every = np.array(list(combinations(range(7), rows.shape[1])), dtype=np.int64)
+        places = {row: place for place, row in enumerate(map(tuple, rows.tolist()))}
+        wanted = [places.get(row, -1) for row in map(tuple, every.tolist())]
+        assert trie.find(every).tolist() == wanted
+    assert -1 in trie.find(np.array([[5, 6, 6]]))
+
+
+def test_too_many_candidates_are_refused():
+    rows = np.arange(50, dtype=np.int64)[:, None]
+    trie = Trie(50).grown(rows)
+    assert len(next_candidates(trie, rows, np.arange(50), most=1225)[0]) == 1225
+    with pytest.raises(LimitExceeded, match="1224") as raised:
+        next_candidates(trie, rows, np.arange(50), most=1224)
+    assert "minimum support" in str(raised.value)
+
+
+# Mining on exact counts
+
+
+@pytest.mark.parametrize("minimum", [0.02, 0.1, 0.3, 1.0])
+def test_exact_itemsets_are_those_of_others(minimum: float):
+    found = in_words(mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(minimum)))
+    assert found == by_mlxtend(one_hot(OVER, COLUMNS), minimum)
+    if found:
+        assert found == by_pyfim(OVER, COLUMNS, minimum)
+
+
+def test_a_support_that_is_the_minimum_is_frequent():
+    over = domain(2, 2)
+    columns = {"v0": np.repeat([0, 1], [3, 7]), "v1": np.repeat([0, 1], [7, 3])}
+    columns = {name: column.astype(np.uint8) for name, column in columns.items()}
+    found = mine_itemsets(exact(over, columns), all_items(over), RuleOptions(0.3))
+    assert [i.support for i in found.frequent] == [0.3, 0.7, 0.7, 0.3, 0.3, 0.4, 0.3]
+    assert {i.verdict for i in found.frequent} == {"frequent"}
+
+
+def test_without_error_all_decisions_agree_and_nothing_is_undecided():
+    marginals = exact(OVER, COLUMNS)
+    plain = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.1))
+    held = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.1, decisions="controlled"))
+    assert plain.frequent == held.frequent
+    assert {i.verdict for i in plain.itemsets} == {"frequent", "not frequent"}
+    for itemset in plain.itemsets:
+        assert itemset.chosen == (itemset.verdict == "frequent") == (itemset.p_value == 0)
+        assert itemset.se_records == 0
+        assert itemset.interval == (itemset.support, itemset.support)
+        share = itemset.support
+        assert itemset.se_population == pytest.approx((share * (1 - share) / 3000) ** 0.5)
+
+
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_no_itemset_is_longer_than_asked(length: int):
+    marginals = exact(OVER, COLUMNS)
+    found = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02, length))
+    every = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02))
+    assert found.frequent == tuple(i for i in every.frequent if len(i.items) <= length)
+    assert found.length(length + 1) == ()
+    assert found.length(1) == every.length(1)
+
+
+def test_candidates_beyond_the_last_length_are_not_built(monkeypatch: pytest.MonkeyPatch):
+    lengths = []
+
+    def watched(trie: Trie, rows: np.ndarray, variables: np.ndarray):
+        lengths.append(rows.shape[1] + 1)
+        return next_candidates(trie, rows, variables)
+
+    monkeypatch.setattr(mining, "next_candidates", watched)
+    mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(0.01, max_length=3))
+    assert lengths == [2, 3]
+
+
+def test_items_may_be_chosen_and_in_any_order():
+    items = (("v3", 2), ("v0", 3), ("v3", 1), ("v1", 2))
+    found = in_words(mine_itemsets(exact(OVER, COLUMNS), items, RuleOptions(0.05)))
+    wanted = {item_label(OVER, item) for item in items}
+    all_found = by_mlxtend(one_hot(OVER, COLUMNS), 0.05)
+    assert found == {i: s for i, s in all_found.items() if i <= wanted}
+    assert len(found) > 4
+
+
+def test_progress_is_told_and_can_stop():
+    steps: list[tuple[int, int]] = []
+    options = RuleOptions(0.3)
+    found = mine_itemsets(
+        exact(OVER, COLUMNS), all_items(OVER), options, lambda *step: steps.append(step)
+    )
+    assert steps == [*((k, 5) for k in range(len(found.levels))), (5, 5)]
+
+    def stop(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), options, stop)
+
+
+# Mining on estimates
+
+
+def test_estimated_itemsets_are_those_of_dense_estimation():
+    """Every cell by the inverse of the whole Kronecker product, every itemset by enumeration."""
+    over = domain(3, 2, 3)
+    marginals = randomized(over, dependent(over, 2000, seed=3), 0.3, seed=4)
+    reported = marginals._reported.table(over.names).astype(float).ravel()
+    channels = [Symmetric.from_probability(v.size, 0.3).matrix() for v in over]
+    whole = np.kron(np.kron(channels[0], channels[1]), channels[2])
+    decoder = np.linalg.inv(whole)
+    cells = list(product(*(range(v.size) for v in over)))
+    examined = {}
+    for length in (1, 2, 3):
+        for axes in combinations(range(3), length):
+            for codes in product(*(range(over.shape[a]) for a in axes)):
+                has = np.array(
+                    [all(c[a] == k for a, k in zip(axes, codes, strict=True)) for c in cells]
+                )
+                w = decoder @ has
+                support = w @ reported / 2000
+                noise = (w**2 @ reported - w @ reported) / 2000**2
+                items = tuple(sum(over.shape[:a]) + k for a, k in zip(axes, codes, strict=True))
+                examined[items] = support, np.sqrt(max(noise, 0))
+    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.08))
+    frequent = {
+        items
+        for items in examined
+        if all(
+            examined[part][0] >= 0.08
+            for k in range(1, len(items) + 1)
+            for part in combinations(items, k)
+        )
+    }
+    assert {i.items for i in found.frequent} == frequent
+    assert 10 < len(frequent) < len(examined)
+    for itemset in found.itemsets:
+        support, se = examined[itemset.items]
+        assert itemset.support == pytest.approx(support, abs=1e-12)
+        assert itemset.se_records == pytest.approx(se, rel=1e-9)
+        assert itemset.se_population >= itemset.se_records - 1e-12
+        own = stats.norm.sf((support - 0.08) / se)
+        parts = [examined[p] for p in combinations(itemset.items, len(itemset.items) - 1) if p]
+        below = [stats.norm.sf((s - 0.08) / e) for s, e in parts]
+        assert itemset.p_value >= max([own, *below]) - 1e-12
+
+
+def test_controlled_decisions_are_closed_and_a_part_of_the_point_decisions():
+    over = domain(3, 3, 3, 2)
+    marginals = randomized(over, dependent(over, 3000, seed=5), 0.4, seed=6)
+    point = mine_itemsets(marginals, all_items(over), RuleOptions(0.08))
+    held = mine_itemsets(marginals, all_items(over), RuleOptions(0.08, decisions="controlled"))
+    assert [i.items for i in point.itemsets] == [i.items for i in held.itemsets]
+    chosen = {i.items for i in held.frequent}
+    assert chosen < {i.items for i in point.frequent}
+    assert len(held.length(2)) > 3
+    for items in chosen:
+        assert all(part in chosen for part in combinations(items, len(items) - 1) if part)
+    # All three verdicts occur, and each is what its interval says.
+    assert {i.verdict for i in held.itemsets} == {"frequent", "undecided", "not frequent"}
+    for itemset in held.itemsets:
+        low, high = itemset.interval
+        wanted = "frequent" if low >= 0.08 else "not frequent" if high < 0.08 else "undecided"
+        assert itemset.verdict == wanted
+
+
+class Untold:
+    """Supports of which the reports tell nothing, for itemsets of some length or variables."""
+
+    def __init__(self, true: EstimatedMarginals, untold, error: Exception):
+        self.domain, self.records = true.domain, true.records
+        self._true, self._untold, self._error = true, untold, error
+
+    def supports(self, items):
+        self.items, self._supports = items, self._true.supports(items)
+        return self
+
+    def counts(self, itemsets: np.ndarray) -> SupportCounts:
+        if any(self._untold(row) for row in itemsets.tolist()):
+            raise self._error
+        return self._supports.counts(itemsets)
+
+    def rules(self, itemsets: np.ndarray, antecedents: np.ndarray) -> RuleCounts:
+        return self._supports.rules(itemsets, antecedents)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SingularChannel("No inverse."),
+        LimitExceeded("Too many cells."),
+        EstimationError("The likelihood is the same for several tables."),
+    ],
+)
+def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
+    plain = mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(0.05))
+    of_v0 = range(4)
+    marginals = Untold(
+        exact(OVER, COLUMNS), lambda row: len(row) > 1 and bool(set(row) & set(of_v0)), error
+    )
+    for decisions in ("point", "controlled"):
+        options = RuleOptions(0.05, decisions=decisions, consistent=True)
+        found = mine_itemsets(marginals, all_items(OVER), options)
+        assert found.frequent[0].consistent == found.frequent[0].support
+        told = {i.items for i in plain.frequent if len(i.items) == 1 or not set(i.items) & {*of_v0}}
+        assert {i.items for i in found.frequent} == told
+        untold = [i for i in found.itemsets if np.isnan(i.support)]
+        assert untold
+        assert all(i.verdict == "undecided" and i.p_value == 1 for i in untold)
+
+
+def test_if_no_item_can_be_estimated_that_is_an_error():
+    marginals = Untold(exact(OVER, COLUMNS), lambda _row: True, SingularChannel("No inverse."))
+    with pytest.raises(SingularChannel, match="No inverse"):
+        mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05))
+
+
+def test_a_level_too_large_ends_the_search():
+    """It is not taken for one of which the reports tell nothing, and counted bit by bit."""
+    error = LimitExceeded("Too many entries.", where="max_length")
+    marginals = Untold(exact(OVER, COLUMNS), lambda row: len(row) == 2, error)
+    with pytest.raises(LimitExceeded, match="entries"):
+        mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05))
+    assert mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05, 1)).frequent
+
+
+def test_levels_counted_in_pieces_are_the_same_and_tell_more_often(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    steps: list[tuple[int, int]] = []
+    marginals = randomized(OVER, COLUMNS, 0.2, seed=3)
+    whole = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02))
+    monkeypatch.setattr(piecewise, "PIECE", 10)
+    found = mine_itemsets(
+        marginals, all_items(OVER), RuleOptions(0.02), lambda *step: steps.append(step)
+    )
+    assert found.itemsets == whole.itemsets
+    assert steps == sorted(steps)
+    assert steps.count((1, 5)) > 3
+
+
+@pytest.mark.parametrize("piece", [1, 5, 30, 10_000])
+def test_pieces_are_all_rows_once_and_keep_variables_together(
+    monkeypatch: pytest.MonkeyPatch, piece: int
+):
+    monkeypatch.setattr(piecewise, "PIECE", piece)
+    variables = piecewise.variables_of(all_items(OVER))
+    rows = np.array([r for r in combinations(range(14), 2) if len({*variables[[*r]]}) == 2])
+    found = piecewise.pieces(rows, variables)
+    assert sorted(np.concatenate(found).tolist()) == list(range(len(rows)))
+    if piece < len(rows):
+        assert len(found) > 1
+        sets = [{tuple(kind) for kind in variables[rows[some]].tolist()} for some in found]
+        assert sum(map(len, sets)) == len(set().union(*sets)) == 10
+        # At most the largest set of variables more than a piece.
+        assert max(map(len, found)) <= piece + 12
+    else:
+        assert len(found) == 1
+
+
+# Intervals and tests
+
+
+@pytest.mark.parametrize("share", [0.0, 1 / 400])
+@pytest.mark.parametrize("noise", [0.0, 1e-4])
+def test_an_interval_holds_what_its_test_does_not_reject(share: float, noise: float):
+    support = np.array([0.0, 0.03, 0.1, 0.5, 0.97])
+    low, high = interval(support, np.full(5, noise), 1.96, share)
+    for supposed in np.linspace(0.001, 0.999, 997):
+        inside = (low <= supposed) & (supposed <= high)
+        p = p_values(support, np.full(5, noise), float(supposed), share)
+        two_sided = 2 * np.minimum(p, 1 - p)
+        alpha = 2 * stats.norm.sf(1.96)
+        assert (inside == ((two_sided > alpha) | (supposed == support)))[
+            np.abs(two_sided - alpha) > 1e-9
+        ].all()
+
+
+def test_without_noise_the_interval_against_the_population_is_wilsons():
+    for successes in (0, 3, 40, 400):
+        wilson = stats.binomtest(successes, 400).proportion_ci(0.95, method="wilson")
+        low, high = interval(np.array([successes / 400]), np.zeros(1), 1.959963984540054, 1 / 400)
+        assert (low[0], high[0]) == pytest.approx((wilson.low, wilson.high), abs=1e-12)
+
+
+def test_verdicts_with_and_without_error():
+    low, high = np.array([0.1, 0.05, 0.05, 0.1]), np.array([0.2, 0.15, 0.0999, 0.1])
+    assert verdicts(low, high, 0.1).tolist() == [FREQUENT, UNDECIDED, NOT_FREQUENT, FREQUENT]
+    assert p_values(np.array([0.1, 0.0999]), np.zeros(2), 0.1, 0.0).tolist() == [0.0, 1.0]
+
+
+# Consistent supports
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """All subsets of some items, with estimates that need not fall with the length."""
+
+    supports: list[np.ndarray]
+    errors: list[np.ndarray]
+    subsets: list[np.ndarray]
+
+    @classmethod
+    def of(cls, items: int, length: int, seed: int) -> Lattice:
+        rng = np.random.default_rng(seed)
+        rows = [list(combinations(range(items), k)) for k in range(1, length + 1)]
+        places = [{row: place for place, row in enumerate(level)} for level in rows]
+        subsets = [np.zeros((items, 1), dtype=np.int64)]
+        for k in range(1, length):
+            parts = [[places[k - 1][r[:j] + r[j + 1 :]] for j in range(k + 1)] for r in rows[k]]
+            subsets.append(np.array(parts, dtype=np.int64))
+        supports = [rng.normal(0.4 * 0.7**k, 0.15, len(level)) for k, level in enumerate(rows)]
+        errors = [rng.uniform(0.02, 0.3, len(level)) for level in rows]
+        return cls(supports, errors, subsets)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        ends = np.cumsum([0, *map(len, self.supports)])
+        return [
+            (int(ends[k - 1] + above), int(ends[k] + row))
+            for k in range(1, len(self.supports))
+            for row, own in enumerate(self.subsets[k])
+            for above in own
+        ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_consistent_supports_are_the_nearest_of_all(seed: int):
+    lattice = Lattice.of(5, 4, seed)
+    y, se = np.concatenate(lattice.supports), np.concatenate(lattice.errors)
+    pairs = lattice.pairs()
+    assert any(y[below] > y[above] for above, below in pairs)
+    found = np.concatenate(consistent_supports(lattice.supports, lattice.errors, lattice.subsets))
+    assert all(found[below] <= found[above] for above, below in pairs)
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert np.sqrt(np.mean(np.square((found - nearest(y, se, pairs)) / se))) < 0.001
+
+
+def nearest(y: np.ndarray, se: np.ndarray, pairs: list[tuple[int, int]]) -> np.ndarray:
+    """Return the nearest point by Lawson and Hanson's reduction to non-negative least squares."""
+    size = len(y)
+    order = np.zeros((len(pairs), size))
+    for number, (above, below) in enumerate(pairs):
+        order[number, [above, below]] = 1, -1
+    rows = np.vstack([order, np.eye(size), -np.eye(size)])
+    limits = np.concatenate([np.zeros(len(pairs) + size), -np.ones(size)]) - rows @ y
+    system = np.vstack([(rows * se).T, limits])
+    target = np.append(np.zeros(size), 1.0)
+    residual = system @ nnls(system, target)[0] - target
+    return y - se * residual[:-1] / residual[-1]
+
+
+def test_a_solution_that_is_not_reached_is_an_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(consistency, "_ROUNDS", 2)
+    monkeypatch.setattr(consistency, "_STEPS", 1)
+    lattice = Lattice.of(5, 4, seed=0)
+    with pytest.raises(NotConverged, match="2 steps"):
+        consistent_supports(lattice.supports, lattice.errors, lattice.subsets)
+
+
+def test_many_lattices_need_no_more_steps_than_one(monkeypatch: pytest.MonkeyPatch):
+    """What is left is measured by itemset: copies side by side converge when one does."""
+    one = Lattice.of(5, 4, seed=2)
+    copies = 50
+    sizes = [len(part) for part in one.supports]
+    above = [0, *sizes[:-1]]
+    many = Lattice(
+        [np.tile(part, copies) for part in one.supports],
+        [np.tile(part, copies) for part in one.errors],
+        [
+            np.concatenate([part + copy * wide for copy in range(copies)])
+            for part, wide in zip(one.subsets, above, strict=True)
+        ],
+    )
+    rounds = next(n for n in range(1, 100) if converges(one, n, monkeypatch))
+    assert rounds > 1
+    assert not converges(one, rounds - 1, monkeypatch)
+    assert converges(many, rounds, monkeypatch)
+
+
+def converges(lattice: Lattice, rounds: int, monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.setattr(consistency, "_ROUNDS", rounds)
+    monkeypatch.setattr(consistency, "_STEPS", 2)
+    try:
+        consistent_supports(lattice.supports, lattice.errors, lattice.subsets)
+    except NotConverged:
+        return False
+    return True
+
+
+def test_an_exact_support_hardly_moves():
+    """One without an error among others that have one takes their superset down with it."""
+    supports = [np.array([0.2]), np.array([0.5])]
+    errors = [np.array([0.0]), np.array([0.2])]
+    subsets = [np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)]
+    found = np.concatenate(consistent_supports(supports, errors, subsets))
+    assert found == pytest.approx([0.2, 0.2], abs=1e-6)
+
+
+def test_a_chain_is_pooled_by_weights():
+    """Two adjacent violators take their weighted mean (the closed form of isotonic regression)."""
+    supports = [np.array([0.2]), np.array([0.5])]
+    errors = [np.array([0.1]), np.array([0.2])]
+    subsets = [np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)]
+    found = consistent_supports(supports, errors, subsets)
+    assert np.concatenate(found) == pytest.approx([0.26, 0.26], abs=2e-4)
+
+
+def test_consistent_estimates_stay_as_they_are():
+    lattice = Lattice.of(4, 3, seed=1)
+    ordered = [np.full(len(level), 0.5 - 0.1 * k) for k, level in enumerate(lattice.supports)]
+    found = consistent_supports(ordered, lattice.errors, lattice.subsets)
+    assert all((a == b).all() for a, b in zip(found, ordered, strict=True))
+
+
+def test_mined_supports_are_made_consistent_on_request():
+    over = domain(3, 3, 3, 2, 3)
+    marginals = randomized(over, dependent(over, 2000, seed=8), 0.4, seed=9)
+    options = RuleOptions(0.03, consistent=True)
+    found = mine_itemsets(marginals, all_items(over), options)
+    known = {i.items: i for i in found.itemsets}
+    above = below = 0
+    for items, itemset in known.items():
+        assert itemset.consistent is not None
+        assert 0 <= itemset.consistent <= 1
+        for part in combinations(items, len(items) - 1):
+            if part:
+                assert itemset.consistent <= known[part].consistent
+                above += itemset.support > known[part].support
+        below += itemset.support < 0
+    # The estimates themselves were neither.
+    assert above > 10
+    assert below > 10
+    raw = mine_itemsets(marginals, all_items(over), RuleOptions(0.03))
+    assert [i.support for i in raw.itemsets] == [i.support for i in found.itemsets]
+    assert raw.itemsets[0].consistent is None

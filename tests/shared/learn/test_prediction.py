@@ -1,0 +1,217 @@
+"""Records of labels and numbers as codes, and models read from their JSON whichever they are."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shared.discretize import interval_labels
+from shared.domain import Domain, Variable
+from shared.errors import InputError, UnknownCategory, UnknownVariable
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.linear.documents import write_linear_json
+from shared.learn.linear.fitting import learn_linear
+from shared.learn.linear.options import LinearOptions
+from shared.learn.prediction import Predictor, encode_records, interval_cuts, read_predictor
+from shared.learn.tree.documents import write_tree_json
+from shared.learn.tree.growth import learn_tree
+from shared.learn.tree.options import TreeOptions
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Plan
+
+CUTS = [
+    (30.0, 45.0),
+    (0.5,),
+    (-1.5, -0.25, 0.0, 3.0),
+    (-2e-07, 1e-05, 0.001),
+    (-100.0, 1e300),
+]
+AGE = Variable("age", interval_labels((30.0, 45.0)), (20.0, 38.0, 60.0))
+GRADE = Variable("grade", ("1", "2", "-"))
+DOMAIN = Domain((AGE, GRADE))
+
+
+@pytest.mark.parametrize("cuts", CUTS)
+def test_cuts_are_read_from_the_labels_that_were_made_of_them(cuts):
+    assert interval_cuts(Variable("x", interval_labels(cuts))) == cuts
+
+
+@pytest.mark.parametrize("cuts", CUTS)
+def test_a_last_category_of_missing_cells_leaves_the_cuts(cuts):
+    variable = Variable("x", (*interval_labels(cuts), "?"))
+    assert interval_cuts(variable) == cuts
+    codes = encode_records(Domain((variable,)), [{"x": 1e301}, {"x": "?"}])["x"]
+    assert codes.tolist() == [variable.size - 2, variable.size - 1]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("?", "<30", ">=30"),
+        ("<30", ">=30", "?", "-"),
+        ("<30", "?"),
+        ("a", "b"),
+        ("<30", ">=31"),
+        ("<30", "31-45", ">=45"),
+        ("<30", "30-45", ">45"),
+        ("<45", "45-30", ">=30"),
+        ("<30", "30-30", ">=30"),
+        ("<x", ">=x"),
+        ("<nan", ">=nan"),
+        ("<inf", ">=inf"),
+    ],
+)
+def test_other_labels_are_no_intervals(labels):
+    assert interval_cuts(Variable("x", labels)) is None
+
+
+@pytest.mark.parametrize("cuts", CUTS)
+def test_numbers_go_into_their_intervals(cuts):
+    """By counting the cuts that are not above a number, as a number and as its text."""
+    variable = Variable("x", interval_labels(cuts))
+    near = [
+        edge for c in cuts for edge in (np.nextafter(c, -math.inf), c, np.nextafter(c, math.inf))
+    ]
+    numbers = [-1e9, 0, 17, *map(float, near)]
+    wanted = [sum(cut <= number for cut in cuts) for number in numbers]
+    for given in (numbers, [repr(n) for n in numbers], [np.float64(n) for n in numbers]):
+        codes = encode_records(Domain((variable,)), [{"x": value} for value in given])["x"]
+        assert codes.tolist() == wanted
+        assert codes.dtype == np.uint8
+
+
+def test_labels_are_their_codes_and_whole_numbers_their_labels():
+    records: list[dict[str, Any]] = [
+        {"age": "30-45", "grade": "2"},
+        {"age": ">=45", "grade": 1},
+        {"age": 29.9, "grade": 2.0},
+        {"age": 45, "grade": "-"},
+    ]
+    codes = encode_records(DOMAIN, records)
+    assert {name: column.tolist() for name, column in codes.items()} == {
+        "age": [1, 2, 0, 2],
+        "grade": [1, 0, 1, 2],
+    }
+    assert {n: c.shape for n, c in encode_records(DOMAIN, []).items()} == {
+        "age": (0,),
+        "grade": (0,),
+    }
+
+
+def test_text_is_read_as_the_owners_read_their_cells():
+    variable = Variable("x", ("caf\u00e9", "0", "12345678901234567", "0.3", "-1.5"))
+    given = {
+        "cafe\u0301": 0,
+        " caf\u00e9 ": 0,
+        -0.0: 1,
+        12345678901234567: 2,
+        np.int64(12345678901234567): 2,
+        0.3: 3,
+        -1.5: 4,
+    }
+    for value, code in given.items():
+        assert encode_records(Domain((variable,)), [{"x": value}])["x"].tolist() == [code]
+    # Equal numbers are one value, whichever comes first.
+    assert encode_records(Domain((variable,)), [{"x": v} for v in (-0.0, 0)])["x"].tolist() == [
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize("text", ["4_0", "\uff14\uff10", "\u0664\u0660", "0x28", "4e", "nan", "+"])
+def test_what_the_owners_do_not_read_as_a_number_is_none(text):
+    with pytest.raises(UnknownCategory):
+        encode_records(Domain((AGE,)), [{"age": text}])
+    read = [{"age": t} for t in (" 40 ", "+40", "40.", "4e1", "400E-1")]
+    assert encode_records(Domain((AGE,)), read)["age"].tolist() == [1] * 5
+
+
+GOOD = {"age": 40, "grade": "1"}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "where"),
+    [
+        ({"age": None}, InputError, "age"),
+        ({"age": math.nan}, InputError, "age"),
+        ({"age": math.inf}, InputError, "age"),
+        ({"age": 10**400}, InputError, "age"),
+        ({"age": [40]}, InputError, "age"),
+        ({"age": {"of": 40}}, InputError, "age"),
+        ({"grade": True}, InputError, "grade"),
+        ({"age": "forty-two"}, UnknownCategory, "age"),
+        ({"age": "inf"}, UnknownCategory, "age"),
+        ({"grade": 7272}, UnknownCategory, "grade"),
+        ({"grade": 1.5}, UnknownCategory, "grade"),
+        ({"zone": "a"}, UnknownVariable, "zone"),
+    ],
+)
+def test_errors_name_the_variable_and_the_record_and_never_the_value(change, error, where):
+    with pytest.raises(error) as caught:
+        encode_records(DOMAIN, [GOOD, GOOD | {"grade": 1}, GOOD | change])
+    assert type(caught.value) is error
+    assert caught.value.where == where
+    assert "Record 3" in caught.value.message
+    assert where in caught.value.message
+    for value in change.values():
+        assert str(value) not in caught.value.message or str(value) == "a"
+
+
+def test_a_record_without_a_variable_is_refused():
+    with pytest.raises(InputError, match="Record 2 has no value of 'grade'"):
+        encode_records(DOMAIN, [GOOD, {"age": 3}])
+
+
+# Models.
+
+
+def marginals() -> EstimatedMarginals:
+    rng = np.random.default_rng(1)
+    domain = Domain((*DOMAIN, Variable("y", ("no", "yes"))))
+    columns = {v.name: rng.integers(0, v.size, 500).astype(np.uint8) for v in domain}
+    columns["y"] = (columns["age"] + 1.2 * rng.normal(size=500) > 1).astype(np.uint8)
+    reported = ReportedCounts(columns, {v.name: v.size for v in domain})
+    return EstimatedMarginals(reported, Plan.unrandomized(domain))
+
+
+TEXTS = {
+    "decision-tree": write_tree_json(learn_tree(marginals(), "y", None, TreeOptions())),
+    "linear-classifier": write_linear_json(learn_linear(marginals(), "y", None, LinearOptions())),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_a_model_predicts_alike_wherever_it_is_read(text):
+    model: Predictor = read_predictor(text)
+    codes = encode_records(model.inputs, [{"age": 20, "grade": "-"}, {"age": 70, "grade": 1}])
+    assert model.predict(codes).tolist() == [0, 1]
+    assert [model.target.categories[c] for c in model.predict(codes)] == ["no", "yes"]
+    shares = model.probabilities(codes)
+    assert shares is not None
+    assert shares.shape == (2, 2)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert (shares.argmax(axis=1) == model.predict(codes)).all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[" * 100_000,
+        "[]",
+        "3",
+        "{}",
+        json.dumps({"kind": "bayes-net"}),
+        json.dumps({"kind": ["decision-tree"]}),
+        json.dumps({"kind": "decision-tree"}),
+        json.dumps({"kind": "linear-classifier"}),
+    ],
+)
+def test_what_is_no_model_is_refused(text):
+    with pytest.raises(InputError) as caught:
+        read_predictor(text)
+    assert caught.value.remedy

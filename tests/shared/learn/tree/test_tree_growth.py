@@ -1,0 +1,537 @@
+"""Decision trees against ID3 on records, scikit-learn, and what is expected of random reports."""
+
+from __future__ import annotations
+
+import math
+import warnings
+import weakref
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from shared.channels import Symmetric
+from shared.domain import Domain, Variable
+from shared.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
+from shared.estimation.combined import CombinedMarginals
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.tree.growth import STEPS, learn_tree
+from shared.learn.tree.model import DecisionTree
+from shared.learn.tree.node import Node
+from shared.learn.tree.options import TreeOptions
+from shared.learn.tree.splitting import best_split
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+from tests.places import DATA
+
+PLAIN = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)
+
+Columns = dict[str, np.ndarray]
+
+
+class Expected:
+    """Reports as they are expected of true records: N P', with fractions."""
+
+    def __init__(self, names: tuple[str, ...], tensor: np.ndarray):
+        self.names, self.tensor = names, tensor
+        self.records = round(float(tensor.sum()))
+
+    def table(self, names):
+        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
+        left = [n for n in self.names if n in names]
+        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
+
+
+def domain_of(**sizes: int) -> Domain:
+    return Domain(tuple(Variable(n, tuple(f"{n}{k}" for k in range(s))) for n, s in sizes.items()))
+
+
+def plan_of(domain: Domain, p: float) -> Plan:
+    return Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in domain))
+
+
+def cube(domain: Domain, columns: Columns) -> np.ndarray:
+    counts = np.zeros(domain.shape)
+    np.add.at(counts, tuple(columns[name] for name in domain.names), 1)
+    return counts
+
+
+def exactly(domain: Domain, columns: Columns) -> EstimatedMarginals:
+    reported = ReportedCounts(columns, {v.name: v.size for v in domain})
+    return EstimatedMarginals(reported, Plan.unrandomized(domain))
+
+
+def reports(plan: Plan, columns: Columns, rng: np.random.Generator) -> ReportedCounts:
+    """Randomize each column by the rows of its matrix."""
+    made = {}
+    for block in plan.blocks:
+        (name,) = block.names
+        bounds = np.cumsum(block.channel.matrix(), axis=1)[:, :-1]
+        chosen = rng.random(len(columns[name]))[:, None] >= bounds[columns[name]]
+        made[name] = chosen.sum(axis=1).astype(np.uint8)
+    return ReportedCounts(made, {v.name: v.size for v in plan.domain})
+
+
+def expected_reports(plan: Plan, columns: Columns) -> Expected:
+    tensor = cube(plan.domain, columns)
+    for axis, block in enumerate(plan.blocks):
+        tensor = np.moveaxis(np.tensordot(tensor, block.channel.matrix(), (axis, 0)), -1, axis)
+    return Expected(plan.domain.names, tensor)
+
+
+def public(name: str, target: str, drop: str | None = None) -> tuple[Domain, Columns]:
+    path = DATA / name
+    if not path.is_file():
+        pytest.skip(f"the public table {name} is not there")
+    table = pd.read_csv(path, dtype=str).drop(columns=[drop] if drop else [])
+    kept = [c for c in table if table[c].nunique() > 1 and c != target] + [target]
+    domain = Domain(tuple(Variable(c, tuple(sorted(table[c].unique()))) for c in kept))
+    codes = {
+        v.name: table[v.name].map(v.categories.index).to_numpy().astype(np.uint8) for v in domain
+    }
+    return domain, codes
+
+
+# ID3 as it is defined on records, one record at a time.
+
+
+def entropy_of(classes: list[int]) -> float:
+    shares = [times / len(classes) for times in Counter(classes).values()]
+    return -sum(share * math.log2(share) for share in shares)
+
+
+def gain_of(rows: list[dict[str, int]], name: str, target: str) -> float:
+    classes: dict[int, list[int]] = {}
+    for row in rows:
+        classes.setdefault(row[name], []).append(row[target])
+    left = sum(len(part) * entropy_of(part) for part in classes.values()) / len(rows)
+    return entropy_of([row[target] for row in rows]) - left
+
+
+def gain_ratio_choice(rows: list[dict[str, int]], names: list[str], target: str) -> str | None:
+    gains = {n: gain_of(rows, n, target) for n in names}
+    gains = {n: g for n, g in gains.items() if g > 1e-9}
+    if not gains:
+        return None
+    average = sum(gains.values()) / len(gains)
+    ratios = {
+        n: g / entropy_of([row[n] for row in rows]) for n, g in gains.items() if g >= average - 1e-9
+    }
+    best = max(ratios.values())
+    return next(n for n, r in ratios.items() if r > best - 1e-9)
+
+
+def gain_choice(rows: list[dict[str, int]], names: list[str], target: str) -> str | None:
+    gains = {n: gain_of(rows, n, target) for n in names}
+    best = max(gains.values(), default=0.0)
+    return next((n for n, g in gains.items() if g > best - 1e-9), None) if best > 1e-9 else None
+
+
+def id3(rows, names, target, domain, above, choice):
+    """Return a decision, or an attribute with a subtree for each category."""
+    counts = Counter(row[target] for row in rows)
+    if not rows:
+        return above
+    decision = max(range(domain[target].size), key=lambda k: (counts[k], -k))
+    name = choice(rows, names, target) if len(counts) > 1 else None
+    if name is None:
+        return decision
+    left = [n for n in names if n != name]
+    parts = [[row for row in rows if row[name] == k] for k in range(domain[name].size)]
+    return (name, *(id3(part, left, target, domain, decision, choice) for part in parts))
+
+
+def outline(node: Node):
+    """Return a learned tree in the same form."""
+    if node.split is None:
+        return node.classes.decision
+    return (node.split.attribute, *map(outline, node.children))
+
+
+def rows_of(columns: Columns) -> list[dict[str, int]]:
+    return [
+        dict(zip(columns, map(int, row), strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "target", "drop"),
+    [
+        ("lenses.csv", "class", "id"),
+        ("breast-cancer.csv", "class", None),
+        ("mushroom.csv", "class", None),
+    ],
+)
+@pytest.mark.parametrize(
+    ("criterion", "choice"), [("gain", gain_choice), ("gain-ratio", gain_ratio_choice)]
+)
+@pytest.mark.public_data
+def test_the_tree_of_clean_records_is_that_of_id3_on_records(file, target, drop, criterion, choice):
+    domain, columns = public(file, target, drop)
+    names = [n for n in domain.names if n != target]
+    wanted = id3(rows_of(columns), names, target, domain, 0, choice)
+    options = TreeOptions(
+        criterion=criterion, significance=None, least_records=0, prune=False, shrinkage=None
+    )
+    tree = learn_tree(exactly(domain, columns), target, names, options)
+    assert outline(tree.root) == wanted
+    if file == "mushroom.csv":
+        assert np.array_equal(tree.predict(columns), columns[target])
+
+
+def survey(records: int, rng: np.random.Generator) -> tuple[Domain, Columns]:
+    """Records whose class depends on some attributes, on one only where another has a category."""
+    domain = domain_of(a=3, b=2, c=4, d=2, y=2)
+    columns = {
+        v.name: rng.choice(v.size, records, p=rng.dirichlet(np.full(v.size, 8.0))).astype(np.uint8)
+        for v in domain
+    }
+    lean = -1.0 + 1.8 * (columns["a"] == 1) + 2.4 * (columns["a"] == 2) * (columns["b"] == 1)
+    columns["y"] = (rng.random(records) < 1 / (1 + np.exp(-lean))).astype(np.uint8)
+    return domain, columns
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_binary_attributes_are_asked_as_by_scikit_learn(seed):
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(seed)
+    domain = domain_of(a=2, b=2, c=2, d=2, e=2, f=2, y=3)
+    columns = {n: (rng.random(5000) < rng.uniform(0.3, 0.7)).astype(np.uint8) for n in "abcdef"}
+    lean = np.stack([columns["a"] + columns["b"], 2 * columns["c"] * columns["d"], columns["e"]])
+    columns["y"] = (lean + rng.gumbel(size=lean.shape)).argmax(axis=0).astype(np.uint8)
+    inputs = np.stack([columns[n] for n in "abcdef"], axis=1)
+    peer = DecisionTreeClassifier(criterion="entropy", max_depth=4, random_state=0)
+    peer.fit(inputs, columns["y"])
+
+    def of_peer(place: int):
+        if peer.tree_.children_left[place] < 0:
+            return int(peer.tree_.value[place].argmax())
+        sides = peer.tree_.children_left[place], peer.tree_.children_right[place]
+        return ("abcdef"[peer.tree_.feature[place]], *map(of_peer, sides))
+
+    options = TreeOptions(
+        significance=None, least_records=0, prune=False, shrinkage=None, max_depth=4
+    )
+    tree = learn_tree(exactly(domain, columns), "y", None, options)
+    assert outline(tree.root) == of_peer(0)
+    assert np.array_equal(tree.predict(columns), peer.predict(inputs))
+    assert np.allclose(tree.probabilities(columns), peer.predict_proba(inputs))
+
+
+def assert_same(tree: DecisionTree, clean: DecisionTree):
+    assert outline(tree.root) == outline(clean.root)
+    assert len(clean.leaves) > 8
+    for ours, wanted in zip(tree.root, clean.root, strict=True):
+        assert np.allclose(ours.classes.counts, wanted.classes.counts, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ["moment", "ml"])
+@pytest.mark.parametrize("p", [0.1, 0.3])
+def test_expected_reports_give_the_tree_of_the_true_records(estimator, p):
+    domain, columns = survey(2000, np.random.default_rng(1))
+    clean = learn_tree(exactly(domain, columns), "y", None, PLAIN)
+    plan = plan_of(domain, p)
+    options = PLAIN
+    if estimator == "ml":
+        # Likelihood is maximized to a tolerance: only what is well above it can be compared.
+        options = TreeOptions(significance=None, prune=False, shrinkage=None, max_depth=1)
+        clean = learn_tree(exactly(domain, columns), "y", None, options)
+    marginals = EstimatedMarginals(expected_reports(plan, columns), plan, estimator=estimator)
+    tree = learn_tree(marginals, "y", None, options)
+    if estimator == "moment":
+        assert_same(tree, clean)
+    else:
+        assert outline(tree.root) == outline(clean.root)
+        for ours, wanted in zip(tree.root, clean.root, strict=True):
+            assert np.allclose(ours.classes.counts, wanted.classes.counts, atol=0.5)
+
+
+def test_expected_reports_of_a_joint_block_do_too():
+    domain, columns = survey(2000, np.random.default_rng(1))
+    a, b, c, d, y = domain
+    plan = Plan(
+        (
+            Block((a, y), Symmetric.from_gamma(6, 9.0)),
+            Block((b, c), Symmetric.from_gamma(8, 19.0)),
+            Block((d,), Symmetric.from_probability(2, 0.2)),
+        )
+    )
+    tensor = cube(plan.domain, columns).reshape(6, 8, 2)
+    for axis, block in enumerate(plan.blocks):
+        tensor = np.moveaxis(np.tensordot(tensor, block.channel.matrix(), (axis, 0)), -1, axis)
+    seen = Expected(plan.domain.names, tensor.reshape(plan.domain.shape))
+    clean = learn_tree(exactly(domain, columns), "y", list("abcd"), PLAIN)
+    assert_same(learn_tree(EstimatedMarginals(seen, plan), "y", list("abcd"), PLAIN), clean)
+
+
+def test_exact_and_randomized_strata_give_the_tree_of_all_records():
+    domain, columns = survey(3000, np.random.default_rng(2))
+    clean = learn_tree(exactly(domain, columns), "y", None, PLAIN)
+    first, last = (
+        {n: c[part] for n, c in columns.items()} for part in (slice(1200), slice(1200, None))
+    )
+    plan = plan_of(domain, 0.25)
+    exact = ReportedCounts(first, {v.name: v.size for v in domain})
+    sources = [(exact, Plan.unrandomized(domain)), (expected_reports(plan, last), plan)]
+    tree = learn_tree(CombinedMarginals(sources), "y", None, PLAIN)
+    assert_same(tree, clean)
+    # The exact part makes the counts more certain than they are when all is randomized.
+    alone = EstimatedMarginals(expected_reports(plan, columns), plan)
+    noisy = learn_tree(alone, "y", None, PLAIN)
+    assert tree.root.classes.se_records < noisy.root.classes.se_records
+    assert noisy.root.classes.effective < tree.root.classes.effective < 3000
+
+
+# What randomization does to the test.
+
+
+def noise_only(rng: np.random.Generator, records: int = 3000) -> tuple[Plan, ReportedCounts]:
+    domain = domain_of(a=4, b=3, c=2, y=2)
+    columns = {v.name: rng.integers(0, v.size, records).astype(np.uint8) for v in domain}
+    columns["y"] = (rng.random(records) < 0.3).astype(np.uint8)
+    plan = plan_of(domain, 0.25)
+    return plan, reports(plan, columns, rng)
+
+
+@pytest.mark.calibration
+def test_a_class_that_depends_on_nothing_is_rarely_split_by():
+    """The bound is passed by a correct test with a probability of less than 1e-6."""
+    runs, level = 400, 0.05
+    most = stats.binom.isf(1e-6, runs, level * 1.3)
+    rng = np.random.default_rng(20)
+    split = plain = 0
+    for _ in range(runs):
+        plan, seen = noise_only(rng)
+        marginals = EstimatedMarginals(seen, plan)
+        options = TreeOptions(significance=level, max_depth=1, prune=False)
+        split += learn_tree(marginals, "y", None, options).root.split is not None
+        plain_options = TreeOptions(significance=None, max_depth=1, prune=False)
+        plain += learn_tree(marginals, "y", None, plain_options).root.split is not None
+    assert split <= most
+    # Not so far below its level that it would be blind; and ID3 itself always splits.
+    assert split >= stats.binom.ppf(1e-6, runs, level * 0.5)
+    assert plain > most
+
+
+@pytest.mark.calibration
+def test_a_dependence_is_found_through_the_noise():
+    rng = np.random.default_rng(21)
+    domain, columns = survey(20_000, rng)
+    plan = plan_of(domain, 0.25)
+    asked = Counter()
+    for _ in range(20):
+        tree = learn_tree(EstimatedMarginals(reports(plan, columns, rng), plan), "y")
+        assert tree.root.split is not None
+        asked[tree.root.split.attribute] += 1
+        # No attribute that the class does not depend on is asked more often than by chance.
+        others = [n for n in tree.root if n.split and n.split.attribute in "cd"]
+        asked["others"] += bool(others)
+    assert asked["a"] == 20
+    assert asked["others"] <= stats.binom.isf(1e-6, 20, 0.2)
+
+
+@pytest.mark.calibration
+def test_leaf_counts_vary_as_their_errors_say(assert_distribution):
+    """Squared standardized errors of a leaf's counts are chi-square; false alarm 2e-6."""
+    rng = np.random.default_rng(22)
+    domain, columns = survey(4000, rng)
+    plan = plan_of(domain, 0.25)
+    truth = cube(domain, columns).sum(axis=(1, 2, 3))
+    options = TreeOptions(significance=None, least_records=0, prune=False, max_depth=1)
+    scores = []
+    for _ in range(300):
+        seen = reports(plan, columns, rng)
+        tree = learn_tree(EstimatedMarginals(seen, plan), "y", ["a"], options)
+        leaf = tree.root.children[1].classes
+        scores.append((leaf.counts[1] - truth[1, 1]) / leaf.se_records[1])
+    total = float(np.square(scores).sum())
+    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], 300)
+    assert low < total < high
+    # The control: the errors of clean counts, or errors that are half as large, are refused.
+    assert not low < 4 * total < high
+
+
+# Options and errors.
+
+
+def test_growth_stops_at_a_depth_and_below_a_number_of_effective_records():
+    domain, columns = survey(2000, np.random.default_rng(3))
+    marginals = exactly(domain, columns)
+    for depth in (0, 1, 2):
+        tree = learn_tree(marginals, "y", None, TreeOptions(significance=None, max_depth=depth))
+        assert tree.root.depth == depth
+    options = TreeOptions(significance=None, least_records=150, prune=False, shrinkage=None)
+    tree = learn_tree(marginals, "y", None, options)
+    assert all(node.classes.total >= 150 for node in tree.root if node.split)
+    assert any(node.classes.total < 150 for node in tree.root)
+    assert any(
+        node.classes.total < 150
+        for node in learn_tree(marginals, "y", None, PLAIN).root
+        if node.split
+    )
+
+
+def test_a_significance_of_one_is_no_test():
+    domain, columns = survey(500, np.random.default_rng(4))
+    marginals = exactly(domain, columns)
+    plain = learn_tree(marginals, "y", None, PLAIN)
+    options = TreeOptions(significance=1, least_records=0, prune=False, shrinkage=None)
+    assert learn_tree(marginals, "y", None, options).root == plain.root
+    tested = learn_tree(marginals, "y", None, TreeOptions(prune=False))
+    assert len(tested.leaves) < len(plain.leaves)
+
+
+def test_progress_ends_at_the_whole_and_may_stop_the_growth():
+    domain, columns = survey(500, np.random.default_rng(5))
+    seen: list[tuple[int, int]] = []
+    learn_tree(exactly(domain, columns), "y", None, PLAIN, lambda *step: seen.append(step))
+    steps = [done for done, _ in seen]
+    assert steps == sorted(steps)
+    assert (steps[0], {whole for _, whole in seen}) == (0, {STEPS})
+    assert steps[-1] > 0.9 * STEPS
+
+    def stop(done: int, _whole: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn_tree(exactly(domain, columns), "y", None, PLAIN, stop)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "error"),
+    [
+        ([], OptionError),
+        (["a", "a"], OptionError),
+        (["a", "y"], OptionError),
+        (["a", "nothing"], UnknownVariable),
+    ],
+)
+def test_attributes_that_cannot_be_asked_are_refused(attributes, error):
+    domain, columns = survey(50, np.random.default_rng(6))
+    with pytest.raises(error):
+        learn_tree(exactly(domain, columns), "y", attributes)
+
+
+def test_a_target_that_is_not_there_is_refused():
+    domain, columns = survey(50, np.random.default_rng(6))
+    with pytest.raises(UnknownVariable):
+        learn_tree(exactly(domain, columns), "z")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"criterion": "gini"},
+        {"max_depth": -1},
+        {"significance": 0.0},
+        {"significance": 1.5},
+        {"significance": math.nan},
+        {"least_records": -1.0},
+        {"least_records": math.inf},
+        {"shrinkage": 0.0},
+        {"shrinkage": math.inf},
+    ],
+)
+def test_options_outside_their_range_are_refused(option):
+    with pytest.raises(OptionError):
+        TreeOptions(**option)
+
+
+class Failing:
+    """Subpopulations in which the tables of some attributes fail, everywhere or below the root."""
+
+    def __init__(self, inner, fails, everywhere=True):
+        self.inner, self.fails, self.everywhere = inner, fails, everywhere
+        self.given = inner.given
+
+    def table(self, names):
+        if self.given or self.everywhere:
+            for name in names:
+                if name in self.fails:
+                    raise self.fails[name]
+        return self.inner.table(names)
+
+    def within(self, name, code):
+        return Failing(self.inner.within(name, code), self.fails, self.everywhere)
+
+
+class FailingMarginals:
+    def __init__(self, marginals, fails, everywhere=True):
+        self.inner, self.fails, self.everywhere = marginals, fails, everywhere
+        self.domain, self.records = marginals.domain, marginals.records
+
+    def subpopulation(self):
+        return Failing(self.inner.subpopulation(), self.fails, self.everywhere)
+
+
+@pytest.mark.parametrize("options", [TreeOptions(), PLAIN, TreeOptions(criterion="gain-ratio")])
+def test_an_attribute_without_an_estimate_is_not_asked(options):
+    """As if it were no attribute."""
+    domain, columns = survey(800, np.random.default_rng(6))
+    whole = exactly(domain, columns)
+    names = [name for name in domain.names if name != "y"]
+    fails = {names[0]: EstimationError("No estimate.")}
+    found = learn_tree(FailingMarginals(whole, fails), "y", None, options)
+    without = learn_tree(whole, "y", names[1:], options)
+    assert found.root == without.root
+    assert without.root.split is not None
+
+    below = {name: EstimationError("No estimate.") for name in names}
+    stump = learn_tree(FailingMarginals(whole, below, everywhere=False), "y", None, options)
+    assert stump.root.depth == 1
+    with pytest.raises(EstimationError, match=r"No estimate\."):
+        learn_tree(FailingMarginals(whole, below), "y", None, options)
+
+
+def test_an_attribute_that_is_too_wide_is_named():
+    domain = domain_of(a=2, b=2048, y=3)
+    rng = np.random.default_rng(8)
+    columns = {v.name: rng.integers(0, v.size, 50).astype(np.uint16) for v in domain}
+    with pytest.raises(LimitExceeded, match="'b'") as caught:
+        learn_tree(exactly(domain, columns), "y")
+    assert caught.value.where == "b"
+    assert "Leave it out" in str(caught.value)
+    assert learn_tree(exactly(domain, columns), "y", ["a"]).inputs.names == ("a",)
+
+
+def test_tables_of_attributes_that_lose_are_not_kept():
+    domain, columns = survey(300, np.random.default_rng(6))
+    alive: list[weakref.ref] = []
+    most = 0
+
+    class Watched(Failing):
+        def table(self, names):
+            nonlocal most
+            most = max(most, sum(ref() is not None for ref in alive))
+            made = super().table(names)
+            alive.append(weakref.ref(made))
+            return made
+
+    within = Watched(exactly(domain, columns).subpopulation(), {})
+    names = [name for name in domain.names if name != "y"]
+    assert len(names) >= 3
+    assert best_split(within, "y", names, TreeOptions()) is not None
+    assert most <= 1
+
+
+def test_no_warning_is_given_where_nothing_is_left():
+    """A class or a category that no record has, and nodes without records."""
+    domain = domain_of(a=3, b=2, y=3)
+    columns = {
+        "a": np.array([0, 0, 1, 1] * 25, dtype=np.uint8),
+        "b": np.array([0, 1, 0, 1] * 25, dtype=np.uint8),
+        "y": np.array([0, 1, 1, 1] * 25, dtype=np.uint8),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options in (TreeOptions(), PLAIN, TreeOptions(criterion="gain-ratio")):
+            tree = learn_tree(exactly(domain, columns), "y", None, options)
+            assert np.array_equal(tree.predict(columns), columns["y"])
+            empty = [leaf for leaf in tree.leaves if leaf.classes.total == 0]
+            assert empty
+            assert all(leaf.classes.effective == 0 for leaf in empty)

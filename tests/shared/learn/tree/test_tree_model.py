@@ -1,0 +1,359 @@
+"""Trees as values: prediction, JSON, text and pictures."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shared.channels import Symmetric
+from shared.domain import Domain, Variable
+from shared.errors import DomainError, InputError, NotStochastic, OptionError, UnknownVariable
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.tree.documents import read_tree_json, tree_json, write_tree_json
+from shared.learn.tree.drawing import draw_tree
+from shared.learn.tree.growth import learn_tree
+from shared.learn.tree.model import DEEPEST, DecisionTree
+from shared.learn.tree.node import ClassCounts, Node, Split
+from shared.learn.tree.options import TreeOptions
+from shared.learn.tree.text import write_tree_text
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+
+SVG = "{http://www.w3.org/2000/svg}"
+AGE = Variable("age & <height>", ("<30", "30-45", ">=45"), (21.5, 38.1, 60.0))
+DOMAIN = Domain(
+    (
+        AGE,
+        Variable("sex", ("f", "m")),
+        Variable("zone", ("a", "b", "c", "d")),
+        Variable("y", ("no", "yes, <often>", "ü")),
+    )
+)
+
+
+def drawn(records: int, seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    columns = {v.name: rng.integers(0, v.size, records).astype(np.uint8) for v in DOMAIN}
+    lean = np.stack([columns[AGE.name], 2 * columns["sex"], (columns["zone"] > 1) * 3])
+    columns["y"] = (lean + 1.5 * rng.gumbel(size=lean.shape)).argmax(axis=0).astype(np.uint8)
+    return columns
+
+
+def learned(p: float, **options: Any) -> DecisionTree:
+    plan = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in DOMAIN))
+    reported = ReportedCounts(drawn(4000), {v.name: v.size for v in DOMAIN})
+    return learn_tree(EstimatedMarginals(reported, plan), "y", None, TreeOptions(**options))
+
+
+TREES = {
+    "clean": learned(0.0, prune=False),
+    "noisy": learned(0.2, significance=None, prune=False, least_records=0),
+    "leaf": learned(0.2, max_depth=0, shrinkage=None, criterion="gain-ratio"),
+}
+
+
+@pytest.fixture(params=TREES.values(), ids=TREES.keys())
+def tree(request: pytest.FixtureRequest) -> DecisionTree:
+    return request.param
+
+
+def test_the_trees_differ_as_they_should():
+    sizes = {name: len(list(tree.root)) for name, tree in TREES.items()}
+    assert sizes["leaf"] == 1
+    assert min(sizes["clean"], sizes["noisy"]) > 10
+
+
+def alone(tree: DecisionTree, record: dict[str, int]) -> Node:
+    node = tree.root
+    while node.split is not None:
+        node = node.children[record[node.split.attribute]]
+    return node
+
+
+def test_records_go_down_together_as_each_does_alone(tree):
+    columns = drawn(70_000, seed=1)
+    decisions, shares = tree.predict(columns), tree.probabilities(columns)
+    places = tree.apply(columns)
+    for row in range(0, 70_000, 457):
+        leaf = alone(tree, {name: int(column[row]) for name, column in columns.items()})
+        assert decisions[row] == leaf.classes.decision
+        assert tuple(shares[row]) == leaf.classes.probabilities
+        assert tree.leaves[places[row]] is leaf
+
+
+def test_no_records_have_no_classes(tree):
+    none = {v.name: np.empty(0, dtype=np.uint8) for v in DOMAIN}
+    assert tree.predict(none).shape == (0,)
+    assert tree.probabilities(none).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"sex": None}, UnknownVariable),
+        ({"sex": np.zeros(3, dtype=np.uint8)}, DomainError),
+        ({"sex": np.full(5, 2, dtype=np.uint8)}, DomainError),
+        ({"zone": np.full(5, -1)}, DomainError),
+        ({"sex": np.zeros(5)}, DomainError),
+        ({"sex": np.zeros((5, 1), dtype=np.uint8)}, DomainError),
+    ],
+)
+def test_codes_that_do_not_fit_are_refused(tree, change, error):
+    codes = {v.name: np.zeros(5, dtype=np.uint8) for v in tree.inputs} | change
+    with pytest.raises(error):
+        tree.predict({name: column for name, column in codes.items() if column is not None})
+
+
+def test_truth_values_are_the_codes_0_and_1(tree):
+    columns = drawn(50)
+    truth = columns | {"sex": columns["sex"].astype(bool)}
+    assert tree.predict(truth).tolist() == tree.predict(columns).tolist()
+
+
+# What cannot be a tree.
+
+KNOWN = ClassCounts((3.0, 4.0, 5.0), (0.0,) * 3, (1.0,) * 3, 12.0, (0.25, 0.25, 0.5))
+QUESTION = Split("sex", 0.1, 0.01, 0.02, 2, 3, 0.01)
+LEAF = Node(KNOWN)
+ASKED = Node(KNOWN, QUESTION, (LEAF, LEAF))
+
+
+def tree_of(root: Node) -> DecisionTree:
+    inputs = DOMAIN.project([AGE.name, "sex", "zone"])
+    return DecisionTree(inputs, DOMAIN["y"], root, 12, TreeOptions())
+
+
+def test_a_node_may_be_shared_by_several_parents():
+    wide = dataclasses.replace(QUESTION, attribute="zone")
+    tree = tree_of(Node(KNOWN, wide, (ASKED, LEAF, ASKED, LEAF)))
+    columns = drawn(200)
+    assert np.array_equal(tree.predict(columns), np.full(200, 2))
+    assert set(tree.apply(columns)) == set(range(6))
+    assert tree.domain.names == (AGE.name, "sex", "zone", "y")
+    assert tree.root.depth == 2
+
+
+@pytest.mark.parametrize("names", [(), ("sex", "y")])
+def test_a_class_is_told_from_other_variables(names):
+    with pytest.raises(DomainError):
+        DecisionTree(DOMAIN.project(names), DOMAIN["y"], LEAF, 12, TreeOptions())
+
+
+@pytest.mark.parametrize(
+    ("root", "error"),
+    [
+        (Node(KNOWN, QUESTION, (LEAF,)), DomainError),
+        (Node(KNOWN, None, (LEAF, LEAF)), DomainError),
+        (Node(KNOWN, QUESTION, (LEAF, ASKED)), DomainError),
+        (Node(KNOWN, dataclasses.replace(QUESTION, attribute="y"), (LEAF,) * 3), UnknownVariable),
+        (Node(ClassCounts((1.0,), (0.0,), (0.0,), 1.0, (1.0,))), DomainError),
+    ],
+)
+def test_nodes_that_do_not_fit_are_refused(root, error):
+    with pytest.raises(error):
+        tree_of(root)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"counts": (1.0, 2.0)}, DomainError),
+        ({"counts": (1.0, 2.0, float("nan"))}, DomainError),
+        ({"effective": float("inf")}, DomainError),
+        ({"effective": -1.0}, DomainError),
+        ({"se_records": (0.0, -1.0, 0.0)}, DomainError),
+        ({"se_population": (0.0, -1.0, 0.0)}, DomainError),
+        ({"counts": (1e308, 1e308, 0.0)}, DomainError),
+        (
+            dict.fromkeys(("counts", "se_records", "se_population", "probabilities"), ()),
+            DomainError,
+        ),
+        ({"probabilities": (0.5, 0.5, 0.5)}, NotStochastic),
+        ({"probabilities": (1.5, -0.5, 0.0)}, NotStochastic),
+    ],
+)
+def test_class_counts_that_cannot_be_are_refused(change, error):
+    with pytest.raises(error):
+        dataclasses.replace(KNOWN, **change)
+
+
+@pytest.mark.parametrize(
+    "change", [{"gain": -0.1}, {"p_value": float("nan")}, {"degrees": 0}, {"tried": 0}]
+)
+def test_splits_that_cannot_be_are_refused(change):
+    with pytest.raises(DomainError):
+        dataclasses.replace(QUESTION, **change)
+
+
+# JSON.
+
+
+def test_json_is_read_back_as_it_was(tree):
+    text = write_tree_json(tree)
+    assert read_tree_json(text) == tree
+    assert json.loads(text)["kind"] == "decision-tree"
+    assert write_tree_json(read_tree_json(text)) == text
+
+
+def broken(change) -> str:
+    document = json.loads(write_tree_json(TREES["clean"]))
+    change(document)
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda d: d.update(kind="bayes-net"), InputError),
+        (lambda d: d.pop("target"), InputError),
+        (lambda d: d.update(extra=1), InputError),
+        (lambda d: d.update(nodes=[]), InputError),
+        (lambda d: d["nodes"][0].pop("children"), InputError),
+        (lambda d: d["nodes"][0]["children"].reverse(), None),
+        (lambda d: d["nodes"][0]["children"].__setitem__(0, 0), InputError),
+        (lambda d: d["nodes"][-1].update(split=d["nodes"][0]["split"]), DomainError),
+        (lambda d: d["nodes"].append(d["nodes"][-1]), InputError),
+        (lambda d: d["nodes"][0]["classes"].update(counts=[1.0, "2", 3.0]), InputError),
+        (lambda d: d["nodes"][0]["classes"].update(probabilities=[1.0, 1.0, 1.0]), NotStochastic),
+        (lambda d: d["nodes"][0]["split"].update(attribute="nothing"), UnknownVariable),
+        (lambda d: d["options"].update(least_records=-1), OptionError),
+        (lambda d: d["inputs"].append(d["inputs"][0]), DomainError),
+    ],
+)
+def test_json_of_no_tree_is_refused(change, error):
+    if error is None:
+        assert read_tree_json(broken(change)) != TREES["clean"]
+        return
+    with pytest.raises(error):
+        read_tree_json(broken(change))
+
+
+def test_nodes_before_their_parents_and_chains_too_deep_are_refused():
+    document = tree_json(TREES["leaf"])
+    node = document["nodes"][0]
+    loop = [node, {**node, "children": [2]}, {**node, "children": [1]}]
+    with pytest.raises(InputError, match="before its parent"):
+        read_tree_json(json.dumps({**document, "nodes": loop}))
+    chain = [{**node, "children": [place + 1]} for place in range(DEEPEST + 1)] + [node]
+    with pytest.raises(InputError, match="more than 256 questions"):
+        read_tree_json(json.dumps({**document, "nodes": chain}))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"kind": "decision-tree"}', "NaN"])
+def test_text_that_is_no_document_is_refused(text):
+    with pytest.raises(InputError) as caught:
+        read_tree_json(text)
+    assert caught.value.remedy
+
+
+def test_the_message_names_the_place_and_not_what_is_there():
+    text = broken(lambda d: d["nodes"][0]["classes"].update(effective="SECRET"))
+    with pytest.raises(InputError) as caught:
+        read_tree_json(text)
+    assert "nodes.0.classes.effective" in str(caught.value)
+    assert "SECRET" not in str(caught.value)
+
+
+# Text.
+
+
+def test_rules_are_those_of_scikit_learn_where_both_can_say_them():
+    from sklearn.tree import DecisionTreeClassifier, export_text
+
+    rng = np.random.default_rng(3)
+    names = list("abcde")
+    columns = {n: (rng.random(600) < 0.45).astype(np.uint8) for n in names}
+    lean = columns["a"] + 2.0 * columns["b"] * columns["c"] - columns["d"]
+    columns["y"] = (lean + rng.normal(size=600) > 0.5).astype(np.uint8)
+    domain = Domain(tuple(Variable(n, ("0", "1")) for n in (*names, "y")))
+    reported = ReportedCounts(columns, {v.name: 2 for v in domain})
+    marginals = EstimatedMarginals(reported, Plan.unrandomized(domain))
+    options = TreeOptions(
+        significance=None, least_records=0, prune=False, shrinkage=None, max_depth=3
+    )
+    tree = learn_tree(marginals, "y", None, options)
+    peer = DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0)
+    peer.fit(np.stack([columns[n] for n in names], axis=1), columns["y"])
+    for depth in (0, 1, 9):
+        theirs = export_text(peer, feature_names=names, max_depth=depth)
+        ours = theirs.replace(" <= 0.50", " = 0").replace(" >  0.50", " = 1")
+        assert write_tree_text(tree, max_depth=depth) == ours
+
+
+def test_rules_with_weights_show_each_leaf_with_its_errors(tree):
+    lines = write_tree_text(tree, show_weights=True, decimals=1).splitlines()
+    leaves = [line for line in lines if "class:" in line]
+    assert len(leaves) == len(tree.leaves)
+    for line, known in zip(leaves, (leaf.classes for leaf in tree.leaves), strict=True):
+        for count, se in zip(known.counts, known.se_population, strict=True):
+            assert f"{count:.1f} ± {se:.1f}" in line
+        assert line.endswith(f"class: {tree.target.categories[known.decision]}")
+
+
+def test_text_and_pictures_refuse_negative_sizes():
+    for options in ({"max_depth": -1}, {"decimals": -1}):
+        with pytest.raises(OptionError):
+            write_tree_text(TREES["leaf"], **options)
+    with pytest.raises(OptionError):
+        draw_tree(TREES["leaf"], max_depth=-1)
+
+
+# Pictures.
+
+
+def words(picture: str) -> list[str]:
+    return ["".join(text.itertext()) for text in ET.fromstring(picture).iter(f"{SVG}text")]
+
+
+def test_a_picture_shows_every_question_category_and_leaf(tree):
+    picture = draw_tree(tree)
+    said = words(picture)
+    questions = [node for node in tree.root if node.split is not None]
+    assert said.count("age & <height>") == sum(
+        1 for node in questions if node.split.attribute == AGE.name
+    )
+    assert sum(" bits" in text for text in said) == len(questions)
+    assert sum(text.startswith("worth ") for text in said) == len(tree.leaves)
+    legend = 1
+    assert said.count("ü") == legend + sum(leaf.classes.decision == 2 for leaf in tree.leaves)
+    edges = list(ET.fromstring(picture).iter(f"{SVG}path"))
+    assert len(edges) == len(list(tree.root)) - 1
+
+
+def test_leaves_do_not_overlap_and_lie_within_the_picture(tree):
+    root = ET.fromstring(draw_tree(tree))
+    width, height = float(root.get("width")), float(root.get("height"))
+    rows = sorted(
+        float(text.get("y")) for text in root.iter(f"{SVG}text") if text.text.startswith("worth")
+    )
+    assert all(b - a >= 40 for a, b in itertools.pairwise(rows))
+    assert rows[-1] < height
+    ends = [float(r.get("x")) + float(r.get("width")) for r in root.iter(f"{SVG}rect")]
+    assert max(ends) < width
+
+
+def test_a_cut_picture_says_what_it_leaves_out():
+    tree = TREES["noisy"]
+    said = words(draw_tree(tree, max_depth=0))
+    assert sum(" bits" in text for text in said) == 1
+    left_out = [int(text.split()[0]) for text in said if text.endswith("leaves left out")]
+    whole = [text for text in said if text.startswith("worth ")]
+    assert sum(left_out) + len(whole) == len(tree.leaves)
+    assert left_out
+
+
+def test_long_names_are_shortened_and_kept_whole_in_the_title():
+    long = "n" * 60
+    domain = Domain((Variable(long, ("x" * 50, "b")), Variable("y", ("no", "yes"))))
+    split = Split(long, 0.1, 0.01, 0.02, 1, 1, 0.01)
+    known = ClassCounts((5.0, 5.0), (0.0, 0.0), (1.0, 1.0), 10.0, (0.5, 0.5))
+    root = Node(known, split, (Node(known), Node(known)))
+    picture = draw_tree(DecisionTree(domain.project([long]), domain["y"], root, 10, TreeOptions()))
+    assert all(len(text) <= 30 for text in words(picture))
+    assert any(("x" * 50) in title.text for title in ET.fromstring(picture).iter(f"{SVG}title"))

@@ -1,0 +1,68 @@
+"""Counting: every record once, in its own cell, whatever the sizes and types."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
+from shared.marginals import counts
+from shared.marginals.counts import ReportedCounts, tabulate
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 1)), max_size=60),
+    st.sampled_from([np.uint8, np.uint16, np.uint32]),
+)
+def test_tabulate_is_a_counter(records, dtype):
+    columns = [np.array([r[i] for r in records], dtype=dtype) for i in range(3)]
+    table = tabulate(columns, (3, 5, 2))
+    seen = Counter(records)
+    for cell in itertools.product(range(3), range(5), range(2)):
+        assert table[cell] == seen[cell]
+
+
+def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, k, 10_001).astype(np.uint8) for k in (3, 4)]
+    whole = tabulate(columns, (3, 4))
+    monkeypatch.setattr(counts, "_CHUNK", 7)
+    assert np.array_equal(tabulate(columns, (3, 4)), whole)
+    assert whole.sum() == 10_001
+
+
+def test_marginals_of_the_cube_equal_direct_counts(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(1)
+    sizes = {"a": 2, "b": 3, "c": 4}
+    columns = {n: rng.integers(0, k, 500).astype(np.uint16) for n, k in sizes.items()}
+    cube = ReportedCounts(columns, sizes)
+    monkeypatch.setattr(counts, "CUBE_CELLS", 1)
+    direct = ReportedCounts(columns, sizes)
+    for names in (["a"], ["c", "a"], ["b", "c", "a"], ["a", "b", "c"]):
+        expected = direct.table(names)
+        monkeypatch.setattr(counts, "CUBE_CELLS", 1 << 20)
+        assert np.array_equal(cube.table(names), expected)
+        monkeypatch.setattr(counts, "CUBE_CELLS", 1)
+
+
+def test_what_cannot_be_counted_is_refused():
+    codes = np.array([0, 1, 3], dtype=np.uint8)
+    with pytest.raises(DomainError, match="code of 3; it has 3 codes"):
+        tabulate([codes], (3,))
+    with pytest.raises(DomainError, match="lengths"):
+        tabulate([codes, codes[:2]], (4, 4))
+    with pytest.raises(LimitExceeded, match="larger than"):
+        tabulate([codes] * 9, (4096,) * 9)
+    with pytest.raises(EmptyTable):
+        ReportedCounts({"a": codes[:0]}, {"a": 4})
+    with pytest.raises(DomainError, match="different variables"):
+        ReportedCounts({"a": codes}, {"b": 4})
+    with pytest.raises(DomainError, match="different lengths"):
+        ReportedCounts({"a": codes, "b": codes[:1]}, {"a": 4, "b": 4})
+    with pytest.raises(UnknownVariable, match="'z'"):
+        ReportedCounts({"a": codes}, {"a": 4}).table(["z"])

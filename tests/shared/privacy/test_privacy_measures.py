@@ -1,0 +1,654 @@
+"""Every measure on every scheme against its definition, summed over the scheme's own story.
+
+`law` tells how each family makes a report, step by step; the definitions of the measures are then
+summed over all truths and reports in plain loops. Nothing here asks a channel for its matrix.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tracemalloc
+from collections import defaultdict
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from shared.channels import (
+    RESOLUTION,
+    Choice,
+    CutAndPaste,
+    Dense,
+    Grouped,
+    Identity,
+    Mixture,
+    OneHot,
+    RandomSymmetric,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    Withheld,
+)
+from shared.errors import LimitExceeded, OptionError
+from shared.privacy import (
+    Amplification,
+    attacker_accuracy,
+    conditional_entropy,
+    downward_breach,
+    gamma,
+    gamma_within_groups,
+    k_anonymity,
+    posterior_range,
+    upward_breach,
+    worst_posterior,
+)
+
+HALF, QUARTER = RESOLUTION // 2, RESOLUTION // 4
+SWAP = Dense.binary(0.1, 0.3)
+GROUPS = Grouped(((2, 0), (1, 3, 4), (5,)), (SWAP, Symmetric.from_gamma(3, 5.0), None))
+ZEROS = StructuralZeros(6, (1, 4), Symmetric.from_gamma(4, 9.0))
+
+CHANNELS: dict[str, Transition] = {
+    "identity": Identity(3),
+    "binary-symmetric": Symmetric.from_probability(2, 0.25),
+    "multi-category": Symmetric.from_probability(5, 0.3),
+    "more-moved-than-kept": Symmetric.from_probability(4, 0.9),
+    "never-kept": Symmetric.from_probability(3, 1.0),
+    "always-swapped": Symmetric.from_probability(2, 1.0),
+    "uninformative": Symmetric.from_probability(4, 0.75),
+    "gamma-diagonal": Symmetric.from_gamma(6, 19.0),
+    "random-matrix": RandomSymmetric.around_gamma(6, 19.0, 0.1),
+    "binary": Dense.binary(0.1, 0.25),
+    "ternary": Dense.ternary(0.1, 0.25),
+    "dense": Dense.from_probabilities([[0.7, 0.2, 0.1], [0.0, 0.9, 0.1], [0.25, 0.25, 0.5]]),
+    "dense-rectangular": Dense.from_probabilities([[0.7, 0.1, 0.0, 0.2], [0.3, 0.3, 0.0, 0.4]]),
+    "grouped": GROUPS,
+    "one-group": Grouped(((2, 0, 1),), (Dense.ternary(0.1, 0.25),)),
+    "groups-of-groups": Grouped(
+        ((1, 2, 6), (0, 3, 4, 5)),
+        (
+            Grouped(((0,), (1, 2)), (None, SWAP)),
+            Grouped(((0, 1, 3), (2,)), (Dense.ternary(0.2, 0.1), None)),
+        ),
+    ),
+    "zeros": ZEROS,
+    "mixture": Mixture.from_gamma(6, 7.0),
+    "mixture-identity": Mixture(4, 1 << 64),
+    "withheld": Withheld(4),
+    "sampled": Sampled(
+        (2, 3),
+        (
+            Choice((0, 1), HALF, Symmetric.from_gamma(6, 9.0)),
+            Choice((0,), QUARTER, Dense.binary(0.1, 0.25)),
+            Choice((1,), QUARTER, Symmetric.from_gamma(3, 9.0)),
+        ),
+    ),
+    "sampled-some-silent": Sampled(
+        (2, 2, 2),
+        (
+            Choice((0, 2), QUARTER, Mixture.from_gamma(4, 5.0)),
+            Choice((1,), HALF, Symmetric.from_probability(2, 0.2)),
+        ),
+    ),
+    "sampled-twice": Sampled(
+        (2, 3),
+        (
+            Choice((0,), QUARTER, Symmetric.from_probability(2, 0.1)),
+            Choice((0,), HALF, Symmetric.from_probability(2, 0.7)),
+            Choice((1,), QUARTER, Dense.ternary(0.1, 0.2)),
+        ),
+    ),
+    "sampled-twice-unlike": Sampled(
+        (2, 3),
+        (
+            Choice((1,), HALF, Symmetric.from_probability(3, 0.1)),
+            Choice((1,), HALF, Dense.ternary(0.3, 0.2)),
+        ),
+    ),
+    "sampled-zeros": Sampled(
+        (2, 3),
+        (
+            Choice((0, 1), HALF, ZEROS),
+            Choice((1,), HALF, Symmetric.from_gamma(3, 9.0)),
+        ),
+    ),
+    "one-hot": OneHot.from_probability(4, 0.8),
+    "one-hot-turned": OneHot.from_probability(3, 0.3),
+    "one-hot-exact": OneHot.from_probability(3, 1.0),
+    "cut-and-paste": CutAndPaste.from_probability((2, 3), 1, 0.4),
+    "cut-and-paste-all": CutAndPaste.from_probability((2, 2), 4, 0.3),
+}
+
+Law = dict[Hashable, float]
+
+
+def law(channel: Transition, truth: int) -> Law:
+    """The distribution of the report of a truth, by what the mechanism does."""
+    match channel:
+        case Identity():
+            return {truth: 1.0}
+        case Symmetric(size, off):
+            others = {m: off / 2**32 for m in range(size) if m != truth}
+            return {truth: 1 - sum(others.values()), **others}
+        case Mixture(size, keep):
+            a = keep / 2**64
+            return {m: a * (m == truth) + (1 - a) / size for m in range(size)}
+        case Dense(rows):
+            return {m: units / 2**32 for m, units in enumerate(rows[truth])}
+        case Withheld():
+            return {"": 1.0}
+        case Grouped(groups, channels):
+            group, part = next(p for p in zip(groups, channels, strict=True) if truth in p[0])
+            inner = {0: 1.0} if part is None else law(part, group.index(truth))
+            return {group[m]: p for m, p in inner.items()}  # type: ignore[index]
+        case StructuralZeros(size, impossible, part):
+            possible = [k for k in range(size) if k not in impossible]
+            inner = law(part, possible.index(truth))
+            return {possible[m]: p for m, p in inner.items()}  # type: ignore[index]
+        case OneHot():
+            return one_hot_law(channel, truth)
+        case CutAndPaste():
+            return cut_and_paste_law(channel, truth)
+        case Sampled():
+            return sampled_law(channel, truth)
+    raise AssertionError(channel)
+
+
+def one_hot_law(channel: OneHot, truth: int) -> Law:
+    flip = channel.flip_units / 2**32
+    found: Law = {}
+    for bits in itertools.product((0, 1), repeat=channel.size):
+        flipped = [bit != (item == truth) for item, bit in enumerate(bits)]
+        found[bits] = math.prod(flip if f else 1 - flip for f in flipped)
+    return found
+
+
+def cut_and_paste_law(channel: CutAndPaste, truth: int) -> Law:
+    """Choose j, cut min(j, M) items, paste every other item with probability rho."""
+    cell = np.unravel_index(truth, channel.sizes)
+    items = list(enumerate(int(c) for c in cell))
+    universe = [(v, c) for v, size in enumerate(channel.sizes) for c in range(size)]
+    found: Law = defaultdict(float)
+    for j in range(channel.cut + 1):
+        cuts = list(itertools.combinations(items, min(j, len(items))))
+        for cut in cuts:
+            rest = [item for item in universe if item not in cut]
+            for pasted in itertools.product((False, True), repeat=len(rest)):
+                chance = math.prod(channel.rho if p else 1 - channel.rho for p in pasted)
+                added = {item for item, p in zip(rest, pasted, strict=True) if p}
+                found[frozenset(cut) | added] += chance / len(cuts) / (channel.cut + 1)
+    return found
+
+
+def sampled_law(channel: Sampled, truth: int) -> Law:
+    cell = [int(c) for c in np.unravel_index(truth, channel.sizes)]
+    found: Law = defaultdict(float)
+    for choice in channel.choices:
+        sizes = [channel.sizes[a] for a in choice.axes]
+        part = int(np.ravel_multi_index([cell[a] for a in choice.axes], sizes))
+        for report, chance in law(choice.channel, part).items():
+            found[choice.axes, report] += chance * choice.weight / 2**32
+    found["nothing"] += 1 - sum(c.weight for c in channel.choices) / 2**32
+    return found
+
+
+def possible_truths(channel: Transition) -> list[int]:
+    """The truths that can occur."""
+    if isinstance(channel, StructuralZeros):
+        return [k for k in range(channel.size) if k not in channel.impossible]
+    if isinstance(channel, Grouped):
+        inner = [[0] if part is None else possible_truths(part) for part in channel.channels]
+        both = zip(channel.groups, inner, strict=True)
+        return sorted(group[i] for group, some in both for i in some)
+    if isinstance(channel, Sampled):
+        return [k for k in range(channel.shape[0]) if _possible_in_all(channel, k)]
+    return list(range(channel.shape[0]))
+
+
+def _possible_in_all(channel: Sampled, truth: int) -> bool:
+    cell = [int(c) for c in np.unravel_index(truth, channel.sizes)]
+    for choice in channel.choices:
+        sizes = [channel.sizes[a] for a in choice.axes]
+        part = int(np.ravel_multi_index([cell[a] for a in choice.axes], sizes))
+        if part not in possible_truths(choice.channel):
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Known:
+    """A channel listed by its law, and an attacker's prior."""
+
+    size: int
+    prior: dict[int, float]
+    laws: dict[int, Law]
+
+    @classmethod
+    def of(cls, channel: Transition, prior: np.ndarray | None) -> Known:
+        truths = possible_truths(channel)
+        given = {k: 1 / len(truths) if prior is None else float(prior[k]) for k in truths}
+        return cls(channel.shape[0], given, {k: law(channel, k) for k in truths})
+
+    def posteriors(self) -> list[tuple[float, dict[int, float]]]:
+        """Each report that can occur: its probability and the posterior of every truth."""
+        found = []
+        for report in {m for one in self.laws.values() for m in one}:
+            joint = {k: p * self.laws[k].get(report, 0.0) for k, p in self.prior.items()}
+            total = sum(joint.values())
+            if total > 0:
+                found.append((total, {k: j / total for k, j in joint.items()}))
+        return found
+
+    def gamma(self) -> float:
+        worst = 1.0
+        for report in {m for one in self.laws.values() for m in one}:
+            column = [one.get(report, 0.0) for one in self.laws.values()]
+            if max(column) > 0:
+                worst = max(worst, max(column) / min(column) if min(column) else math.inf)
+        return worst
+
+    def entropy(self) -> float:
+        return -sum(
+            total * p * math.log2(p)
+            for total, posterior in self.posteriors()
+            for p in posterior.values()
+            if p > 0
+        )
+
+    def anonymity(self, threshold: float) -> tuple[int, float, float]:
+        counts, divergences = [], []
+        for _, posterior in self.posteriors():
+            left = [p for p in posterior.values() if p > threshold]
+            counts.append(len(left))
+            shares = [p / sum(left) for p in left]
+            divergences.append(sum(q * math.log2(q * len(left)) for q in shares))
+        return min(counts), min(divergences), max(divergences)
+
+    def highest(self) -> list[float]:
+        posteriors = [p for _, p in self.posteriors()]
+        return [max(p.get(k, 0.0) for p in posteriors) for k in range(self.size)]
+
+    def lowest(self) -> list[float]:
+        posteriors = [p for _, p in self.posteriors()]
+        return [min(p.get(k, 0.0) for p in posteriors) for k in range(self.size)]
+
+    def accuracy(self) -> float:
+        return sum(total * max(posterior.values()) for total, posterior in self.posteriors())
+
+
+def prior_of(kind: str, channel: Transition) -> np.ndarray | None:
+    if kind == "uniform":
+        return None
+    truths = possible_truths(channel)
+    weights = np.random.default_rng(len(truths)).dirichlet(np.full(len(truths), 0.7))
+    if kind == "zeros":
+        weights[::2] = 0.0
+    if kind == "certain":
+        weights[:] = 0.0
+        weights[-1] = 1.0
+    if kind == "nearly-certain":
+        weights = weights * 1e-4
+        weights[0] += 1.0
+    prior = np.zeros(channel.shape[0])
+    prior[truths] = weights / weights.sum()
+    return prior
+
+
+PRIORS = ["uniform", "skewed", "zeros", "nearly-certain", "certain"]
+CASES = [
+    pytest.param(channel, prior_of(kind, channel), id=f"{name}-{kind}")
+    for name, channel in CHANNELS.items()
+    for kind in PRIORS
+]
+
+
+def close(expected: object) -> object:
+    # Posteriors of less than 1e-12 are lost in the rounding of the reports' probabilities.
+    return pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS.keys())
+def test_gamma(channel: Transition):
+    assert gamma(channel) == pytest.approx(Known.of(channel, None).gamma(), rel=1e-12)
+
+
+@pytest.mark.parametrize(("channel", "prior"), CASES)
+def test_conditional_entropy(channel: Transition, prior: np.ndarray | None):
+    assert conditional_entropy(channel, prior) == close(Known.of(channel, prior).entropy())
+
+
+@pytest.mark.parametrize(("channel", "prior"), CASES)
+def test_posteriors(channel: Transition, prior: np.ndarray | None):
+    known = Known.of(channel, prior)
+    found = worst_posterior(channel, prior)
+    assert found.shape == (channel.shape[0],)
+    assert found.tolist() == close(known.highest())
+    accuracy = attacker_accuracy(channel, prior)
+    assert accuracy.expected == close(known.accuracy())
+    assert accuracy.worst == close(max(known.highest()))
+    assert accuracy.blind == close(max(known.prior.values()))
+
+
+@pytest.mark.parametrize(("channel", "prior"), CASES)
+@pytest.mark.parametrize("threshold", [0.0, 0.0123, 0.0789, 0.234])
+def test_k_anonymity(channel: Transition, prior: np.ndarray | None, threshold: float):
+    expected = Known.of(channel, prior).anonymity(threshold)
+    if expected[0] == 0:
+        with pytest.raises(OptionError, match="no category has a posterior above"):
+            k_anonymity(channel, prior, threshold)
+        return
+    found = k_anonymity(channel, prior, threshold)
+    assert found.categories == expected[0]
+    assert found.least_divergence == close(expected[1])
+    assert found.worst_divergence == close(expected[2])
+
+
+@pytest.mark.parametrize(("channel", "prior"), CASES)
+def test_breaches_are_within_the_bounds_that_gamma_gives(
+    channel: Transition, prior: np.ndarray | None
+):
+    known = Known.of(channel, prior)
+    full = [known.prior.get(k, 0.0) for k in range(known.size)]
+    for belief in (0.07, 0.31, 0.77):
+        rare = [h for h, p in zip(known.highest(), full, strict=True) if p <= belief]
+        up = upward_breach(channel, prior, belief)
+        assert up == close(max(rare, default=0.0))
+        assert up <= Amplification.of(channel).grown(belief) * (1 + 1e-12)
+        common = [low for low, p in zip(known.lowest(), full, strict=True) if p >= belief]
+        down = downward_breach(channel, prior, belief)
+        assert down == close(min(common, default=1.0))
+        assert down >= Amplification.of(channel).fallen(belief) * (1 - 1e-12)
+
+
+def test_the_laws_are_probabilities():
+    """The stories sum to 1, and agree with the listed matrices where both can be had."""
+    for channel in CHANNELS.values():
+        for truth in possible_truths(channel):
+            told = sorted(law(channel, truth).values())
+            assert sum(told) == pytest.approx(1)
+            listed = channel.matrix()[truth]
+            np.testing.assert_allclose(
+                [p for p in told if p > 1e-15], sorted(listed[listed > 1e-15]), rtol=1e-9
+            )
+
+
+@pytest.mark.parametrize("p", [0.05, 0.3, 0.45])
+def test_entropy_has_the_closed_forms_behind_ma_figure_3_1(p: float):
+    def h(q: float) -> float:
+        return -q * math.log2(q) - (1 - q) * math.log2(1 - q)
+
+    assert conditional_entropy(Symmetric.from_probability(2, p)) == pytest.approx(h(p), abs=1e-8)
+    six = conditional_entropy(Symmetric.from_probability(6, p))
+    assert six == pytest.approx(h(p) + p * math.log2(5), abs=1e-8)
+    grouped = conditional_entropy(Grouped.from_probability([[0, 1, 2], [3, 4, 5]], p))
+    assert grouped == pytest.approx(h(p) + p, abs=1e-8)
+    assert grouped < six
+
+
+def test_the_threshold_drops_the_hardly_possible():
+    """Ma 8 (b): five categories are possible after each report, but four of them hardly."""
+    channel = Symmetric.from_probability(5, 0.004)
+    assert k_anonymity(channel).categories == 5
+    assert k_anonymity(channel, threshold=0.01).categories == 1
+    assert k_anonymity(channel).worst_divergence > 2.2
+    assert k_anonymity(channel, threshold=0.01).worst_divergence < 1e-15
+
+
+def test_frapps_posterior_range():
+    """FRAPP 4.1: gamma = 19, rho_1 = 5 %, alpha = gamma x / 2 gives [33 %, 60 %]."""
+    channel = RandomSymmetric.around_gamma(2000, 19.0, 0.5)
+    low, high = posterior_range(channel, 0.05)
+    assert (round(low, 2), round(high, 2)) == (0.33, 0.60)
+    fixed = RandomSymmetric(2000, channel.off_units, 0)
+    assert posterior_range(fixed, 0.05) == pytest.approx((0.5, 0.5), abs=1e-4)
+
+
+def test_the_posterior_range_is_that_of_the_extreme_matrices():
+    """Two symmetric channels, at -alpha and alpha, seen by someone who knows which it is."""
+    channel = RandomSymmetric.around_gamma(30, 19.0, 0.4)
+    prior = np.array([0.1, 0.9, *[0.0] * 28])
+    for found, spread in zip(posterior_range(channel, 0.1), (1, -1), strict=True):
+        extreme = Symmetric(30, channel.off_units + spread * channel.spread_units)
+        report = prior * extreme.matrix()[:, 0]
+        assert found == pytest.approx(report[0] / report.sum(), rel=1e-12)
+
+
+# Size
+
+
+def peak_bytes(ask: object) -> int:
+    tracemalloc.start()
+    ask()  # type: ignore[operator]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.calibration
+def test_ten_million_categories_under_a_prior():
+    size = 10**7
+    channel = Symmetric.from_gamma(size, 1e6)
+    keep, off = channel.keep_units / 2**32, channel.off_units / 2**32
+    prior = np.full(size, 0.5 / (size - 1))
+    prior[7] = 0.5
+    own = keep * 0.5 / (keep * 0.5 + off * 0.5)
+    rare = keep * prior[0] / (keep * prior[0] + off * (1 - prior[0]))
+    worst = worst_posterior(channel, prior)
+    assert (worst[7], worst[0]) == close((own, rare))
+    assert attacker_accuracy(channel, prior).worst == close(own)
+    # The report is of the common category, or of one of the others; the others are alike.
+    share = 0.5 * keep + 0.5 * off
+    common = -own * math.log2(own) - (1 - own) * math.log2((1 - own) / (size - 1))
+    rest = [rare, off * 0.5 / (off + (keep - off) * prior[0])]
+    left = 1 - sum(rest)
+    other = -sum(p * math.log2(p) for p in rest) - left * math.log2(left / (size - 2))
+    expected = share * common + (1 - share) * other
+    assert conditional_entropy(channel, prior) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_million_categories_of_which_few_stay_plausible():
+    """Ten categories hold half of the records; the others stay below the threshold."""
+    size = 10**6
+    channel = Mixture.from_gamma(size, 100.0)
+    prior = np.full(size, 0.5 / (size - 10))
+    prior[:10] = 0.05
+    found = k_anonymity(channel, prior, 1e-3)
+    assert found.categories == 10
+    # After a rare report ten equal truths are left; after a common one it stands out, by gamma.
+    assert found.least_divergence == close(0)
+    shares = np.array([100.0] + [1.0] * 9) / 109
+    expected = math.log2(10) + float((shares * np.log2(shares)).sum())
+    assert found.worst_divergence == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_trillion_cells_without_a_prior():
+    size = 10**12
+    channel = Mixture.from_gamma(size, 1e12)
+    keep = float(1e12 / (1e12 + size - 1))
+
+    def ask() -> None:
+        assert gamma(channel) == pytest.approx(1e12, rel=1e-6)
+        entropy = -keep * math.log2(keep) - (1 - keep) * math.log2((1 - keep) / (size - 1))
+        assert conditional_entropy(channel) == pytest.approx(entropy, rel=1e-9)
+        accuracy = attacker_accuracy(channel)
+        assert (accuracy.expected, accuracy.worst) == pytest.approx((keep, keep), rel=1e-9)
+        assert accuracy.blind == pytest.approx(1e-12)
+        assert upward_breach(channel, None, 0.01) == pytest.approx(keep, rel=1e-9)
+        assert downward_breach(channel, None, 0.5) == 1.0
+        assert worst_posterior(channel)[10**11] == pytest.approx(keep, rel=1e-9)
+        assert k_anonymity(channel).categories == size
+        assert k_anonymity(channel, threshold=0.1).categories == 1
+
+    assert peak_bytes(ask) < 1 << 20
+
+
+def test_sampled_pairs_of_a_trillion_cells():
+    """Four variables of 1000 categories of which each record reports one pair: the pair's gamma."""
+    pairs = list(itertools.combinations(range(4), 2))
+    choices = tuple(
+        Choice(pair, RESOLUTION // 6, Symmetric.from_gamma(10**6, 1e4)) for pair in pairs
+    )
+    channel = Sampled((1000,) * 4, choices)
+    pair = Symmetric.from_gamma(10**6, 1e4)
+
+    def ask() -> None:
+        assert gamma(channel) == gamma(pair)
+        told = math.log2(10**6) - conditional_entropy(pair)
+        assert conditional_entropy(channel) == pytest.approx(math.log2(10**12) - told, abs=1e-6)
+        worst = attacker_accuracy(pair).worst / 10**6
+        assert attacker_accuracy(channel).worst == pytest.approx(worst)
+        assert k_anonymity(channel).categories == 10**12
+
+    assert peak_bytes(ask) < 1 << 20
+
+
+GROUPED_LARGE = Grouped.from_probability([range(50_000), range(50_000, 100_000)], 0.2)
+
+
+def test_large_groups_are_not_listed():
+    found = conditional_entropy(GROUPED_LARGE)
+    inside = conditional_entropy(Symmetric.from_probability(50_000, 0.2))
+    assert found == pytest.approx(inside)
+    assert k_anonymity(GROUPED_LARGE).categories == 50_000
+
+
+WIDE = CutAndPaste.from_probability((12, 12), 1, 0.3)
+SPARSE = Sampled(
+    (100, 100, 100, 100),
+    tuple(
+        Choice((axis,), QUARTER, Grouped.from_probability([range(40), range(40, 100)], 0.3))
+        for axis in range(4)
+    ),
+)
+PAIR = Sampled((300, 300), (Choice((0,), HALF, Symmetric.from_probability(300, 0.3)),))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: conditional_entropy(WIDE),
+        lambda: worst_posterior(WIDE),
+        lambda: attacker_accuracy(WIDE),
+        lambda: k_anonymity(WIDE),
+        lambda: attacker_accuracy(SPARSE),
+        lambda: k_anonymity(PAIR, np.full(90_000, 1 / 90_000)),
+        lambda: worst_posterior(Mixture.from_gamma(1 << 60, 10.0)),
+    ],
+)
+def test_what_cannot_be_listed_is_refused_at_once(ask: object):
+    def refused() -> None:
+        with pytest.raises(LimitExceeded, match=r"\d"):
+            ask()  # type: ignore[operator]
+
+    assert peak_bytes(refused) < 1 << 24
+
+
+def test_gamma_needs_no_list():
+    assert math.isfinite(gamma(WIDE))
+    assert gamma(PAIR) == pytest.approx(299 * 0.7 / 0.3, rel=1e-6)
+    assert gamma(SPARSE) == math.inf
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        [0.5, 0.5],
+        [0.5, 0.5, 0.5],
+        [-0.1, 0.6, 0.5],
+        [math.nan, 0.5, 0.5],
+        [math.inf, 0, 0],
+        [[0.2, 0.3, 0.5]],
+        [0.2, 0.3, 0.5 + 1e-8],
+    ],
+)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        conditional_entropy,
+        worst_posterior,
+        attacker_accuracy,
+        k_anonymity,
+        lambda c, p: upward_breach(c, p, 0.1),
+        lambda c, p: downward_breach(c, p, 0.1),
+    ],
+)
+def test_impossible_priors_are_refused(ask, prior):
+    with pytest.raises(OptionError):
+        ask(Identity(3), prior)
+
+
+def test_a_prior_within_the_tolerance_is_scaled():
+    almost = np.array([0.2, 0.3, 0.5 + 5e-10])
+    channel = Symmetric.from_probability(3, 0.2)
+    exact = conditional_entropy(channel, [0.2, 0.3, 0.5])
+    assert conditional_entropy(channel, almost) == pytest.approx(exact, abs=1e-8)
+
+
+@pytest.mark.parametrize("belief", [0.0, 1.0, -0.5, math.nan])
+def test_impossible_beliefs_are_refused(belief: float):
+    with pytest.raises(OptionError, match="rho 1"):
+        upward_breach(Identity(2), None, belief)
+    with pytest.raises(OptionError, match="rho 2"):
+        downward_breach(Identity(2), None, belief)
+    with pytest.raises(OptionError, match="prior of property"):
+        posterior_range(RandomSymmetric(4, HALF // 4, 0), belief)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.0, math.nan])
+def test_impossible_thresholds_are_refused(threshold: float):
+    with pytest.raises(OptionError, match="threshold"):
+        k_anonymity(Identity(2), threshold=threshold)
+
+
+@pytest.mark.parametrize("channel", [ZEROS, CHANNELS["sampled-zeros"]])
+def test_a_prior_on_impossible_categories_is_refused(channel: Transition):
+    for ask in (conditional_entropy, worst_posterior, attacker_accuracy, k_anonymity):
+        with pytest.raises(OptionError, match="impossible"):
+            ask(channel, np.full(6, 1 / 6))
+
+
+def test_sampled_blocks_of_hundreds_of_variables():
+    """gamma and its like at any size; beliefs in cells where a computer has numbers for them."""
+    for count, listed in ((70, False), (700, True)):
+        pairs = list(itertools.combinations(range(count), 2))[:2000]
+        channel = Sampled(
+            (3,) * count,
+            tuple(Choice(p, RESOLUTION // 2000, Symmetric.from_gamma(9, 19.0)) for p in pairs),
+        )
+        assert gamma(channel) == pytest.approx(19)
+        if listed:
+            with pytest.raises(LimitExceeded, match="fewer variables"):
+                conditional_entropy(channel)
+            continue
+        bits = count * math.log2(3)
+        assert bits - 2.5 < conditional_entropy(channel) < bits
+        assert k_anonymity(channel).categories == 3**count
+        with pytest.raises(LimitExceeded):
+            worst_posterior(channel)
+
+
+def test_choices_over_the_same_possible_cells_share_their_impossible_ones():
+    choices = [
+        Choice((0, 1), HALF, StructuralZeros(4, (3,), Symmetric.from_gamma(3, g)))
+        for g in (9.0, 5.0)
+    ]
+    channel = Sampled((2, 2), tuple(choices))
+    matrix = channel.matrix()[:3]
+    matrix = matrix[:, matrix.max(axis=0) > 0]
+    assert gamma(channel) == pytest.approx((matrix.max(0) / matrix.min(0)).max(), rel=1e-6)
+    assert gamma(channel) < 9
+
+
+def test_the_gamma_within_groups_of_a_sampled_block():
+    groups = Grouped.from_probability([[0, 1], [2, 3]], 0.25)
+    channel = Sampled(
+        (4, 2), (Choice((0,), HALF, groups), Choice((1,), HALF, Symmetric(2, QUARTER)))
+    )
+    assert gamma(channel) == math.inf
+    assert gamma_within_groups(channel) == pytest.approx(3)
