@@ -28,6 +28,9 @@ SLOW = ["ma-3.4", "ma-5.5", "ma-5.8", "ma-5.9", "ma-5.10", "ma-6.2", "ma-7.4", "
 NEVER = ["frapp-health"]
 """Its table is not public."""
 
+LONG = 100
+"""Of a table of more rows every third is pinned."""
+
 
 def value(text: str) -> Any:
     """Return an entry of a table as the number it is, if it is one."""
@@ -40,6 +43,7 @@ def value(text: str) -> Any:
 def columns(path: Path) -> dict[str, list[Any]]:
     with path.open(newline="", encoding="utf-8") as file:
         names, *rows = csv.reader(file)
+    rows = rows[:: 3 if len(rows) > LONG else 1]
     return {name: [value(row[place]) for row in rows] for place, name in enumerate(names)}
 
 

@@ -227,7 +227,7 @@ def test_independence_and_explanation(pin, name: str):
             },
             absolute=0.01,
         )
-        pin(f"inflation: {name}: {left}-{right}|{given}", test.inflation, rel=1e-3)
+        pin(f"inflation: {name}: {left}-{right}|{given}", test.inflation, rel=0.05)
     for structure, parents in (("chain", CHAIN), ("collider", COLLIDER)):
         explained = marginals.explanation(parents)
         assert explained is not None
@@ -238,14 +238,18 @@ def test_independence_and_explanation(pin, name: str):
         )
 
 
-@pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.parametrize("estimator", ["moment", "ml"])
-def test_estimates(pin, name: str, estimator: str):
-    """Tables and their errors; by likelihood to a hundred-thousandth of the records."""
-    if estimator == "moment" and name == "strata, some missing":
-        pytest.skip("by moments all strata must report all variables")
+BY_MOMENTS = [name for name in SOURCES if name != "strata, some missing"]
+"""By moments every stratum must report every variable."""
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [*(("moment", name) for name in BY_MOMENTS), *(("ml", name) for name in SOURCES)],
+)
+def test_estimates(pin, estimator: str, name: str):
+    """Tables and their errors; by likelihood as near as an iteration comes that stops early."""
     marginals = marginals_of(name, estimator)
-    share = 1e-9 if estimator == "moment" else 1e-5
+    share = 1e-9 if estimator == "moment" else 1e-4
     for variables in ("a", "ab", "abc"):
         table = marginals.marginal(list(variables))
         found = {
@@ -256,6 +260,6 @@ def test_estimates(pin, name: str, estimator: str):
         pin(
             f"{estimator}: {name}: {variables}",
             found,
-            rel=1e-9 if estimator == "moment" else 1e-4,
+            rel=1e-9 if estimator == "moment" else 1e-3,
             absolute=share * marginals.records,
         )

@@ -18,8 +18,7 @@ COMMANDS = [
     "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 1 --draws 20 --max-parents 2",
     "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 2 --order given --score bic --no-refine",
     "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 2 --order given --score bdeu --eta 0.99",
-    "bayes-net --bif six.bif --p 0.1 --records 2000 --runs 1 --order given --score bayesian"
-    " --estimator ml",
+    "bayes-net --bif six.bif --p 0.1 --records 2000 --runs 1 --score bayesian --estimator ml",
     "bayes-net --table table.csv --design auto --gamma 100 --runs 2",
     "bayes-net --table table.csv --design sampled --gamma 60 --runs 1 --max-parents 1",
     "rules --table table.csv --p 0.1 --max-length 2 --estimator ml --runs 2",
