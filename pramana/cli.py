@@ -103,7 +103,7 @@ def reproduce(
 ) -> None:
     """Make the papers' figures and tables again and say what agrees and what does not.
 
-    `all` skips pramana whose tables are not in --data. Exit codes: 0 done, whatever was found;
+    `all` skips experiments whose tables are not in --data. Exit codes: 0 done, whatever was found;
     2 bad input: an unknown name, or an experiment named whose tables are absent.
     """
     from pramana.reproduce.command import list_experiments, run_experiments

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-DATA = ROOT.parent / "shared" / "data"
+DATA = Path(os.environ.get("PRAMANA_DATA", ROOT.parent / "shared" / "data"))

@@ -1,4 +1,4 @@
-"""The list of pramana. To add one, write a module with `EXPERIMENT` and name it here."""
+"""The list of experiments. To add one, write a module with `EXPERIMENT` and name it here."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def catalogue() -> tuple[Experiment, ...]:
 
 
 def select(names: Sequence[str]) -> tuple[Experiment, ...]:
-    """Return the pramana of these names, in the catalogue's order and each once.
+    """Return the experiments of these names, in the catalogue's order and each once.
 
     Raises:
         OptionError: a name is not in the catalogue.

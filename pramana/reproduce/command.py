@@ -1,4 +1,4 @@
-"""`pramana reproduce` at the terminal: the list of pramana, progress, and what was found."""
+"""`pramana reproduce` at the terminal: the list of experiments, progress, and what was found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MARKS = {True: ("agrees", "green"), False: ("differs", "bold yellow"), None: ("
 def list_experiments(*, json: bool = False) -> None:
     """Print every experiment with a line on what it shows and the data it needs."""
     if json:
-        print_json({"pramana": [describe(e) for e in catalogue()]})
+        print_json({"experiments": [describe(e) for e in catalogue()]})
         return
     shown = Table(box=None, pad_edge=False)
     shown.add_column("name", style="bold", no_wrap=True)
@@ -51,7 +51,7 @@ def run_experiments(
     quick: bool = False,
     json: bool = False,
 ) -> None:
-    """Run pramana by name with a progress bar and print what was found.
+    """Run experiments by name with a progress bar and print what was found.
 
     Raises:
         OptionError: an unknown name, a negative seed, a folder that is none, or data that is

@@ -1,4 +1,4 @@
-"""Run pramana and write what they found: pictures, tables, JSON and one page with all of it."""
+"""Run experiments and write what they found: pictures, tables, JSON and one page with all of it."""
 
 from __future__ import annotations
 
@@ -53,40 +53,40 @@ def describe(experiment: Experiment) -> dict[str, Any]:
 
 
 def reproduce(
-    pramana: Sequence[Experiment],
+    experiments: Sequence[Experiment],
     setting: Setting,
     out: Path,
     *,
     say: Say = lambda _name, _share: None,
     skip: bool = False,
 ) -> tuple[Outcome, ...]:
-    """Run pramana, write their files and an index, and return what was found.
+    """Run experiments, write their files and an index, and return what was found.
 
     Args:
-        pramana: what to run.
+        experiments: what to run.
         setting: seed, data and extent; its `progress` is replaced.
         out: the folder for all files; made if it is not there.
         say: told what is being done.
-        skip: leave out pramana whose data is absent instead of failing.
+        skip: leave out experiments whose data is absent instead of failing.
 
     Raises:
         OptionError: there is nothing to run, data is absent (unless `skip`), or `out` cannot be
             made or written.
     """
-    if not pramana:
+    if not experiments:
         raise OptionError("There is no experiment to run.", where="NAME")
-    wanting = {e.name: _wanting(e, setting) for e in pramana}
+    wanting = {e.name: _wanting(e, setting) for e in experiments}
     if not skip:
         for missing in filter(None, wanting.values()):
             raise missing
     _make(out)
     outcomes = []
-    for index, experiment in enumerate(pramana):
+    for index, experiment in enumerate(experiments):
         error = wanting[experiment.name]
         if error is not None:
             outcomes.append(Outcome(experiment, skipped=str(error)))
             continue
-        outcomes.append(_run(experiment, setting, out, _part(say, experiment, index, pramana)))
+        outcomes.append(_run(experiment, setting, out, _part(say, experiment, index, experiments)))
     _write_index(out, outcomes, setting)
     return tuple(outcomes)
 
@@ -113,10 +113,10 @@ def _make(out: Path) -> None:
 
 
 def _part(
-    say: Say, experiment: Experiment, index: int, pramana: Sequence[Experiment]
+    say: Say, experiment: Experiment, index: int, experiments: Sequence[Experiment]
 ) -> Callable[[float], None]:
-    say(experiment.name, index / len(pramana))
-    return lambda share: say(experiment.name, (index + share) / len(pramana))
+    say(experiment.name, index / len(experiments))
+    return lambda share: say(experiment.name, (index + share) / len(experiments))
 
 
 def _run(
@@ -154,7 +154,7 @@ def _write_index(out: Path, outcomes: Sequence[Outcome], setting: Setting) -> No
     content = {
         "seed": setting.seed,
         "quick": setting.quick,
-        "pramana": [outcome.as_dict() for outcome in outcomes],
+        "experiments": [outcome.as_dict() for outcome in outcomes],
     }
     _write_json(out / INDEX_JSON, content)
     environment = Environment(

@@ -26,7 +26,7 @@ STUDY = "reproduce"
 
 @dataclass(frozen=True)
 class Owner:
-    """An owner of some records whose secrets derive from a seed: for pramana only."""
+    """An owner of some records whose secrets derive from a seed: for experiments only."""
 
     label: str
     keys: Keys

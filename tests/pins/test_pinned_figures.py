@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from typer.testing import CliRunner
 from pramana.cli import app
 from tests.places import DATA
 
-DATA = Path(os.environ.get("PRAMANA_DATA", DATA))
 QUICK = [
     "ma-2.2", "ma-2.3", "ma-3.1", "ma-3.2", "ma-3.3", "ma-5.1", "ma-table-5.2", "ma-5.4", "ma-5.7",
     "ma-6.1", "ma-6.3", "ma-7.3", "ma-7.5", "ma-7.9", "frapp-table-3", "frapp-3", "frapp-4",
@@ -49,8 +47,8 @@ def columns(path: Path) -> dict[str, list[Any]]:
 
 def listed() -> list[dict[str, Any]]:
     found = json.loads(CliRunner().invoke(app, ["reproduce", "--json"]).stdout)
-    pramana: list[dict[str, Any]] = found["pramana"]
-    return pramana
+    experiments: list[dict[str, Any]] = found["experiments"]
+    return experiments
 
 
 def test_every_experiment_is_pinned():

@@ -32,7 +32,6 @@ from owner_agent.randomize.reports import Randomized, randomize
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from owner_agent.state.keys import Keys, fingerprint
-from shared import wire
 from shared.channels import (
     Choice,
     CutAndPaste,
@@ -51,7 +50,32 @@ from shared.channels import (
 from shared.domain import Domain, Variable
 from shared.errors import Refused, error_classes
 from shared.plan import Block, Plan
+from shared.wire.base import Page
+from shared.wire.jobs import Job, JobCreate, read_job_spec
+from shared.wire.models import ModelQuery, PredictionQuery
 from shared.wire.parts import content_digest, encode_part, encode_part_json
+from shared.wire.people import (
+    Invitation,
+    InvitationAccept,
+    InvitationCreate,
+    Owner,
+    Study,
+    StudyCreate,
+    TokenCreate,
+    TokenInfo,
+    TokenIssued,
+)
+from shared.wire.plans import PlanMessage
+from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
+from shared.wire.releases import (
+    Alignment,
+    PartJson,
+    PartManifest,
+    PartReceipt,
+    Release,
+    ReleaseCreate,
+    release_digest,
+)
 from tests.places import ROOT
 
 with warnings.catch_warnings():
@@ -174,7 +198,7 @@ def reported(plan: Plan, records: int = 64) -> Randomized:
 @pytest.mark.parametrize("name", PLANS)
 def test_plans_and_their_messages(pin, name: str):
     plan = named(name)
-    message = wire.PlanMessage.from_plan(plan)
+    message = PlanMessage.from_plan(plan)
     assert message.to_plan() == plan
     pin(
         f"plan: {name}",
@@ -332,8 +356,8 @@ JOBS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", JOBS)
 def test_jobs(pin, name: str):
-    made = wire.JobCreate.model_validate({"key": "k1", "spec": JOBS[name]})
-    assert wire.read_job_spec(made.spec.model_dump_json()) == made.spec
+    made = JobCreate.model_validate({"key": "k1", "spec": JOBS[name]})
+    assert read_job_spec(made.spec.model_dump_json()) == made.spec
     pin(f"job: {name}", made.model_dump_json())
 
 
@@ -377,7 +401,7 @@ def test_tasks_of_peers(pin, name: str):
 
 
 def peers_say() -> dict[str, Any]:
-    plan = wire.PlanMessage.from_plan(plan_of("dense"))
+    plan = PlanMessage.from_plan(plan_of("dense"))
     offered = {"variable": plan.blocks[0].variables[0].model_dump(), "sensitive": True}
     part = {"number": 0, "records": 5, "bytes": 100, "sha256": SHA}
     package = {
@@ -439,7 +463,7 @@ def test_what_peers_say_and_sign(pin):
 
 def messages() -> dict[str, Any]:
     """Some of the messages that carry no learned numbers."""
-    plan = wire.PlanMessage.from_plan(together())
+    plan = PlanMessage.from_plan(together())
     part = {"number": 0, "records": 5, "bytes": 100, "sha256": SHA}
     told = {"epsilon": 2.5, "gamma": None, "grows_to": 0.25}
     extremes = {"independent": told, "determined": told}
@@ -484,7 +508,7 @@ def messages() -> dict[str, Any]:
     problem = miners_problem(Refused("No.", status=409, problem_code="conflict"))
     contents: list[tuple[Any, dict[str, Any]]] = [
         (
-            wire.ReleaseCreate,
+            ReleaseCreate,
             {
                 "name": "first",
                 "plan": plan.model_dump(),
@@ -494,11 +518,11 @@ def messages() -> dict[str, Any]:
                 "draws": [SHA] * 4,
             },
         ),
-        (wire.Release, release),
-        (wire.PartReceipt, {"release": "r1", "number": 0, "sha256": SHA, "records": 5}),
-        (wire.PartJson, {"keys": ["0" * 32], "columns": {"a": [1]}}),
+        (Release, release),
+        (PartReceipt, {"release": "r1", "number": 0, "sha256": SHA, "records": 5}),
+        (PartJson, {"keys": ["0" * 32], "columns": {"a": [1]}}),
         (
-            wire.Alignment,
+            Alignment,
             {
                 "study": STUDY,
                 "state": "identical",
@@ -517,15 +541,15 @@ def messages() -> dict[str, Any]:
                 "digest": SHA,
             },
         ),
-        (wire.StudyCreate, {"name": STUDY}),
-        (wire.Study, {"name": STUDY, "title": "T", "max_epsilon_record": 2, "created": NOW}),
-        (wire.TokenCreate, {"name": "ana"}),
+        (StudyCreate, {"name": STUDY}),
+        (Study, {"name": STUDY, "title": "T", "max_epsilon_record": 2, "created": NOW}),
+        (TokenCreate, {"name": "ana"}),
         (
-            wire.TokenIssued,
+            TokenIssued,
             {"id": "t1", "role": "analyst", "study": STUDY, "name": "ana", "token": "secret"},
         ),
         (
-            wire.TokenInfo,
+            TokenInfo,
             {
                 "id": "t1",
                 "role": "owner",
@@ -535,21 +559,21 @@ def messages() -> dict[str, Any]:
                 "revoked": False,
             },
         ),
-        (wire.InvitationCreate, {"owner": "north"}),
+        (InvitationCreate, {"owner": "north"}),
         (
-            wire.Invitation,
+            Invitation,
             {"id": "i1", "study": STUDY, "owner": "north", "expires": NOW, "accepted": False},
         ),
-        (wire.InvitationAccept, {"secret": "s" * 16}),
-        (wire.Owner, {"name": "north", "joined": NOW, "active": True}),
-        (wire.StudyPrivacy, study_privacy),
-        (wire.PrivacyQuestion, {"plan": plan.model_dump(), "draws": [SHA] * 4}),
+        (InvitationAccept, {"secret": "s" * 16}),
+        (Owner, {"name": "north", "joined": NOW, "active": True}),
+        (StudyPrivacy, study_privacy),
+        (PrivacyQuestion, {"plan": plan.model_dump(), "draws": [SHA] * 4}),
         (
-            wire.PrivacyForecast,
+            PrivacyForecast,
             {"before": study_privacy, "after": study_privacy, "refused": "Too much."},
         ),
         (
-            wire.Job,
+            Job,
             {
                 "id": "j1",
                 "study": STUDY,
@@ -563,9 +587,9 @@ def messages() -> dict[str, Any]:
                 "finished": NOW,
             },
         ),
-        (wire.ModelQuery, {"of": ["a"]}),
-        (wire.PredictionQuery, {"records": [{"a": "x", "d": 1.5}]}),
-        (wire.Page[wire.Owner], {"items": [], "next": "cursor"}),
+        (ModelQuery, {"of": ["a"]}),
+        (PredictionQuery, {"records": [{"a": "x", "d": 1.5}]}),
+        (Page[Owner], {"items": [], "next": "cursor"}),
     ]
     return {
         str(number): kind.model_validate(content).model_dump_json()
@@ -574,9 +598,9 @@ def messages() -> dict[str, Any]:
 
 
 def test_messages_of_the_miner(pin):
-    parts = [wire.PartManifest(number=0, records=5, bytes=100, sha256=SHA)]
+    parts = [PartManifest(number=0, records=5, bytes=100, sha256=SHA)]
     pin("messages", messages())
-    pin("release digest", wire.release_digest(SHA, parts))
+    pin("release digest", release_digest(SHA, parts))
 
 
 # --- problems ------------------------------------------------------------------------------------
@@ -658,13 +682,13 @@ def publish(client: TestClient, owner: dict[str, str], name: str, plan: Plan, co
     keys = pseudonyms(SECRETS, STUDY, [str(i) for i in range(len(next(iter(codes.values()))))])
     made = randomize(plan, SECRETS, STUDY, keys, codes)
     body = encode_part(plan, made.keys, made.columns)
-    part = wire.PartManifest(number=0, records=len(keys), bytes=len(body), sha256=sha(body))
-    release = wire.ReleaseCreate(
+    part = PartManifest(number=0, records=len(keys), bytes=len(body), sha256=sha(body))
+    release = ReleaseCreate(
         name=name,
-        plan=wire.PlanMessage.from_plan(plan),
+        plan=PlanMessage.from_plan(plan),
         records=len(keys),
         parts=[part],
-        digest=wire.release_digest(plan.digest, [part]),
+        digest=release_digest(plan.digest, [part]),
         draws=[draw_id(SECRETS, STUDY, block) for block in plan.blocks],
     )
     announced = client.post(

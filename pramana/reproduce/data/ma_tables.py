@@ -1,4 +1,4 @@
-"""The tables of Ma's pramana with itemsets and trees, read from public files and grouped.
+"""The tables of Ma's experiments with itemsets and trees, read from public files and grouped.
 
 The dissertation gives the cardinalities and not the variables; ours are chosen to have them.
 """

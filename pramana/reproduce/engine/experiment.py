@@ -36,7 +36,7 @@ class Setting:
 
     Args:
         seed: decides samples and keys; the same seed gives the same files.
-        data: the folder of public tables, for pramana that need one.
+        data: the folder of public tables, for experiments that need one.
         quick: fewer repetitions and smaller grids, for a first look.
         progress: told the share that is done.
 

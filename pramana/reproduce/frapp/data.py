@@ -1,4 +1,4 @@
-"""The tables of FRAPP's pramana: CENSUS (table 1) and, for those who have it, HEALTH (table 2).
+"""The tables of FRAPP's experiments: CENSUS (table 1) and, for those who have it, HEALTH (table 2).
 
 Numbers are cut into intervals closed on the left. FRAPP prints them closed on the right for CENSUS;
 the numbers of frequent itemsets (table 3) say that they were not.

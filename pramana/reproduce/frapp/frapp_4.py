@@ -28,7 +28,7 @@ PRINTED_RANGE = (33, 60)
 """Percent, at alpha = gamma x / 2 and a prior of 5 % (FRAPP 4.1)."""
 
 PRINTED_ORDERS = {"MASK": 5, "C&P": 7}
-"""Powers of ten of the condition numbers in the authors' pramana (FRAPP 3)."""
+"""Powers of ten of the condition numbers in the authors' experiments (FRAPP 3)."""
 
 
 def run(setting: Setting) -> Result:  # noqa: ARG001 - nothing is drawn at random

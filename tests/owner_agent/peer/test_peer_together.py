@@ -308,10 +308,10 @@ def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
     ending = Ending(owner="north", problem=problem_for(SessionEnded("north interrupted it.")))
     end = threading.Thread(target=lambda: north.partners("south").end(SESSION, ending))
 
-    def slow(site, proposal, told):
+    def slow(site, proposal, variables, told):
         end.start()
         end.join(0.3)  # Were it not waiting for this, it would be over by now.
-        return honest(site, proposal, told)
+        return honest(site, proposal, variables, told)
 
     monkeypatch.setattr(participant, "hold", slow)
     north.partners("south").propose(world.proposal(parameters_task))
@@ -329,10 +329,10 @@ def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
     free = threading.Event()
     honest = participant.hold
 
-    def slow(site, proposal, told):
+    def slow(site, proposal, variables, told):
         if site.owner == "north":
             free.wait()
-        return honest(site, proposal, told)
+        return honest(site, proposal, variables, told)
 
     class Time:
         def monotonic(self):
@@ -370,7 +370,7 @@ def test_owners_that_wait_for_a_slow_one_hear_that_it_goes_on(world, parameters_
     monkeypatch.setattr(joint, "SIGN_OF_LIFE_SECONDS", 0.05)
     honest = participant.hold
 
-    def slow(site, proposal, told):
+    def slow(site, proposal, variables, told):
         if site.owner == "east":
             south = world.participants["south"]
             for _ in range(3):
@@ -378,7 +378,7 @@ def test_owners_that_wait_for_a_slow_one_hear_that_it_goes_on(world, parameters_
                 while south.session is None or south.session.heard < world.now.timestamp():
                     time.sleep(0.005)
                 south.sweep()
-        return honest(site, proposal, told)
+        return honest(site, proposal, variables, told)
 
     monkeypatch.setattr(participant, "hold", slow)
     world.run(world.proposal(parameters_task, seconds=3000.0))

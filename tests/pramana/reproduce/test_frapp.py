@@ -1,4 +1,4 @@
-"""FRAPP's pramana: mining, mechanisms and findings against brute force and closed forms.
+"""FRAPP's experiments: mining, mechanisms and findings against brute force and closed forms.
 
 The public table "adult" is read where the folder of public data is there; otherwise those tests
 are skipped.
@@ -433,7 +433,7 @@ def test_the_trial_is_reached_within_noise(more: float, word: str):
     assert ("not as in the trial" in identity.text) is (word == "miss")
 
 
-# --- whole pramana ---------------------------------------------------------------------------
+# --- whole experiments ---------------------------------------------------------------------------
 
 
 def test_a_small_survey_under_every_mechanism():

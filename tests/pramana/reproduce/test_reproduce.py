@@ -52,7 +52,7 @@ def matrix(size: int, p: float, groups: list[list[int]] | None = None) -> np.nda
     return made
 
 
-# --- what pramana are made of ----------------------------------------------------------------
+# --- what experiments are made of ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -396,8 +396,10 @@ def made_up(name: str = "made-up", needs: tuple[str, ...] = (), tables: int = 1)
 
 def test_files_of_a_run(tmp_path: Path):
     said: list[tuple[str, float]] = []
-    pramana = [made_up(), made_up("second", tables=2)]
-    outcomes = reproduce(pramana, QUICK, tmp_path / "a" / "b", say=lambda *what: said.append(what))
+    experiments = [made_up(), made_up("second", tables=2)]
+    outcomes = reproduce(
+        experiments, QUICK, tmp_path / "a" / "b", say=lambda *what: said.append(what)
+    )
     out = tmp_path / "a" / "b"
     assert {path.name for path in out.iterdir()} == {
         "made-up.png", "made-up.csv", "made-up.json",
@@ -411,7 +413,7 @@ def test_files_of_a_run(tmp_path: Path):
     assert single["findings"][1] == {"agrees": False, "text": "does <not>"}
     assert (single["seed"], single["quick"], single["facts"]) == (3, True, {"n": 3})
     index = json.loads((out / "reproduce.json").read_text())
-    assert [e["name"] for e in index["pramana"]] == ["made-up", "second"]
+    assert [e["name"] for e in index["experiments"]] == ["made-up", "second"]
     assert tally(outcomes) == (2, 2)
     shares = [share for _, share in said]
     assert shares == sorted(shares)
@@ -439,16 +441,16 @@ def test_a_seed_gives_the_same_bytes(tmp_path: Path):
 
 
 def test_absent_data_is_an_error_or_skipped(tmp_path: Path):
-    pramana = [made_up(), made_up("wants", needs=("adult.csv",))]
+    experiments = [made_up(), made_up("wants", needs=("adult.csv",))]
     with pytest.raises(OptionError, match="adult.csv is needed"):
-        reproduce(pramana, QUICK, tmp_path / "none")
+        reproduce(experiments, QUICK, tmp_path / "none")
     assert not (tmp_path / "none").exists()
-    done, skipped = reproduce(pramana, QUICK, tmp_path, skip=True)
+    done, skipped = reproduce(experiments, QUICK, tmp_path, skip=True)
     assert done.files
     assert "--data" in skipped.skipped
     assert "Skipped." in (tmp_path / "index.html").read_text()
     (tmp_path / "adult.csv").write_text("x\n")
-    complete = reproduce(pramana, Setting(quick=True, data=tmp_path), tmp_path)
+    complete = reproduce(experiments, Setting(quick=True, data=tmp_path), tmp_path)
     assert all(outcome.files for outcome in complete)
 
 
@@ -471,7 +473,7 @@ def test_the_list_names_every_experiment():
     for experiment in catalogue():
         assert experiment.name in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 100
-    listed = json.loads(run_command("--json").stdout)["pramana"]
+    listed = json.loads(run_command("--json").stdout)["experiments"]
     assert [e["name"] for e in listed] == [e.name for e in catalogue()]
 
 
@@ -491,7 +493,7 @@ def test_findings_as_json(tmp_path: Path):
     content = json.loads(shown.stdout)
     assert content == json.loads((tmp_path / "reproduce.json").read_text())
     assert content["seed"] == 9
-    assert {f["agrees"] for f in content["pramana"][0]["findings"]} == {True, False, None}
+    assert {f["agrees"] for f in content["experiments"][0]["findings"]} == {True, False, None}
 
 
 @pytest.mark.parametrize(

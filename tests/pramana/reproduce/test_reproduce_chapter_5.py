@@ -1,4 +1,4 @@
-"""The pramana on Ma (2006) chapter 5, each run once in its quick form.
+"""The experiments on Ma (2006) chapter 5, each run once in its quick form.
 
 Their theory is held against enumeration and quadrature, their verdicts against made-up tables.
 

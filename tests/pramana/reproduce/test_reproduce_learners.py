@@ -1,6 +1,6 @@
-"""The pramana on itemsets, trees and linear classifiers (Ma 6.3, 7.1.4, 7.2.3).
+"""The experiments on itemsets, trees and linear classifiers (Ma 6.3, 7.1.4, 7.2.3).
 
-Their parts are checked by hand and by counting. The pramana themselves need the public tables
+Their parts are checked by hand and by counting. The experiments themselves need the public tables
 and are skipped where these are not there.
 """
 
@@ -208,7 +208,7 @@ def test_the_floor_is_the_chance_that_a_noisy_label_is_right():
     assert abs(got - first) > 2  # the control: noise is felt
 
 
-# --- the pramana -----------------------------------------------------------------------------
+# --- the experiments -----------------------------------------------------------------------------
 
 
 @pytest.mark.public_data

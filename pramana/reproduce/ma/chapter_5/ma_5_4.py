@@ -120,7 +120,7 @@ def _as_theory_says(table: pd.DataFrame) -> Finding:
         low <= statistic <= high,
         "The deviations over ten runs are those of theorem 5.2 and the delta method, where these"
         f" are up to {2 * ALMOST_NONE:g}: the sum of their squared ratios is {statistic:.0f}"
-        f" (between {low:.0f} and {high:.0f} in 999 of 1,000 pramana).",
+        f" (between {low:.0f} and {high:.0f} in 999 of 1,000 experiments).",
     )
 
 

@@ -230,7 +230,7 @@ def _theory(table: pd.DataFrame, estimates: dict[str, Tensor], name: str) -> Fin
         f"{'With' if name == 'miner' else 'Without'} a miner the deviations over {degrees + 1} runs"
         " of the owners' own randomizer are those of theory for"
         f" {within.sum()} of {len(within)} free parameters (each within the limits that all keep in"
-        " 999 of 1,000 pramana).",
+        " 999 of 1,000 experiments).",
     )
 
 
