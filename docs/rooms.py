@@ -1,0 +1,181 @@
+"""Draws the rooms of the house from the code's own imports, and lists them in architecture.md.
+
+`python docs/rooms.py` writes `docs/images/rooms-*.svg` and the part of `docs/architecture.md`
+between its two marks. A room is a folder of modules, or a module that stands alone in a package.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "architecture.md"
+IMAGES = ROOT / "docs" / "images"
+
+PACKAGES = ("shared", "owner_agent", "miner_service", "pramana")
+MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n")
+
+LAYERS = """
+shared.errors
+shared.domain shared.terminal
+shared.channels shared.discretize
+shared.marginals shared.plan
+shared.estimation.core shared.privacy.structures
+shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
+shared.estimation.supports shared.privacy shared.learn.common
+shared.estimation shared.learn.networks
+shared.learn.networks.search
+shared.learn.networks.exchange shared.design
+shared.learn.rules shared.learn.tree shared.learn.linear
+shared.learn.rules.exchange shared.learn shared.wire
+owner_agent.state miner_service.settings
+owner_agent.randomize miner_service.store
+owner_agent.site miner_service.alignment
+owner_agent.table owner_agent.departures miner_service.kinds
+owner_agent.corrections owner_agent.predict miner_service.services
+owner_agent.release miner_service.intake
+owner_agent.costs miner_service.jobs
+owner_agent.report owner_agent.design owner_agent.peer.protocol
+owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access
+owner_agent.http owner_agent.peer.exchange miner_service.http.routes
+owner_agent.peer.session miner_service.http
+owner_agent.peer.disclosure miner_service.cli
+owner_agent.peer.members
+owner_agent.peer.transport
+owner_agent.cli
+pramana.setups pramana.frequent_patterns pramana.network_command
+pramana.simulate.inputs
+pramana.simulate
+pramana.simulate.commands pramana.reproduce.engine pramana.demo
+pramana.reproduce.data
+pramana.reproduce.ma.chapter_2 pramana.reproduce.ma.chapter_3 pramana.reproduce.ma.chapter_5
+pramana.reproduce.ma.chapter_6 pramana.reproduce.ma.chapter_7 pramana.reproduce.frapp
+pramana.reproduce
+pramana.cli
+"""
+"""The rooms from the bottom to the top: each may import those of the lines above its own."""
+
+
+def modules() -> dict[str, Path]:
+    """Return every module of the packages: its dotted name and its file."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(path: Path, names: Iterable[str]) -> set[str]:
+    """Return which modules a file imports, wherever it does: in functions and for types, too."""
+    known, found = set(names), set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (inner & known) or {node.module or ""}
+    return found & known
+
+
+def room_of(module: str, files: Mapping[str, Path]) -> str:
+    """Return the room that a module is in; a module alone in a package is a room of its own."""
+    if files[module].name == "__init__.py":
+        return module
+    folder = module.rpartition(".")[0]
+    return module if folder in PACKAGES else folder
+
+
+def used(files: Mapping[str, Path]) -> dict[str, set[str]]:
+    """Return for each module those it imports, itself left out."""
+    return {name: imports(path, files) - {name} for name, path in files.items()}
+
+
+def arrows(files: Mapping[str, Path]) -> dict[str, set[str]]:
+    """Return for each room the rooms it imports."""
+    found: dict[str, set[str]] = {}
+    for name, others in used(files).items():
+        room = room_of(name, files)
+        found.setdefault(room, set()).update(room_of(other, files) for other in others)
+    return {room: others - {room, *PACKAGES} for room, others in found.items()}
+
+
+def reduced(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Return a graph without circles less the arrows that others imply."""
+
+    def reached(node: str) -> set[str]:
+        return set().union(*({below} | reached(below) for below in graph.get(node, ())))
+
+    return {
+        node: below - set().union(*(reached(other) for other in below))
+        for node, below in graph.items()
+    }
+
+
+def inside(package: str, graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Return the arrows between a package's own rooms, each with the rooms inside it as one."""
+
+    def short(room: str) -> str:
+        return room.split(".")[1] if "." in room else ""
+
+    found: dict[str, set[str]] = {}
+    for room, others in graph.items():
+        if room.startswith(f"{package}.") and not room.endswith("__main__"):
+            below = {short(other) for other in others if other.startswith(f"{package}.")}
+            found.setdefault(short(room), set()).update(below - {short(room), ""})
+    return found
+
+
+def listing(files: Mapping[str, Path]) -> str:
+    """Return the table of all rooms with their numbers of files and what lives there."""
+    lines = ["| room | files | what lives there |", "| --- | ---: | --- |"]
+    for line in LAYERS.split("\n"):
+        for room in line.split():
+            path = files[room]
+            count = 1
+            if path.name == "__init__.py":
+                count = len([p for p in path.parent.glob("*.py") if p.name != "__init__.py"])
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            first = text.partition("\n\n")[0]
+            lines.append(f"| `{room}` | {count} | {' '.join(first.split())} |")
+    return "\n".join(lines) + "\n"
+
+
+def pictures(files: Mapping[str, Path]) -> dict[str, str]:
+    """Return the picture of each package as SVG: users above, what they import below."""
+    from shared.learn.networks.exchange.drawing import draw_structure
+    from shared.learn.networks.structure import Structure
+
+    graph = arrows(files)
+    made = {}
+    for package in PACKAGES:
+        below = reduced(inside(package, graph))
+        users = {room: [other for other in below if room in below[other]] for room in below}
+        made[f"rooms-{package}.svg"] = draw_structure(Structure.of(users))
+    return made
+
+
+def page(text: str, files: Mapping[str, Path]) -> str:
+    """Return architecture.md with the table of rooms as they are now."""
+    start, end = (re.escape(mark) for mark in MARKS)
+    return re.sub(
+        f"{start}.*{end}",
+        lambda _: MARKS[0] + listing(files) + MARKS[1],
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def main() -> None:
+    """Write pictures and table."""
+    files = modules()
+    for name, drawn in pictures(files).items():
+        (IMAGES / name).write_text(drawn, encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), files), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
