@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.peer.exchange.outgoing import count_shapes, row_numbers
+from owner_agent.peer.exchange.packages import count_shapes, row_numbers
 from owner_agent.peer.protocol.messages import CountTables, Offer, Package, Proposal, read
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding

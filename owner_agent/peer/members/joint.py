@@ -75,7 +75,7 @@ def run_session(participant: Participant, proposal: Proposal, watch: Watch) -> J
     """
     name, session = participant.name, proposal.session
     ends = participant.clock() + proposal.seconds
-    others = [participant.partners(n).within(ends) for n in proposal.participants if n != name]
+    others = [participant.partners(other).within(ends) for other in proposal.others(name)]
     led = _Led(participant, others, proposal, watch, ends)
     with participant.leading(proposal):
         try:

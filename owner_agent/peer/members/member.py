@@ -201,12 +201,12 @@ class Member:
     def _written_elsewhere(self, mine: Session) -> bool:
         """Whether another owner wrote the result, and proves that all had agreed to it."""
         ends = self.clock() + _ASKING_SECONDS
-        for name in mine.proposal.participants:
-            if name != self.name:
-                with suppress(PramanaError):
-                    told = self.partners(name).within(ends).ask(STATUS, mine.proposal.session)
-                    if told.phase == "written" and told.agreed is not None:
-                        agree_on_result(mine, self.everybody(), told.agreed)
-                        mine.agreed = told.agreed
-                        return True
+        for name in mine.proposal.others(self.name):
+            with suppress(PramanaError):
+                peer = self.partners(name).within(ends)
+                told = peer.ask(STATUS, mine.proposal.session)
+                if told.phase == "written" and told.agreed is not None:
+                    agree_on_result(mine, self.everybody(), told.agreed)
+                    mine.agreed = told.agreed
+                    return True
         return False

@@ -12,7 +12,8 @@ from owner_agent.departures.composition import refuse_conflicts
 from owner_agent.departures.ledger import Draw, Entry, EntryState, Ledger
 from owner_agent.departures.populations import population_of
 from owner_agent.departures.recognition import recognized
-from owner_agent.peer.exchange.outgoing import PEER, Consent, enter
+from owner_agent.peer.exchange.ledger_lines import session_entry, session_name
+from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.session.journal import Kept, keep, kept_of
 from owner_agent.peer.session.session import Session
@@ -27,11 +28,6 @@ _TRIES = 20
 _PAUSE = 0.25
 
 
-def session_name(session: str) -> str:
-    """Return the name under which the ledger has a session."""
-    return f"session-{session}"
-
-
 def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
     """Write down that this owner takes part: its offer, and later its parameters, go to all.
 
@@ -41,24 +37,7 @@ def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
     ledger = Ledger(holding.site.state)
     if any(entry.release_id == proposal.session for entry in ledger.entries()):
         raise Conflict("There was a session of this number before.", where=proposal.session)
-    others = [name for name in proposal.participants if name != holding.site.owner]
-    ledger.add(
-        Entry(
-            miner=PEER + ",".join(others),
-            study=proposal.study,
-            name=session_name(proposal.session),
-            content=proposal.digest,
-            digest=proposal.digest,
-            plan_digest=proposal.digest,
-            records=len(holding.keys),
-            parts=0,
-            state="prepared",
-            prepared=now,
-            changed=now,
-            release_id=proposal.session,
-            draws=(),
-        )
-    )
+    ledger.add(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
 
 
 def mark_session(session: Session, state: EntryState, now: datetime) -> None:
@@ -101,7 +80,7 @@ def enter_package(
             # What other peers got in this session was looked at when all of it was announced.
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier, made.settled.renewed)
-        enter(ledger, replace(entry, draws=draws), now)
+        _enter(ledger, replace(entry, draws=draws), now)
 
 
 def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None:
@@ -113,6 +92,17 @@ def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None
     """
     with _publishing(session.holding.site.state, surroundings.sleep):
         told.enter(session.holding, session.proposal, surroundings.now())
+
+
+def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
+    """Write down, before a byte leaves, that it does: a new entry, or the one of the same bytes."""
+    found = ledger.find(entry.miner, entry.study, entry.name)
+    if found is None:
+        ledger.add(replace(entry, prepared=now, changed=now))
+        return
+    if not found.left:
+        found = ledger.renew(found, entry.draws, now)
+    ledger.mark(found, "sending", now, entry.release_id)
 
 
 def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw:

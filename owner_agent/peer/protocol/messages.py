@@ -78,6 +78,10 @@ class Proposal(PeerMessage):
         """SHA-256 of the canonical JSON: what was agreed to, in one word."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
+    def others(self, owner: str) -> list[str]:
+        """Return the participants beside one of them."""
+        return [name for name in self.participants if name != owner]
+
 
 class OfferedVariable(Message):
     """A variable that the session names and this owner has."""
