@@ -200,13 +200,8 @@ class Participant(Member):
                 )
             if not 0 <= number < len(made.package.parts):
                 raise NotFound("There is no such part.", where=str(number))
-            try:
-                with self.own_affairs():
-                    now, sleep = self.surroundings.now(), self.surroundings.sleep
-                    enter_package(mine, caller, now, sleep, self.accepts)
-            except PramanaError as error:
-                self.give_up(mine, error)
-                raise
+            with self._ending(mine), self.own_affairs():
+                enter_package(mine, caller, self.surroundings, self.accepts)
             return made.part(number)
 
     def status(self, caller: str, session: str) -> Status:
@@ -335,19 +330,24 @@ class Participant(Member):
         """Do one step that the initiator asks for; the session ends here if it cannot be done."""
         self.sweep()
         mine = self._mine(session, caller, initiator=True)
-        with mine.lock:
-            try:
-                yield mine
-                # Its own work is no silence of the initiator's.
-                mine.heard = self.clock()
-            except PramanaError as error:
-                self.give_up(mine, error)
-                raise
-            except Exception as error:
-                # What an unforeseen error says may quote a record.
-                ended = self.unforeseen(error)
-                self.give_up(mine, ended)
-                raise ended from error
+        with mine.lock, self._ending(mine):
+            yield mine
+            # Its own work is no silence of the initiator's.
+            mine.heard = self.clock()
+
+    @contextmanager
+    def _ending(self, mine: Session) -> Iterator[None]:
+        """End the session at any error; of one that nobody foresaw the others hear its kind."""
+        try:
+            yield
+        except PramanaError as error:
+            self.give_up(mine, error)
+            raise
+        except Exception as error:
+            # What an unforeseen error says may quote a record.
+            ended = self.unforeseen(error)
+            self.give_up(mine, ended)
+            raise ended from error
 
     def _mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
         mine = self.session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -49,7 +49,7 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
 
 
 def enter_package(
-    session: Session, peer: str, now: datetime, sleep: Callable[[float], None], consent: Consent
+    session: Session, peer: str, surroundings: Surroundings, consent: Consent
 ) -> None:
     """Write down that a peer gets its columns, unless this session did so already.
 
@@ -59,8 +59,7 @@ def enter_package(
     Args:
         session: the session.
         peer: who gets them.
-        now: the time.
-        sleep: waits a number of seconds.
+        surroundings: the time, and how to wait for another publication.
         consent: what the custodian accepts.
 
     Raises:
@@ -72,7 +71,7 @@ def enter_package(
     ledger = Ledger(session.holding.site.state)
     if any((e.miner, e.name) == (entry.miner, entry.name) for e in _lines(session, ledger)):
         return
-    with _publishing(session.holding.site.state, sleep):
+    with _publishing(session.holding.site.state, surroundings):
         entries = ledger.entries()
         populated = [_drawn_now(draw, session.holding, entries) for draw in entry.draws]
         draws = recognized(populated, session.holding.values, entries)
@@ -80,7 +79,7 @@ def enter_package(
             # What other peers got in this session was looked at when all of it was announced.
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier, made.settled.renewed)
-        _enter(ledger, replace(entry, draws=draws), now)
+        _enter(ledger, replace(entry, draws=draws), surroundings.now())
 
 
 def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None:
@@ -90,7 +89,7 @@ def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None
         PramanaError: it may not be told; what `Told.enter` raises.
         Conflict: another publication did not end.
     """
-    with _publishing(session.holding.site.state, surroundings.sleep):
+    with _publishing(session.holding.site.state, surroundings):
         told.enter(session.holding, session.proposal, surroundings.now())
 
 
@@ -112,7 +111,7 @@ def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw
 
 
 @contextmanager
-def _publishing(state: Path, sleep: Callable[[float], None]) -> Iterator[None]:
+def _publishing(state: Path, surroundings: Surroundings) -> Iterator[None]:
     """Hold the state directory's lock, after a short wait if somebody else does."""
     with ExitStack() as stack:
         for attempt in range(_TRIES):
@@ -122,7 +121,7 @@ def _publishing(state: Path, sleep: Callable[[float], None]) -> Iterator[None]:
             except Conflict:
                 if attempt == _TRIES - 1:
                     raise
-                sleep(_PAUSE)
+                surroundings.sleep(_PAUSE)
         yield
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import httpx
 
@@ -169,7 +169,7 @@ class RemotePartner:
     def _refusal(self, response: httpx.Response, content: bytes) -> Exception:
         problem = None
         if response.headers.get("Content-Type", "").startswith("application/problem+json"):
-            problem = problem_of(_json(content))
+            problem = problem_of(content)
         if problem is None:
             return PeerUnreachable(
                 f"What answers for {self.name} at {self._peer.url} is no owner's agent (status"
@@ -183,7 +183,7 @@ class RemotePartner:
         how = (
             "did not answer in time"
             if isinstance(error, httpx.TimeoutException)
-            else ("could not be reached")
+            else "could not be reached"
         )
         return PeerUnreachable(
             f"{self.name} at {self._peer.url} {how} ({type(error).__name__}).",
@@ -191,12 +191,3 @@ class RemotePartner:
             remedy=f"Ask {self.name} whether its agent runs (`owner-agent peer`), and compare the"
             " certificates' fingerprints.",
         )
-
-
-def _json(content: bytes) -> Any:
-    import json
-
-    try:
-        return json.loads(content)
-    except ValueError:
-        return None

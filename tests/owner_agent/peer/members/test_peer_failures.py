@@ -117,7 +117,7 @@ def test_an_address_that_is_no_owners_agent(world, ended):
     world.wire.bend = lambda receiver, request: (
         httpx.Response(200, content=b"<html>") if receiver == "south" else None
     )
-    ended(PeerDeviated, "south sent a Signed that is not one", heard=("north", "east"))
+    ended(PeerDeviated, "south sent a malformed Signed", heard=("north", "east"))
 
 
 def test_an_address_that_answers_with_other_errors(world, ended):
