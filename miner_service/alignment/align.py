@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from miner_service.store.columns import KeyText
 from shared.errors import RecordsDoNotAlign
+from shared.wire.parts import locate
 from shared.wire.releases import AlignedOwner, Alignment, AlignmentState
 
 Mask = npt.NDArray[np.bool_]
@@ -156,8 +157,8 @@ def overlap_of(keys: Sequence[KeyText]) -> Overlap:
     """Return the overlap of ascending arrays of pseudonyms."""
     in_any = keys[0]
     for other in keys[1:]:
-        new, place = _absent(other, in_any)
-        in_any = np.insert(in_any, place[new], other[new])
+        place, there = locate(other, in_any)
+        in_any = np.insert(in_any, place[~there], other[~there])
     in_all = int(common_masks(keys)[0].sum())
     return Overlap(in_all, len(in_any), tuple(len(k) - in_all for k in keys))
 
@@ -170,8 +171,8 @@ def apart(groups: Iterable[Sequence[KeyText]]) -> bool:
         if seen is None:
             seen = own
             continue
-        new, place = _absent(own, seen)
-        if not new.all():
+        place, there = locate(own, seen)
+        if there.any():
             return False
         seen = np.insert(seen, place, own)
     return True
@@ -181,8 +182,8 @@ def common_masks(keys: Sequence[KeyText]) -> list[Mask]:
     """Return, per ascending array, which of its pseudonyms are in all arrays."""
     shared = keys[0]
     for other in keys[1:]:
-        shared = shared[~_absent(shared, other)[0]]
-    return [~_absent(own, shared)[0] for own in keys]
+        shared = shared[locate(shared, other)[1]]
+    return [locate(own, shared)[1] for own in keys]
 
 
 def presence(keys: Sequence[KeyText]) -> list[list[Mask | None]]:
@@ -232,15 +233,6 @@ def require_aligned(alignment: Alignment, records: Records) -> None:
             else 'Let the owners publish the same records, or ask for `"records": "common"` or'
             ' `"any"`.',
         )
-
-
-def _absent(keys: KeyText, among: KeyText) -> tuple[Mask, npt.NDArray[np.intp]]:
-    """Return which keys are not among the others, and where they would stand there."""
-    place = np.searchsorted(among, keys)
-    if not len(among):
-        return np.ones(len(keys), dtype=np.bool_), place
-    absent: Mask = among[np.minimum(place, len(among) - 1)] != keys
-    return absent, place
 
 
 def _state(overlap: Overlap, *, waiting: bool) -> AlignmentState:

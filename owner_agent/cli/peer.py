@@ -124,7 +124,6 @@ def begin_session(
     from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
     from owner_agent.peer.protocol.waiting import stopped_like_interrupted
     from owner_agent.peer.transport.connections import opened
-    from owner_agent.peer.transport.local import LocalPartner
     from owner_agent.peer.transport.serving import PeerServer
 
     site, file = load_site(path), load_session_file(peers)
@@ -139,19 +138,15 @@ def begin_session(
             _consent(accepted),
             connect_seconds=file.connect_seconds,
         ) as participant,
+        participant.leading(proposal),
+        PeerServer(participant).beside(),
+        progress(console(stderr=True), STEPS) as watch,
     ):
-        others = [n for n in proposal.participants if n != site.owner]
-        partners = [LocalPartner(participant), *(participant.partners(name) for name in others)]
-        with (
-            participant.leading(proposal),
-            PeerServer(participant).beside(),
-            progress(console(stderr=True), STEPS) as watch,
-        ):
-            try:
-                outcome = run_session(partners, participant, proposal, watch)
-            except PramanaError as error:
-                # What is wrong here may be said here, though the others were told less.
-                raise participant.own_error or error from None
+        try:
+            outcome = run_session(participant, proposal, watch)
+        except PramanaError as error:
+            # What is wrong here may be said here, though the others were told less.
+            raise participant.own_error or error from None
     print_json(outcome_json(outcome)) if json else show_outcome(console(), outcome)
 
 

@@ -14,7 +14,7 @@ from owner_agent.cli.result_display import show_results
 from owner_agent.departures.ledger import Entry
 from owner_agent.peer.disclosure.memory import Disclosure, all_groupings, distinct, of_column
 from owner_agent.peer.exchange.costs import session_json, session_lines
-from owner_agent.peer.exchange.outgoing import PEER
+from owner_agent.peer.exchange.ledger_lines import PEER
 from owner_agent.peer.members.joint import JointOutcome
 from owner_agent.peer.session.journal import Kept
 from shared.errors import PramanaError

@@ -20,7 +20,7 @@ from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import Conflict, StateError, StoreCorrupt
 from shared.marginals.counts import Codes
 from shared.wire.base import KEY_BYTES, KEY_COLUMN
-from shared.wire.parts import Keys, key_array, key_column, key_words
+from shared.wire.parts import Keys, key_array, key_column, key_words, locate
 
 FOLDER = "reported"
 """The folder's name in a state directory."""
@@ -159,18 +159,6 @@ def _updated(
         )
         stored[name][place] = codes
     return Remembered(known, stored)
-
-
-def locate(keys: Keys, among: Keys) -> tuple[npt.NDArray[np.intp], Mask]:
-    """Return where each pseudonym stands among ascending ones, and whether it is there at all."""
-    # Bytes of one length compare as text does; that only text ignores zeros at the end is no harm.
-    wanted = np.ascontiguousarray(keys).view(f"S{KEY_BYTES}")
-    held = np.ascontiguousarray(among).view(f"S{KEY_BYTES}")
-    place = np.searchsorted(held, wanted)
-    if not len(held):
-        return place, np.zeros(len(wanted), dtype=np.bool_)
-    there: Mask = held[np.minimum(place, len(held) - 1)] == wanted
-    return place, there
 
 
 def load_memory(state: Path, study: str) -> Memory:

@@ -9,7 +9,7 @@ another epoch, independently, and epsilons add for everybody.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -240,33 +240,25 @@ def examine(
             forgotten = tuple(past.forgotten(identities[block.name], as_drawn))
             columns |= kept
             if found.reported or forgotten:
-                corrections.append(
-                    Correction(block.name, found.reported, found.differing, forgotten)
-                )
+                corrections.append(replace(found, forgotten=forgotten))
     return Settled(Randomized(plan, made.keys, columns), identities, tuple(corrections))
-
-
-@dataclass(frozen=True)
-class _Compared:
-    reported: int
-    differing: int
 
 
 def _compared(
     block: Block, identity: str, made: Randomized, recollection: Recollection
-) -> tuple[_Compared, dict[str, Codes]]:
+) -> tuple[Correction, dict[str, Codes]]:
     """Compare a block's reports with those remembered; return the columns with the old ones."""
     known, before = recollection.by(identity)
     reported = int(known.sum())
     if not reported:
-        return _Compared(0, 0), {}
+        return Correction(block.name, 0, 0), {}
     differs = np.zeros(reported, dtype=np.bool_)
     kept: dict[str, Codes] = {}
     for name in block.names:
         kept[name] = made.columns[name].copy()
         differs |= kept[name][known] != before[name]
         kept[name][known] = before[name]
-    return _Compared(reported, int(differs.sum())), kept
+    return Correction(block.name, reported, int(differs.sum())), kept
 
 
 def _renewed(
@@ -287,9 +279,7 @@ def _renewed(
         )
     whole = settled.randomized
     columns = {**whole.columns, **made.columns}
-    anew = Correction(
-        correction.block, correction.reported, correction.differing, correction.forgotten, True
-    )
+    anew = replace(correction, renewed=True)
     return Settled(
         Randomized(whole.plan, whole.keys, columns),
         {**settled.identities, block.name: identity},

@@ -150,10 +150,7 @@ class Miner:
             except ValidationError:
                 # Its text would quote the answer.
                 raise self._not_a_miner(f"answered {method} {path} with another message") from None
-        try:
-            problem = problem_of(response.json())
-        except ValueError:
-            problem = None
+        problem = problem_of(response.content)
         if problem is None:
             raise self._not_a_miner(
                 f"answered {method} {path} with status {response.status_code} and no problem"

@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx
 
 from shared.errors import EstimationError, Refused, StateError, Unreachable
-from shared.wire.base import ProblemDetail, problem_of
+from shared.wire.base import problem_of
 from shared.wire.models import BayesNetMessage
 
 _POLL_SECONDS = 0.1
@@ -59,7 +59,7 @@ class Rest:
         except httpx.TransportError as error:
             raise Unreachable(f"No answer from {self._client.base_url}: {error}.") from error
         if answer.is_error:
-            problem = _problem(answer)
+            problem = problem_of(answer.content)
             raise Refused(
                 problem.detail if problem else answer.text,
                 status=answer.status_code,
@@ -88,13 +88,6 @@ class Rest:
                 )
             time.sleep(_POLL_SECONDS)
         raise EstimationError(f"{path} did not finish within {_DEADLINE_SECONDS:.0f} seconds.")
-
-
-def _problem(answer: httpx.Response) -> ProblemDetail | None:
-    try:
-        return problem_of(answer.json())
-    except ValueError:
-        return None
 
 
 def open_study(admin: Rest, study: str, title: str, owners: list[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -65,9 +65,9 @@ class Page(Message, Generic[Item]):
     next: str | None = None
 
 
-def problem_of(body: Any) -> ProblemDetail | None:
+def problem_of(body: bytes) -> ProblemDetail | None:
     """Read a problem document, or None if the body is not one."""
     try:
-        return ProblemDetail.model_validate(body)
+        return ProblemDetail.model_validate_json(body)
     except ValueError:
         return None

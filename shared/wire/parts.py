@@ -238,6 +238,23 @@ def strictly_ascending(keys: Keys) -> bool:
     return bool(rises.all())
 
 
+def locate(
+    keys: Keys | npt.NDArray[np.bytes_], among: Keys | npt.NDArray[np.bytes_]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Return where each pseudonym stands, or would, among ascending ones, and whether it is there.
+
+    Both may be given as arrays of dtype `V16` or `S16`.
+    """
+    # Bytes of one length compare as text does; that only text ignores zeros at the end is no harm.
+    wanted = np.ascontiguousarray(keys).view(f"S{KEY_BYTES}")
+    held = np.ascontiguousarray(among).view(f"S{KEY_BYTES}")
+    place = np.searchsorted(held, wanted)
+    if not len(held):
+        return place, np.zeros(len(wanted), dtype=np.bool_)
+    there: npt.NDArray[np.bool_] = held[np.minimum(place, len(held) - 1)] == wanted
+    return place, there
+
+
 def parts_of(records: int, per_part: int) -> list[tuple[int, int]]:
     """Return the (start, stop) of each part when N records travel `per_part` at a time."""
     return [

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from owner_agent.peer.exchange.incoming import Received
-from owner_agent.peer.exchange.outgoing import counted_names
+from owner_agent.peer.exchange.packages import counted_names
 from owner_agent.peer.tasks.holding import Holding
 from shared.marginals.counts import Codes, ReportedCounts
 from shared.plan import Plan

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from owner_agent.departures.ledger import NOISE, Draw, Entry, Ledger
@@ -28,7 +28,7 @@ from owner_agent.peer.disclosure.noisy_tables import (
     widened,
     with_noise,
 )
-from owner_agent.peer.exchange.outgoing import PEER
+from owner_agent.peer.exchange.ledger_lines import session_entry
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.site.noise import GaussianNoise, LaplaceNoise
@@ -83,20 +83,12 @@ class NoisyTables:
         told = hashlib.sha256("\n".join(sorted(self.fresh)).encode()).hexdigest()
         identity = f"{NOISE}{proposal.session}"
         population = population_of(holding.keys, identity, ())
-        others = [name for name in proposal.participants if name != holding.site.owner]
-        return Entry(
-            miner=PEER + ",".join(others),
-            study=proposal.study,
+        return replace(
+            session_entry(holding, proposal, proposal.others(holding.site.owner), now),
             name=identity,
             content=told,
             digest=told,
-            plan_digest=proposal.digest,
-            records=len(holding.keys),
-            parts=0,
             state="sending",
-            prepared=now,
-            changed=now,
-            release_id=proposal.session,
             draws=tuple(
                 Draw(column, variable, identity, epsilon, randomized=True, population=population)
                 for column, variable in self.columns.items()

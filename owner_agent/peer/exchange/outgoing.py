@@ -7,42 +7,26 @@ one value.
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-
-import numpy as np
 
 from owner_agent.corrections.permanent import Past, Records, Settled, settle
 from owner_agent.departures.composition import refuse_conflicts
 from owner_agent.departures.fingerprints import fingerprint_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
-from owner_agent.departures.outbox import OUTBOX, Prepared, discard, prepare
+from owner_agent.departures.outbox import Prepared, discard
 from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.departures.recognition import recognized
-from owner_agent.peer.protocol.messages import CountTable, CountTables, Form, Package, Proposal
-from owner_agent.peer.tasks.catalogue import task_of
+from owner_agent.peer.exchange.ledger_lines import session_entry
+from owner_agent.peer.exchange.packages import Bodies, packed
+from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.reports import Randomized
-from owner_agent.release.publish import PART_RECORDS
 from owner_agent.site.corrections import Choice
 from owner_agent.site.protection import require_protected
-from shared.errors import LimitExceeded
-from shared.marginals.counts import CUBE_CELLS, Codes, tabulate
 from shared.plan import Block, Plan
 from shared.privacy import epsilon
-from shared.wire.base import KEY_BYTES
-from shared.wire.parts import Keys
-from shared.wire.plans import PlanMessage
-from shared.wire.releases import PartManifest, release_digest
-
-MOST_CELLS = 1 << 22
-"""An owner sends no more cells of counts than this, all tables together."""
-
-PEER = "peer:"
-"""Stands before a peer's name where the ledger otherwise has a miner's address."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +41,12 @@ class Share:
         """The plan of what is sent."""
         return Plan(self.sent)
 
+    def of(self, made: Randomized) -> Randomized:
+        """Return what is sent of the reports that were drawn."""
+        plan = self.plan
+        columns = {name: made.columns[name] for name in plan.reported_sizes}
+        return Randomized(plan, made.keys, columns)
+
 
 @dataclass(frozen=True, eq=False)
 class Outgoing:
@@ -64,7 +54,7 @@ class Outgoing:
 
     package: Package
     entry: Entry
-    bodies: Prepared | tuple[bytes, ...]
+    bodies: Bodies
     settled: Settled
 
     def part(self, number: int) -> bytes:
@@ -89,15 +79,6 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
         drawn.append(block)
         sent.append(block if channel is None else Block(tuple(inside), channel))
     return Share(tuple(drawn), tuple(sent)) if drawn else None
-
-
-def counted_names(plan: Plan, scope: Sequence[str]) -> tuple[str, ...]:
-    """Return the reported columns whose joint table gives the true table over a scope."""
-    names: list[str] = []
-    for block in plan.blocks:
-        inside = [name for name in block.names if name in scope]
-        names += block.names if inside and block.restrict(inside) is None else inside
-    return tuple(names)
 
 
 @dataclass(frozen=True)
@@ -156,43 +137,33 @@ def outgoing(
     """
     for block in share.sent:
         require_protected(block, holding.plan.sensitive)
-    ledger = Ledger(holding.site.state)
+    state = holding.site.state
+    ledger = Ledger(state)
     entries = ledger.entries()
-
-    def sent(made: Randomized) -> Randomized:
-        columns = {name: made.columns[name] for name in share.plan.reported_sizes}
-        return Randomized(share.plan, made.keys, columns)
-
-    records = Records(holding.secrets, proposal.study, holding.keys, holding.columns)
-    past = Past.of(holding.site.state, entries, holding.secrets, proposal.study)
+    past = Past.of(state, entries, holding.secrets, proposal.study)
     settled = settle(
         Plan(share.drawn),
-        records,
+        Records(holding.secrets, proposal.study, holding.keys, holding.columns),
         past,
         consent.corrections or holding.site.file.corrections,
-        lambda made: sent(made).digest,
+        lambda made: share.of(made).digest,
     )
     draws = draws_of(holding, share, settled.identities, entries)
     if not consent.added_loss:
         refuse_conflicts(draws, entries, settled.renewed)
-    reports = sent(settled.randomized)
+    reports = share.of(settled.randomized)
     # The announcement holds digests of the reports: who guesses them could check the guess.
     settled.remember(past, reports.digest)
     ledger.begin()
-    package, bodies = _packed(holding, proposal, reports)
-    entry = Entry(
-        miner=f"{PEER}{peer}",
-        study=proposal.study,
+    package, bodies = packed(holding, proposal, reports)
+    entry = replace(
+        session_entry(holding, proposal, [peer], now),
         name=f"r-{package.digest[:12]}",
         content=reports.digest,
         digest=package.digest,
-        plan_digest=share.plan.digest,
-        records=package.records,
+        plan_digest=reports.plan.digest,
         parts=len(package.parts),
         state="sending",
-        prepared=now,
-        changed=now,
-        release_id=proposal.session,
         draws=draws,
         sketch=sketch_of(holding.keys),
         fingerprint=fingerprint_of(holding.values, [draw.column for draw in draws]),
@@ -200,115 +171,8 @@ def outgoing(
     return Outgoing(package, entry, bodies, settled)
 
 
-def enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
-    """Write down, before a byte leaves, that it does: a new entry, or the one of the same bytes."""
-    found = ledger.find(entry.miner, entry.study, entry.name)
-    if found is None:
-        ledger.add(replace(entry, prepared=now, changed=now))
-        return
-    if not found.left:
-        found = ledger.renew(found, entry.draws, now)
-    ledger.mark(found, "sending", now, entry.release_id)
-
-
 def forget(holding: Holding, made: Outgoing) -> None:
     """Remove a package from the outbox if neither this nor another release of it ever left."""
     left = {entry.name for entry in Ledger(holding.site.state).entries()}
     if isinstance(made.bodies, Prepared) and made.entry.name not in left:
         discard(made.bodies.folder.parent, made.entry.name)
-
-
-def _packed(
-    holding: Holding, proposal: Proposal, made: Randomized
-) -> tuple[Package, Prepared | tuple[bytes, ...]]:
-    form = _form(holding, proposal)
-    if form == "counts":
-        body = (
-            count_tables(made, task_of(proposal).scopes(proposal.task)).model_dump_json().encode()
-        )
-        sha = hashlib.sha256(body).hexdigest()
-        parts = [PartManifest(number=0, records=len(made.keys), bytes=len(body), sha256=sha)]
-        package = Package(
-            form=form,
-            plan=PlanMessage.from_plan(made.plan),
-            records=len(made.keys),
-            parts=parts,
-            digest=release_digest(made.plan.digest, parts),
-        )
-        return package, (body,)
-    content = sorted_by_report(made) if form == "records" else made
-    prepared = prepare(holding.site.state / OUTBOX, content, PART_RECORDS)
-    manifest = prepared.manifest
-    package = Package(
-        form=form,
-        plan=manifest.plan,
-        records=manifest.records,
-        parts=manifest.parts,
-        digest=manifest.digest,
-    )
-    return package, prepared
-
-
-def _form(holding: Holding, proposal: Proposal) -> Form:
-    return "aligned" if proposal.partition == "vertical" else holding.site.peer.send
-
-
-def sorted_by_report(made: Randomized) -> Randomized:
-    """Return records sorted by what they report, numbered instead of named.
-
-    Nothing is left of who they are of: neither pseudonyms nor the order that these have.
-    """
-    names = list(made.plan.reported_sizes)
-    order = np.lexsort([made.columns[name] for name in reversed(names)])
-    columns: dict[str, Codes] = {name: made.columns[name][order] for name in names}
-    return Randomized(made.plan, row_numbers(len(order)), columns)
-
-
-def row_numbers(records: int) -> Keys:
-    """Return the numbers 0 to N - 1 in the place of pseudonyms."""
-    numbers = np.zeros((records, 2), dtype=">u8")
-    numbers[:, 1] = np.arange(records)
-    return numbers.view(f"V{KEY_BYTES}").ravel()
-
-
-def count_shapes(
-    plan: Plan, scopes: Sequence[tuple[str, ...]]
-) -> dict[tuple[str, ...], tuple[int, ...]]:
-    """Return the reported columns of the table for each scope, and the shape of that table.
-
-    Raises:
-        LimitExceeded: a table has more than `CUBE_CELLS` cells, or all together more than
-            `MOST_CELLS`.
-    """
-    sizes = plan.reported_sizes
-    shapes, total = {}, 0
-    for names in dict.fromkeys(counted_names(plan, scope) for scope in scopes):
-        shape = tuple(int(sizes[name]) for name in names)
-        cells = math.prod(shape)
-        if cells > CUBE_CELLS:
-            raise _too_many(f"A table of counts over {list(names)} has {cells}", CUBE_CELLS)
-        total += cells
-        if total > MOST_CELLS:
-            raise _too_many(f"The {len(scopes)} tables of counts have more than {MOST_CELLS}")
-        shapes[names] = shape
-    return shapes
-
-
-def _too_many(found: str, most: int | None = None) -> LimitExceeded:
-    allowed = "" if most is None else f"; at most {most} are sent"
-    return LimitExceeded(
-        f"{found} cells{allowed}.",
-        where="peer.send",
-        remedy='Set send = "records" in the [peer] section, or learn over fewer variables.',
-    )
-
-
-def count_tables(made: Randomized, scopes: Sequence[tuple[str, ...]]) -> CountTables:
-    """Return the reports counted over each scope. Raises LimitExceeded as `count_shapes` does."""
-    tables = []
-    for names, shape in count_shapes(made.plan, scopes).items():
-        counts = tabulate([made.columns[name] for name in names], shape)
-        tables.append(
-            CountTable(variables=list(names), shape=list(shape), counts=counts.ravel().tolist())
-        )
-    return CountTables(tables=tables)

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from owner_agent.peer.identity.identity import Identity, Pinned
-from owner_agent.peer.protocol.messages import Read, Signed, read
+from owner_agent.peer.protocol.messages import PeerMessage, Signed, Stated, read
 from shared.errors import PeerDeviated, Unauthenticated
-from shared.wire.base import Message
 
 CLOCKS_APART = 300.0
 """Seconds by which two owners' clocks may differ."""
@@ -110,14 +109,14 @@ class Gate:
         return peer.name
 
 
-def state(identity: Identity, session: str, message: Message) -> Signed:
+def state(identity: Identity, session: str, message: PeerMessage) -> Signed:
     """Return a message as a signed statement of this owner in a session."""
     content = message.model_dump_json()
     text = _statement(session, type(message), content)
     return Signed(owner=identity.public.name, content=content, signature=identity.sign(text).hex())
 
 
-def statement_of(signed: Signed, owner: Pinned, session: str, kind: type[Read]) -> Read:
+def statement_of(signed: Signed, owner: Pinned, session: str, kind: type[Stated]) -> Stated:
     """Return the message that an owner stated.
 
     Raises:
@@ -126,16 +125,16 @@ def statement_of(signed: Signed, owner: Pinned, session: str, kind: type[Read]) 
     text = _statement(session, kind, signed.content)
     if signed.owner != owner.name or not owner.signed(bytes.fromhex(signed.signature), text):
         raise PeerDeviated(
-            f"The {kind.__name__.lower()} of {owner.name} is not as {owner.name} signed it.",
+            f"The {kind.noun} of {owner.name} is not as {owner.name} signed it.",
             where=owner.name,
             remedy="Somebody changed it on its way; compare the owners' fingerprints.",
         )
     return read(kind, signed.content, owner.name)
 
 
-def _statement(session: str, kind: type[Message], content: str) -> bytes:
+def _statement(session: str, kind: type[PeerMessage], content: str) -> bytes:
     digest = hashlib.sha256(content.encode()).hexdigest()
-    return f"pramana/peer-statement/1\n{session}\n{kind.__name__}\n{digest}".encode()
+    return f"pramana/peer-statement/1\n{session}\n{kind.wire_name}\n{digest}".encode()
 
 
 def _number(text: str) -> float | None:

@@ -9,7 +9,7 @@ from owner_agent.peer.exchange.costs import require_stated
 from owner_agent.peer.exchange.incoming import check_package
 from owner_agent.peer.identity.identity import Pinned, pinned
 from owner_agent.peer.identity.signatures import statement_of
-from owner_agent.peer.protocol.messages import Agreed, Offer, Proposal, Read, Statements
+from owner_agent.peer.protocol.messages import Agreed, Offer, Proposal, Stated, Statements
 from owner_agent.peer.protocol.needs import owner_of, require_held
 from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.session.session import Session
@@ -93,11 +93,10 @@ def _require_tellable_with_noise(site: Site, proposal: Proposal) -> None:
 def stated(
     mine: Session,
     everybody: Mapping[str, Pinned],
-    kind: str,
-    message: type[Read],
+    kind: type[Stated],
     statements: Statements,
     owners: Sequence[str],
-) -> dict[str, Read]:
+) -> dict[str, Stated]:
     """Return one round's messages by owner, each as its owner signed it.
 
     Raises:
@@ -106,7 +105,7 @@ def stated(
     told = {signed.owner: signed for signed in statements.all}
     if sorted(told) != sorted(owners) or len(told) < len(statements.all):
         raise PeerDeviated(
-            f"{mine.proposal.initiator} passed on the {kind}s of {sorted(told)}, not of"
+            f"{mine.proposal.initiator} passed on the {kind.noun}s of {sorted(told)}, not of"
             f" {sorted(owners)}.",
             where=mine.proposal.initiator,
         )
@@ -114,9 +113,7 @@ def stated(
     if own in told:
         mine.require_own(kind, told[own])
     session = mine.proposal.session
-    return {
-        owner: statement_of(told[owner], everybody[owner], session, message) for owner in owners
-    }
+    return {owner: statement_of(told[owner], everybody[owner], session, kind) for owner in owners}
 
 
 def agree_on_offers(mine: Session) -> None:
@@ -175,7 +172,7 @@ def agree_on_result(mine: Session, everybody: Mapping[str, Pinned], statements: 
     """
     proposal = mine.proposal
     signers = proposal.participants if task_of(proposal).shared else [proposal.initiator]
-    told = stated(mine, everybody, "agreement", Agreed, statements, signers)
+    told = stated(mine, everybody, Agreed, statements, signers)
     first = mine.digest or told[signers[0]].digest
     others = [owner for owner in signers if told[owner].digest != first]
     if others:

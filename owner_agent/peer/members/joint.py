@@ -13,12 +13,24 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from owner_agent.peer.exchange.costs import session_told
 from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.protocol.messages import Ending, Proposal, Signed, Statements, Status
 from owner_agent.peer.protocol.partner import Partner
+from owner_agent.peer.protocol.steps import (
+    ANNOUNCEMENTS,
+    BEGIN,
+    COMMIT,
+    END,
+    OFFERS,
+    PARTS,
+    PROPOSE,
+    STATUS,
+    Answer,
+    Request,
+    Step,
+)
 from owner_agent.peer.protocol.waiting import started, uninterrupted
 from owner_agent.peer.session.session import error_of, problem_for
 from owner_agent.peer.tasks.catalogue import learners, task_of
@@ -35,8 +47,6 @@ LAST_SECONDS = 20.0
 SIGN_OF_LIFE_SECONDS = 20.0
 """How often owners that wait for others hear that the session goes on."""
 
-Answer = TypeVar("Answer")
-
 
 @dataclass(frozen=True)
 class JointOutcome:
@@ -52,95 +62,74 @@ class JointOutcome:
     told: StudyTold
 
 
-def run_session(
-    partners: Sequence[Partner],
-    participant: Participant,
-    proposal: Proposal,
-    watch: Watch,
-) -> JointOutcome:
+def run_session(participant: Participant, proposal: Proposal, watch: Watch) -> JointOutcome:
     """Run a session to its end.
 
     Args:
-        partners: all participants, this owner among them.
-        participant: this owner.
+        participant: this owner, which begins it.
         proposal: what is proposed.
         watch: told of the progress.
 
     Raises:
         PramanaError: what ended the session, at whichever owner; no result is anywhere.
     """
+    name, session = participant.name, proposal.session
+    ends = participant.clock() + proposal.seconds
+    others = [participant.partners(other).within(ends) for other in proposal.others(name)]
+    led = _Led(participant, others, proposal, watch, ends)
     with participant.leading(proposal):
-        return _run(partners, participant, proposal, watch)
-
-
-def _run(
-    partners: Sequence[Partner],
-    participant: Participant,
-    proposal: Proposal,
-    watch: Watch,
-) -> JointOutcome:
-    surroundings, name = participant.surroundings, participant.name
-
-    def clock() -> float:
-        return surroundings.now().timestamp()
-
-    ends = clock() + proposal.seconds
-    timed = [partner.within(ends) for partner in partners]
-    steps = _Steps(timed, proposal, surroundings.sleep, watch, clock, ends)
-    try:
-        agreed = _made_ready(steps, participant)
-        steps.require_ready(name)
-        with uninterrupted():
-            # This owner first: while nobody else may have written, a failure still ends it for all.
-            steps.named(name).commit(proposal.session, agreed)
-            unconfirmed = steps.commit(agreed, name)
-    except PramanaError as error:
-        steps.end(error, name)
-        raise
-    except BaseException as error:
-        # The others must not wait for their deadlines.
-        unforeseen = isinstance(error, Exception)
-        what = "met an unforeseen error" if unforeseen else "interrupted the session"
-        steps.end(SessionEnded(f"{name} {what}.", where=name), name)
-        raise
-    folder = participant.site.folder / participant.site.peer.results / proposal.session
-    digest = participant.status(name, proposal.session).digest or ""
-    told = session_told(proposal, participant.announced(proposal.session))
-    return JointOutcome(proposal.session, folder, digest, unconfirmed, told)
-
-
-def _made_ready(steps: _Steps, participant: Participant) -> Statements:
-    """Take all owners to where they agree to one result; return what they signed."""
-    session = steps.proposal.session
-    offers = steps.each("offers", lambda p: p.propose(steps.proposal))
-    told = Statements(all=offers)
-    announcements = steps.each("announcements", lambda p: p.offers(session, told))
-    announced = Statements(all=announcements)
-    steps.each("checks", lambda p: p.announcements(session, announced))
-    steps.each("start", lambda p: p.begin(session))
-    parts = steps.learned()
-    if not task_of(steps.proposal).shared:
-        return Statements(all=[participant.make_own_ready(session)])
-    learned = Statements(all=parts)
-    agreed = Statements(all=steps.each("networks", lambda p: p.parts(session, learned)))
-    participant.check_agreed(session, agreed)
-    return agreed
+        try:
+            agreed = led.made_ready()
+            led.require_ready()
+            with uninterrupted():
+                # This owner first: before others may have written, a failure still ends it for all.
+                written = participant.ask(COMMIT, session, agreed)
+                unconfirmed = led.commit(agreed)
+        except PramanaError as error:
+            led.end(error)
+            raise
+        except BaseException as error:
+            # The others must not wait for their deadlines.
+            unforeseen = isinstance(error, Exception)
+            what = "met an unforeseen error" if unforeseen else "interrupted the session"
+            led.end(SessionEnded(f"{name} {what}.", where=name))
+            raise
+    folder = participant.site.folder / participant.site.peer.results / session
+    told = session_told(proposal, participant.announced(session))
+    return JointOutcome(session, folder, written.digest or "", unconfirmed, told)
 
 
 @dataclass(frozen=True)
-class _Steps:
-    partners: Sequence[Partner]
+class _Led:
+    """A session as its initiator leads it: `participant` itself, and the `others`."""
+
+    participant: Participant
+    others: Sequence[Partner]
     proposal: Proposal
-    sleep: Callable[[float], None]
     watch: Watch
-    clock: Callable[[], float]
     ends: float
 
-    def named(self, name: str) -> Partner:
-        """Return the owner of a name."""
-        return next(partner for partner in self.partners if partner.name == name)
+    @property
+    def partners(self) -> list[Partner]:
+        """All owners of the session, this one first."""
+        return [self.participant, *self.others]
 
-    def each(self, step: str, ask: Callable[[Partner], Answer]) -> list[Answer]:
+    def made_ready(self) -> Statements:
+        """Take all owners to where they agree to one result; return what they signed."""
+        offers = self.each("offers", PROPOSE, self.proposal)
+        announcements = self.each("announcements", OFFERS, Statements(all=offers))
+        self.each("checks", ANNOUNCEMENTS, Statements(all=announcements))
+        self.each("start", BEGIN)
+        parts = self.learned()
+        if not task_of(self.proposal).shared:
+            return Statements(all=[self.participant.make_own_ready(self.proposal.session)])
+        agreed = Statements(all=self.each("networks", PARTS, Statements(all=parts)))
+        self.participant.check_agreed(self.proposal.session, agreed)
+        return agreed
+
+    def each(
+        self, title: str, step: Step[Request, Answer], message: Request | None = None
+    ) -> list[Answer]:
         """Ask all owners at once and wait for all; raise the first error in their order.
 
         Raises:
@@ -148,11 +137,12 @@ class _Steps:
                 could not be told of the end.
             SessionEnded: an owner did not answer while the session lasts.
         """
-        asked = [started(partial(ask, partner)) for partner in self.partners]
-        limit = time.monotonic() + max(0.0, self.ends - self.clock()) + LAST_SECONDS
+        session = self.proposal.session
+        asked = [started(partial(p.ask, step, session, message)) for p in self.partners]
+        limit = time.monotonic() + max(0.0, self.ends - self.participant.clock()) + LAST_SECONDS
         pending = set(asked)
         while pending:
-            self.watch(step, len(asked) - len(pending), len(asked))
+            self.watch(title, len(asked) - len(pending), len(asked))
             left = limit - time.monotonic()
             if left <= 0:
                 told = zip(self.partners, asked, strict=True)
@@ -162,13 +152,13 @@ class _Steps:
             )
             if not done:
                 self._say_it_goes_on()
-        self.watch(step, len(asked), len(asked))
+        self.watch(title, len(asked), len(asked))
         return [answer.result() for answer in asked]
 
     def _say_it_goes_on(self) -> None:
         """Let all know; nobody waits for an answer, which may take as long as the step."""
         for partner in self.partners:
-            started(partial(partner.status, self.proposal.session))
+            started(partial(partner.ask, STATUS, self.proposal.session))
 
     def _late(self, slow: Iterator[Partner]) -> SessionEnded:
         names = ", ".join(partner.name for partner in slow)
@@ -186,7 +176,7 @@ class _Steps:
         """
         expected = learners(self.proposal) if task_of(self.proposal).shared else ()
         while True:
-            statuses = [partner.status(self.proposal.session) for partner in self.partners]
+            statuses = [partner.ask(STATUS, self.proposal.session) for partner in self.partners]
             for status in statuses:
                 if status.problem is not None:
                     raise error_of(status.problem)
@@ -195,37 +185,36 @@ class _Steps:
             if all(status.phase == "learned" for status in statuses):
                 return list(_parts(told, expected))
             slow = [n for n, s in told.items() if s.phase != "learned"]
-            if self.clock() > self.ends:
+            if self.participant.clock() > self.ends:
                 raise SessionEnded(
                     f"{', '.join(slow)} had not learned within"
                     f" {self.proposal.seconds:.0f} seconds.",
                     where=", ".join(slow),
                     remedy="Give the session more seconds, or learn over fewer variables.",
                 )
-            self.sleep(POLL_SECONDS)
+            self.participant.surroundings.sleep(POLL_SECONDS)
 
-    def require_ready(self, own: str) -> None:
+    def require_ready(self) -> None:
         """Check that all are there to write; an owner that has gone still ends it everywhere.
 
         Raises:
             PramanaError: an owner is not ready, or the session's time is over.
         """
         if task_of(self.proposal).shared:
-            for partner in self.partners:
-                if partner.name != own:
-                    _require_ready(partner.status(self.proposal.session))
-        if self.clock() > self.ends:
+            for partner in self.others:
+                _require_ready(partner.ask(STATUS, self.proposal.session))
+        if self.participant.clock() > self.ends:
             raise self._late(iter(self.partners))
 
-    def commit(self, agreed: Statements, own: str) -> tuple[str, ...]:
+    def commit(self, agreed: Statements) -> tuple[str, ...]:
         """Let the others write; return who did not confirm.
 
         The session cannot be undone any more: an owner that did not hear of it asks the others
         when its time is over.
         """
-        session, ends = self.proposal.session, self.clock() + LAST_SECONDS
-        others = [partner.within(ends) for partner in self.partners if partner.name != own]
-        asked = [started(partial(partner.commit, session, agreed)) for partner in others]
+        session, ends = self.proposal.session, self.participant.clock() + LAST_SECONDS
+        others = [partner.within(ends) for partner in self.others]
+        asked = [started(partial(partner.ask, COMMIT, session, agreed)) for partner in others]
         wait(asked, LAST_SECONDS)
         unconfirmed = tuple(
             partner.name
@@ -235,15 +224,15 @@ class _Steps:
         self.watch("writing", len(self.partners) - len(unconfirmed), len(self.partners))
         return unconfirmed
 
-    def end(self, error: PramanaError, own: str) -> None:
+    def end(self, error: PramanaError) -> None:
         """Tell all owners that the session is over, as far as they can be told."""
-        ending = Ending(owner=own, problem=problem_for(error))
-        ends = self.clock() + LAST_SECONDS
+        ending = Ending(owner=self.participant.name, problem=problem_for(error))
+        ends = self.participant.clock() + LAST_SECONDS
 
         def tell(partner: Partner) -> None:
             # It may never have begun, or be the one that is gone: its own deadline ends it.
             with suppress(PramanaError):
-                partner.within(ends).end(self.proposal.session, ending)
+                partner.within(ends).ask(END, self.proposal.session, ending)
 
         wait([started(partial(tell, partner)) for partner in self.partners], LAST_SECONDS)
 

@@ -12,7 +12,7 @@ from owner_agent.peer.disclosure.floor import shared_nodes
 from owner_agent.peer.disclosure.noise import noisy_tables
 from owner_agent.peer.exchange.incoming import Received, horizontal_marginals, receive
 from owner_agent.peer.protocol.messages import Package
-from owner_agent.peer.protocol.partner import Partner
+from owner_agent.peer.protocol.partner import Peer
 from owner_agent.peer.session.session import Session
 from owner_agent.peer.tasks.catalogue import entitled, task_of
 from owner_agent.peer.tasks.findings import Findings, Watch
@@ -20,9 +20,7 @@ from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Marginals, Reports
 
 
-def learn(
-    mine: Session, partners: Callable[[str], Partner], watch: Watch, now: datetime
-) -> Findings:
+def learn(mine: Session, partners: Callable[[str], Peer], watch: Watch, now: datetime) -> Findings:
     """Fetch, check and count the peers' columns, and run the task's learner.
 
     Raises:
@@ -70,7 +68,7 @@ def _learned(
     return task_of(proposal).learn(proposal.task, marginals, shared_nodes(holding, proposal), watch)
 
 
-def _received(mine: Session, partners: Callable[[str], Partner], watch: Watch) -> list[Received]:
+def _received(mine: Session, partners: Callable[[str], Peer], watch: Watch) -> list[Received]:
     own, received = mine.holding.site.owner, []
     for sender in mine.proposal.participants:
         if entitled(mine.proposal, mine.holdings, sender, own):
@@ -80,10 +78,10 @@ def _received(mine: Session, partners: Callable[[str], Partner], watch: Watch) -
     return received
 
 
-def _fetched(mine: Session, partner: Partner, sender: str, package: Package) -> Received:
+def _fetched(mine: Session, peer: Peer, sender: str, package: Package) -> Received:
     session = mine.proposal.session
 
     def fetch(number: int) -> bytes:
-        return partner.package_part(session, number, package.parts[number].bytes)
+        return peer.package_part(session, number, package.parts[number].bytes)
 
     return receive(sender, package, fetch, mine.holding, mine.proposal)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from owner_agent.peer.exchange.outgoing import forget
 from owner_agent.peer.identity.identity import Identity, Pinned
-from owner_agent.peer.identity.signatures import state
 from owner_agent.peer.members.agreement import agree_on_result
 from owner_agent.peer.members.records import close_lines, mark_session, write_agreed
-from owner_agent.peer.protocol.messages import Agreed, Signed
-from owner_agent.peer.protocol.partner import Partner
+from owner_agent.peer.protocol.messages import Agreed, Part, Signed
+from owner_agent.peer.protocol.partner import Peer
+from owner_agent.peer.protocol.steps import STATUS
 from owner_agent.peer.session.session import Session, problem_for
 from owner_agent.peer.session.staging import stage
 from owner_agent.peer.tasks.network import digest_of_files
@@ -32,8 +32,8 @@ from shared.errors import (
     VariablesMissing,
 )
 
-Partners = Callable[[str], Partner]
-"""Returns the owner of a name."""
+Partners = Callable[[str], Peer]
+"""Returns another owner by its name."""
 
 Tell = Callable[[str], None]
 """Called with what a person at this owner may want to know."""
@@ -156,7 +156,7 @@ class Member:
                 mine.staged.discard()
             for made in mine.outgoing.values():
                 forget(mine.holding, made)
-            if not mine.own.get("part"):
+            if Part.noun not in mine.own:
                 mark_session(mine, "discarded", self.surroundings.now())
         self.tell(f"Session {mine.proposal.session[:12]} ended without a result: {error}")
 
@@ -167,8 +167,7 @@ class Member:
             mine.staged = stage(results, mine.proposal.session, files)
         mine.digest = digest_of_files(files)
         mine.phase = "ready"
-        made = Agreed(digest=mine.digest)
-        return mine.sign_once("agreement", state(self.identity, mine.proposal.session, made))
+        return mine.sign_once(self.identity, Agreed(digest=mine.digest))
 
     def write(self, mine: Session) -> None:
         """Give a result that all agreed to its name. Raises StateError; harmless if repeated."""
@@ -202,12 +201,12 @@ class Member:
     def _written_elsewhere(self, mine: Session) -> bool:
         """Whether another owner wrote the result, and proves that all had agreed to it."""
         ends = self.clock() + _ASKING_SECONDS
-        for name in mine.proposal.participants:
-            if name != self.name:
-                with suppress(PramanaError):
-                    told = self.partners(name).within(ends).status(mine.proposal.session)
-                    if told.phase == "written" and told.agreed is not None:
-                        agree_on_result(mine, self.everybody(), told.agreed)
-                        mine.agreed = told.agreed
-                        return True
+        for name in mine.proposal.others(self.name):
+            with suppress(PramanaError):
+                peer = self.partners(name).within(ends)
+                told = peer.ask(STATUS, mine.proposal.session)
+                if told.phase == "written" and told.agreed is not None:
+                    agree_on_result(mine, self.everybody(), told.agreed)
+                    mine.agreed = told.agreed
+                    return True
         return False

@@ -7,14 +7,14 @@ the caller is entitled to, and ends the session at the first thing that is not a
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Self
 
 from owner_agent.peer.disclosure.exact import require_tellable_before
 from owner_agent.peer.exchange.costs import costs_of, session_lines, session_told
 from owner_agent.peer.exchange.outgoing import Consent, Outgoing, outgoing, share_of
-from owner_agent.peer.identity.signatures import state
 from owner_agent.peer.members.agreement import (
     agree_on_announcements,
     agree_on_offers,
@@ -36,16 +36,15 @@ from owner_agent.peer.protocol.messages import (
     Announcement,
     Ending,
     Offer,
-    Package,
     Part,
     Proposal,
-    Read,
     Signed,
     Statements,
     Status,
     digest_of,
 )
 from owner_agent.peer.protocol.session_file import SessionFile
+from owner_agent.peer.protocol.steps import Answer, Request, Step
 from owner_agent.peer.session.journal import Kept, earlier_status, families_of, keep
 from owner_agent.peer.session.session import Session, error_of, no_session
 from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variables_of
@@ -78,7 +77,40 @@ class Participant(Member):
         finally:
             self.leads = before
 
-    def propose(self, caller: str, proposal: Proposal) -> Signed:
+    def within(self, ends: float) -> Self:  # noqa: ARG002
+        """Return itself; no owner waits for itself longer than for its work."""
+        return self
+
+    def ask(
+        self, step: Step[Request, Answer], session: str, message: Request | None = None
+    ) -> Answer:
+        """Do a step of a session that this owner began."""
+        return self.answer(step, self.name, session, message)
+
+    def answer(
+        self,
+        step: Step[Request, Answer],
+        caller: str,
+        session: str,
+        message: Request | None = None,
+    ) -> Answer:
+        """Do a step that an owner asks for, by the method of the step's name.
+
+        Raises:
+            NotFound: the caller has no such session here.
+            Forbidden: the caller may not ask that.
+            StateError: the session is not where that is done.
+            PramanaError: what the method raises.
+        """
+        method: Callable[..., Answer] = getattr(self, step.name)
+        told = () if message is None else (message,)
+        if step.phase is None:
+            return method(caller, session, *told)
+        with self._step(caller, session) as mine:
+            mine.require_phase(step.phase)
+            return method(mine, *told)
+
+    def propose(self, caller: str, _session: str, proposal: Proposal) -> Signed:
         """Take part in a session, or say why not.
 
         Raises:
@@ -100,60 +132,53 @@ class Participant(Member):
                 raise self._busy()
             with self._taking_up:
                 session = self._taken_up(caller, proposal)
-            made = offer(session.holding, proposal)
-            return session.sign_once("offer", state(self.identity, proposal.session, made))
+            return session.sign_once(self.identity, offer(session.holding, proposal))
         finally:
             self._taken.release()
 
-    def offers(self, caller: str, session: str, offers: Statements) -> Signed:
+    def offers(self, mine: Session, offers: Statements) -> Signed:
         """Learn what all have, and say what this owner would send to whom."""
-        with self._step(caller, session) as mine:
-            mine.require_phase("offered")
-            mine.offers = self._stated(mine, "offer", Offer, offers, mine.proposal.participants)
-            mine.offers_digest = digest_of(offers.all)
-            agree_on_offers(mine)
-            # Before anybody's columns are known, other groupings are this owner's own changes.
-            with self.own_store(OtherGroupings):
-                require_tellable_before(mine.holding, mine.proposal, self.surroundings.now())
-            with self.own_affairs(), publishing_alone(self.site.state):
-                mine.outgoing = dict(self._outgoing(mine))
-            packages: dict[str, Package] = {p: out.package for p, out in mine.outgoing.items()}
-            made = Announcement(
-                proposal=mine.proposal.digest,
-                offers=mine.offers_digest,
-                packages=packages,
-                costs=costs_of(mine.outgoing.values()),
-            )
-            mine.phase = "announced"
-            return mine.sign_once("announcement", state(self.identity, session, made))
+        participants = mine.proposal.participants
+        mine.offers = stated(mine, self.everybody(), Offer, offers, participants)
+        mine.offers_digest = digest_of(offers.all)
+        agree_on_offers(mine)
+        # Before anybody's columns are known, other groupings are this owner's own changes.
+        with self.own_store(OtherGroupings):
+            require_tellable_before(mine.holding, mine.proposal, self.surroundings.now())
+        with self.own_affairs(), publishing_alone(self.site.state):
+            mine.outgoing = dict(self._outgoing(mine))
+        made = Announcement(
+            proposal=mine.proposal.digest,
+            offers=mine.offers_digest,
+            packages={peer: made.package for peer, made in mine.outgoing.items()},
+            costs=costs_of(mine.outgoing.values()),
+        )
+        mine.phase = "announced"
+        return mine.sign_once(self.identity, made)
 
-    def announcements(self, caller: str, session: str, announcements: Statements) -> Status:
+    def announcements(self, mine: Session, announcements: Statements) -> Status:
         """Check what all would send."""
-        with self._step(caller, session) as mine:
-            mine.require_phase("announced")
-            mine.announcements = self._stated(
-                mine, "announcement", Announcement, announcements, mine.proposal.participants
-            )
-            agree_on_announcements(mine, self.name)
-            for line in session_lines(session_told(mine.proposal, mine.announcements)):
-                self.tell(line)
-            mine.phase = "agreed"
-            return mine.status()
+        participants = mine.proposal.participants
+        told = stated(mine, self.everybody(), Announcement, announcements, participants)
+        mine.announcements = told
+        agree_on_announcements(mine, self.name)
+        for line in session_lines(session_told(mine.proposal, mine.announcements)):
+            self.tell(line)
+        mine.phase = "agreed"
+        return mine.status()
 
     def announced(self, session: str) -> dict[str, Announcement]:
         """Return what all announced in a session. Raises NotFound."""
         return self._mine(session, self.name).announcements
 
-    def begin(self, caller: str, session: str) -> Status:
+    def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""
-        with self._step(caller, session) as mine:
-            mine.require_phase("agreed")
-            if self.name in learners(mine.proposal):
-                mine.phase = "learning"
-                threading.Thread(target=self._learn, args=(mine,), daemon=True).start()
-            else:
-                mine.phase = "learned"
-            return mine.status()
+        if self.name in learners(mine.proposal):
+            mine.phase = "learning"
+            threading.Thread(target=self._learn, args=(mine,), daemon=True).start()
+        else:
+            mine.phase = "learned"
+        return mine.status()
 
     def package_part(self, caller: str, session: str, number: int) -> bytes:
         """Give the caller one part of what it is entitled to, written down first.
@@ -175,13 +200,8 @@ class Participant(Member):
                 )
             if not 0 <= number < len(made.package.parts):
                 raise NotFound("There is no such part.", where=str(number))
-            try:
-                with self.own_affairs():
-                    now, sleep = self.surroundings.now(), self.surroundings.sleep
-                    enter_package(mine, caller, now, sleep, self.accepts)
-            except PramanaError as error:
-                self.give_up(mine, error)
-                raise
+            with self._ending(mine), self.own_affairs():
+                enter_package(mine, caller, self.surroundings, self.accepts)
             return made.part(number)
 
     def status(self, caller: str, session: str) -> Status:
@@ -196,15 +216,12 @@ class Participant(Member):
             mine.heard = self.clock()
         return mine.status()
 
-    def parts(self, caller: str, session: str, parts: Statements) -> Signed:
+    def parts(self, mine: Session, parts: Statements) -> Signed:
         """Join all parts to one network, make its files ready, and sign their digest."""
-        with self._step(caller, session) as mine:
-            mine.require_phase("learned")
-            told = self._stated(mine, "part", Part, parts, learners(mine.proposal))
-            merged = merge(mine.proposal, told, mine.holdings, mine.domain)
-            records = {owner: offer.records for owner, offer in mine.offers.items()}
-            files = files_of(mine.proposal, merged, mine.holdings, records)
-            return self.make_ready(mine, files)
+        told = stated(mine, self.everybody(), Part, parts, learners(mine.proposal))
+        merged = merge(mine.proposal, told, mine.holdings, mine.domain)
+        records = {owner: offer.records for owner, offer in mine.offers.items()}
+        return self.make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
 
     def check_agreed(self, session: str, agreed: Statements) -> None:
         """Check, where this owner began the session, that all agree to what it made ready.
@@ -298,7 +315,7 @@ class Participant(Member):
                     mark_session(mine, "sending", self.surroundings.now())
                     families = families_of(part.families)
                     keep(self.site.state, Kept(proposal=mine.proposal, families=families))
-                    mine.sign_once("part", state(self.identity, mine.proposal.session, part))
+                    mine.sign_once(self.identity, part)
                 mine.own_files = dict(findings.files or {})
                 mine.phase = "learned"
         except PramanaError as error:
@@ -308,34 +325,29 @@ class Participant(Member):
             self.give_up(mine, self.unforeseen(error))
             raise
 
-    def _stated(
-        self,
-        mine: Session,
-        kind: str,
-        message: type[Read],
-        statements: Statements,
-        owners: Sequence[str],
-    ) -> dict[str, Read]:
-        return stated(mine, self.everybody(), kind, message, statements, owners)
-
     @contextmanager
     def _step(self, caller: str, session: str) -> Iterator[Session]:
         """Do one step that the initiator asks for; the session ends here if it cannot be done."""
         self.sweep()
         mine = self._mine(session, caller, initiator=True)
-        with mine.lock:
-            try:
-                yield mine
-                # Its own work is no silence of the initiator's.
-                mine.heard = self.clock()
-            except PramanaError as error:
-                self.give_up(mine, error)
-                raise
-            except Exception as error:
-                # What an unforeseen error says may quote a record.
-                ended = self.unforeseen(error)
-                self.give_up(mine, ended)
-                raise ended from error
+        with mine.lock, self._ending(mine):
+            yield mine
+            # Its own work is no silence of the initiator's.
+            mine.heard = self.clock()
+
+    @contextmanager
+    def _ending(self, mine: Session) -> Iterator[None]:
+        """End the session at any error; of one that nobody foresaw the others hear its kind."""
+        try:
+            yield
+        except PramanaError as error:
+            self.give_up(mine, error)
+            raise
+        except Exception as error:
+            # What an unforeseen error says may quote a record.
+            ended = self.unforeseen(error)
+            self.give_up(mine, ended)
+            raise ended from error
 
     def _mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
         mine = self.session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +12,8 @@ from owner_agent.departures.composition import refuse_conflicts
 from owner_agent.departures.ledger import Draw, Entry, EntryState, Ledger
 from owner_agent.departures.populations import population_of
 from owner_agent.departures.recognition import recognized
-from owner_agent.peer.exchange.outgoing import PEER, Consent, enter
+from owner_agent.peer.exchange.ledger_lines import session_entry, session_name
+from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.session.journal import Kept, keep, kept_of
 from owner_agent.peer.session.session import Session
@@ -27,11 +28,6 @@ _TRIES = 20
 _PAUSE = 0.25
 
 
-def session_name(session: str) -> str:
-    """Return the name under which the ledger has a session."""
-    return f"session-{session}"
-
-
 def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
     """Write down that this owner takes part: its offer, and later its parameters, go to all.
 
@@ -41,24 +37,7 @@ def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
     ledger = Ledger(holding.site.state)
     if any(entry.release_id == proposal.session for entry in ledger.entries()):
         raise Conflict("There was a session of this number before.", where=proposal.session)
-    others = [name for name in proposal.participants if name != holding.site.owner]
-    ledger.add(
-        Entry(
-            miner=PEER + ",".join(others),
-            study=proposal.study,
-            name=session_name(proposal.session),
-            content=proposal.digest,
-            digest=proposal.digest,
-            plan_digest=proposal.digest,
-            records=len(holding.keys),
-            parts=0,
-            state="prepared",
-            prepared=now,
-            changed=now,
-            release_id=proposal.session,
-            draws=(),
-        )
-    )
+    ledger.add(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
 
 
 def mark_session(session: Session, state: EntryState, now: datetime) -> None:
@@ -70,7 +49,7 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
 
 
 def enter_package(
-    session: Session, peer: str, now: datetime, sleep: Callable[[float], None], consent: Consent
+    session: Session, peer: str, surroundings: Surroundings, consent: Consent
 ) -> None:
     """Write down that a peer gets its columns, unless this session did so already.
 
@@ -80,8 +59,7 @@ def enter_package(
     Args:
         session: the session.
         peer: who gets them.
-        now: the time.
-        sleep: waits a number of seconds.
+        surroundings: the time, and how to wait for another publication.
         consent: what the custodian accepts.
 
     Raises:
@@ -93,7 +71,7 @@ def enter_package(
     ledger = Ledger(session.holding.site.state)
     if any((e.miner, e.name) == (entry.miner, entry.name) for e in _lines(session, ledger)):
         return
-    with _publishing(session.holding.site.state, sleep):
+    with _publishing(session.holding.site.state, surroundings):
         entries = ledger.entries()
         populated = [_drawn_now(draw, session.holding, entries) for draw in entry.draws]
         draws = recognized(populated, session.holding.values, entries)
@@ -101,7 +79,7 @@ def enter_package(
             # What other peers got in this session was looked at when all of it was announced.
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier, made.settled.renewed)
-        enter(ledger, replace(entry, draws=draws), now)
+        _enter(ledger, replace(entry, draws=draws), surroundings.now())
 
 
 def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None:
@@ -111,8 +89,19 @@ def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None
         PramanaError: it may not be told; what `Told.enter` raises.
         Conflict: another publication did not end.
     """
-    with _publishing(session.holding.site.state, surroundings.sleep):
+    with _publishing(session.holding.site.state, surroundings):
         told.enter(session.holding, session.proposal, surroundings.now())
+
+
+def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
+    """Write down, before a byte leaves, that it does: a new entry, or the one of the same bytes."""
+    found = ledger.find(entry.miner, entry.study, entry.name)
+    if found is None:
+        ledger.add(replace(entry, prepared=now, changed=now))
+        return
+    if not found.left:
+        found = ledger.renew(found, entry.draws, now)
+    ledger.mark(found, "sending", now, entry.release_id)
 
 
 def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw:
@@ -122,7 +111,7 @@ def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw
 
 
 @contextmanager
-def _publishing(state: Path, sleep: Callable[[float], None]) -> Iterator[None]:
+def _publishing(state: Path, surroundings: Surroundings) -> Iterator[None]:
     """Hold the state directory's lock, after a short wait if somebody else does."""
     with ExitStack() as stack:
         for attempt in range(_TRIES):
@@ -132,7 +121,7 @@ def _publishing(state: Path, sleep: Callable[[float], None]) -> Iterator[None]:
             except Conflict:
                 if attempt == _TRIES - 1:
                     raise
-                sleep(_PAUSE)
+                surroundings.sleep(_PAUSE)
         yield
 
 

@@ -1,13 +1,14 @@
 """What owners say to each other in a joint session; unknown fields are refused by name.
 
 A session runs through these in order: `Proposal` (the initiator's), an `Offer` of each owner, an
-`Announcement` of each, then the `Part` of the model that each has learned.
+`Announcement` of each, then the `Part` of the model that each has learned. Who says which of them
+in answer to what is in `owner_agent.peer.protocol.steps`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
@@ -36,8 +37,25 @@ Form = Literal["aligned", "records", "counts"]
 """How columns travel: with pseudonyms; sorted by their reports, without; or counted."""
 
 
-class Proposal(Message):
+class PeerMessage(Message):
+    """What one owner sends to another.
+
+    `wire_name` stands in the bytes that are signed, so it stays whatever the class is called.
+    """
+
+    wire_name: ClassVar[str]
+
+
+class Statement(PeerMessage):
+    """What an owner states and signs, once in a session; people call it by its `noun`."""
+
+    noun: ClassVar[str]
+
+
+class Proposal(PeerMessage):
     """What the initiator asks the others to do together; `seconds` from its arrival on."""
+
+    wire_name = "Proposal"
 
     session: SessionId
     study: Name
@@ -60,6 +78,10 @@ class Proposal(Message):
         """SHA-256 of the canonical JSON: what was agreed to, in one word."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
+    def others(self, owner: str) -> list[str]:
+        """Return the participants beside one of them."""
+        return [name for name in self.participants if name != owner]
+
 
 class OfferedVariable(Message):
     """A variable that the session names and this owner has."""
@@ -68,12 +90,15 @@ class OfferedVariable(Message):
     sensitive: bool
 
 
-class Offer(Message):
+class Offer(Statement):
     """What an owner has that the session names; nothing has been randomized yet.
 
     `keys_digest` is SHA-256 of the ascending pseudonyms; null in horizontal sessions, where the
     owners' records are different people.
     """
+
+    wire_name = "Offer"
+    noun = "offer"
 
     proposal: Sha256
     variables: Annotated[list[OfferedVariable], Field(min_length=1, max_length=MAX_VARIABLES)]
@@ -102,8 +127,11 @@ class BlockCost(Message):
     randomized: bool
 
 
-class Announcement(Message):
+class Announcement(Statement):
     """What an owner would send to whom, at what cost, and (`offers`) the digest of all offers."""
+
+    wire_name = "Announcement"
+    noun = "announcement"
 
     proposal: Sha256
     offers: Sha256
@@ -139,8 +167,11 @@ class LinkMessage(Message):
     confidence: Annotated[float, Field(allow_inf_nan=False)] | None
 
 
-class Part(Message):
+class Part(Statement):
     """The families of one owner's variables: its part of the network."""
+
+    wire_name = "Part"
+    noun = "part"
 
     proposal: Sha256
     families: Annotated[list[FamilyMessage], Field(max_length=MAX_VARIABLES)]
@@ -156,28 +187,37 @@ class CountTable(Message):
     counts: Annotated[list[Annotated[int, Field(ge=0, strict=True)]], Field(max_length=1 << 20)]
 
 
-class CountTables(Message):
+class CountTables(PeerMessage):
     """All tables that one owner sends in a horizontal session."""
+
+    wire_name = "CountTables"
 
     tables: Annotated[list[CountTable], Field(min_length=1, max_length=MAX_CATEGORIES)]
 
 
-class Signed(Message):
+class Signed(PeerMessage):
     """A statement of one owner, signed: whoever passes it on cannot change it."""
+
+    wire_name = "Signed"
 
     owner: Name
     content: Annotated[str, StringConstraints(max_length=1 << 28)]
     signature: Signature
 
 
-class Statements(Message):
+class Statements(PeerMessage):
     """The statements of all participants, as the initiator collected them."""
+
+    wire_name = "Statements"
 
     all: Annotated[list[Signed], Field(min_length=1, max_length=64)]
 
 
-class Agreed(Message):
+class Agreed(Statement):
     """The digest of the result an owner has made ready: signed, it is its word to write it."""
+
+    wire_name = "Agreed"
+    noun = "agreement"
 
     digest: Sha256
 
@@ -195,11 +235,13 @@ Phase = Literal[
 ]
 
 
-class Status(Message):
+class Status(PeerMessage):
     """How far an owner is with a session.
 
     `part` is told once learned, `agreed` (what all signed) once written, `problem` once ended.
     """
+
+    wire_name = "Status"
 
     phase: Phase
     done: int = 0
@@ -210,14 +252,17 @@ class Status(Message):
     problem: ProblemDetail | None = None
 
 
-class Ending(Message):
+class Ending(PeerMessage):
     """Why a session ends without a result, and who found out."""
+
+    wire_name = "Ending"
 
     owner: Name
     problem: ProblemDetail
 
 
-Read = TypeVar("Read", bound=Message)
+Read = TypeVar("Read", bound=PeerMessage)
+Stated = TypeVar("Stated", bound=Statement)
 
 
 def read(kind: type[Read], content: str | bytes, who: str) -> Read:
@@ -227,7 +272,7 @@ def read(kind: type[Read], content: str | bytes, who: str) -> Read:
     except ValidationError as error:
         places = sorted({".".join(map(str, e["loc"][:2])) for e in error.errors()})[:5]
         raise PeerDeviated(
-            f"{who} sent a {kind.__name__} that is not one, at {', '.join(places)}.",
+            f"{who} sent a malformed {kind.wire_name}, at {', '.join(places)}.",
             where=who,
             remedy="Check that both owners run the same version of the agent.",
         ) from None

@@ -6,12 +6,16 @@ import threading
 from dataclasses import dataclass, field
 
 from owner_agent.peer.exchange.outgoing import Outgoing
+from owner_agent.peer.identity.identity import Identity
+from owner_agent.peer.identity.signatures import state
 from owner_agent.peer.protocol.messages import (
     Announcement,
     Offer,
+    Part,
     Phase,
     Proposal,
     Signed,
+    Statement,
     Statements,
     Status,
 )
@@ -91,22 +95,22 @@ class Session:
                 phase=self.phase,
                 done=self.progress[0],
                 total=self.progress[1],
-                part=self.own.get("part") if self.phase == "learned" else None,
+                part=self.own.get(Part.noun) if self.phase == "learned" else None,
                 digest=self.digest,
                 agreed=self.agreed if self.phase == "written" else None,
                 problem=self.problem,
             )
 
-    def sign_once(self, kind: str, signed: Signed) -> Signed:
-        """Keep a statement of this owner, and return it.
+    def sign_once(self, identity: Identity, made: Statement) -> Signed:
+        """Sign a statement of this owner, keep it, and return it.
 
         Raises:
             StateError: it stated one of this kind before; nobody may get two to choose from.
         """
-        if kind in self.own:
-            raise StateError(f"This owner has stated its {kind}.", where=self.proposal.session)
-        self.own[kind] = signed
-        return signed
+        if made.noun in self.own:
+            raise StateError(f"This owner has stated its {made.noun}.", where=self.proposal.session)
+        self.own[made.noun] = state(identity, self.proposal.session, made)
+        return self.own[made.noun]
 
     def require_phase(self, *wanted: Phase) -> None:
         """Check that the session is where a request expects it.
@@ -123,15 +127,15 @@ class Session:
                 where=self.proposal.session,
             )
 
-    def require_own(self, kind: str, told: Signed) -> None:
+    def require_own(self, kind: type[Statement], told: Signed) -> None:
         """Check that what others are told this owner stated is what it stated.
 
         Raises:
             PeerDeviated: it was altered.
         """
-        if self.own.get(kind) != told:
+        if self.own.get(kind.noun) != told:
             raise PeerDeviated(
-                f"The {kind} that {told.owner} made came back to it altered, from"
+                f"The {kind.noun} that {told.owner} made came back to it altered, from"
                 f" {self.proposal.initiator}.",
                 where=self.proposal.initiator,
             )

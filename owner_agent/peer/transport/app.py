@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 
 from owner_agent.http.problems import add_handlers
 from owner_agent.peer.identity.signatures import Call, Gate
 from owner_agent.peer.members.participant import Participant
-from owner_agent.peer.protocol.messages import (
-    Ending,
-    Proposal,
-    Signed,
-    Statements,
-    Status,
-    read,
-)
-from owner_agent.peer.transport.remote import MESSAGE_BYTES
+from owner_agent.peer.protocol.messages import PeerMessage, read
+from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, STEPS, Step
 from shared.errors import LimitExceeded
 from shared.wire.parts import PART_MEDIA_TYPE
 
@@ -34,9 +27,10 @@ class Doors:
 
 @dataclass(frozen=True)
 class Called:
-    """An authenticated request: who, and what."""
+    """An authenticated request: who, about which session ("" where none is named), and what."""
 
     caller: str
+    session: str
     body: bytes
     participant: Participant
 
@@ -46,7 +40,15 @@ def create_peer_app(participant: Participant) -> FastAPI:
     app = FastAPI(title="Pramana peer", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.doors = Doors(participant, Gate(participant.known))
     add_handlers(app)
-    app.include_router(_routes)
+    for step in STEPS:
+        app.add_api_route(
+            step.path,
+            _route(step),
+            methods=[step.method],
+            response_model=step.answer,
+            status_code=step.status,
+        )
+    app.add_api_route(PACKAGE_PART, _package_part, response_model=None)
     return app
 
 
@@ -61,70 +63,25 @@ async def _called(request: Request) -> Called:
             raise LimitExceeded(f"A message of more than {MESSAGE_BYTES} bytes is not read.")
     path = request.scope["raw_path"].decode("ascii")
     call = Call(doors.participant.name, request.method, path, bytes(body))
-    return Called(doors.gate.caller(request.headers, call, now), bytes(body), doors.participant)
+    caller = doors.gate.caller(request.headers, call, now)
+    return Called(caller, request.path_params.get("session", ""), bytes(body), doors.participant)
 
 
 CalledDependency = Annotated[Called, Depends(_called)]
 
-_routes = APIRouter(prefix="/v1/sessions")
+
+def _route(step: Step[Any, Any]) -> Callable[..., PeerMessage]:
+    """Return the route that lets the owner do a step."""
+
+    def answer(called: CalledDependency) -> PeerMessage:
+        told = None if step.request is None else read(step.request, called.body, called.caller)
+        made: PeerMessage = called.participant.answer(step, called.caller, called.session, told)
+        return made
+
+    return answer
 
 
-@_routes.post("", status_code=HTTPStatus.CREATED)
-def propose(called: CalledDependency) -> Signed:
-    """Take part in a session; the answer is this owner's offer."""
-    proposal = read(Proposal, called.body, called.caller)
-    return called.participant.propose(called.caller, proposal)
-
-
-@_routes.put("/{session}/offers")
-def offers(called: CalledDependency, session: str) -> Signed:
-    """Learn what all have; the answer is what this owner would send."""
-    told = read(Statements, called.body, called.caller)
-    return called.participant.offers(called.caller, session, told)
-
-
-@_routes.put("/{session}/announcements")
-def announcements(called: CalledDependency, session: str) -> Status:
-    """Check what all would send."""
-    told = read(Statements, called.body, called.caller)
-    return called.participant.announcements(called.caller, session, told)
-
-
-@_routes.post("/{session}/begin", status_code=HTTPStatus.ACCEPTED)
-def begin(called: CalledDependency, session: str) -> Status:
-    """Start to fetch and to learn."""
-    return called.participant.begin(called.caller, session)
-
-
-@_routes.get("/{session}/parts/{number}")
-def package_part(called: CalledDependency, session: str, number: int) -> Response:
+def _package_part(called: CalledDependency, number: int) -> Response:
     """Return one part of what this owner has for the caller."""
-    body = called.participant.package_part(called.caller, session, number)
+    body = called.participant.package_part(called.caller, called.session, number)
     return Response(body, media_type=PART_MEDIA_TYPE)
-
-
-@_routes.get("/{session}")
-def status(called: CalledDependency, session: str) -> Status:
-    """Return how far this owner is."""
-    return called.participant.status(called.caller, session)
-
-
-@_routes.put("/{session}/network")
-def network(called: CalledDependency, session: str) -> Signed:
-    """Join what all have learned; the answer is the signed digest of the result."""
-    told = read(Statements, called.body, called.caller)
-    return called.participant.parts(called.caller, session, told)
-
-
-@_routes.put("/{session}/result")
-def result(called: CalledDependency, session: str) -> Status:
-    """Write the result that all have agreed to."""
-    agreed = read(Statements, called.body, called.caller)
-    return called.participant.commit(called.caller, session, agreed)
-
-
-@_routes.put("/{session}/end")
-def end(called: CalledDependency, session: str) -> Status:
-    """End the session without a result."""
-    ending = read(Ending, called.body, called.caller)
-    return called.participant.end(called.caller, session, ending)

@@ -10,7 +10,7 @@ from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.identity.identity import load_identity, pinned
 from owner_agent.peer.members.member import Tell
 from owner_agent.peer.members.participant import Participant
-from owner_agent.peer.protocol.partner import Partner
+from owner_agent.peer.protocol.partner import Peer
 from owner_agent.peer.protocol.session_file import CONNECT_SECONDS
 from owner_agent.peer.session.journal import all_kept
 from owner_agent.peer.session.staging import staged_in
@@ -49,7 +49,7 @@ def opened(
     _finish_written(site)
     identity, known = load_identity(site), pinned(site)
     with ExitStack() as stack:
-        partners: dict[str, Partner] = {
+        partners: dict[str, Peer] = {
             peer.name: stack.enter_context(
                 RemotePartner(
                     peer, known[peer.name], identity, surroundings, patience, connect_seconds

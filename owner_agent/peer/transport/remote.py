@@ -5,31 +5,21 @@ from __future__ import annotations
 import copy
 import threading
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import httpx
 
 from owner_agent.peer.identity.identity import Identity, Pinned, client_context
 from owner_agent.peer.identity.signatures import Call, signed_headers
-from owner_agent.peer.protocol.messages import (
-    Ending,
-    Proposal,
-    Read,
-    Signed,
-    Statements,
-    Status,
-    read,
-)
+from owner_agent.peer.protocol.messages import read
 from owner_agent.peer.protocol.session_file import CONNECT_SECONDS
+from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, Answer, Request, Step
 from owner_agent.peer.protocol.waiting import started
 from owner_agent.peer.session.session import error_of
 from owner_agent.site.site import KnownPeer
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import PeerDeviated, PeerUnreachable
-from shared.wire.base import Message, problem_of
-
-MESSAGE_BYTES = 1 << 28
-"""No message of another owner is read further than this."""
+from shared.wire.base import problem_of
 
 SHORT_SECONDS = 20.0
 """Within this an owner answers whatever needs no work."""
@@ -104,63 +94,27 @@ class RemotePartner:
         """The owner's name."""
         return self._peer.name
 
-    def propose(self, proposal: Proposal) -> Signed:
-        """Ask the owner to take part."""
-        return self._call(Signed, "POST", "/v1/sessions", proposal)
-
-    def offers(self, session: str, offers: Statements) -> Signed:
-        """Tell the owner what all have."""
-        return self._call(Signed, "PUT", f"/v1/sessions/{session}/offers", offers)
-
-    def announcements(self, session: str, announcements: Statements) -> Status:
-        """Tell the owner what all would send."""
-        return self._call(Status, "PUT", f"/v1/sessions/{session}/announcements", announcements)
-
-    def begin(self, session: str) -> Status:
-        """Let the owner fetch and learn."""
-        return self._call(Status, "POST", f"/v1/sessions/{session}/begin")
+    def ask(
+        self, step: Step[Request, Answer], session: str, message: Request | None = None
+    ) -> Answer:
+        """Let the owner do a step; return what it answers."""
+        body = b"" if message is None else message.model_dump_json().encode()
+        call = Call(self.name, step.method, step.path.format(session=session), body)
+        return read(
+            step.answer, self._send(call, MESSAGE_BYTES, repeatable=step.repeatable), self.name
+        )
 
     def package_part(self, session: str, number: int, limit: int) -> bytes:
         """Return one part of what the owner has for this one."""
-        path = f"/v1/sessions/{session}/parts/{number}"
-        return self._send("GET", path, b"", limit, repeatable=True)
+        path = PACKAGE_PART.format(session=session, number=number)
+        return self._send(Call(self.name, "GET", path, b""), limit, repeatable=True)
 
-    def status(self, session: str) -> Status:
-        """Return how far the owner is."""
-        return self._call(Status, "GET", f"/v1/sessions/{session}", repeatable=True)
-
-    def parts(self, session: str, parts: Statements) -> Signed:
-        """Tell the owner what all have learned."""
-        return self._call(Signed, "PUT", f"/v1/sessions/{session}/network", parts)
-
-    def commit(self, session: str, agreed: Statements) -> Status:
-        """Let the owner write its result."""
-        path = f"/v1/sessions/{session}/result"
-        return self._call(Status, "PUT", path, agreed, repeatable=True)
-
-    def end(self, session: str, ending: Ending) -> Status:
-        """Tell the owner that the session ends without a result."""
-        return self._call(Status, "PUT", f"/v1/sessions/{session}/end", ending, repeatable=True)
-
-    def _call(
-        self,
-        kind: type[Read],
-        method: str,
-        path: str,
-        message: Message | None = None,
-        *,
-        repeatable: bool = False,
-    ) -> Read:
-        body = b"" if message is None else message.model_dump_json().encode()
-        answer = self._send(method, path, body, MESSAGE_BYTES, repeatable=repeatable)
-        return read(kind, answer, self.name)
-
-    def _send(self, method: str, path: str, body: bytes, limit: int, *, repeatable: bool) -> bytes:
+    def _send(self, call: Call, limit: int, *, repeatable: bool) -> bytes:
         """Send until it has surely arrived, or as often as the surroundings allow."""
         attempts = self._surroundings.attempts
         for attempt in range(1, attempts + 1):
             try:
-                return self._once(method, path, body, limit, quick=repeatable)
+                return self._once(call, limit, quick=repeatable)
             except httpx.TransportError as error:
                 # What has not arrived may be sent again; who is slow is not waited for twice.
                 again = repeatable or isinstance(error, httpx.ConnectError)
@@ -169,10 +123,9 @@ class RemotePartner:
             self._surroundings.sleep(_PAUSE * attempt)
         raise AssertionError("the loop above returns or raises")
 
-    def _once(self, method: str, path: str, body: bytes, limit: int, *, quick: bool) -> bytes:
+    def _once(self, call: Call, limit: int, *, quick: bool) -> bytes:
         """Send once; whatever trickles in, the call is over when its time is."""
         now, nonce = self._surroundings.now(), self._surroundings.random_bytes(_NONCE_BYTES)
-        call = Call(self.name, method, path, body)
         headers = signed_headers(self._identity, call, now, nonce)
         seconds = self._patience
         if self.ends is not None:
@@ -183,7 +136,7 @@ class RemotePartner:
             connect=min(self._connect_seconds, seconds),
         )
         request = self._client.build_request(
-            method, path, content=body, headers=headers, timeout=timeout
+            call.method, call.path, content=call.body, headers=headers, timeout=timeout
         )
         answer = started(lambda: self._exchange(request, limit, given_up))
         try:
@@ -216,7 +169,7 @@ class RemotePartner:
     def _refusal(self, response: httpx.Response, content: bytes) -> Exception:
         problem = None
         if response.headers.get("Content-Type", "").startswith("application/problem+json"):
-            problem = problem_of(_json(content))
+            problem = problem_of(content)
         if problem is None:
             return PeerUnreachable(
                 f"What answers for {self.name} at {self._peer.url} is no owner's agent (status"
@@ -230,7 +183,7 @@ class RemotePartner:
         how = (
             "did not answer in time"
             if isinstance(error, httpx.TimeoutException)
-            else ("could not be reached")
+            else "could not be reached"
         )
         return PeerUnreachable(
             f"{self.name} at {self._peer.url} {how} ({type(error).__name__}).",
@@ -238,12 +191,3 @@ class RemotePartner:
             remedy=f"Ask {self.name} whether its agent runs (`owner-agent peer`), and compare the"
             " certificates' fingerprints.",
         )
-
-
-def _json(content: bytes) -> Any:
-    import json
-
-    try:
-        return json.loads(content)
-    except ValueError:
-        return None

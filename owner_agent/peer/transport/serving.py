@@ -7,13 +7,13 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
 
-from owner_agent.peer.identity.identity import Pinned, restrict_to_peers
+from owner_agent.peer.identity.identity import restrict_to_peers
 from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.transport.app import create_peer_app
 from owner_agent.state.private_files import write_replacing
@@ -41,7 +41,8 @@ class PeerServer(uvicorn.Server):
             timeout_graceful_shutdown=5,
         )
         config.load()
-        _restrict(config, participant.known)
+        assert config.ssl is not None  # noqa: S101 - the configuration names a certificate
+        restrict_to_peers(config.ssl, participant.known)
         super().__init__(config)
         self.accepting = threading.Event()
         self._participant = participant
@@ -64,11 +65,8 @@ class PeerServer(uvicorn.Server):
         Raises:
             OptionError: the address cannot be listened on.
         """
-        with (
-            _bound(*self._participant.site.peer.address) as listening,
-            _sweeping(self._participant),
-        ):
-            self.run(sockets=[listening])
+        with self._listening() as socket_:
+            self.run(sockets=[socket_])
 
     @contextmanager
     def beside(self) -> Iterator[None]:
@@ -77,11 +75,8 @@ class PeerServer(uvicorn.Server):
         Raises:
             OptionError: the address cannot be listened on.
         """
-        with (
-            _bound(*self._participant.site.peer.address) as listening,
-            _sweeping(self._participant),
-        ):
-            thread = threading.Thread(target=self.run, kwargs={"sockets": [listening]}, daemon=True)
+        with self._listening() as socket_:
+            thread = threading.Thread(target=self.run, kwargs={"sockets": [socket_]}, daemon=True)
             thread.start()
             try:
                 self.accepting.wait(_START_SECONDS)
@@ -90,12 +85,12 @@ class PeerServer(uvicorn.Server):
                 self.should_exit = True
                 thread.join(_START_SECONDS)
 
-
-def _restrict(config: uvicorn.Config, known: Mapping[str, Pinned]) -> None:
-    context = config.ssl
-    if context is None:
-        raise AssertionError("the configuration names a certificate")
-    restrict_to_peers(context, known)
+    @contextmanager
+    def _listening(self) -> Iterator[socket.socket]:
+        """Listen on the site file's address, and look after sessions meanwhile."""
+        address = self._participant.site.peer.address
+        with _bound(*address) as listening, _sweeping(self._participant):
+            yield listening
 
 
 @contextmanager

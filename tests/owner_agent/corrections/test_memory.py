@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from owner_agent.corrections.memory import Memory, load_memory, locate, save_memory
+from owner_agent.corrections.memory import Memory, load_memory, save_memory
 from shared.errors import Conflict, StoreCorrupt
 
 
@@ -13,13 +13,6 @@ def keys_of(numbers):
     high, low = np.divmod(np.asarray(numbers, dtype=np.int64), 4)
     made[:, 0], made[:, 1] = high, low << 40
     return made.view("V16").ravel()
-
-
-def test_pseudonyms_are_found_among_ascending_ones():
-    place, there = locate(keys_of([8, 3, 5, 0, 99]), keys_of([0, 1, 3, 4, 8]))
-    assert there.tolist() == [True, True, False, True, False]
-    assert place[there].tolist() == [4, 2, 0]
-    assert not locate(keys_of([1, 2]), keys_of([]))[1].any()
 
 
 def test_what_is_remembered_is_recalled_in_the_order_asked():

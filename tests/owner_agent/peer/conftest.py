@@ -26,9 +26,9 @@ from owner_agent.peer.identity.identity import make_identity
 from owner_agent.peer.members.joint import JointOutcome, run_session
 from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.protocol.messages import Proposal, Statements
+from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE, STATUS
 from owner_agent.peer.transport.app import create_peer_app
 from owner_agent.peer.transport.connections import opened
-from owner_agent.peer.transport.local import LocalPartner
 from owner_agent.site.corrections import Choice
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
@@ -220,9 +220,7 @@ class World:
     def run(self, proposal: Proposal) -> JointOutcome:
         """Run a session from its initiator."""
         own = self.participants[proposal.initiator]
-        others = [n for n in proposal.participants if n != own.name]
-        partners = [LocalPartner(own), *(own.partners(name) for name in others)]
-        return run_session(partners, own, proposal, lambda *step: self.steps.append(step))
+        return run_session(own, proposal, lambda *step: self.steps.append(step))
 
     def later(self, seconds: float) -> None:
         """Let time pass."""
@@ -343,15 +341,15 @@ def learned(world: World, parameters_task: dict[str, Any]) -> Callable[[], tuple
     def run() -> tuple[list, list]:
         proposal = world.proposal(parameters_task)
         north = world.participants["north"]
-        partners = [LocalPartner(north), *(north.partners(n) for n in ("south", "east"))]
-        offers = Statements(all=[p.propose(proposal) for p in partners])
-        announcements = Statements(all=[p.offers(proposal.session, offers) for p in partners])
-        for step in ("announcements", "begin"):
-            for partner in partners:
-                words = (announcements,) if step == "announcements" else ()
-                getattr(partner, step)(proposal.session, *words)
-        while any(p.status(proposal.session).phase == "learning" for p in partners):
+        partners = [north, *(north.partners(n) for n in ("south", "east"))]
+        offers = Statements(all=[p.ask(PROPOSE, proposal.session, proposal) for p in partners])
+        announcements = Statements(all=[p.ask(OFFERS, proposal.session, offers) for p in partners])
+        for partner in partners:
+            partner.ask(ANNOUNCEMENTS, proposal.session, announcements)
+        for partner in partners:
+            partner.ask(BEGIN, proposal.session)
+        while any(p.ask(STATUS, proposal.session).phase == "learning" for p in partners):
             world.participants["north"].surroundings.sleep(0)
-        return partners, [p.status(proposal.session).part for p in partners]
+        return partners, [p.ask(STATUS, proposal.session).part for p in partners]
 
     return run

@@ -12,7 +12,7 @@ from owner_agent.costs.corrected import corrected_of
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.protocol.messages import Statements
-from owner_agent.peer.transport.local import LocalPartner
+from owner_agent.peer.protocol.steps import OFFERS, PROPOSE
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from shared.errors import PlanConflict
@@ -115,10 +115,10 @@ def test_what_was_announced_binds_though_nobody_fetched_it(closed_world):
     closed_world.open()
     proposal = closed_world.proposal(TABLE, participants=["north", "south"])
     north = closed_world.participants["north"]
-    partners = [LocalPartner(north), north.partners("south")]
-    offers = Statements(all=[p.propose(proposal) for p in partners])
+    partners = [north, north.partners("south")]
+    offers = Statements(all=[p.ask(PROPOSE, proposal.session, proposal) for p in partners])
     for partner in partners:
-        partner.offers(proposal.session, offers)
+        partner.ask(OFFERS, proposal.session, offers)
     assert not any(entry.draws for entry in entries(closed_world, "south"))
     path = closed_world.folder("south") / "table.csv"
     path.write_text(path.read_text().replace(",no,no", ",no,yes"))

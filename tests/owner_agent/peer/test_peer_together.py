@@ -18,11 +18,20 @@ from owner_agent.peer.exchange.outgoing import draws_of, share_of
 from owner_agent.peer.members import joint, member, participant
 from owner_agent.peer.members.member import GRACE, IDLE_SECONDS
 from owner_agent.peer.protocol.messages import Ending, Statements
+from owner_agent.peer.protocol.steps import (
+    ANNOUNCEMENTS,
+    BEGIN,
+    COMMIT,
+    END,
+    OFFERS,
+    PARTS,
+    PROPOSE,
+    STATUS,
+)
 from owner_agent.peer.session.journal import all_kept, earlier_status, kept_of
 from owner_agent.peer.session.session import problem_for
 from owner_agent.peer.transport import remote
 from owner_agent.peer.transport.connections import opened
-from owner_agent.peer.transport.local import LocalPartner
 from owner_agent.randomize.draws import draw_id
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
@@ -43,7 +52,7 @@ SESSION = "ab" * 16
 
 
 def agree(partners, parts):
-    return Statements(all=[p.parts(SESSION, Statements(all=parts)) for p in partners])
+    return Statements(all=[p.ask(PARTS, SESSION, Statements(all=parts)) for p in partners])
 
 
 def same_everywhere(world):
@@ -78,7 +87,7 @@ def test_an_owner_that_went_on_to_another_session_still_tells(world, parameters_
     world.wire.bend, world.wire.down = None, {"north"}
     other = {"kind": "contingency-table", "variables": ["C", "A"]}
     more = {"session": "cd" * 16, "initiator": "south", "participants": ["south", "north"]}
-    world.participants["south"].propose("south", world.proposal(other, **more))
+    world.participants["south"].answer(PROPOSE, "south", SESSION, world.proposal(other, **more))
     world.later(60 + GRACE + 1)
     world.participants["east"].sweep()
     assert same_everywhere(world)
@@ -88,12 +97,12 @@ def test_an_owner_that_was_started_again_still_tells(world, parameters_task):
     outcome = world.run(world.proposal(parameters_task))
     world.open()
     for caller in ("south", "east"):
-        told = world.participants[caller].partners("north").status(SESSION)
+        told = world.participants[caller].partners("north").ask(STATUS, SESSION)
         assert (told.phase, told.digest) == ("written", outcome.digest)
         assert sorted(signed.owner for signed in told.agreed.all) == ["east", "north", "south"]
     # The control: of no other session, and to no other owner.
     with pytest.raises(NotFound):
-        world.participants["south"].partners("north").status("cd" * 16)
+        world.participants["south"].partners("north").ask(STATUS, "cd" * 16)
     with pytest.raises(NotFound):
         world.participants["north"].status("west", SESSION)
     with pytest.raises(NotFound):
@@ -131,16 +140,16 @@ def test_an_end_that_comes_too_late_is_not_heeded(world, learned, monkeypatch):
     models = world.folder("east") / "models"
     (models / SESSION).write_text("in the way")
     with pytest.raises(StateError, match="east cannot write its result"):
-        partners[2].commit(SESSION, agreed)
+        partners[2].ask(COMMIT, SESSION, agreed)
     problem = problem_for(SessionEnded("stop"))
-    assert partners[2].end(SESSION, Ending(owner="north", problem=problem)).phase == "ready"
+    assert partners[2].ask(END, SESSION, Ending(owner="north", problem=problem)).phase == "ready"
     # The proof is kept for a restart; that the result is written is not claimed yet.
     assert kept_of(world.folder("east") / ".pramana", SESSION).agreed is not None
     with pytest.raises(NotFound):
         earlier_status(world.participants["east"].site, "north", SESSION)
     (models / SESSION).unlink()
     for partner in partners[:2]:
-        partner.commit(SESSION, agreed)
+        partner.ask(COMMIT, SESSION, agreed)
     world.wire.down = {"north", "south"}
     world.later(60 + GRACE + 1)
     world.participants["east"].sweep()
@@ -200,12 +209,12 @@ def test_session_numbers_count_whole(world, parameters_task):
 
 
 def announced(world, task):
-    partners = [LocalPartner(world.participants["north"])]
+    partners = [world.participants["north"]]
     partners += [world.participants["north"].partners(n) for n in ("south", "east")]
-    offers = Statements(all=[p.propose(world.proposal(task)) for p in partners])
-    announcements = Statements(all=[p.offers(SESSION, offers) for p in partners])
+    offers = Statements(all=[p.ask(PROPOSE, SESSION, world.proposal(task)) for p in partners])
+    announcements = Statements(all=[p.ask(OFFERS, SESSION, offers) for p in partners])
     for partner in partners:
-        partner.announcements(SESSION, announcements)
+        partner.ask(ANNOUNCEMENTS, SESSION, announcements)
 
 
 def leave_otherwise(world):
@@ -282,7 +291,7 @@ def test_an_owner_that_answers_by_drops_is_given_up(world, monkeypatch, headers)
     monkeypatch.setattr(partner, "_client", httpx.Client(transport=drip, base_url="https://x"))
     try:
         with pytest.raises(PeerUnreachable, match="south at .* did not answer in time"):
-            partner.within(world.now.timestamp()).status(SESSION)
+            partner.within(world.now.timestamp()).ask(STATUS, SESSION)
     finally:
         drip.stop.set()
 
@@ -294,9 +303,9 @@ def test_an_owner_is_tried_for_as_long_as_the_session_file_says(world, seconds):
     world.wire.bend = lambda _, request: tried.append(request.extensions["timeout"]["connect"])
     site, surroundings = world.folder("north") / "site.toml", world.surroundings()
     with opened(site, surroundings, print, 600.0, connect_seconds=seconds) as north:
-        for call in ("status", "begin"):
+        for step in (STATUS, BEGIN):
             with pytest.raises(NotFound):
-                getattr(north.partners("south"), call)(SESSION)
+                north.partners("south").ask(step, SESSION)
     assert tried == [min(seconds, 600.0)] * 2
 
 
@@ -306,7 +315,7 @@ def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
     """North ends the session while south takes it up; south's answer comes later."""
     north, honest = world.participants["north"], participant.hold
     ending = Ending(owner="north", problem=problem_for(SessionEnded("north interrupted it.")))
-    end = threading.Thread(target=lambda: north.partners("south").end(SESSION, ending))
+    end = threading.Thread(target=lambda: north.partners("south").ask(END, SESSION, ending))
 
     def slow(site, proposal, variables, told):
         end.start()
@@ -314,7 +323,7 @@ def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
         return honest(site, proposal, variables, told)
 
     monkeypatch.setattr(participant, "hold", slow)
-    north.partners("south").propose(world.proposal(parameters_task))
+    north.partners("south").ask(PROPOSE, SESSION, world.proposal(parameters_task))
     end.join()
     assert world.participants["south"].session.phase == "ended"
     assert "north interrupted it" in world.told["south"][-1]
@@ -348,14 +357,14 @@ def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
 
 
 def test_a_session_that_its_initiator_left_ends_soon(world, parameters_task):
-    world.participants["north"].partners("south").propose(
-        world.proposal(parameters_task, seconds=3600.0)
+    world.participants["north"].partners("south").ask(
+        PROPOSE, SESSION, world.proposal(parameters_task, seconds=3600.0)
     )
     south = world.participants["south"]
     world.later(IDLE_SECONDS)
     south.sweep()
     assert south.session.phase == "offered"
-    world.participants["north"].partners("south").status(SESSION)  # A sign of life.
+    world.participants["north"].partners("south").ask(STATUS, SESSION)  # A sign of life.
     world.later(IDLE_SECONDS)
     south.sweep()
     assert south.session.phase == "offered"

@@ -19,6 +19,7 @@ from shared.wire.parts import (
     decode_part_json,
     encode_part,
     encode_part_json,
+    locate,
     part_schema,
     parts_of,
     strictly_ascending,
@@ -193,3 +194,18 @@ def test_the_content_digest_is_rfc_9530():
     assert content_digest(b'{"hello": "world"}\n') == (
         "sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:"
     )
+
+
+@pytest.mark.parametrize("dtype", ["V16", "S16"])
+def test_pseudonyms_are_found_among_ascending_ones(dtype):
+    def numbered(*numbers):
+        """Return pseudonyms that sort as the numbers do, some with zero bytes at their end."""
+        made = np.zeros((len(numbers), 2), dtype=">u8")
+        high, low = np.divmod(np.array(numbers, dtype=np.int64), 4)
+        made[:, 0], made[:, 1] = high, low << 40
+        return made.view(dtype).ravel()
+
+    place, there = locate(numbered(8, 3, 5, 0, 99), numbered(0, 1, 3, 4, 8))
+    assert there.tolist() == [True, True, False, True, False]
+    assert place.tolist() == [4, 2, 4, 0, 5]
+    assert not locate(numbered(1, 2), numbered())[1].any()

@@ -8,7 +8,7 @@ import pytest
 from owner_agent.cli.peer_display import outcome_json
 from owner_agent.peer.identity.signatures import state
 from owner_agent.peer.protocol.messages import Announcement, Statements
-from owner_agent.peer.transport.local import LocalPartner
+from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, OFFERS, PROPOSE
 from shared.errors import PeerDeviated
 
 SESSION = "ab" * 16
@@ -59,16 +59,18 @@ def test_a_column_sent_as_it_is_has_no_bound_and_is_in_no_sum(world):
 )
 def test_whoever_states_less_than_its_columns_cost_is_not_followed(world, parameters_task, costs):
     north, south = world.participants["north"], world.participants["south"]
-    partners = [LocalPartner(north), *(north.partners(n) for n in ("south", "east"))]
-    offers = Statements(all=[p.propose(world.proposal(parameters_task)) for p in partners])
-    told = [p.offers(SESSION, offers) for p in partners]
+    partners = [north, *(north.partners(n) for n in ("south", "east"))]
+    offers = Statements(
+        all=[p.ask(PROPOSE, SESSION, world.proposal(parameters_task)) for p in partners]
+    )
+    told = [p.ask(OFFERS, SESSION, offers) for p in partners]
     honest = json.loads(told[0].content)
     assert len(honest["costs"]) == 2
     assert set(honest["packages"]) == {"south", "east"}
     made = Announcement.model_validate({**honest, "costs": costs})
     told[0] = state(north.identity, SESSION, made)
     with pytest.raises(PeerDeviated, match="north does not state what '[AB]' costs"):
-        partners[1].announcements(SESSION, Statements(all=told))
+        partners[1].ask(ANNOUNCEMENTS, SESSION, Statements(all=told))
     assert south.session.phase == "ended"
 
 

@@ -14,7 +14,7 @@ from owner_agent.peer.identity.identity import (
     restrict_to_peers,
 )
 from owner_agent.peer.identity.signatures import state, statement_of
-from owner_agent.peer.protocol.messages import Offer, Signed
+from owner_agent.peer.protocol.messages import Agreed, Offer, Signed
 from owner_agent.site.site import load_site
 from shared.errors import ConfigError, KeyFileError, PeerDeviated
 
@@ -187,7 +187,7 @@ def test_a_statement_counts_for_its_owner_session_round_and_words(site_of):
     for changed, owner, session, kind in (
         (told, south.public, "1" * 32, Offer),
         (told, north.public, "2" * 32, Offer),
-        (told, north.public, "1" * 32, Signed),
+        (told, north.public, "1" * 32, Agreed),
         (told.model_copy(update={"content": longer}), north.public, "1" * 32, Offer),
         (told.model_copy(update={"owner": "south"}), south.public, "1" * 32, Offer),
     ):

@@ -14,7 +14,7 @@ from owner_agent.peer.protocol.messages import (
     Statements,
 )
 from owner_agent.peer.protocol.session_file import SessionFile
-from owner_agent.peer.transport.local import LocalPartner
+from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE
 from owner_agent.site.site import load_site
 from shared.errors import (
     ConfigError,
@@ -140,7 +140,7 @@ def test_an_owner_refuses_what_its_site_file_does_not_allow(
     task = more.pop("task", parameters_task)
     proposal = world.proposal(task, **more)
     with pytest.raises(kind, match=match):
-        world.participants["north"].partners("south").propose(proposal)
+        world.participants["north"].partners("south").ask(PROPOSE, proposal.session, proposal)
     assert world.participants["south"].session is None
     assert Ledger(world.folder("south") / ".pramana").entries() == ()
 
@@ -164,10 +164,10 @@ def test_an_owner_may_agree_to_one_session_only(world, parameters_task, more, ag
     proposal = world.proposal(more.pop("task", parameters_task), **more)
     caller = world.participants[proposal.initiator].partners("south")
     if agreed:
-        assert caller.propose(proposal).owner == "south"
+        assert caller.ask(PROPOSE, proposal.session, proposal).owner == "south"
         return
     with pytest.raises(Forbidden, match="south agreed to another session"):
-        caller.propose(proposal)
+        caller.ask(PROPOSE, proposal.session, proposal)
     assert south.session is None
 
 
@@ -185,44 +185,46 @@ def test_a_proposal_that_is_none_is_refused(world, parameters_task):
 def test_a_session_is_not_begun_twice(world, parameters_task):
     world.run(world.proposal(parameters_task))
     with pytest.raises(Conflict, match=r"south cannot take part \(conflict\)"):
-        world.participants["north"].partners("south").propose(world.proposal(parameters_task))
+        world.participants["north"].partners("south").ask(
+            PROPOSE, SESSION, world.proposal(parameters_task)
+        )
 
 
 def test_one_session_at_a_time(world, parameters_task):
     partner = world.participants["north"].partners("south")
-    partner.propose(world.proposal(parameters_task))
+    partner.ask(PROPOSE, SESSION, world.proposal(parameters_task))
     with pytest.raises(Conflict, match="south is in another session"):
-        partner.propose(world.proposal(parameters_task, session="cd" * 16))
+        partner.ask(PROPOSE, "cd" * 16, world.proposal(parameters_task, session="cd" * 16))
     world.later(60 + GRACE + 1)  # the first one's time is over
-    partner.propose(world.proposal(parameters_task, session="cd" * 16))
+    partner.ask(PROPOSE, "cd" * 16, world.proposal(parameters_task, session="cd" * 16))
 
 
 def test_only_the_initiator_leads_and_only_participants_ask(world, parameters_task):
     two = world.proposal(parameters_task, participants=["north", "south"])
-    world.participants["north"].partners("south").propose(two)
+    world.participants["north"].partners("south").ask(PROPOSE, two.session, two)
     south = world.participants["south"]
     with pytest.raises(NotFound):
         south.status("east", SESSION)
     with pytest.raises(NotFound):
         south.package_part("east", SESSION, 0)
     three = world.proposal(parameters_task, session="cd" * 16)
-    world.participants["north"].partners("east").propose(three)
+    world.participants["north"].partners("east").ask(PROPOSE, three.session, three)
     with pytest.raises(Forbidden, match="Only north"):
-        world.participants["east"].begin("south", "cd" * 16)
+        world.participants["east"].answer(BEGIN, "south", "cd" * 16)
     assert world.participants["east"].session.phase == "offered"
 
 
 def test_columns_are_not_given_early_nor_to_who_is_not_entitled(world, parameters_task):
-    partners = [LocalPartner(world.participants["north"])]
+    partners = [world.participants["north"]]
     partners += [world.participants["north"].partners(n) for n in ("south", "east")]
     proposal = world.proposal(parameters_task)
-    offers = Statements(all=[p.propose(proposal) for p in partners])
-    announcements = Statements(all=[p.offers(SESSION, offers) for p in partners])
+    offers = Statements(all=[p.ask(PROPOSE, proposal.session, proposal) for p in partners])
+    announcements = Statements(all=[p.ask(OFFERS, SESSION, offers) for p in partners])
     north = world.participants["north"]
     with pytest.raises(Forbidden, match="not now"):
         north.package_part("south", SESSION, 0)
     for partner in partners:
-        partner.announcements(SESSION, announcements)
+        partner.ask(ANNOUNCEMENTS, SESSION, announcements)
     # North gives its B to east and A with B to south; nobody gives north anything.
     assert len(north.package_part("south", SESSION, 0)) > len(
         north.package_part("east", SESSION, 0)
@@ -241,8 +243,10 @@ def test_a_session_file_that_names_nobody_means_all_known_peers(world, parameter
     south.only = SessionFile.model_validate({"task": parameters_task})
     caller = world.participants["north"].partners("south")
     with pytest.raises(Forbidden, match="south agreed to another session"):
-        caller.propose(world.proposal(parameters_task, participants=["north", "south"]))
-    assert caller.propose(world.proposal(parameters_task)).owner == "south"
+        caller.ask(
+            PROPOSE, SESSION, world.proposal(parameters_task, participants=["north", "south"])
+        )
+    assert caller.ask(PROPOSE, SESSION, world.proposal(parameters_task)).owner == "south"
 
 
 @pytest.mark.parametrize("change", ["channel", "known", "certificate", "broken"])
@@ -281,7 +285,7 @@ def test_who_leads_a_session_takes_part_in_no_other(world, parameters_task):
                 time.sleep(0.001)
             other = world.proposal(parameters_task, session="ee" * 16, initiator="south")
             with pytest.raises(Conflict, match="north is in another session") as raised:
-                world.participants["south"].partners("north").propose(other)
+                world.participants["south"].partners("north").ask(PROPOSE, other.session, other)
             refused.append(raised.value)
         if receiver == "south" and request.url.path.endswith("/offers"):
             return httpx.ConnectError("refused")
@@ -294,4 +298,4 @@ def test_who_leads_a_session_takes_part_in_no_other(world, parameters_task):
     # The control: afterwards it takes part again.
     world.wire.bend = None
     other = world.proposal(parameters_task, session="ee" * 16, initiator="south")
-    world.participants["south"].partners("north").propose(other)
+    world.participants["south"].partners("north").ask(PROPOSE, other.session, other)

@@ -19,7 +19,7 @@ from owner_agent.peer.protocol.messages import (
     Signed,
     Statements,
 )
-from owner_agent.peer.transport.local import LocalPartner
+from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, COMMIT, OFFERS, PARTS, PROPOSE
 from shared.errors import PeerDeviated, StateError
 from shared.wire.plans import PlanMessage
 from shared.wire.releases import release_digest
@@ -116,9 +116,11 @@ def package_changes():
 def test_a_sensitive_column_announced_as_it_is_is_not_taken(world, parameters_task):
     """The digest fits and the plan is one: what is wrong is that A is not randomized in it."""
     north = world.participants["north"]
-    partners = [LocalPartner(north), *(north.partners(n) for n in ("south", "east"))]
-    offers = Statements(all=[p.propose(world.proposal(parameters_task)) for p in partners])
-    told = partners[0].offers(SESSION, offers)
+    partners = [north, *(north.partners(n) for n in ("south", "east"))]
+    offers = Statements(
+        all=[p.ask(PROPOSE, SESSION, world.proposal(parameters_task)) for p in partners]
+    )
+    told = partners[0].ask(OFFERS, SESSION, offers)
     package = Announcement.model_validate_json(told.content).packages["south"]
     check_package("north", package, _offer(offers), ["A"])
     content = package.model_dump(mode="json")
@@ -151,14 +153,16 @@ def test_columns_of_other_records_than_the_receivers_are_not_taken(world, ended,
 def test_an_announcement_that_is_not_what_was_offered(world, parameters_task, change):
     """North, which begins the session, announces to south what it did not offer."""
     north, south = world.participants["north"], world.participants["south"]
-    partners = [LocalPartner(north), *(north.partners(n) for n in ("south", "east"))]
-    offers = Statements(all=[p.propose(world.proposal(parameters_task)) for p in partners])
-    told = [p.offers(SESSION, offers) for p in partners]
+    partners = [north, *(north.partners(n) for n in ("south", "east"))]
+    offers = Statements(
+        all=[p.ask(PROPOSE, SESSION, world.proposal(parameters_task)) for p in partners]
+    )
+    told = [p.ask(OFFERS, SESSION, offers) for p in partners]
     packages = json.loads(told[0].content)["packages"]
     package_changes()[change](packages["south"])
     told[0] = stated_again(world, "north", Announcement, told[0].content, packages=packages)
     with pytest.raises(PeerDeviated, match="north"):
-        partners[1].announcements(SESSION, Statements(all=told))
+        partners[1].ask(ANNOUNCEMENTS, SESSION, Statements(all=told))
     assert south.session.phase == "ended"
 
 
@@ -207,10 +211,10 @@ def test_an_offer_to_another_proposal(world, ended):
 
 def test_statements_of_the_wrong_owners(world, parameters_task):
     north = world.participants["north"]
-    partners = [LocalPartner(north), *(north.partners(n) for n in ("south", "east"))]
-    offers = [p.propose(world.proposal(parameters_task)) for p in partners]
+    partners = [north, *(north.partners(n) for n in ("south", "east"))]
+    offers = [p.ask(PROPOSE, SESSION, world.proposal(parameters_task)) for p in partners]
     with pytest.raises(PeerDeviated, match="passed on the offers of"):
-        partners[1].offers(SESSION, Statements(all=offers[:2]))
+        partners[1].ask(OFFERS, SESSION, Statements(all=offers[:2]))
 
 
 # Parts that make no network ----------------------------------------------------------------------
@@ -258,7 +262,7 @@ def test_a_part_with_parents_that_were_not_agreed_is_named(world, learned):
     message = Part.model_validate(content)
     parts[2] = state(world.participants["east"].identity, SESSION, message)
     with pytest.raises(PeerDeviated, match=r"east learned 'E' with the parents \['D'\]"):
-        partners[1].parts(SESSION, Statements(all=parts))
+        partners[1].ask(PARTS, SESSION, Statements(all=parts))
 
 
 @pytest.mark.parametrize("change", part_changes())
@@ -269,30 +273,30 @@ def test_parts_that_were_not_agreed(world, learned, change):
     message = Part.model_validate(content)
     parts[2] = state(world.participants["east"].identity, SESSION, message)
     with pytest.raises(PeerDeviated, match="east|owners"):
-        partners[1].parts(SESSION, Statements(all=parts))
+        partners[1].ask(PARTS, SESSION, Statements(all=parts))
     assert world.nothing_anywhere()
     assert world.participants["south"].session.phase == "ended"
 
 
 def test_another_result_than_agreed_is_not_written(world, learned):
     partners, parts = learned()
-    agreed = [p.parts(SESSION, Statements(all=parts)) for p in partners]
+    agreed = [p.ask(PARTS, SESSION, Statements(all=parts)) for p in partners]
     assert len({json.loads(told.content)["digest"] for told in agreed}) == 1
     # Ready, but under a name that nobody takes for a result.
     assert all(".unfinished-" in path for path in world.results("south"))
     agreed[0] = stated_again(world, "north", Agreed, agreed[0].content, digest="0" * 64)
     with pytest.raises(PeerDeviated, match="south and north were told different parts"):
-        partners[1].commit(SESSION, Statements(all=agreed))
+        partners[1].ask(COMMIT, SESSION, Statements(all=agreed))
     assert world.results("south") == {}
 
 
 @pytest.mark.parametrize("missing", [0, 1, 2])
 def test_nothing_is_written_before_all_have_signed_that_they_will(world, learned, missing):
     partners, parts = learned()
-    agreed = [p.parts(SESSION, Statements(all=parts)) for p in partners]
+    agreed = [p.ask(PARTS, SESSION, Statements(all=parts)) for p in partners]
     del agreed[missing]
     with pytest.raises(PeerDeviated, match="passed on the agreements of"):
-        partners[1].commit(SESSION, Statements(all=agreed))
+        partners[1].ask(COMMIT, SESSION, Statements(all=agreed))
     assert world.results("south") == {}
 
 
@@ -303,23 +307,24 @@ def test_an_initiator_cannot_let_two_owners_write_different_networks(world, lear
     (family,) = [f for f in content["families"] if f["node"] == "A"]
     family["probability"] = [0.99, 0.01]
     forged = state(world.participants["north"].identity, SESSION, Part.model_validate(content))
-    north = partners[0].parts(SESSION, Statements(all=parts))
-    south = partners[1].parts(SESSION, Statements(all=parts))
-    east = partners[2].parts(SESSION, Statements(all=[forged, *parts[1:]]))
+    north = partners[0].ask(PARTS, SESSION, Statements(all=parts))
+    south = partners[1].ask(PARTS, SESSION, Statements(all=parts))
+    east = partners[2].ask(PARTS, SESSION, Statements(all=[forged, *parts[1:]]))
     assert json.loads(south.content) != json.loads(east.content)
     for partner in partners[1:]:
         with pytest.raises(PeerDeviated, match="did not arrive at the same network"):
-            partner.commit(SESSION, Statements(all=[north, south, east]))
+            partner.ask(COMMIT, SESSION, Statements(all=[north, south, east]))
     assert world.results("south") == world.results("east") == {}
 
 
 def test_an_owner_signs_one_statement_of_a_kind(world, learned):
     partners, parts = learned()
-    session = world.participants["south"].session
+    south = world.participants["south"]
+    part = Part.model_validate_json(parts[1].content)
     with pytest.raises(StateError, match="has stated its part"):
-        session.sign_once("part", parts[1])
+        south.session.sign_once(south.identity, part)
     with pytest.raises(StateError, match="is learned"):
-        partners[1].begin(SESSION)
+        partners[1].ask(BEGIN, SESSION)
 
 
 def test_what_nobody_asked_for_is_not_offered(world, ended):

@@ -8,8 +8,8 @@ from owner_agent.peer.protocol.messages import (
     Ending,
     Statements,
 )
+from owner_agent.peer.protocol.steps import COMMIT, END, OFFERS, PARTS, PROPOSE
 from owner_agent.peer.session.session import error_of, problem_for
-from owner_agent.peer.transport.local import LocalPartner
 from shared.errors import (
     RecordsDoNotAlign,
     SessionEnded,
@@ -39,7 +39,7 @@ def test_an_owner_that_misses_the_last_word_asks_the_others(world, parameters_ta
 def test_an_owner_that_is_ready_gives_up_if_nobody_has_written(world, learned):
     partners, parts = learned()
     for partner in partners:
-        partner.parts(SESSION, Statements(all=parts))
+        partner.ask(PARTS, SESSION, Statements(all=parts))
     world.later(60 + GRACE + 1)
     world.participants["south"].sweep()
     assert world.results("south") == {}
@@ -50,22 +50,24 @@ def test_an_owner_that_is_ready_gives_up_if_nobody_has_written(world, learned):
 
 def test_the_last_word_said_twice_does_no_harm(world, learned):
     partners, parts = learned()
-    agreed = Statements(all=[p.parts(SESSION, Statements(all=parts)) for p in partners])
-    assert partners[1].commit(SESSION, agreed).phase == "written"
-    assert partners[1].commit(SESSION, agreed).phase == "written"
+    agreed = Statements(all=[p.ask(PARTS, SESSION, Statements(all=parts)) for p in partners])
+    assert partners[1].ask(COMMIT, SESSION, agreed).phase == "written"
+    assert partners[1].ask(COMMIT, SESSION, agreed).phase == "written"
     written = world.results("south")
     problem = problem_for(SessionEnded("too late"))
-    status = partners[1].end(SESSION, Ending(owner="north", problem=problem))
+    status = partners[1].ask(END, SESSION, Ending(owner="north", problem=problem))
     assert status.phase == "written"
     assert world.results("south") == written
 
 
 def test_packages_that_never_left_do_not_stay_in_the_outbox(world, parameters_task):
     north = world.participants["north"]
-    partners = [LocalPartner(north), *(north.partners(n) for n in ("south", "east"))]
-    offers = Statements(all=[p.propose(world.proposal(parameters_task)) for p in partners])
+    partners = [north, *(north.partners(n) for n in ("south", "east"))]
+    offers = Statements(
+        all=[p.ask(PROPOSE, SESSION, world.proposal(parameters_task)) for p in partners]
+    )
     for partner in partners:
-        partner.offers(SESSION, offers)
+        partner.ask(OFFERS, SESSION, offers)
     outbox = world.folder("north") / ".pramana" / "outbox"
     assert len(list(outbox.iterdir())) == 2
     north.end("north", SESSION, Ending(owner="north", problem=problem_for(SessionEnded("stop"))))

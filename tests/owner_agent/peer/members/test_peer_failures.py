@@ -8,6 +8,7 @@ import pytest
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.members import participant
 from owner_agent.peer.members.member import GRACE
+from owner_agent.peer.protocol.steps import PROPOSE
 from shared.errors import (
     PeerDeviated,
     PeerUnreachable,
@@ -116,7 +117,7 @@ def test_an_address_that_is_no_owners_agent(world, ended):
     world.wire.bend = lambda receiver, request: (
         httpx.Response(200, content=b"<html>") if receiver == "south" else None
     )
-    ended(PeerDeviated, "south sent a Signed that is not one", heard=("north", "east"))
+    ended(PeerDeviated, "south sent a malformed Signed", heard=("north", "east"))
 
 
 def test_an_address_that_answers_with_other_errors(world, ended):
@@ -128,7 +129,7 @@ def test_an_address_that_answers_with_other_errors(world, ended):
 
 def test_a_session_ends_by_its_deadline_if_nobody_calls(world, parameters_task):
     partner = world.participants["north"].partners("south")
-    partner.propose(world.proposal(parameters_task))
+    partner.ask(PROPOSE, SESSION, world.proposal(parameters_task))
     south = world.participants["south"]
     world.later(60 + GRACE)
     south.sweep()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from owner_agent.peer.exchange.outgoing import counted_names, share_of
+from owner_agent.peer.exchange.outgoing import share_of
+from owner_agent.peer.exchange.packages import counted_names
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.protocol.needs import (
     cross_parents,

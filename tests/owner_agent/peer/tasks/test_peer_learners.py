@@ -14,6 +14,7 @@ from owner_agent.cli.peer_display import show_outcome
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.protocol.messages import CountTables
 from owner_agent.peer.protocol.session_file import SessionFile
+from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TreeTask
 from owner_agent.peer.tasks.catalogue import TASKS
 from owner_agent.peer.tasks.own_tasks import MOST_TABLES
@@ -388,7 +389,7 @@ def test_the_number_of_tables_is_bounded(task, fits, remedy):
 )
 def test_a_task_that_contradicts_itself_is_refused(world, task, match):
     with pytest.raises(OptionError, match=match):
-        world.participants["north"].partners("south").propose(world.proposal(task))
+        world.participants["north"].partners("south").ask(PROPOSE, "ab" * 16, world.proposal(task))
     assert world.participants["south"].session is None
 
 
@@ -410,4 +411,4 @@ def test_an_owner_that_agreed_to_one_tree_takes_part_in_no_other(world):
     for task in ({**TREE, "max_depth": 1}, LINEAR, RULES):
         other = world.proposal(task, participants=["north", "south"], session="cd" * 16)
         with pytest.raises(Forbidden, match="agreed to another session"):
-            world.participants["north"].partners("south").propose(other)
+            world.participants["north"].partners("south").ask(PROPOSE, other.session, other)

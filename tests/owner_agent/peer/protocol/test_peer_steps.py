@@ -1,0 +1,39 @@
+"""The table of steps: each has the method that does it, and signed bytes keep their names."""
+
+import inspect
+from typing import get_type_hints
+
+import pytest
+
+from owner_agent.peer.members.participant import Participant
+from owner_agent.peer.protocol import messages
+from owner_agent.peer.protocol.steps import STEPS
+from owner_agent.peer.session.session import Session
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_the_participant_takes_and_answers_what_the_table_says(step):
+    method = getattr(Participant, step.name)
+    hints = get_type_hints(method)
+    taken = [hints[name] for name in list(inspect.signature(method).parameters)[1:]]
+    about = [str, str] if step.phase is None else [Session]
+    assert taken == about + ([] if step.request is None else [step.request])
+    assert hints["return"] is step.answer
+
+
+def test_no_two_steps_have_one_request():
+    assert len({(step.method, step.path) for step in STEPS}) == len(STEPS)
+
+
+def test_signed_messages_have_the_names_that_peers_know():
+    found = {
+        kind.wire_name
+        for kind in vars(messages).values()
+        if isinstance(kind, type)
+        and issubclass(kind, messages.PeerMessage)
+        and hasattr(kind, "wire_name")
+    }
+    assert found == {
+        "Proposal", "Offer", "Announcement", "Part", "CountTables", "Signed", "Statements",
+        "Agreed", "Status", "Ending",
+    }  # fmt: skip
