@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from pramana.reproduce.data import six_nodes
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Finding, Result, Setting
 from pramana.simulate.inputs.sources import NetworkSource
 from pramana.simulate.links import compare
@@ -21,6 +20,7 @@ from shared.learn.networks.network import kl_divergence
 from shared.learn.networks.search.scores import Scoring
 from shared.learn.networks.search.searches import Search
 from shared.learn.networks.search.structure_learning import learn_structure
+from shared.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

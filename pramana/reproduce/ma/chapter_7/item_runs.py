@@ -10,7 +10,6 @@ import pandas as pd
 
 from pramana.reproduce.data.item_groups import PRESENT, ItemGroups, Named, item_groups, transactions
 from pramana.reproduce.data.ma_tables import REPEATED, Records
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Finding, Result, Setting
 from pramana.setups.owner import Owner
 from pramana.simulate.itemset_errors import Supports, chosen, overall
@@ -20,6 +19,7 @@ from shared.learn.rules.itemsets import FoundItemsets
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import RuleOptions
 from shared.marginals.counts import ReportedCounts
+from shared.pictures import plots as style
 from shared.plan import Plan
 
 if TYPE_CHECKING:
