@@ -143,12 +143,28 @@ def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: floa
         )  # fmt: skip
 
 
-def above(axis: Axes, x: float, words: str, across: str) -> None:
-    """Write words above an axis, from x on in its `data` or as an `axes fraction` across."""
+def above(axis: Axes, x: float, words: str, across: str, ha: str = "left") -> None:
+    """Write words above an axis at x in its `data`, or as an `axes fraction` across."""
     axis.annotate(
         words, (x, 1), (0, 4), xycoords=(across, "axes fraction"), textcoords="offset points",
-        fontsize=9, annotation_clip=False,
+        ha=ha, fontsize=9, annotation_clip=False,
     )  # fmt: skip
+
+
+def lines(heights: Sequence[float], columns: int) -> list[float]:
+    """Return how high the rows of small pictures are: each as its highest."""
+    return [max(heights[i : i + columns]) for i in range(0, len(heights), columns)]
+
+
+def facets(figure: Figure, heights: Sequence[float], columns: int) -> list[Axes]:
+    """Return the axes of small pictures of these heights, as many in a row as there are columns."""
+    ratios = lines(heights, columns)
+    grid = figure.subplots(
+        len(ratios), columns, squeeze=False, gridspec_kw={"height_ratios": ratios}
+    ).ravel()
+    for axis in grid[len(heights) :]:
+        axis.set_visible(False)
+    return list(grid[: len(heights)])
 
 
 def interval(
