@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shared.pictures.svg import escape, printable, short
+from shared.pictures.svg import breadth, escape, printable, short
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -35,8 +35,8 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY = (
 )
 MARKERS = "os^DvPX*<>"
 
-ROW = 0.25
-"""Inches that a row of a picture with a row for each thing is high."""
+_ACROSS, _AROUND, _ROW = 5.5, 0.85, 0.25
+"""Inches of a picture with a row for each thing: its axis, all above and below, and a row."""
 
 _STYLE: dict[Any, Any] = {
     "font.size": 11,
@@ -60,7 +60,7 @@ _STYLE: dict[Any, Any] = {
 }
 
 _LONGEST = 60
-"""Names of rows of more letters are cut."""
+"""Names and notes of rows are cut to so many letters."""
 
 _TITLE = "title: "
 """Begins the id of a group that is to have a title."""
@@ -126,11 +126,20 @@ def entitle(artist: Artist, words: str) -> None:
     artist.set_gid(_TITLE + printable(words))
 
 
+def size_of(names: Sequence[str], notes: Sequence[str] = ()) -> tuple[float, float]:
+    """Return the width and height in inches of a picture with a row for each name."""
+    beside = (max((breadth(_cut(t), 9) for t in texts), default=0.0) for texts in (names, notes))
+    return _ACROSS + sum(beside) / 72, _AROUND + _ROW * max(len(names), 1)
+
+
+def _cut(words: str) -> str:
+    return short(words, _LONGEST)
+
+
 def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: float = 9) -> None:
     """Give an axis a row per name, the first, at 0, on top; notes stand to the right of theirs."""
     axis.set_ylim(max(len(names), 1) - 0.4, -0.6)
-    labels = [short(name, _LONGEST) for name in names]
-    axis.set_yticks(range(len(names)), labels, fontsize=size, parse_math=False)
+    axis.set_yticks(range(len(names)), list(map(_cut, names)), fontsize=size, parse_math=False)
     axis.tick_params(axis="x", labelsize=size)
     axis.tick_params(axis="y", length=0)
     no_grid(axis, "y")
@@ -138,7 +147,7 @@ def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: floa
     right = axis.get_yaxis_transform()
     for place, note in enumerate(notes):
         axis.text(
-            1.02, place, note, transform=right, va="center_baseline", fontsize=size,
+            1.02, place, _cut(note), transform=right, va="center_baseline", fontsize=size,
             parse_math=False,
         )  # fmt: skip
 
@@ -185,6 +194,7 @@ def interval(
         mark,
         linestyle="-",
         linewidth=2.5,
+        solid_capstyle="butt",
         color=(colour, 0.5),
         markevery=[0],
         markersize=6,

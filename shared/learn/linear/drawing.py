@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH, _AROUND = 9.0, 0.85
-"""Inches: the width, and the height of a plane's part without its rows."""
-
 _PALE = 0.35
 
 
@@ -26,7 +23,6 @@ def draw_weights(model: LinearClassifier) -> str:
     line across its end is the 95 % interval against the population, where there is one; an
     interval that holds 0 makes the bar pale. Beside it stands the weight in its own unit.
     """
-    height = _AROUND + plots.ROW * len(model.columns)
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots(len(model.planes), squeeze=False).ravel()
@@ -34,7 +30,9 @@ def draw_weights(model: LinearClassifier) -> str:
             _draw_plane(axis, model, plane)
         figure.suptitle(_summary(model) + "\n", x=0.01, ha="left", fontsize=10)
 
-    size = _WIDTH, 0.35 + height * len(model.planes)
+    notes = [_written(weight) for plane in model.planes for weight in plane.weights]
+    width, height = plots.size_of([column.name for column in model.columns], notes)
+    size = width, 0.35 + height * len(model.planes)
     return plots.svg(draw, size, "weights", "Linear classifier: weights")
 
 
@@ -50,7 +48,10 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
         plots.entitle(bar, f"{column.name}: {notes[row]}")
         if ends is not None:
             scaled = [end * column.deviation for end in ends]
-            axis.plot(scaled, [row] * 2, "|-", color=plots.BLACK, linewidth=1.4, markersize=7)
+            (line,) = axis.plot(
+                scaled, [row] * 2, "|-", color=plots.BLACK, linewidth=1.4, markersize=7
+            )
+            plots.entitle(line, f"{column.name}: {ends[0]:.3g} to {ends[1]:.3g}")
     axis.axvline(0.0, color="#555555", linewidth=1)
     title = f"{model.target.name} = {plane.positive}"
     axis.set_title(short(title, 60), parse_math=False)

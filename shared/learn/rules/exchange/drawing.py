@@ -25,9 +25,6 @@ COLOURS: dict[Verdict, str] = {
 
 _MARKS: dict[Verdict, str] = {"frequent": "o", "undecided": "o", "not frequent": "s"}
 _HOLLOW: Verdict = "undecided"
-_WIDTH, _AROUND = 9.5, 0.85
-"""Inches: the width, and the height without the rows."""
-
 _LARGEST_LIFT = 1000.0
 """An interval of a lift up to more is left out."""
 
@@ -81,7 +78,8 @@ def draw_itemsets(found: FoundItemsets, most: int = 30, *, examined: bool = Fals
         if shown:
             figure.legend(loc="outside lower left", ncols=len(COLOURS), fontsize=9)
 
-    return plots.svg(draw, _size(len(shown) + 2), "itemsets", heading)
+    width, height = plots.size_of(names)
+    return plots.svg(draw, (width, height + 0.5), "itemsets", heading)
 
 
 def draw_rules(domain: Domain, rules: Sequence[Rule], most: int = 40) -> str:
@@ -114,11 +112,7 @@ def draw_rules(domain: Domain, rules: Sequence[Rule], most: int = 40) -> str:
             plots.above(axis, 1.02, "lift", "axes fraction")
         axis.set_xlabel("confidence and its interval", fontsize=9)
 
-    return plots.svg(draw, _size(len(shown)), "rules", heading)
-
-
-def _size(rows: int) -> tuple[float, float]:
-    return _WIDTH, _AROUND + plots.ROW * max(rows, 1)
+    return plots.svg(draw, plots.size_of(names, lifts), "rules", heading)
 
 
 def _name(domain: Domain, rule: Rule) -> str:
