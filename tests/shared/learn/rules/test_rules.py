@@ -31,12 +31,9 @@ from shared.learn.rules.exchange.export import (
 )
 from shared.learn.rules.exchange.frames import (
     ITEMSET_ERRORS,
-    RULE_ERRORS,
     itemsets_frame,
-    rules_frame,
 )
 from shared.learn.rules.items import all_items, item_label
-from shared.learn.rules.measures import MEASURES
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rule_errors import confidences, leverages, lifts, supports
@@ -196,7 +193,6 @@ def test_rules_in_pieces_are_the_same_and_tell_more_often(monkeypatch: pytest.Mo
 def test_without_frequent_pairs_there_are_no_rules():
     found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.9))
     assert derive_rules(found, EXACT, 0.0) == ()
-    assert len(rules_frame(OVER, ())) == 0
     frame = itemsets_frame(found)
     assert frame.empty
     assert frame["itemsets"].dtype == object
@@ -423,7 +419,7 @@ def test_whatever_has_the_fields_is_written_alike():
 
 @pytest.mark.parametrize("against", ["records", "population"])
 def test_frames_have_mlxtends_columns_and_then_ours(against: str):
-    found, rules = found_and_rules(against=against)
+    found, _rules = found_and_rules(against=against)
     frame = itemsets_frame(found)
     assert list(frame) == ["support", "itemsets", *ITEMSET_ERRORS]
     assert frame["itemsets"].tolist() == [frozenset(found.labels(i.items)) for i in found.frequent]
@@ -432,15 +428,7 @@ def test_frames_have_mlxtends_columns_and_then_ours(against: str):
     assert frame["support_low"].tolist() == [i.interval[0] for i in found.frequent]
     assert frame["verdict"].tolist() == [i.verdict for i in found.frequent]
     assert len(itemsets_frame(found, examined=True)) == len(found.itemsets)
-    of_rules = rules_frame(OVER, rules)
-    assert list(of_rules) == ["antecedents", "consequents", *MEASURES, *RULE_ERRORS]
-    assert of_rules["lift"].tolist() == pytest.approx([r.lift for r in rules])
-    assert of_rules["lift_se"].tolist() == [r.lift_se for r in rules]
-    assert of_rules["leverage_high"].tolist() == [r.leverage_interval[1] for r in rules]
     numbers = {item: place for place, item in enumerate(found.items)}
-    assert rules_frame(OVER, rules, names=numbers)["antecedents"][0] == frozenset(
-        numbers[item] for item in rules[0].antecedent
-    )
     assert itemsets_frame(found, names=numbers)["itemsets"][0] == frozenset({0})
 
 
