@@ -124,20 +124,8 @@ def association_rules(
             where="null_values",
             remedy="Give a plan in which the variable is withheld.",
         )
-    if plan is not None and (df_orig is None or support_only):
-        raise OptionError(
-            "The errors of rules need the reported table and all measures.",
-            where="df_orig",
-            remedy="Give `df_orig` and leave `support_only` out, or give no plan.",
-        )
     metric = "support" if support_only else metric
-    for name in (metric, *return_metrics):
-        if name not in MEASURES:
-            raise OptionError(
-                f"There is no measure {name!r}.",
-                where="metric",
-                remedy=f"The measures are {list(MEASURES)}.",
-            )
+    _require_measures((metric, *return_metrics))
     known = _known(df)
     splits = [split for itemset in known for split in _splits(itemset)]
     found = _measured(known, splits, support_only=support_only)
@@ -150,10 +138,26 @@ def association_rules(
             **{name: found[name][kept] for name in return_metrics},
         }
     )
-    if plan is None or df_orig is None:
+    if plan is None:
         return frame
+    if df_orig is None or support_only:
+        raise OptionError(
+            "The errors of rules need the reported table and all measures.",
+            where="df_orig",
+            remedy="Give `df_orig` and leave `support_only` out, or give no plan.",
+        )
     errors = _errors(df_orig, plan, splits, confidence, population=against == "population")
     return frame.assign(**errors)
+
+
+def _require_measures(names: Iterable[str]) -> None:
+    for name in names:
+        if name not in MEASURES:
+            raise OptionError(
+                f"There is no measure {name!r}.",
+                where="metric",
+                remedy=f"The measures are {list(MEASURES)}.",
+            )
 
 
 def _known(df: pd.DataFrame) -> dict[frozenset[Any], float]:

@@ -21,13 +21,13 @@ from owner_agent.departures.composition import renamed, spent
 from owner_agent.departures.ledger import Entry
 from owner_agent.release.publish import Outcome, Watch
 from owner_agent.report.contents import BlockReport, VariableReport
-from owner_agent.report.figures import short
 from owner_agent.report.report import (
     LISTED_CHOICES,
     PlanReport,
     Tick,
     shares_reported,
 )
+from shared.pictures.svg import short
 from shared.privacy import PRIOR
 
 PATIENCE = 2.0

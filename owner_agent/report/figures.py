@@ -1,13 +1,7 @@
-"""The figures of the plan's report, as SVG: legible in print and to the colour-blind.
-
-Colours are Okabe and Ito's, and no meaning rests on colour alone.
-"""
+"""The figures of the plan's report, as SVG."""
 
 from __future__ import annotations
 
-import io
-import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,13 +12,15 @@ from owner_agent.report.contents import VariableReport
 from owner_agent.report.curves import StrengthCurve
 from owner_agent.report.precision import record_counts
 from owner_agent.report.report import PlanReport
+from shared.pictures import plots
+from shared.pictures.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
+from shared.pictures.svg import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#007A5A", "#8a8a8a"
-_LINES = (BLUE, ORANGE, "#009E73", "#CC79A7", "#7A5200", "#56B4E9", "#E69F00", "#444444")
+_LINES = (BLUE, RED, GREEN, PURPLE, "#7A5200", SKY, ORANGE, "#444444")
 _DASHES = ("-", "--", "-.", ":")
 
 FACETS = 40
@@ -55,14 +51,20 @@ def posterior_picture(plan: PlanReport) -> Picture | None:
     if not rows:
         return None
     shown = _most_exposed(rows, FACETS)
-    figure, axes = _facets([0.7 + 0.21 * len(_shown_codes(v)) for v in shown])
-    for axis, row in zip(axes, shown, strict=False):
-        _dumbbells(axis, row)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False, fontsize=9)
+    heights = [0.7 + 0.21 * len(_shown_codes(v)) for v in shown]
+    columns = min(COLUMNS, len(shown))
+
+    def draw(figure: Figure) -> None:
+        axes = plots.facets(figure, heights, columns)
+        for axis, row in zip(axes, shown, strict=True):
+            _dumbbells(axis, row)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=3, fontsize=9)
+
+    size = _WIDTH * columns / COLUMNS, sum(plots.lines(heights, columns)) + 0.4
     cut = any(1 < len(_shown_codes(v)) < len(v.categories) for v in shown)
     return Picture(
-        _svg(figure, "posterior"),
+        plots.svg(draw, size, "posterior"),
         "Prior belief, worst posterior and limit for each category of each randomized variable.",
         _left_out(len(rows), len(shown), "variables")
         + (f" Of each variable the {FACET_CATEGORIES} most exposed categories." if cut else ""),
@@ -74,17 +76,17 @@ def strength_picture(plan: PlanReport) -> Picture | None:
     curves = [c for c in plan.curves.values() if isinstance(c, StrengthCurve)]
     if not curves:
         return None
-    from matplotlib.figure import Figure
-
     gammas = {b.name: b.bounds.told.gamma for b in plan.blocks}
     shown = sorted(curves, key=lambda c: -gammas[c.block])[:CURVES]
     shown = [c for c in curves if c in shown]
-    figure = Figure(figsize=(_WIDTH, 0.35 + 1.75 * len(shown)), layout="constrained")
-    grid = figure.subplots(len(shown), 3, squeeze=False)
-    for line, curve in zip(grid, shown, strict=True):
-        _strength_row(line, curve)
+
+    def draw(figure: Figure) -> None:
+        grid = figure.subplots(len(shown), 3, squeeze=False)
+        for line, curve in zip(grid, shown, strict=True):
+            _strength_row(line, curve)
+
     return Picture(
-        _svg(figure, "strength"),
+        plots.svg(draw, (_WIDTH, 0.35 + 1.75 * len(shown)), "strength"),
         "gamma, conditional entropy and accuracy of the best guess against p for each block.",
         _left_out(len(curves), len(shown), "blocks"),
     )
@@ -95,39 +97,34 @@ def width_picture(plan: PlanReport) -> Picture | None:
     widths = plan.widths()
     if not widths:
         return None
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(_WIDTH, 4.6), layout="constrained")
-    axis = figure.subplots()
-    counts = np.array(record_counts(plan.records))
     order = sorted(widths, key=lambda name: -widths[name][-1])
     labelled = order if len(order) <= _LABELLED else [*order[: _LABELLED - 1], order[-1]]
-    for name in order:
-        if name not in labelled:
-            axis.plot(counts, widths[name], color="#cccccc", linewidth=0.9, zorder=1)
-    for place, name in enumerate(labelled):
-        colour, dashes = _LINES[place % len(_LINES)], _DASHES[place % len(_DASHES)]
-        axis.plot(counts, widths[name], color=colour, linestyle=dashes, linewidth=1.8, zorder=2)
-    axis.axvline(plan.records, color="#444444", linewidth=1)
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    axis.set_xlim(counts[0], counts[-1])
-    # Room below the lines' ends, so that their names can stand apart.
-    axis.set_ylim(bottom=min(widths[name][-1] for name in order) / 4)
-    axis.set_xlabel("records")
-    axis.set_ylabel("half width of the 95 % interval")
-    axis.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
-    axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axis.grid(color="#e6e6e6", which="major")
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.annotate(
-        f"N = {plan.records:,}", (plan.records, 1.01), xycoords=("data", "axes fraction"),
-        ha="center", fontsize=9,
-    )  # fmt: skip
-    _label_lines(axis, [(name, widths[name][-1]) for name in labelled])
+
+    def draw(figure: Figure) -> None:
+        axis = figure.subplots()
+        counts = np.array(record_counts(plan.records))
+        for name in order:
+            if name not in labelled:
+                axis.plot(counts, widths[name], color="#cccccc", linewidth=0.9, zorder=1)
+        for place, name in enumerate(labelled):
+            colour, dashes = _LINES[place % len(_LINES)], _DASHES[place % len(_DASHES)]
+            axis.plot(counts, widths[name], color=colour, linestyle=dashes, zorder=2)
+        axis.axvline(plan.records, color="#444444", linewidth=1)
+        plots.above(axis, plan.records, f"N = {plan.records:,}", "data", ha="center")
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_xlim(counts[0], counts[-1])
+        # Room below the lines' ends, so that their names can stand apart.
+        axis.set_ylim(bottom=min(widths[name][-1] for name in order) / 4)
+        axis.set_xlabel("records")
+        axis.set_ylabel("half width of the 95 % interval")
+        axis.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+        axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        _label_lines(axis, [(name, widths[name][-1]) for name in labelled])
+
     grey = len(order) - len(labelled)
     return Picture(
-        _svg(figure, "width"),
+        plots.svg(draw, (_WIDTH, 4.6), "width"),
         "Half width of the 95 % interval of the worst proportion against the number of records.",
         f"Lines of variables that are not named are grey: {grey}." if grey else "",
     )
@@ -150,27 +147,14 @@ def _left_out(all_of_them: int, shown: int, what: str) -> str:
     return f"The {shown} most exposed of {all_of_them} {what}; the JSON file has all."
 
 
-def _facets(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
-    """Return a grid of axes whose rows are as high as the highest facet in them."""
-    from matplotlib.figure import Figure
-
-    columns = min(COLUMNS, len(heights))
-    lines = [max(heights[i : i + columns]) for i in range(0, len(heights), columns)]
-    figure = Figure(figsize=(_WIDTH * columns / COLUMNS, sum(lines) + 0.4), layout="constrained")
-    grid = figure.subplots(
-        len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": lines}
-    ).ravel()
-    for axis in grid[len(heights) :]:
-        axis.set_visible(False)
-    return figure, list(grid)
-
-
 def _dumbbells(axis: Axes, row: VariableReport) -> None:
     prior, worst = np.array(row.attack.prior), np.array(row.attack.worst)
     codes = _shown_codes(row)
     together = len(codes) == 1
     limits = [row.limit(float(p)) for p in prior[codes]]
-    heights = np.arange(len(codes))[::-1]
+    heights = np.arange(len(codes))
+    names = [f"all {len(prior)} categories"] if together else [row.categories[c] for c in codes]
+    plots.rows(axis, [short(name, 18) for name in names], size=8)
     axis.hlines(heights, prior[codes], worst[codes], color=BLUE, linewidth=2, alpha=0.5)
     axis.plot(
         prior[codes], heights, "o", mfc="white", mec=GREY, markersize=5, label="before: the prior"
@@ -179,20 +163,12 @@ def _dumbbells(axis: Axes, row: VariableReport) -> None:
         worst[codes], heights, "o", color=BLUE, markersize=5, label="after the most telling report"
     )
     axis.plot(
-        limits, heights, "|", color=ORANGE, markersize=9, markeredgewidth=2,
+        limits, heights, "|", color=RED, markersize=9, markeredgewidth=2,
         label="limit by gamma",
     )  # fmt: skip
     axis.set_xlim(-0.03, 1.03)
-    axis.set_ylim(-0.7, len(codes) - 0.3)
-    axis.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"], fontsize=8)
-    names = [f"all {len(prior)} categories"] if together else [row.categories[c] for c in codes]
-    axis.set_yticks(heights, [short(name, 18) for name in names], fontsize=8, parse_math=False)
-    axis.set_title(
-        short(row.name, 34), loc="left", fontsize=10, fontweight="bold", parse_math=False
-    )
-    axis.grid(axis="x", color="#e6e6e6")
-    axis.spines[["top", "right", "left"]].set_visible(False)
-    axis.tick_params(axis="y", length=0)
+    axis.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+    axis.set_title(short(row.name, 34), fontsize=10, parse_math=False)
 
 
 def _shown_codes(row: VariableReport) -> list[int]:
@@ -209,24 +185,20 @@ def _strength_row(axes: Sequence[Axes], curve: StrengthCurve) -> None:
     series = (
         ("gamma", finite, BLUE),
         ("bits still unknown", curve.entropy, GREEN),
-        ("best guess right", curve.guess, ORANGE),
+        ("best guess right", curve.guess, RED),
     )
     place = curve.p.index(curve.at)
     for axis, (label, values, colour) in zip(axes, series, strict=True):
-        axis.plot(curve.p, values, color=colour, linewidth=1.8)
+        axis.plot(curve.p, values, color=colour)
         axis.axvline(curve.at, color="#444444", linewidth=0.8, linestyle=":")
         axis.plot(curve.at, values[place], "o", color=colour, markersize=6)
         axis.set_ylabel(label, fontsize=9)
         axis.tick_params(labelsize=8)
-        axis.grid(color="#eeeeee")
-        axis.spines[["top", "right"]].set_visible(False)
         axis.set_xlabel(f"p (here {curve.at:.3g})", fontsize=8)
     axes[0].set_yscale("log")
     axes[1].set_ylim(bottom=0)
     axes[2].yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes[0].set_title(
-        short(curve.block, 60), loc="left", fontsize=10, fontweight="bold", parse_math=False
-    )
+    axes[0].set_title(short(curve.block, 60), fontsize=10, parse_math=False)
 
 
 def _label_lines(axis: Axes, ends: Sequence[tuple[str, float]]) -> None:
@@ -247,29 +219,3 @@ def _label_lines(axis: Axes, ends: Sequence[tuple[str, float]]) -> None:
                 "arrowstyle": "-", "color": _LINES[place % len(_LINES)], "relpos": (0, 0.5),
             },
         )  # fmt: skip
-
-
-def short(text: str, length: int) -> str:
-    """Return a text on one line, cut to a length."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1]}…"
-
-
-def _svg(figure: Figure, salt: str) -> str:
-    """Return a figure as SVG that loads nothing; ids of different figures never collide."""
-    import matplotlib as mpl
-
-    buffer = io.StringIO()
-    with (
-        mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}),
-        warnings.catch_warnings(),
-    ):
-        # The browser has the fonts for what ours cannot draw.
-        warnings.filterwarnings("ignore", message="Glyph")
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
-    start, end = text.find("<metadata>"), text.find("</metadata>")
-    if 0 <= start < end:
-        text = text[:start] + text[end + len("</metadata>") :]
-    # Groups are named alike in every figure; only what is referred to needs a name.
-    return re.sub(r'<g id="[^"]*"', "<g", text[text.index("<svg") :])

@@ -11,13 +11,13 @@ from owner_agent.costs.study_display import alarming, budget, cells, lines, owne
 from owner_agent.costs.whole_study import Outlook
 from owner_agent.report.figures import (
     posterior_picture,
-    short,
     strength_picture,
     width_picture,
 )
 from owner_agent.report.report import LISTED_CHOICES, PlanReport, Tick, shares_reported, unwatched
 from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import OptionError
+from shared.pictures.svg import short
 
 FOLDER = "report"
 """In the state directory, where the report is written unless another place is named."""

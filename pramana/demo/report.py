@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,9 @@ from owner_agent.site.site import load_site
 from pramana.demo.outcome import Outcome, Row
 from pramana.demo.scenario import Scenario
 from shared.learn.networks.exchange.drawing import draw_structure
+from shared.pictures import plots
+from shared.pictures.plots import BLUE, GREY, RED
+from shared.pictures.svg import short
 from shared.plan import Block
 from shared.privacy import (
     PRIOR,
@@ -31,8 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FACET_ROWS = 24
-_BLUE, _GREY, _RED = "#2f6f9f", "#888888", "#a63d57"
+_FACET_ROWS, _COLUMNS = 24, 2
 
 
 def write_report(
@@ -58,8 +59,8 @@ def write_report(
         note=scenario.note,
         network=outcome.reference == "network",
         picture=draw_structure(scenario.structure, scenario.owner_of),
-        parameters=_svg(_parameter_figure(outcome)),
-        errors=_svg(_error_figure(outcome.rows)),
+        parameters=_parameter_picture(outcome),
+        errors=_error_picture(outcome.rows),
         channels=_channels(sites, outcome.records),
         model=model,
         prior=PRIOR,
@@ -106,35 +107,26 @@ def _shown(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if len(values[row.node]) > 2 or row.value == first[row.node]]
 
 
-def _parameter_figure(outcome: Outcome) -> Figure:
-    from matplotlib.figure import Figure
-
-    shown = _shown(outcome.rows)
+def _parameter_picture(outcome: Outcome) -> str:
     groups: dict[str, list[Row]] = {}
-    for row in shown:
+    for row in _shown(outcome.rows):
         groups.setdefault(row.node, []).append(row)
     # Beside each other stand facets of like height.
     nodes = sorted(groups, key=lambda node: _facet_height(groups[node]))
-    columns = 2
-    lines = [
-        max(_facet_height(groups[node]) for node in nodes[i : i + columns])
-        for i in range(0, len(nodes), columns)
-    ]
-    figure = Figure(figsize=(11, sum(lines)), layout="constrained")
-    axes = figure.subplots(
-        len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": lines}
-    ).ravel()
-    for axis, node in zip(axes, nodes, strict=False):
-        if len(groups[node]) <= _FACET_ROWS:
-            _intervals(axis, groups[node])
-        else:
-            _scatter(axis, groups[node])
-        axis.set_title(node, loc="left", fontweight="bold", parse_math=False)
-    for axis in axes[len(nodes) :]:
-        axis.set_visible(False)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False)
-    return figure
+    heights = [_facet_height(groups[node]) for node in nodes]
+
+    def draw(figure: Figure) -> None:
+        axes = plots.facets(figure, heights, _COLUMNS)
+        for axis, node in zip(axes, nodes, strict=True):
+            if len(groups[node]) <= _FACET_ROWS:
+                _intervals(axis, groups[node])
+            else:
+                _scatter(axis, groups[node])
+            axis.set_title(node, parse_math=False)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=3)
+
+    return plots.svg(draw, (11, sum(plots.lines(heights, _COLUMNS))), "parameters")
 
 
 def _facet_height(rows: Sequence[Row]) -> float:
@@ -142,22 +134,18 @@ def _facet_height(rows: Sequence[Row]) -> float:
 
 
 def _intervals(axis: Axes, rows: Sequence[Row]) -> None:
-    heights = np.arange(len(rows))[::-1]
-    for row, y in zip(rows, heights, strict=True):
-        colour = _BLUE if row.covered in (True, None) else _RED
+    plots.rows(axis, [_label(row) for row in rows])
+    for y, row in enumerate(rows):
+        colour = BLUE if row.covered in (True, None) else RED
         axis.hlines(y, max(0, row.low), min(1, row.high), color=colour, linewidth=3, alpha=0.45)
         if row.estimate is not None:
             axis.plot(np.clip(row.estimate, 0, 1), y, "o", color=colour, markersize=5, zorder=3)
-    _marks(axis, rows, heights)
+    _marks(axis, rows)
     axis.set_xlim(-0.02, 1.02)
-    axis.set_ylim(-0.7, len(rows) - 0.3)
-    axis.set_yticks(heights, [_label(row) for row in rows], fontsize=9, parse_math=False)
-    axis.grid(axis="x", color="#e4e4e4")
-    axis.spines[["top", "right", "left"]].set_visible(False)
-    axis.tick_params(axis="y", length=0)
 
 
-def _marks(axis: Axes, rows: Sequence[Row], heights: Any) -> None:
+def _marks(axis: Axes, rows: Sequence[Row]) -> None:
+    heights = range(len(rows))
     truth = [np.nan if row.truth is None else row.truth for row in rows]
     axis.plot(truth, heights, "|", color="black", markersize=11, label="true", zorder=4)
     clean = [np.nan if row.clean is None else row.clean for row in rows]
@@ -167,19 +155,19 @@ def _marks(axis: Axes, rows: Sequence[Row], heights: Any) -> None:
             heights,
             "o",
             mfc="white",
-            mec=_GREY,
+            mec=GREY,
             markersize=4,
             label="clean sample",
             zorder=2,
         )
-    axis.plot([], [], "o-", color=_BLUE, linewidth=3, markersize=5, label="randomized, 95 %")
+    axis.plot([], [], "o-", color=BLUE, linewidth=3, markersize=5, label="randomized, 95 %")
 
 
 def _scatter(axis: Axes, rows: Sequence[Row]) -> None:
     """Estimate against truth, for nodes with too many parameters to list."""
     known = [row for row in rows if row.estimate is not None and row.truth is not None]
     axis.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=1)
-    for held, colour in ((True, _BLUE), (False, _RED)):
+    for held, colour in ((True, BLUE), (False, RED)):
         some = [row for row in known if row.covered is held]
         truth = np.array([row.truth for row in some], dtype=float)
         estimate = np.array([row.estimate for row in some], dtype=float)
@@ -193,42 +181,31 @@ def _scatter(axis: Axes, rows: Sequence[Row]) -> None:
         )
         axis.plot(truth, estimate, "o", color=colour, markersize=2.5)
     axis.plot([], [], "|", color="black", label="true")
-    axis.plot([], [], "o-", color=_BLUE, linewidth=3, markersize=5, label="randomized, 95 %")
+    axis.plot([], [], "o-", color=BLUE, linewidth=3, markersize=5, label="randomized, 95 %")
     axis.set_xlim(-0.02, 1.02)
     axis.set_ylim(-0.2, 1.2)
     axis.set_xlabel("true", fontsize=9)
     axis.set_ylabel("estimate", fontsize=9)
-    axis.grid(color="#eeeeee")
-    axis.spines[["top", "right"]].set_visible(False)
+    axis.tick_params(labelsize=9)
 
 
 def _label(row: Row) -> str:
     given = ", ".join(f"{name}={value}" for name, value in row.parents.items())
     text = f"{row.value} | {given}" if given else row.value
-    return text if len(text) <= 44 else f"{text[:43]}…"
+    return short(text, 44)
 
 
-def _error_figure(rows: Sequence[Row]) -> Figure:
-    from matplotlib.figure import Figure
-
+def _error_picture(rows: Sequence[Row]) -> str:
     z = np.array([row.z for row in _shown(rows) if row.z is not None])
-    figure = Figure(figsize=(5.2, 3.2), layout="constrained")
-    axis = figure.subplots()
-    edges = np.linspace(-4, 4, 17)
-    axis.hist(np.clip(z, -4, 4), bins=edges.tolist(), density=True, color=_BLUE, alpha=0.45)
-    grid = np.linspace(-4, 4, 200)
-    axis.plot(grid, np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi), color="black", linewidth=1)
-    axis.set_xlabel("z = (estimate - true) / standard error")
-    axis.set_yticks([])
-    axis.spines[["top", "right", "left"]].set_visible(False)
-    return figure
 
+    def draw(figure: Figure) -> None:
+        axis = figure.subplots()
+        edges = np.linspace(-4, 4, 17)
+        axis.hist(np.clip(z, -4, 4), bins=edges.tolist(), density=True, color=BLUE, alpha=0.45)
+        grid = np.linspace(-4, 4, 200)
+        axis.plot(grid, np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi), color="black", linewidth=1)
+        axis.set_xlabel("z = (estimate - true) / standard error")
+        axis.set_yticks([])
+        axis.spines["left"].set_visible(False)
 
-def _svg(figure: Figure) -> str:
-    import matplotlib as mpl
-
-    buffer = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pramana"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    return plots.svg(draw, (5.2, 3.2), "errors")

@@ -1,42 +1,42 @@
-"""The list of experiments. To add one, write a module with `EXPERIMENT` and name it here."""
+"""The list of experiments. To add one, define an `Experiment` in a module and name it here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
+from pkgutil import resolve_name
 
 from pramana.reproduce.engine.experiment import Experiment
 from shared.errors import OptionError
 
-_MODULES = (
-    "ma.chapter_2.ma_2_2",
-    "ma.chapter_2.ma_2_3",
-    "ma.chapter_3.ma_3_1",
-    "ma.chapter_3.ma_3_2",
-    "ma.chapter_3.ma_3_3",
-    "ma.chapter_3.ma_3_4",
-    "ma.chapter_5.ma_5_1",
-    "ma.chapter_5.ma_table_5_2",
-    "ma.chapter_5.ma_5_4",
-    "ma.chapter_5.ma_5_5",
-    "ma.chapter_5.ma_5_7",
-    "ma.chapter_5.ma_5_8",
-    "ma.chapter_5.ma_5_9",
-    "ma.chapter_5.ma_5_10",
-    "ma.chapter_6.ma_6_1",
-    "ma.chapter_6.ma_6_2",
-    "ma.chapter_6.ma_6_3",
-    "ma.chapter_7.ma_7_3",
-    "ma.chapter_7.ma_7_4",
-    "ma.chapter_7.ma_7_5",
-    "ma.chapter_7.ma_7_8",
-    "ma.chapter_7.ma_7_9",
-    "frapp.frapp_table_3",
-    "frapp.frapp_census",
-    "frapp.frapp_health",
-    "frapp.frapp_3",
-    "frapp.frapp_4",
+_EXPERIMENTS = (
+    "ma.chapter_2.ma_2_2:EXPERIMENT",
+    "ma.chapter_2.ma_2_3:EXPERIMENT",
+    "ma.chapter_3.ma_3_1:EXPERIMENT",
+    "ma.chapter_3.ma_3_2:EXPERIMENT",
+    "ma.chapter_3.ma_3_3:EXPERIMENT",
+    "ma.chapter_3.ma_3_4:EXPERIMENT",
+    "ma.chapter_5.ma_5_1:EXPERIMENT",
+    "ma.chapter_5.ma_table_5_2:EXPERIMENT",
+    "ma.chapter_5.ma_5_4:EXPERIMENT",
+    "ma.chapter_5.ma_5_5:EXPERIMENT",
+    "ma.chapter_5.ma_5_7:EXPERIMENT",
+    "ma.chapter_5.ma_5_8:EXPERIMENT",
+    "ma.chapter_5.structure_curves:MA_5_9",
+    "ma.chapter_5.structure_curves:MA_5_10",
+    "ma.chapter_6.ma_6_1:EXPERIMENT",
+    "ma.chapter_6.ma_6_2:EXPERIMENT",
+    "ma.chapter_6.ma_6_3:EXPERIMENT",
+    "ma.chapter_7.ma_7_3:EXPERIMENT",
+    "ma.chapter_7.item_runs:MA_7_4",
+    "ma.chapter_7.item_runs:MA_7_5",
+    "ma.chapter_7.tree_runs:MA_7_8",
+    "ma.chapter_7.tree_runs:MA_7_9",
+    "frapp.frapp_table_3:EXPERIMENT",
+    "frapp.frapp_census:EXPERIMENT",
+    "frapp.frapp_health:EXPERIMENT",
+    "frapp.frapp_3:EXPERIMENT",
+    "frapp.frapp_4:EXPERIMENT",
 )
 
 ALL = "all"
@@ -46,8 +46,7 @@ ALL = "all"
 @cache
 def catalogue() -> tuple[Experiment, ...]:
     """Return every experiment, in the order of the papers."""
-    modules = [import_module(f"pramana.reproduce.{name}") for name in _MODULES]
-    return tuple(module.EXPERIMENT for module in modules)
+    return tuple(resolve_name(f"pramana.reproduce.{place}") for place in _EXPERIMENTS)
 
 
 def select(names: Sequence[str]) -> tuple[Experiment, ...]:

@@ -89,22 +89,31 @@ def goal(
         StructureError: the structure is not acyclic.
         LimitExceeded: a table has more than `CELLS` cells.
     """
-    names = domain.names
-    if order is not None and order > len(names):
+    count = len(domain.names)
+    if order is not None and order > count:
         raise OptionError(
-            f"Of {len(names)} variables no {order} interact.",
+            f"{order} variables cannot interact: there are {count}.",
             where="order",
-            remedy=f"Let at most {len(names)} interact.",
+            remedy=f"Let at most {count} interact.",
         )
+    omitted = 0
     if learn == "structure" and structure is not None:
         families = Structure.of(structure)
         sets = [_ordered(domain, (node, *families.parents[node])) for node in families.nodes]
-        largest = max(map(len, sets))
-        return _predictable(
-            domain,
-            Goal(tuple(dict.fromkeys(sets)), largest if order is None else order, minimum_support),
-        )
-    pair = min(2, len(names))
+        interactions = max(map(len, sets))
+    else:
+        longest = _longest(learn, length, count)
+        sets, omitted = _sets(domain.names, longest)
+        interactions = min(2, longest)
+    chosen = tuple(dict.fromkeys(sets))
+    made = Goal(chosen, interactions if order is None else order, minimum_support, omitted)
+    _require_predictable(domain, made)
+    return made
+
+
+def _longest(learn: Learn, length: int, count: int) -> int:
+    """Return how many of `count` variables the longest tables have. Raises OptionError."""
+    pair = min(2, count)
     longest = {"counts": 1, "pairs": pair, "structure": pair, "itemsets": length}.get(learn)
     if longest is None:
         raise OptionError(
@@ -112,12 +121,20 @@ def goal(
             where="learn",
             remedy="Choose counts, pairs, itemsets or structure.",
         )
-    if not 1 <= longest <= len(names):
+    if not 1 <= longest <= count:
         raise OptionError(
-            f"Itemsets of {longest} of {len(names)} variables there are none.",
+            f"The length of itemsets must be between 1 and {count}, the number of variables.",
             where="length",
-            remedy=f"Give a length between 1 and {len(names)}.",
         )
+    return longest
+
+
+def _sets(names: Sequence[str], longest: int) -> tuple[list[tuple[str, ...]], int]:
+    """Return the sets of up to so many variables, and how many were left out.
+
+    Raises:
+        LimitExceeded: more than `COMBINATIONS` of one length.
+    """
     chosen: list[tuple[str, ...]] = []
     omitted = 0
     for k in range(1, longest + 1):
@@ -132,12 +149,11 @@ def goal(
         some = list(itertools.islice(itertools.combinations(names, k), 0, None, stride))[:SETS]
         chosen += some
         omitted += total - len(some)
-    interactions = min(2, longest) if order is None else order
-    return _predictable(domain, Goal(tuple(chosen), interactions, minimum_support, omitted))
+    return chosen, omitted
 
 
-def _predictable(domain: Domain, made: Goal) -> Goal:
-    """Return a goal whose tables can be predicted cell by cell. Raises LimitExceeded."""
+def _require_predictable(domain: Domain, made: Goal) -> None:
+    """Refuse tables too large to be predicted cell by cell. Raises LimitExceeded."""
     largest = max(made.sets, key=lambda names: domain.project(names).size)
     cells = domain.project(largest).size
     if cells > CELLS:
@@ -147,7 +163,6 @@ def _predictable(domain: Domain, made: Goal) -> Goal:
             where="length",
             remedy="Ask for shorter tables, or merge categories.",
         )
-    return made
 
 
 def _ordered(domain: Domain, names: Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What an experiment is, what it is given and what it returns.
 
-An experiment is a value: a module defines `EXPERIMENT = Experiment(...)` and the catalogue names
-the module. It draws and writes nothing itself, so that a test can run it and look at its tables.
+An experiment is a value, `Experiment(...)` in a module, and the catalogue names it. It draws and
+writes nothing itself, so that a test can run it and look at its tables.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.frapp.accuracy import APRIORI, QUICK_RUNS, RUNS, one_run
 from pramana.reproduce.frapp.data import CENSUS_FILES, CLOSED_LEFT, GAMMA, RHO_1, Survey, census
@@ -17,6 +16,7 @@ from pramana.setups.owner import Owner
 from shared.channels import RESOLUTION, RandomSymmetric
 from shared.domain import Domain
 from shared.marginals.counts import Tensor
+from shared.pictures import plots as style
 from shared.plan import Block, Plan
 from shared.privacy import Amplification, posterior_range
 

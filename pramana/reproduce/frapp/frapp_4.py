@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.frapp.data import CENSUS, GAMMA, HEALTH, RHO_1, domain_of
 from pramana.reproduce.frapp.frapp_3 import channel as random_channel
@@ -17,6 +16,7 @@ from pramana.reproduce.frapp.mechanisms import Mechanism, papers_mechanisms
 from shared.channels import CONDITION_LIMIT, RESOLUTION, OneHot, Symmetric
 from shared.domain import Domain
 from shared.errors import PlanError
+from shared.pictures import plots as style
 from shared.privacy import posterior_range
 
 if TYPE_CHECKING:

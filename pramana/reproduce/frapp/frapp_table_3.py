@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.frapp.data import CENSUS_FILES, MINIMUM, Survey, census
+from shared.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

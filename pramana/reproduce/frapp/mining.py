@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Result, Setting
 from pramana.reproduce.frapp import findings as say
 from pramana.reproduce.frapp.accuracy import APRIORI, DIRECT, measure, summary
@@ -19,6 +18,7 @@ from pramana.reproduce.frapp.mechanisms import (
     with_our_estimator,
 )
 from pramana.simulate.itemset_errors import MEASURES
+from shared.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,32 +13,12 @@ from shared.learn.common.resampling import stream
 from shared.learn.networks.network import BayesNet
 from shared.marginals.counts import Codes
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 CHUNK = 1 << 14
 """Records drawn at a time; part of what a seed means, like the order of the nodes."""
 
 
-def sample_frame(network: BayesNet, records: int, seed: int) -> pd.DataFrame:
-    """Return synthetic records as a table of categorical columns, one per node.
-
-    Raises:
-        OptionError: no records, or a negative seed.
-    """
-    import pandas as pd
-
-    chunks = list(sample_chunks(network, records, seed))
-    columns = {}
-    for name in network.structure.nodes:
-        codes = np.concatenate([chunk[name] for chunk in chunks]).astype(np.intp)
-        labels = pd.Index(network.domain[name].categories, dtype=object)
-        columns[name] = pd.Categorical.from_codes(codes, categories=labels)
-    return pd.DataFrame(columns)
-
-
 def sample_csv(network: BayesNet, records: int, seed: int) -> Iterator[str]:
-    """Return the records of `sample_frame` as CSV (RFC 4180), piece by piece; first the header.
+    """Return synthetic records as CSV (RFC 4180), piece by piece; first the header.
 
     Raises:
         OptionError: no records, or a negative seed.

@@ -12,14 +12,24 @@ from dataclasses import dataclass
 
 from shared.domain import Variable
 from shared.errors import OptionError
-from shared.learn.networks.exchange.drawing import PALETTE, escape
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import Node
+from shared.pictures.svg import (
+    MIDDLE,
+    PALETTE,
+    box,
+    breadth,
+    document,
+    key,
+    outlined,
+    short,
+    text,
+    titled,
+)
 
 _ROW, _BOX, _MARGIN, _BAR, _GAP = 50.0, 42.0, 18.0, 110.0, 40.0
-_LETTER, _LONGEST, _SMALL = 7.2, 26, 0.82
+_LONGEST, _NAME, _NOTE = 26, 14, 11
 _WIDEST, _THINNEST = 9.0, 1.0
-_CLASSES = (PALETTE[0], PALETTE[1], *PALETTE[2:])
 _QUESTION = "#3d4a57"
 
 
@@ -59,25 +69,18 @@ def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> str:
         raise OptionError("A tree has no negative depth.", where="max_depth")
     root = _placed(tree, tree.root, 0, _Rows(), max_depth)
     columns = _columns(root)
-    legend, top = _legend(tree.target), 2 * _MARGIN + 26
-    last = max(columns) + _MARGIN + _leaf_width(tree.target)
-    width = max(last, _legend_width(tree.target) + 2 * _MARGIN)
+    legend, end = _legend(tree.target)
+    top = 2 * _MARGIN + 26
+    width = max(max(columns) + _MARGIN + _leaf_width(tree.target), end + _MARGIN)
     height = top + max(place.y for place in root) + _ROW / 2 + _MARGIN
-    opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"'
-        f' width="{width:.0f}" height="{height:.0f}" role="img" font-family="sans-serif">'
-    )
     parts = [
-        opening,
-        f"<title>Decision tree for {escape(tree.target.name)}</title>",
         legend,
         f'<g transform="translate({_MARGIN:.0f},{top:.0f})">',
         *(line for place in root for line in _lines(tree, place, columns)),
         *(_node(tree, place, columns) for place in root),
         "</g>",
-        "</svg>",
     ]
-    return "\n".join(parts)
+    return document(width, height, f"Decision tree for {tree.target.name}", parts)
 
 
 class _Rows:
@@ -111,7 +114,7 @@ def _columns(root: _Place) -> list[float]:
     for place in root:
         if place.children:
             widths[place.level] = max(widths[place.level], _box_width(place.node))
-            longest = max(_width(_short(category)) * _SMALL for category, _ in place.children)
+            longest = max(breadth(_short(category), 12) for category, _ in place.children)
             labels[place.level] = max(labels[place.level], longest)
     starts = [0.0]
     for width, label in zip(widths[:-1], labels[:-1], strict=True):
@@ -127,22 +130,20 @@ def _lines(tree: DecisionTree, place: _Place, columns: list[float]) -> Iterator[
         x1 = columns[child.level] - 6
         share = min(max(child.node.classes.total / whole, 0.0), 1.0)
         wide = _THINNEST + (_WIDEST - _THINNEST) * share
-        label = _short(category)
         turn = x0 + _GAP
-        yield (
-            f"<g><title>{escape(category)}: {100 * share:.1f} % of the records</title>"
+        path = (
             f'<path d="M{x0:.1f},{place.y:.1f} C{turn:.1f},{place.y:.1f} {x0 + 8:.1f},{child.y:.1f}'
             f' {turn:.1f},{child.y:.1f} L{x1:.1f},{child.y:.1f}" fill="none" stroke="#9aa5b0"'
             f' stroke-width="{wide:.2f}"/>'
-            f'<text x="{turn + 6:.1f}" y="{child.y + 4:.1f}" font-size="12" fill="#222"'
-            f' stroke="#fff" stroke-width="5" paint-order="stroke">{escape(label)}</text></g>'
         )
+        label = text(turn + 6, child.y + 4, _short(category), 12, "#222", outlined(5))
+        yield titled(f"{category}: {100 * share:.1f} % of the records", path, label)
 
 
 def _node(tree: DecisionTree, place: _Place, columns: list[float]) -> str:
     x, node = columns[place.level], place.node
     drawn = _question(node, x, place.y) if place.children else _leaf(tree, place, x)
-    return f"<g><title>{escape(_details(tree, node))}</title>{drawn}</g>"
+    return titled(_details(tree, node), drawn)
 
 
 def _question(node: Node, x: float, y: float) -> str:
@@ -151,12 +152,9 @@ def _question(node: Node, x: float, y: float) -> str:
     width = _box_width(node)
     middle = x + width / 2
     return (
-        f'<rect x="{x:.1f}" y="{y - _BOX / 2:.1f}" width="{width:.1f}" height="{_BOX}" rx="9"'
-        f' fill="{_QUESTION}"/>'
-        f'<text x="{middle:.1f}" y="{y - 3:.1f}" text-anchor="middle" font-size="14" fill="#fff">'
-        f"{escape(_short(node.split.attribute))}</text>"
-        f'<text x="{middle:.1f}" y="{y + 13:.1f}" text-anchor="middle" font-size="11"'
-        f' fill="#dde3e8">{_gain(node)}</text>'
+        box(x, y - _BOX / 2, width, _BOX, _QUESTION, 'rx="9"')
+        + text(middle, y - 3, _short(node.split.attribute), _NAME, "#fff", MIDDLE)
+        + text(middle, y + 13, _gain(node), _NOTE, "#dde3e8", MIDDLE)
     )
 
 
@@ -165,12 +163,11 @@ def _leaf(tree: DecisionTree, place: _Place, x: float) -> str:
     decided = _short(tree.target.categories[classes.decision])
     below = sum(1 for node in place.node if node.split is None)
     note = f"{below} leaves left out" if place.cut else f"worth {_count(classes.effective)} records"
-    text = x + _BAR + 8
+    beside = x + _BAR + 8
     return (
         _bar(classes.probabilities, x, y - 8)
-        + f'<text x="{text:.1f}" y="{y:.1f}" font-size="13" font-weight="600"'
-        f' fill="{_colour(classes.decision)}">{escape(decided)}</text>'
-        f'<text x="{text:.1f}" y="{y + 14:.1f}" font-size="11" fill="#555">{note}</text>'
+        + text(beside, y, decided, 13, _colour(classes.decision), 'font-weight="600"')
+        + text(beside, y + 14, note, _NOTE, "#555")
     )
 
 
@@ -178,13 +175,9 @@ def _bar(probabilities: tuple[float, ...], x: float, y: float) -> str:
     parts, at = [], x
     for code, probability in enumerate(probabilities):
         width = probability * _BAR
-        parts.append(
-            f'<rect x="{at:.2f}" y="{y:.1f}" width="{width:.2f}" height="16"'
-            f' fill="{_colour(code)}"/>'
-        )
+        parts.append(box(at, y, width, 16, _colour(code)))
         at += width
-    frame = f'<rect x="{x:.1f}" y="{y:.1f}" width="{_BAR}" height="16" fill="none" stroke="#777"/>'
-    return "".join(parts) + frame
+    return "".join(parts) + box(x, y, _BAR, 16, "none", 'stroke="#777"')
 
 
 def _details(tree: DecisionTree, node: Node) -> str:
@@ -209,35 +202,23 @@ def _details(tree: DecisionTree, node: Node) -> str:
     return "\n".join([*lines, f"tells as much as {_count(known.effective)} clean records"])
 
 
-def _legend(target: Variable) -> str:
-    x = _MARGIN + _width(target.name) + 14
-    heading = (
-        f'<text x="{_MARGIN:.0f}" y="{_MARGIN + 13:.0f}" font-size="14" font-weight="600"'
-        f' fill="#222">{escape(target.name)}</text>'
-    )
-    parts = [heading]
-    for code, category in enumerate(target.categories):
-        parts.append(
-            f'<rect x="{x:.0f}" y="{_MARGIN + 2:.0f}" width="13" height="13" rx="3"'
-            f' fill="{_colour(code)}"/><text x="{x + 19:.0f}" y="{_MARGIN + 13:.0f}"'
-            f' font-size="13" fill="#333">{escape(_short(category))}</text>'
-        )
-        x += 40 + _width(_short(category))
-    return "".join(parts)
-
-
-def _legend_width(target: Variable) -> float:
-    return _width(target.name) + 14 + sum(40 + _width(_short(c)) for c in target.categories)
+def _legend(target: Variable) -> tuple[str, float]:
+    """Return the target's name and its categories' colours, and where they end."""
+    y = _MARGIN + 13
+    heading = text(_MARGIN, y, target.name, _NAME, "#222", 'font-weight="600"')
+    groups = ((_short(name), _colour(code)) for code, name in enumerate(target.categories))
+    keys, end = key(_MARGIN + breadth(target.name) + 14, y - 11, groups)
+    return heading + keys, end
 
 
 def _leaf_width(target: Variable) -> float:
-    named = max(_width(_short(category)) for category in target.categories)
+    named = max(breadth(_short(category), 13) for category in target.categories)
     return _BAR + 8 + max(named, 110.0) + _MARGIN
 
 
 def _box_width(node: Node) -> float:
     name = node.split.attribute if node.split is not None else ""
-    return max(_width(_short(name)) + 24, _width(_gain(node)) * _SMALL + 24)
+    return 24 + max(breadth(_short(name), _NAME), breadth(_gain(node), _NOTE))
 
 
 def _gain(node: Node) -> str:
@@ -247,16 +228,12 @@ def _gain(node: Node) -> str:
 
 
 def _colour(code: int) -> str:
-    return _CLASSES[code % len(_CLASSES)]
+    return PALETTE[code % len(PALETTE)]
 
 
 def _count(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
-def _width(text: str) -> float:
-    return sum(_LETTER * (1.25 if letter.isupper() else 1.0) for letter in text)
+def _short(words: str) -> str:
+    return short(words, _LONGEST)

@@ -453,7 +453,7 @@ def test_the_command_designs_for_the_site(bench, command, site_text, tmp_path):
         (("--gamma", "9", "--learn", "itemsets", "--length", "9"), "between 1 and 3"),
         (("--gamma", "9", "--minimum-support", "2"), "--minimum-support is wrong"),
         (("--gamma", "9", "--interactions", "0"), "--interactions is wrong"),
-        (("--gamma", "9", "--interactions", "99"), "Of 3 variables no 99 interact"),
+        (("--gamma", "9", "--interactions", "99"), "99 variables cannot interact: there are 3"),
         (("--gamma", "9", "--learn", "itemsets", "--length", "0"), "--length is wrong"),
         (("--gamma", "9", "--records", "0"), "--records is wrong"),
         (("--gamma", "nan"), "--gamma is not a finite number"),

@@ -30,8 +30,6 @@ from pramana.reproduce.ma.chapter_5 import (
     ma_5_5,
     ma_5_7,
     ma_5_8,
-    ma_5_9,
-    ma_5_10,
     ma_table_5_2,
     structure_curves,
 )
@@ -49,7 +47,9 @@ QUICK = Setting(seed=3, quick=True)
 FLIP = np.array([[0.75, 0.25], [0.25, 0.75]])
 
 EXPERIMENTS = [
-    m.EXPERIMENT for m in (ma_5_1, ma_table_5_2, ma_5_4, ma_5_5, ma_5_7, ma_5_8, ma_5_9, ma_5_10)
+    *(m.EXPERIMENT for m in (ma_5_1, ma_table_5_2, ma_5_4, ma_5_5, ma_5_7, ma_5_8)),
+    structure_curves.MA_5_9,
+    structure_curves.MA_5_10,
 ]
 
 
@@ -327,9 +327,9 @@ def test_verdicts_on_thresholds():
 
 def test_variable_eta_is_that_of_5_6_4():
     levels = {0.05: 0.99, 0.15: 0.99, 0.16: 0.98, 0.25: 0.98, 0.26: 0.97, 0.3: 0.97}
-    assert {p: ma_5_9.variable_eta(p) for p in levels} == levels
-    assert ma_5_9.CURVES["variable η"](0.2).eta == 0.98
-    assert ma_5_10.CURVES["C* = 8"](0.2).c_star == 8
+    assert {p: structure_curves.variable_eta(p) for p in levels} == levels
+    assert structure_curves.BAYESIAN["variable η"](0.2).eta == 0.98
+    assert structure_curves.BIC["C* = 8"](0.2).c_star == 8
 
 
 def test_summaries_are_means_over_runs():
@@ -380,7 +380,7 @@ def test_an_experiment_runs_draws_and_repeats(experiment: Experiment):
 
 def test_no_threshold_beats_the_likelihood_of_the_reports():
     """Five runs a level: fewer links in error than Ma's scores have where noise is large."""
-    table = quick(ma_5_9.EXPERIMENT)[0].tables["means"]
+    table = quick(structure_curves.MA_5_9)[0].tables["means"]
     errors = table.pivot_table(index="p", columns="score", values="errors")
     for p in (0.2, 0.25, 0.3):
         assert (
@@ -405,8 +405,8 @@ def test_sub_structures_keep_all_nodes():
     [
         (ma_3_4.EXPERIMENT, [(20, 3), (5, 1)]),
         (ma_5_7.EXPERIMENT, [(50, 10)]),
-        (ma_5_9.EXPERIMENT, [(20, 5)]),
-        (ma_5_10.EXPERIMENT, [(20, 5)]),
+        (structure_curves.MA_5_9, [(20, 5)]),
+        (structure_curves.MA_5_10, [(20, 5)]),
         (ma_table_5_2.EXPERIMENT, [(60, 10)]),
     ],
     ids=lambda value: getattr(value, "name", ""),
@@ -418,7 +418,7 @@ def test_choices_tell_how_often_a_quick_run_repeats(experiment, pairs):
 
 
 def test_the_legend_covers_no_curve_of_links_in_error():
-    scores = [*ma_5_9.CURVES, structure_curves.OURS]
+    scores = [*structure_curves.BAYESIAN, structure_curves.OURS]
     table = pd.DataFrame(
         [
             {"score": s, "p": p, "errors": 20 * p, "kl": p, "errors_se": 0.1, "kl_se": 0.01}

@@ -610,10 +610,10 @@ def test_the_gamma_of_a_minimum_k_is_the_largest_that_keeps_it():
         (lambda: goal(DOMAIN, "pairs", order=0), "A goal needs"),
         (lambda: goal(DOMAIN, "trees"), "learning 'trees'"),  # type: ignore[arg-type]
         (lambda: goal(DOMAIN, "itemsets", length=4), "between 1 and 3"),
-        (lambda: goal(DOMAIN, "pairs", order=4), "Of 3 variables no 4 interact"),
+        (lambda: goal(DOMAIN, "pairs", order=4), "4 variables cannot interact: there are 3"),
         (
             lambda: goal(DOMAIN, "structure", order=4, structure={"a": []}),
-            "Of 3 variables no 4 interact",
+            "4 variables cannot interact: there are 3",
         ),
         (lambda: reference(DOMAIN, {"b": [0.5, 0.4]}), "For variable 'b': "),
         (lambda: reference(DOMAIN, {"b": [0.5, 0.4]}), "sum to 0.9"),

@@ -10,12 +10,12 @@ import pandas as pd
 from scipy import stats
 
 from pramana.reproduce.data import table_2_1
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import Owner, draw_cells
 from shared.estimation.estimated import EstimatedMarginals, EstimatedTable
 from shared.marginals.counts import Tensor, tabulate
+from shared.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,13 +9,13 @@ import pandas as pd
 from scipy import stats
 
 from pramana.reproduce.data import two_triangles
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import Owner
 from shared.discretize import Discretization, mgas
 from shared.estimation.estimated import EstimatedMarginals, EstimatedTable
 from shared.marginals.counts import Tensor
+from shared.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

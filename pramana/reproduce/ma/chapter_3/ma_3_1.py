@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from shared.channels import Grouped, Symmetric, Transition
+from shared.pictures import plots as style
 from shared.privacy import conditional_entropy, gamma, gamma_within_groups
 
 if TYPE_CHECKING:

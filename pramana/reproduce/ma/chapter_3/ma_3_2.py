@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from shared.channels import Dense, Symmetric, Transition
 from shared.marginals.counts import Tensor
+from shared.pictures import plots as style
 from shared.privacy import Amplification, gamma
 
 if TYPE_CHECKING:

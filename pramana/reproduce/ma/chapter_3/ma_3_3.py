@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import Owner, draw_cells, numbered
 from shared.channels import Identity, Symmetric
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Tensor, tabulate
+from shared.pictures import plots as style
 from shared.plan import Block, Plan
 from shared.privacy.information_loss import predicted_log_odds_se
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from pramana.reproduce.data import table_2_1, two_triangles
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import Owner, draw_cells
 from shared.estimation.core.inversion import Stratum, maximum_likelihood
 from shared.marginals.counts import ReportedCounts, Tensor
+from shared.pictures import plots as style
 from shared.plan import Plan
 from shared.privacy.information_loss import kl_divergence
 

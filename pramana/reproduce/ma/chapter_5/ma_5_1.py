@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.ratio_errors import covariance
 from pramana.setups.owner import Owner, numbered
 from shared.channels import Symmetric
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Tensor
+from shared.pictures import plots as style
 from shared.plan import Block, Plan
 
 if TYPE_CHECKING:

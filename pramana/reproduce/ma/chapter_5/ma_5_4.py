@@ -9,13 +9,13 @@ import pandas as pd
 from scipy import stats
 
 from pramana.reproduce.data import six_nodes
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.ratio_errors import parameter_errors
 from pramana.setups.owner import Owner
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.marginals.counts import Codes, Tensor
+from shared.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,11 +9,11 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from pramana.reproduce.data import six_nodes
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_5.ma_5_4 import NODE, RUNS, estimates, theory
 from pramana.setups.owner import Owner
 from shared.marginals.counts import Codes, Tensor
+from shared.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from pramana.reproduce.data import six_nodes
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_5 import ckl
 from pramana.setups.owner import Owner
 from pramana.simulate.parameters import SMOOTHED
+from shared.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.ratio_errors import parameter_errors
 from pramana.setups import ma2006
@@ -18,6 +17,7 @@ from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Codes, ReportedCounts, Tensor
+from shared.pictures import plots as style
 from shared.plan import Plan
 from shared.wire.parts import code_dtype
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Result, Setting
 from pramana.reproduce.ma.chapter_6 import iris
 from pramana.reproduce.ma.chapter_6.linear_runs import plan
 from pramana.setups.owner import Owner
 from shared.estimation.estimated import EstimatedMarginals
+from shared.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""Mine items that are randomized in groups at every p: both figures of Ma 7.1.4."""
+"""Ma figures 7.4 and 7.5: itemsets of items that are randomized in groups, at every p."""
 
 from __future__ import annotations
 
@@ -8,10 +8,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pramana.reproduce.data.item_groups import PRESENT, ItemGroups, Named, item_groups, transactions
-from pramana.reproduce.data.ma_tables import REPEATED, Records
-from pramana.reproduce.engine import figure as style
-from pramana.reproduce.engine.experiment import Finding, Result, Setting
+from pramana.reproduce.data.item_groups import (
+    ADULT_GROUPS,
+    MUSHROOM_GROUPS,
+    PRESENT,
+    ItemGroups,
+    Named,
+    item_groups,
+    transactions,
+)
+from pramana.reproduce.data.ma_tables import (
+    ADULT_CHOICE,
+    ADULT_FILE,
+    MUSHROOM_FILE,
+    REPEATED,
+    Records,
+    adult,
+    mushroom,
+)
+from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import Owner
 from pramana.simulate.itemset_errors import Supports, chosen, overall
 from shared.estimation.estimated import EstimatedMarginals
@@ -20,6 +35,7 @@ from shared.learn.rules.itemsets import FoundItemsets
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import RuleOptions
 from shared.marginals.counts import ReportedCounts
+from shared.pictures import plots as style
 from shared.plan import Plan
 
 if TYPE_CHECKING:
@@ -268,3 +284,46 @@ def _draw(figure: Figure, means: Means) -> None:
 def spread(first: float, last: float) -> tuple[float, ...]:
     """Return the levels from first to last in steps of 0.05."""
     return tuple(float(round(p, 2)) for p in np.arange(first, last + 0.01, 0.05))
+
+
+def _levels(setting: Setting, last: float) -> Sequence[float]:
+    return (0.1, 0.3, 0.4, last) if setting.quick else spread(0.1, last)
+
+
+MA_7_4 = Experiment(
+    name="ma-7.4",
+    title="Frequent itemsets of mushrooms, 23 items in 13 groups",
+    source="Ma (2006), figure 7.4",
+    run=lambda s: mined(s, "ma-7.4", mushroom(s), MUSHROOM_GROUPS, _levels(s, 0.5)),
+    needs_data=(MUSHROOM_FILE,),
+    choices=(
+        (
+            "The paper does not name its nine variables. These have 23 categories as they are:"
+            " class, cap-surface, bruises, gill-attachment, gill-spacing, gill-size, stalk-shape,"
+            " stalk-surface-above-ring, ring-number."
+        ),
+        (
+            "Groups of three: f, s, y of cap-surface; f, k, s of stalk-surface-above-ring;"
+            " ring-number; gill-spacing with a of gill-attachment. Groups of two: class; bruises."
+        ),
+        DECISIONS,
+        CHOICE,
+    ),
+)
+
+MA_7_5 = Experiment(
+    name="ma-7.5",
+    title="Frequent itemsets of adults, 30 items in 17 groups",
+    source="Ma (2006), figure 7.5",
+    run=lambda s: mined(s, "ma-7.5", adult(s), ADULT_GROUPS, _levels(s, 0.45)),
+    needs_data=(ADULT_FILE,),
+    choices=(
+        ADULT_CHOICE,
+        (
+            "Groups of three: workclass; education; marital status; relationship. Groups of two:"
+            " occupation; race; sex; income; the two lowest of age."
+        ),
+        DECISIONS,
+        CHOICE,
+    ),
+)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pramana.reproduce.engine import figure as style
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import numbered
 from shared.channels import Symmetric
+from shared.pictures import plots as style
 from shared.plan import Block, Plan
 from shared.privacy import Amplification, gamma
 

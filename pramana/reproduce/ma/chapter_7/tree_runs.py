@@ -1,4 +1,4 @@
-"""Learn a decision tree at every p: both figures of Ma 7.2.3."""
+"""Ma figures 7.8 and 7.9: decision trees learned from randomized records at every p."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from pramana.reproduce.data.ma_tables import Records
+from pramana.reproduce.data.ma_tables import (
+    ADULT_CHOICE,
+    ADULT_FILE,
+    CANCER_CHOICE,
+    CANCER_FILE,
+    Records,
+    adult,
+    breast_cancer,
+)
 from pramana.reproduce.engine.accuracy_curves import (
     AT,
     CLEAN,
@@ -21,7 +29,8 @@ from pramana.reproduce.engine.accuracy_curves import (
     summarized,
     within,
 )
-from pramana.reproduce.engine.experiment import Finding, Result, Setting
+from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from pramana.reproduce.ma.chapter_7.item_runs import spread
 from pramana.setups.owner import Owner
 from pramana.simulate.classifiers import accuracy
 from pramana.simulate.inputs.randomization import symmetric
@@ -204,3 +213,26 @@ def _draw(figure: Figure, means: pd.DataFrame, times: int, majority: float) -> N
     right.set_ylabel("")
     handles, labels = left.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower left", ncols=3, fontsize=9)
+
+
+def _levels(setting: Setting) -> Sequence[float]:
+    return (0.3, 0.45) if setting.quick else spread(0.1, 0.45)
+
+
+MA_7_8 = Experiment(
+    name="ma-7.8",
+    title="Decision trees of the adult table from randomized records",
+    source="Ma (2006), figure 7.8",
+    run=lambda s: compared(s, "ma-7.8", adult(s), 30, _levels(s)),
+    needs_data=(ADULT_FILE,),
+    choices=(ADULT_CHOICE, CHOICE),
+)
+
+MA_7_9 = Experiment(
+    name="ma-7.9",
+    title="Decision trees of the breast cancer table from randomized records",
+    source="Ma (2006), figure 7.9",
+    run=lambda s: compared(s, "ma-7.9", breast_cancer(s), 5, _levels(s)),
+    needs_data=(CANCER_FILE,),
+    choices=(CANCER_CHOICE, CHOICE),
+)

@@ -7,19 +7,25 @@ without any link in columns after them.
 
 from __future__ import annotations
 
-import html
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from shared.learn.networks.structure import Structure
+from shared.pictures.svg import (
+    MIDDLE,
+    PALETTE,
+    box,
+    breadth,
+    document,
+    key,
+    outlined,
+    text,
+    titled,
+)
 
-PALETTE = ("#2f6f9f", "#b5651d", "#4d7c3a", "#7d4f8f", "#8a8a1f", "#a63d57", "#3b8686", "#666666")
-"""Fill colours of groups, dark enough for white text."""
-
-_GAP_X, _GAP_Y, _HEIGHT, _MARGIN, _LETTER, _CAPITAL = 34.0, 64.0, 34.0, 16.0, 8.0, 10.2
+_GAP_X, _GAP_Y, _HEIGHT, _MARGIN = 34.0, 64.0, 34.0, 16.0
 _SWEEPS = 12
 _PLAIN_WIDTH, _WIDTHS, _OPACITIES = 1.4, (0.8, 2.8), (0.4, 1.0)
 _CERTAIN = 0.995
@@ -30,9 +36,6 @@ _ARROW = (
     ' markerHeight="10" markerUnits="userSpaceOnUse" orient="auto">'
     '<path d="M0,0 L10,5 L0,10 z" fill="#555"/></marker></defs>'
 )
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""The characters that no XML document may hold, not even escaped (XML 1.0, 2.2)."""
 
 _Station = tuple[str, int]
 """A node (its name, 0) or the k-th invisible station of a link (its name, k)."""
@@ -62,11 +65,6 @@ class _Layout:
         )
 
 
-def escape(text: str) -> str:
-    """Return text for the inside of SVG; characters that XML forbids become U+FFFD."""
-    return html.escape(_NOT_XML.sub("\ufffd", text))
-
-
 def draw_structure(
     structure: Structure,
     groups: Mapping[str, str] | None = None,
@@ -88,26 +86,23 @@ def draw_structure(
     places = {s: (x + _MARGIN, y + _MARGIN) for s, (x, y) in layout.places.items()}
     width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
     groups = groups or {}
-    colours = _colours(structure, groups)
-    legend = _legend(colours, groups, height)
-    if legend:
+    colours = _colours(groups)
+    legend, end = key(_MARGIN, height + 2, colours.items())
+    if groups:
         height += 30
-        width = max(width, 2 * _MARGIN + sum(40 + _letters(g) for g in set(groups.values())))
-    opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"'
-        f' width="{width:.0f}" height="{height:.0f}" role="img" font-family="sans-serif">'
-    )
+        width = max(width, end + _MARGIN)
+    plain = PALETTE[-1] if groups else PALETTE[0]
     parts = [
-        opening,
-        "<title>Bayesian network structure</title>",
         _ARROW,
         *(_link(chain, places, known.get(_ends(chain))) for chain in chains),
-        *(_node(node, places[node, 0], colours[node]) for node in structure.nodes),
+        *(
+            _node(node, places[node, 0], colours.get(groups.get(node, ""), plain))
+            for node in structure.nodes
+        ),
         *(_percent(chain, places, known.get(_ends(chain))) for chain in chains),
-        *legend,
-        "</svg>",
+        legend,
     ]
-    return "\n".join(filter(None, parts))
+    return document(width, height, "Bayesian network structure", filter(None, parts))
 
 
 def _laid_out(structure: Structure) -> _Layout:
@@ -258,11 +253,7 @@ def _spread(
 
 def _width(station: _Station) -> float:
     name, level = station
-    return 10.0 if level else max(44.0, 22 + _letters(name))
-
-
-def _letters(text: str) -> float:
-    return sum(_CAPITAL if letter.isupper() else _LETTER for letter in text)
+    return 10.0 if level else max(44.0, 22 + breadth(name))
 
 
 def _ends(chain: list[_Station]) -> tuple[str, str]:
@@ -280,11 +271,11 @@ def _link(
         title += f": in {_shown(confidence)} of the draws"
         width = _between(_WIDTHS, confidence)
         opacity = _between(_OPACITIES, confidence)
-    return (
-        f'<g opacity="{opacity:.2f}"><title>{escape(title)}</title>'
+    path = (
         f'<path d="{_path(_points(chain, places))}" fill="none" stroke="#555"'
-        f' stroke-width="{width:.2f}" marker-end="url(#tip)"/></g>'
+        f' stroke-width="{width:.2f}" marker-end="url(#tip)"/>'
     )
+    return titled(title, path, more=f'opacity="{opacity:.2f}"')
 
 
 def _percent(
@@ -297,10 +288,7 @@ def _percent(
         return ""
     (x0, y0), (x1, y1) = _points(chain, places)[-2:]
     x, y = (x0 + x1) / 2, (y0 + y1) / 2 + 4
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="11" fill="#333"'
-        f' stroke="#fff" stroke-width="3" paint-order="stroke">{_shown(confidence)}</text>'
-    )
+    return text(x, y, _shown(confidence), 11, more=f"{MIDDLE} {outlined(3)}")
 
 
 def _shown(confidence: float) -> str:
@@ -339,32 +327,11 @@ def _path(points: list[tuple[float, float]]) -> str:
 def _node(name: str, place: tuple[float, float], colour: str) -> str:
     x, y = place
     width = _width((name, 0))
-    return (
-        f'<g><rect x="{x - width / 2:.1f}" y="{y - _HEIGHT / 2:.1f}" width="{width:.1f}"'
-        f' height="{_HEIGHT}" rx="9" fill="{colour}"/>'
-        f'<text x="{x:.1f}" y="{y + 5:.1f}" text-anchor="middle" font-size="14" fill="#fff">'
-        f"{escape(name)}</text></g>"
-    )
+    around = box(x - width / 2, y - _HEIGHT / 2, width, _HEIGHT, colour, 'rx="9"')
+    return f"<g>{around}{text(x, y + 5, name, 14, '#fff', MIDDLE)}</g>"
 
 
-def _colours(structure: Structure, groups: Mapping[str, str]) -> dict[str, str]:
-    names = list(dict.fromkeys(groups.values()))
-    if not names:
-        return dict.fromkeys(structure.nodes, PALETTE[0])
-    return {
-        node: PALETTE[names.index(groups[node]) % len(PALETTE)] if node in groups else PALETTE[-1]
-        for node in structure.nodes
-    }
-
-
-def _legend(colours: Mapping[str, str], groups: Mapping[str, str], y: float) -> list[str]:
-    parts, x = [], _MARGIN
-    for group in dict.fromkeys(groups.values()):
-        colour = next(colours[node] for node, g in groups.items() if g == group)
-        parts.append(
-            f'<rect x="{x:.0f}" y="{y + 2:.0f}" width="13" height="13" rx="3" fill="{colour}"/>'
-            f'<text x="{x + 19:.0f}" y="{y + 13:.0f}" font-size="13" fill="#333">'
-            f"{escape(group)}</text>"
-        )
-        x += 40 + _letters(group)
-    return parts
+def _colours(groups: Mapping[str, str]) -> dict[str, str]:
+    """Return the colour of each group."""
+    names = dict.fromkeys(groups.values())
+    return {name: PALETTE[k % len(PALETTE)] for k, name in enumerate(names)}

@@ -1,18 +1,14 @@
-"""Itemsets and rules as data frames: mlxtend's columns first, then the errors."""
+"""Itemsets as data frames, and what rules have there: mlxtend's columns first, then errors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shared.domain import Domain
 from shared.learn.rules.decisions import VERDICTS
-from shared.learn.rules.items import item_label
 from shared.learn.rules.itemsets import FoundItemsets, Level
-from shared.learn.rules.measures import MEASURES, measures
-from shared.learn.rules.rules import Rule
 from shared.marginals.support_counts import Item
 
 if TYPE_CHECKING:
@@ -87,44 +83,3 @@ def _columns(level: Level, *, population: bool) -> dict[str, Any]:
         "p_value": level.p_value,
         "consistent": unasked if level.consistent is None else level.consistent,
     }
-
-
-def rules_frame(
-    domain: Domain, rules: Sequence[Rule], *, names: Mapping[Item, Any] | None = None
-) -> pd.DataFrame:
-    """Return rules, a row each: `antecedents`, `consequents` (frozensets), mlxtend's measures
-    (see `measures`), and `RULE_ERRORS`.
-
-    Args:
-        domain: the variables.
-        rules: the rules.
-        names: what stands for each item; by default `variable=category`.
-    """
-    import pandas as pd
-
-    used = {item for rule in rules for item in (*rule.antecedent, *rule.consequent)}
-    words = names or {item: item_label(domain, item) for item in used}
-
-    def called(items: Sequence[Item]) -> frozenset[Any]:
-        return frozenset(words[item] for item in items)
-
-    shares = np.array([(r.support, r.antecedent_support, r.consequent_support) for r in rules])
-    found = measures(*shares.reshape(-1, 3).T)
-    errors = np.array([_errors(rule) for rule in rules]).reshape(-1, len(RULE_ERRORS))
-    return pd.DataFrame(
-        {
-            "antecedents": pd.Series([called(r.antecedent) for r in rules], dtype=object),
-            "consequents": pd.Series([called(r.consequent) for r in rules], dtype=object),
-            **{name: found[name] for name in MEASURES},
-            **dict(zip(RULE_ERRORS, errors.T, strict=True)),
-        }
-    )
-
-
-def _errors(rule: Rule) -> tuple[float, ...]:
-    return (
-        *(rule.support_se, *rule.support_interval),
-        *(rule.confidence_se, *rule.confidence_interval),
-        *(rule.lift_se, *rule.lift_interval),
-        *(rule.leverage_se, *rule.leverage_interval),
-    )

@@ -33,6 +33,7 @@ from tests.shared.learn.linear.linear_cases import (
     records,
     reports,
 )
+from tests.shared.pictures.reading import marks, texts
 
 INPUTS = Domain((Variable("a", ("n", "y")), Variable("b", ("x", "y", "z"), (0.0, 0.5, 2.0))))
 COLUMNS = (Column("a", "a=y", (0.0, 1.0), 0.4), Column("b", "b", (0.0, 0.5, 2.0), 0.7))
@@ -226,29 +227,23 @@ def test_json_that_is_none(text: str, error: type[Exception]) -> None:
 
 def test_the_picture_has_a_bar_and_an_interval_for_each_weight() -> None:
     for model in learned():
-        picture = ET.fromstring(draw_weights(model))
-        space = "{http://www.w3.org/2000/svg}"
-        bars = picture.findall(f".//{space}rect")
-        weights = [w for p in model.planes for w in p.weights[1:]]
-        assert len(bars) == len(weights)
-        width = float(picture.attrib["width"])
-        assert all(0 <= float(bar.attrib["x"]) <= width for bar in bars)
-        whiskers = [
-            line
-            for line in picture.findall(f".//{space}line")
-            if line.attrib["stroke"] == "#222" and line.attrib["y1"] == line.attrib["y2"]
-        ]
-        assert len(whiskers) == sum(w.se is not None for w in weights)
-        texts = [text.text for text in picture.findall(f".//{space}text")]
-        assert texts.count(f"{weights[0].column}") == len(model.planes)
-        # Lengths are in proportion to weight times deviation.
-        deviations = [c.deviation for c in model.columns] * len(model.planes)
-        first = len(model.columns)
-        sizes = [abs(w.estimate * d) for w, d in zip(weights, deviations, strict=True)][:first]
-        drawn = [float(bar.attrib["width"]) for bar in bars[:first]]
-        biggest = int(np.argmax(sizes))
-        scale = drawn[biggest] / sizes[biggest]
-        assert drawn == pytest.approx([scale * size for size in sizes], abs=0.2)
+        picture = draw_weights(model)
+        assert texts(picture).count(model.columns[0].name) == len(model.planes)
+        for place, plane in enumerate(model.planes):
+            drawn = marks(picture, place)
+            bars = [mark for mark in drawn if not mark.places]
+            whiskers = [mark.places for mark in drawn if mark.places]
+            pairs = list(zip(plane.weights[1:], model.columns, strict=True))
+            # A bar is as long as the weight times the deviation, from 0 on.
+            for bar, (weight, column) in zip(bars, pairs, strict=True):
+                ends = sorted([0.0, weight.estimate * column.deviation])
+                assert [min(bar.line), max(bar.line)] == pytest.approx(ends, abs=1e-4)
+            wanted = [
+                pytest.approx([end * column.deviation for end in weight.interval], abs=1e-4)
+                for weight, column in pairs
+                if weight.interval is not None
+            ]
+            assert whiskers == wanted
 
 
 def test_a_picture_escapes_names_and_draws_weights_of_zero() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import xml.etree.ElementTree as ET
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -20,7 +19,8 @@ from shared.errors import LimitExceeded, OptionError
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.rules import piecewise
 from shared.learn.rules import rules as ruling
-from shared.learn.rules.exchange.drawing import COLOURS, draw_itemsets, draw_rules
+from shared.learn.rules.decisions import VERDICTS
+from shared.learn.rules.exchange.drawing import draw_itemsets, draw_rules
 from shared.learn.rules.exchange.export import (
     itemsets_csv,
     itemsets_json,
@@ -31,12 +31,9 @@ from shared.learn.rules.exchange.export import (
 )
 from shared.learn.rules.exchange.frames import (
     ITEMSET_ERRORS,
-    RULE_ERRORS,
     itemsets_frame,
-    rules_frame,
 )
 from shared.learn.rules.items import all_items, item_label
-from shared.learn.rules.measures import MEASURES
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rule_errors import confidences, leverages, lifts, supports
@@ -44,6 +41,7 @@ from shared.learn.rules.rules import Rule, derive_rules
 from shared.marginals.counts import ReportedCounts
 from shared.marginals.support_counts import RuleCounts
 from shared.plan import Block, Plan
+from tests.shared.pictures.reading import marks, texts, titles
 
 Z = 1.959963984540054
 
@@ -195,7 +193,6 @@ def test_rules_in_pieces_are_the_same_and_tell_more_often(monkeypatch: pytest.Mo
 def test_without_frequent_pairs_there_are_no_rules():
     found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.9))
     assert derive_rules(found, EXACT, 0.0) == ()
-    assert len(rules_frame(OVER, ())) == 0
     frame = itemsets_frame(found)
     assert frame.empty
     assert frame["itemsets"].dtype == object
@@ -422,7 +419,7 @@ def test_whatever_has_the_fields_is_written_alike():
 
 @pytest.mark.parametrize("against", ["records", "population"])
 def test_frames_have_mlxtends_columns_and_then_ours(against: str):
-    found, rules = found_and_rules(against=against)
+    found, _rules = found_and_rules(against=against)
     frame = itemsets_frame(found)
     assert list(frame) == ["support", "itemsets", *ITEMSET_ERRORS]
     assert frame["itemsets"].tolist() == [frozenset(found.labels(i.items)) for i in found.frequent]
@@ -431,25 +428,11 @@ def test_frames_have_mlxtends_columns_and_then_ours(against: str):
     assert frame["support_low"].tolist() == [i.interval[0] for i in found.frequent]
     assert frame["verdict"].tolist() == [i.verdict for i in found.frequent]
     assert len(itemsets_frame(found, examined=True)) == len(found.itemsets)
-    of_rules = rules_frame(OVER, rules)
-    assert list(of_rules) == ["antecedents", "consequents", *MEASURES, *RULE_ERRORS]
-    assert of_rules["lift"].tolist() == pytest.approx([r.lift for r in rules])
-    assert of_rules["lift_se"].tolist() == [r.lift_se for r in rules]
-    assert of_rules["leverage_high"].tolist() == [r.leverage_interval[1] for r in rules]
     numbers = {item: place for place, item in enumerate(found.items)}
-    assert rules_frame(OVER, rules, names=numbers)["antecedents"][0] == frozenset(
-        numbers[item] for item in rules[0].antecedent
-    )
     assert itemsets_frame(found, names=numbers)["itemsets"][0] == frozenset({0})
 
 
 # Pictures
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def titles(picture: ET.Element) -> list[str]:
-    return [t.text or "" for t in picture.iter(f"{SVG}title")]
 
 
 def test_a_picture_of_itemsets_shows_every_verdict():
@@ -458,79 +441,66 @@ def test_a_picture_of_itemsets_shows_every_verdict():
     marginals = reports(plan_of(over, 0.3), columns, np.random.default_rng(4))
     found = mine_itemsets(marginals, all_items(over), RuleOptions(0.2))
     assert {i.verdict for i in found.frequent} == {"frequent", "undecided"}
-    picture = ET.fromstring(draw_itemsets(found))
-    shown = titles(picture)
+    drawn = draw_itemsets(found)
+    shown = titles(drawn)
     assert len(shown) == 1 + len(found.frequent)
     assert any("a<b=no & so" in title for title in shown)
-    drawn = draw_itemsets(found)
-    assert COLOURS["frequent"] in drawn
-    assert COLOURS["undecided"] in drawn
-    assert "minimum 0.2" in drawn
-    assert len(titles(ET.fromstring(draw_itemsets(found, most=2)))) == 3
-    # One that is not frequent is a square, and drawn only among all that were examined.
-    assert "<rect" not in drawn
+    assert {"minimum 0.2", "frequent", "undecided"} <= set(texts(drawn))
+    assert "not frequent" not in texts(drawn)
+    assert len(titles(draw_itemsets(found, most=2))) == 3
+    # One that is not frequent is drawn only among all that were examined.
     every = draw_itemsets(found, most=1000, examined=True)
-    assert "Examined itemsets" in every
-    assert len(titles(ET.fromstring(every))) == 1 + len(found.itemsets)
-    squares = sum(i.verdict == "not frequent" for i in found.itemsets)
-    assert every.count("<rect") == squares + 1 > 2
+    assert titles(every)[0].startswith("Examined itemsets")
+    assert len(titles(every)) == 1 + len(found.itemsets)
+    assert sorted(VERDICTS) == sorted(set(texts(every)) & set(VERDICTS))
+    # Each verdict has a colour and a shape of its own.
+    looks = {
+        verdict: {mark.look for mark in marks(every) if mark.title.endswith(f", {verdict}")}
+        for verdict in VERDICTS
+    }
+    assert [len(found) for found in looks.values()] == [1, 1, 1]
+    assert len(set.union(*looks.values())) == 3
 
 
 def test_a_mark_stands_where_its_estimate_is():
     found, _rules = found_and_rules()
-    picture = ET.fromstring(draw_itemsets(found, most=5))
-    ticks = {
-        float(t.text): float(t.get("x"))
-        for t in picture.iter(f"{SVG}text")
-        if t.get("text-anchor") == "middle" and t.text.replace(".", "").isdigit()
-    }
-    (low, at_low), *_, (high, at_high) = sorted(ticks.items())
-    marks = [float(c.get("cx")) for g in picture.iter(f"{SVG}g") for c in g.iter(f"{SVG}circle")]
-    largest = sorted((i.support for i in found.frequent), reverse=True)[:5]
-    wanted = [at_low + (s - low) / (high - low) * (at_high - at_low) for s in largest]
-    assert marks == pytest.approx(wanted, abs=0.1)
+    drawn = marks(draw_itemsets(found, most=5))
+    largest = sorted(found.frequent, key=lambda i: -i.support)[:5]
+    assert [mark.places for mark in drawn] == [
+        [pytest.approx(i.support, abs=1e-5)] for i in largest
+    ]
+    for mark, itemset in zip(drawn, largest, strict=True):
+        assert mark.line == pytest.approx([itemset.support, *itemset.interval], abs=1e-5)
 
 
 def test_a_picture_of_rules_names_them_and_stands_where_their_confidence_is():
     _found, rules = found_and_rules()
     surest = sorted(rules, key=lambda r: -r.confidence_interval[0])[:7]
-    picture = ET.fromstring(draw_rules(OVER, rules, most=7))
+    picture = draw_rules(OVER, rules, most=7)
     assert len(titles(picture)) == 8
-    words = [t.text or "" for t in picture.iter(f"{SVG}text")]
+    words = texts(picture)
     for rule in surest:
         sides = (
             ", ".join(item_label(OVER, i) for i in s) for s in (rule.antecedent, rule.consequent)
         )
         assert " → ".join(sides) in words
         assert any(word.startswith(f"{rule.lift:.2f} (") for word in words)
-    ticks = {
-        float(t.text): float(t.get("x"))
-        for t in picture.iter(f"{SVG}text")
-        if t.get("text-anchor") == "middle" and t.text.replace(".", "").isdigit()
-    }
-    (low, at_low), *_, (high, at_high) = sorted(ticks.items())
-
-    def places(values) -> list[float]:
-        return [at_low + (v - low) / (high - low) * (at_high - at_low) for v in values]
-
-    dots = [float(c.get("cx")) for c in picture.iter(f"{SVG}circle")]
-    assert dots == pytest.approx(places(min(1, r.confidence) for r in surest), abs=0.1)
-    bars = [g.find(f"{SVG}path").get("d") for g in picture.iter(f"{SVG}g")]
-    starts = [float(bar[1:].split(",")[0]) for bar in bars]
-    assert starts == pytest.approx(places(r.confidence_interval[0] for r in surest), abs=0.1)
+    for mark, rule in zip(marks(picture), surest, strict=True):
+        estimate = min(1, rule.confidence)
+        assert mark.places == [pytest.approx(estimate, abs=1e-5)]
+        assert mark.line == pytest.approx([estimate, *rule.confidence_interval], abs=1e-5)
 
 
 def test_a_lift_of_which_nothing_is_known_is_drawn_without_its_interval():
     _found, rules = found_and_rules()
     unknown = Rule(**{**vars(rules[0]), "lift": 1.5, "lift_interval": (0.0, float("inf"))})
-    words = [t.text for t in ET.fromstring(draw_rules(OVER, [unknown])).iter(f"{SVG}text")]
-    assert "1.50" in words
+    assert "1.50" in texts(draw_rules(OVER, [unknown]))
 
 
 def test_pictures_of_nothing_are_pictures():
     found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.9))
-    assert len(titles(ET.fromstring(draw_itemsets(found)))) == 1
-    assert len(titles(ET.fromstring(draw_rules(OVER, ())))) == 1
+    assert len(titles(draw_itemsets(found))) == 1
+    assert len(titles(draw_rules(OVER, ()))) == 1
 
 
 def test_a_long_label_is_cut_and_told_in_full_by_its_title():
@@ -542,4 +512,4 @@ def test_a_long_label_is_cut_and_told_in_full_by_its_title():
     drawn = draw_itemsets(found)
     assert "…" in drawn
     whole = ", ".join(found.labels(found.length(3)[0].items))
-    assert any(whole in title for title in titles(ET.fromstring(drawn)))
+    assert any(whole in title for title in titles(drawn))

@@ -1,0 +1,79 @@
+"""Pictures: the same bytes, whatever the names and however many are drawn at a time."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from shared.pictures import plots, svg
+from tests.shared.pictures.reading import marks, texts, titles
+
+NAMES = ["<a> & \"b\" 'c'", "$x_1$", "a\x01b", "lone \ud800", "two\nlines", "x" * 99]
+
+
+def drawn(salt: str = "a", title: str = "what & where") -> str:
+    def draw(figure):
+        axis = figure.subplots()
+        plots.rows(axis, NAMES, NAMES)
+        for row, name in enumerate(NAMES):
+            plots.interval(axis, row, 0.5, (0.25, 0.75), name)
+
+    return plots.svg(draw, plots.size_of(NAMES, NAMES), salt, title)
+
+
+def test_names_are_text_whatever_they_are():
+    picture = drawn()
+    said = texts(picture)
+    assert titles(picture)[0] == "what & where"
+    for name in [NAMES[0], NAMES[1], "a\ufffdb", "lone \ufffd", "two lines", f"{'x' * 59}…"]:
+        assert name in said
+    # Under the pointer stands the whole name.
+    assert [mark.title for mark in marks(picture)] == [svg.printable(name) for name in NAMES]
+
+
+def test_a_picture_is_the_same_bytes_and_its_ids_are_its_own():
+    assert drawn() == drawn()
+    ids = [
+        {e.get("id") for e in ET.fromstring(picture).iter() if e.get("id")}
+        for picture in (drawn("a"), drawn("b"))
+    ]
+    assert all(ids)
+    assert not ids[0] & ids[1]
+
+
+def test_pictures_drawn_at_the_same_time_are_those_drawn_one_by_one():
+    salts = [f"salt {k}" for k in range(8)]
+    alone = [drawn(salt) for salt in salts]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(drawn, salts)) == alone
+
+
+def test_no_picture_leaves_a_setting_behind():
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    drawn()
+    assert dict(mpl.rcParams) == before
+
+
+def test_an_untitled_picture_has_no_title():
+    picture = plots.svg(lambda figure: figure.subplots(), (2, 2), "a")
+    assert titles(picture) == []
+
+
+@pytest.mark.parametrize(("words", "most", "wanted"), [("a b", 3, "a b"), ("a\n bc", 3, "a …")])
+def test_short_is_one_line_of_at_most_so_many_letters(words, most, wanted):
+    assert svg.short(words, most) == wanted
+
+
+def test_capitals_and_large_letters_are_broader():
+    assert svg.breadth("ab") < svg.breadth("aB") < svg.breadth("aB", 20)
+    assert svg.breadth("aab") == pytest.approx(svg.breadth("a") * 3)
+
+
+def test_a_legend_ends_beyond_its_last_name():
+    parts, end = svg.key(5, 7, [("north", "#123"), ("<south>", "#456")])
+    assert "&lt;south&gt;" in parts
+    assert end == pytest.approx(5 + 2 * 40 + svg.breadth("north<south>", 13))
