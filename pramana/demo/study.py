@@ -9,8 +9,8 @@ from typing import Any, Self
 import httpx
 
 from shared.errors import EstimationError, Refused, StateError, Unreachable
-from shared.wire.base import ProblemDetail, problem_of
 from shared.wire.models import BayesNetMessage
+from shared.wire.problems import ProblemDetail, read_problem
 
 _POLL_SECONDS = 0.1
 _DEADLINE_SECONDS = 3600.0
@@ -92,7 +92,7 @@ class Rest:
 
 def _problem(answer: httpx.Response) -> ProblemDetail | None:
     try:
-        return problem_of(answer.json())
+        return read_problem(answer.json())
     except ValueError:
         return None
 

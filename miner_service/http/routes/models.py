@@ -17,9 +17,9 @@ from miner_service.http.access.deps import (
     SeedQuery,
     ServicesDep,
 )
+from miner_service.http.access.problems import problem_responses
 from miner_service.jobs.questions import answer, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
-from miner_service.problems import problem_responses
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
 from miner_service.store.people import no_such

@@ -26,7 +26,8 @@ from owner_agent.peer.session.session import error_of
 from owner_agent.site.site import KnownPeer
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import PeerDeviated, PeerUnreachable
-from shared.wire.base import Message, problem_of
+from shared.wire.base import Message
+from shared.wire.problems import PROBLEM_MEDIA_TYPE, read_problem
 
 MESSAGE_BYTES = 1 << 28
 """No message of another owner is read further than this."""
@@ -215,8 +216,8 @@ class RemotePartner:
 
     def _refusal(self, response: httpx.Response, content: bytes) -> Exception:
         problem = None
-        if response.headers.get("Content-Type", "").startswith("application/problem+json"):
-            problem = problem_of(_json(content))
+        if response.headers.get("Content-Type", "").startswith(PROBLEM_MEDIA_TYPE):
+            problem = read_problem(_json(content))
         if problem is None:
             return PeerUnreachable(
                 f"What answers for {self.name} at {self._peer.url} is no owner's agent (status"
