@@ -1,4 +1,4 @@
-"""Every error Pramana raises on purpose, in one tree; each class has one stable code.
+"""Every error Pramana raises on purpose, in one tree; each class has one stable code and title.
 
     PramanaError
     ├── InputError ............ what was given is wrong; the giver can mend it
@@ -54,7 +54,8 @@
         └── PeerDeviated            peer-deviated
 
 An error says what was wrong (`message`), where (`where`, machine-readable) and what to do
-(`remedy`). None may carry a true value of a sensitive column.
+(`remedy`). None may carry a true value of a sensitive column. How it is told over HTTP is in
+`shared.wire.problems`.
 """
 
 from __future__ import annotations
@@ -64,12 +65,27 @@ from typing import ClassVar
 
 
 class PramanaError(Exception):
-    """The root. `str(error)` is the message followed by the remedy."""
+    """The root. `str(error)` is the message followed by the remedy.
+
+    Each class has a code and a title of its own; what it does not say of `http_status` and
+    `exit_code` is as in the class that it refines.
+    """
 
     code: ClassVar[str] = "error"
+    title: ClassVar[str] = "Unforeseen error"
+    http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
     """What a command ends with: 1 unforeseen, 2 input, 3 keys, 4 refused by state or rights,
     5 transport, 6 estimation."""
+
+    def __init_subclass__(
+        cls, *, code: str, title: str, http_status: int | None = None, exit_code: int | None = None
+    ) -> None:
+        cls.code, cls.title = code, title
+        if http_status is not None:
+            cls.http_status = http_status
+        if exit_code is not None:
+            cls.exit_code = exit_code
 
     def __init__(self, message: str, *, where: str | None = None, remedy: str | None = None):
         super().__init__(message)
@@ -81,312 +97,272 @@ class PramanaError(Exception):
         return f"{self.message} {self.remedy}" if self.remedy else self.message
 
 
-class InputError(PramanaError):
+class InputError(
+    PramanaError, code="input-invalid", title="The input is wrong", http_status=422, exit_code=2
+):
     """What was given is wrong and the giver can mend it."""
 
-    code = "input-invalid"
-    exit_code = 2
 
-
-class DomainError(InputError):
+class DomainError(InputError, code="domain-invalid", title="The domain is invalid"):
     """A variable or domain that cannot exist: no categories, a name twice."""
 
-    code = "domain-invalid"
 
-
-class UnknownVariable(InputError):
+class UnknownVariable(InputError, code="unknown-variable", title="Unknown variable"):
     """A variable that the domain at hand does not have."""
 
-    code = "unknown-variable"
 
-
-class UnknownCategory(InputError):
+class UnknownCategory(InputError, code="unknown-category", title="Unknown category"):
     """A category that the variable does not have."""
 
-    code = "unknown-category"
 
-
-class ChannelError(InputError):
+class ChannelError(InputError, code="channel-invalid", title="The transition matrix is invalid"):
     """A transition matrix that is not one, or does not fit its variables."""
 
-    code = "channel-invalid"
 
-
-class NotStochastic(ChannelError):
+class NotStochastic(
+    ChannelError,
+    code="channel-not-stochastic",
+    title="A row of the transition matrix does not sum to 1",
+):
     """A row has a negative probability or does not sum to 1."""
 
-    code = "channel-not-stochastic"
 
-
-class SingularChannel(ChannelError):
+class SingularChannel(
+    ChannelError, code="channel-singular", title="The transition matrix has no inverse"
+):
     """The inverse was asked of a transition matrix that has none."""
 
-    code = "channel-singular"
 
-
-class PlanError(InputError):
+class PlanError(InputError, code="plan-invalid", title="The plan is not consistent"):
     """Blocks that overlap, leave a variable out or name one that is not there."""
 
-    code = "plan-invalid"
 
-
-class UnprotectedVariable(PlanError):
+class UnprotectedVariable(
+    PlanError, code="sensitive-without-channel", title="A sensitive variable is not randomized"
+):
     """A sensitive variable would leave its owner unrandomized."""
 
-    code = "sensitive-without-channel"
 
-
-class PlanConflict(PlanError):
+class PlanConflict(
+    PlanError,
+    code="plan-conflict",
+    title="Released before under another randomization",
+    http_status=409,
+):
     """The same variable was already released under a different randomization."""
 
-    code = "plan-conflict"
 
-
-class RecordsCorrected(PlanConflict):
+class RecordsCorrected(
+    PlanConflict, code="records-corrected", title="Records were corrected since they were reported"
+):
     """Records that were reported before have other values now, and nobody said what to do."""
 
-    code = "records-corrected"
 
-
-class StructureError(InputError):
+class StructureError(InputError, code="structure-invalid", title="The structure is not a network"):
     """A network structure with a cycle, an unknown node or a repeated parent."""
 
-    code = "structure-invalid"
 
-
-class OptionError(InputError):
+class OptionError(InputError, code="option-invalid", title="An option is out of range"):
     """An option outside its range."""
 
-    code = "option-invalid"
 
-
-class ConfigError(InputError):
+class ConfigError(InputError, code="config-invalid", title="The configuration is wrong"):
     """A configuration file that cannot be read or says something impossible."""
 
-    code = "config-invalid"
 
-
-class TableError(InputError):
+class TableError(InputError, code="table-invalid", title="The table is wrong"):
     """The owner's table does not match what its configuration says."""
 
-    code = "table-invalid"
 
-
-class TableUnreadable(TableError):
+class TableUnreadable(TableError, code="table-unreadable", title="The table cannot be read"):
     """The file is absent or is not the format its name says."""
 
-    code = "table-unreadable"
 
-
-class EmptyTable(TableError):
+class EmptyTable(TableError, code="table-empty", title="There are no records"):
     """The table has no rows."""
 
-    code = "table-empty"
 
-
-class MissingColumn(TableError):
+class MissingColumn(TableError, code="column-missing", title="A column is missing"):
     """A configured column is not in the table."""
 
-    code = "column-missing"
 
-
-class MissingRecordId(TableError):
+class MissingRecordId(TableError, code="record-id-missing", title="Record ids are missing"):
     """Some rows have no record id."""
 
-    code = "record-id-missing"
 
-
-class DuplicateRecordId(TableError):
+class DuplicateRecordId(TableError, code="record-id-duplicate", title="Record ids occur twice"):
     """Some record ids occur more than once."""
 
-    code = "record-id-duplicate"
 
-
-class KeyFileError(PramanaError):
+class KeyFileError(
+    PramanaError, code="key-file", title="A secret of the service is absent or unsafe", exit_code=3
+):
     """A secret is absent, weak, a documented example, or readable by others."""
 
-    code = "key-file"
-    exit_code = 3
 
-
-class EstimationError(PramanaError):
+class EstimationError(
+    PramanaError,
+    code="estimation-failed",
+    title="The data cannot support the estimate",
+    http_status=422,
+    exit_code=6,
+):
     """The counts cannot support the estimate that was asked."""
 
-    code = "estimation-failed"
-    exit_code = 6
 
-
-class NotConverged(EstimationError):
+class NotConverged(EstimationError, code="not-converged", title="The estimate did not converge"):
     """An iteration reached its limit before its stated tolerance."""
 
-    code = "not-converged"
 
-
-class StateError(PramanaError):
+class StateError(
+    PramanaError, code="state", title="The state forbids the request", http_status=409, exit_code=4
+):
     """What is stored forbids the request; nothing was changed."""
 
-    code = "state"
-    exit_code = 4
 
-
-class NotFound(StateError):
+class NotFound(StateError, code="not-found", title="Not found", http_status=404):
     """No such resource, or none that this caller may see."""
 
-    code = "not-found"
 
-
-class Conflict(StateError):
+class Conflict(StateError, code="conflict", title="In conflict with what is stored"):
     """The same key was used before with other content."""
 
-    code = "conflict"
 
-
-class PartDigestMismatch(StateError):
+class PartDigestMismatch(
+    StateError, code="part-digest-mismatch", title="The bytes are not those announced"
+):
     """The bytes received are not the bytes announced."""
 
-    code = "part-digest-mismatch"
 
-
-class PartInvalid(StateError):
+class PartInvalid(
+    StateError,
+    code="part-invalid",
+    title="The part does not hold what was announced",
+    http_status=422,
+):
     """The bytes are those announced but do not hold what the release announced."""
 
-    code = "part-invalid"
 
-
-class PartConflict(StateError):
+class PartConflict(StateError, code="part-conflict", title="The part is stored with other bytes"):
     """A part was already received with other bytes."""
 
-    code = "part-conflict"
 
-
-class ReleaseIncomplete(StateError):
+class ReleaseIncomplete(
+    StateError, code="release-incomplete", title="Parts of the release are missing"
+):
     """A release cannot be sealed before all its parts are there."""
 
-    code = "release-incomplete"
 
-
-class ReleaseNotOpen(StateError):
+class ReleaseNotOpen(StateError, code="release-not-open", title="The release takes no more parts"):
     """The release is sealed or withdrawn and takes no more parts."""
 
-    code = "release-not-open"
 
-
-class BudgetExceeded(StateError):
+class BudgetExceeded(
+    StateError, code="budget-exceeded", title="More than the study's privacy budget leaves"
+):
     """A release would tell more than the study's budget of epsilon leaves."""
 
-    code = "budget-exceeded"
 
-
-class RecordsDoNotAlign(StateError):
+class RecordsDoNotAlign(
+    StateError, code="records-do-not-align", title="The owners' records are not the same"
+):
     """The owners' records are not the same set."""
 
-    code = "records-do-not-align"
 
-
-class VariablesMissing(StateError):
+class VariablesMissing(StateError, code="variables-missing", title="Variables are not reported"):
     """No sealed release reports a variable that the job needs."""
 
-    code = "variables-missing"
 
-
-class NotReady(StateError):
+class NotReady(StateError, code="not-ready", title="Not ready", http_status=503):
     """The result is not there yet."""
 
-    code = "not-ready"
 
-
-class NotInstalled(StateError):
+class NotInstalled(
+    StateError, code="not-installed", title="An optional extra is not installed", http_status=501
+):
     """What was asked needs an optional extra that is not installed here."""
 
-    code = "not-installed"
 
-
-class JobCancelled(StateError):
+class JobCancelled(StateError, code="job-cancelled", title="The job was cancelled"):
     """The job was cancelled while it ran."""
 
-    code = "job-cancelled"
 
-
-class SmallCounts(StateError):
+class SmallCounts(
+    StateError, code="counts-too-small", title="Exact parameters would rest on too few records"
+):
     """Exact parameters would rest on fewer records than the custodian allows."""
 
-    code = "counts-too-small"
 
-
-class OtherGroupings(StateError):
+class OtherGroupings(
+    StateError,
+    code="other-groupings",
+    title="Exact parameters would reveal other groupings of a column",
+):
     """Exact parameters would add groupings of a column's records to those told before.
 
     Whoever compares the tables of two groupings that differ in few records knows these records.
     """
 
-    code = "other-groupings"
 
-
-class NoiseSpent(StateError):
+class NoiseSpent(
+    StateError, code="noise-spent", title="More counts with noise would cost more than is allowed"
+):
     """Sharing more counts with noise would cost more than the custodian allows in all."""
 
-    code = "noise-spent"
 
-
-class SessionEnded(StateError):
+class SessionEnded(StateError, code="session-ended", title="The joint session was ended"):
     """A joint session was ended before its result: interrupted, or past its deadline."""
 
-    code = "session-ended"
 
-
-class StoreCorrupt(StateError):
+class StoreCorrupt(
+    StateError, code="store-corrupt", title="Stored data are damaged", http_status=500
+):
     """Stored bytes are not those that were acknowledged."""
 
-    code = "store-corrupt"
 
-
-class AccessError(PramanaError):
+class AccessError(PramanaError, code="access", title="Access denied", http_status=403, exit_code=4):
     """The caller may not do this."""
 
-    code = "access"
-    exit_code = 4
 
-
-class Unauthenticated(AccessError):
+class Unauthenticated(
+    AccessError, code="unauthenticated", title="A valid token is needed", http_status=401
+):
     """No token, or one that is wrong, expired or revoked."""
 
-    code = "unauthenticated"
 
-
-class Forbidden(AccessError):
+class Forbidden(AccessError, code="forbidden", title="Not allowed"):
     """The token is good but its role or study does not allow this."""
 
-    code = "forbidden"
 
-
-class LimitExceeded(PramanaError):
+class LimitExceeded(
+    PramanaError,
+    code="limit-exceeded",
+    title="Larger than this service allows",
+    http_status=413,
+    exit_code=4,
+):
     """A request or computation is larger than the service allows."""
 
-    code = "limit-exceeded"
-    exit_code = 4
 
-
-class TransportError(PramanaError):
+class TransportError(
+    PramanaError,
+    code="transport",
+    title="Another service did not answer as agreed",
+    http_status=502,
+    exit_code=5,
+):
     """The other side did not answer as agreed."""
 
-    code = "transport"
-    exit_code = 5
 
-
-class Unreachable(TransportError):
+class Unreachable(TransportError, code="miner-unreachable", title="The miner did not answer"):
     """No answer, or none that speaks the contract, after all retries."""
 
-    code = "miner-unreachable"
 
-
-class Refused(TransportError):
+class Refused(TransportError, code="miner-refused", title="The miner refused", exit_code=4):
     """The miner answered with a problem document.
 
     `status` is the HTTP status and `problem_code` the miner's stable code.
     """
-
-    code = "miner-refused"
-    exit_code = 4
 
     def __init__(
         self, message: str, *, status: int, problem_code: str, remedy: str | None = None
@@ -396,16 +372,16 @@ class Refused(TransportError):
         self.problem_code = problem_code
 
 
-class PeerUnreachable(TransportError):
+class PeerUnreachable(
+    TransportError, code="peer-unreachable", title="Another owner did not answer"
+):
     """Another owner did not answer, not in time, or not as an owner's agent does."""
 
-    code = "peer-unreachable"
 
-
-class PeerDeviated(TransportError):
+class PeerDeviated(
+    TransportError, code="peer-deviated", title="Another owner did not do as announced"
+):
     """Another owner sent other data than it announced, or the owners disagree on a result."""
-
-    code = "peer-deviated"
 
 
 def error_classes() -> Iterator[type[PramanaError]]:

@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 
-from miner_service import problems
+from miner_service.http.access import problems
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.routes import (

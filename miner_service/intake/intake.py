@@ -13,7 +13,6 @@ from sqlalchemy import select
 
 from miner_service.intake.examining import examined
 from miner_service.intake.study_privacy import require_within_budget
-from miner_service.problems import problem
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store.columns import SealedFile, build_columns
@@ -32,6 +31,7 @@ from miner_service.store.schema import PartRow, ReleaseRow
 from shared.channels import listed_rows
 from shared.errors import (
     BudgetExceeded,
+    Conflict,
     LimitExceeded,
     PartConflict,
     PartDigestMismatch,
@@ -42,7 +42,6 @@ from shared.errors import (
 )
 from shared.marginals.counts import Codes
 from shared.plan import Plan
-from shared.wire.base import ProblemDetail
 from shared.wire.parts import (
     PART_JSON_MEDIA_TYPE,
     Keys,
@@ -51,6 +50,7 @@ from shared.wire.parts import (
     decode_part_json,
 )
 from shared.wire.plans import PlanMessage
+from shared.wire.problems import ProblemDetail, problem_of
 from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate, release_digest
 
 _NAMED = 10
@@ -212,11 +212,12 @@ def withdraw(services: Services, release: str) -> Release:
 
 def gone(row: ReleaseRow, how: str) -> ProblemDetail:
     """Return the problem of a job whose release went away."""
-    return problem(
-        "conflict",
-        f"Release {row.name} of {row.owner} was {how} before the job had finished.",
-        where=row.id,
-        remedy="Create the job again; it will use the releases there are then.",
+    return problem_of(
+        Conflict(
+            f"Release {row.name} of {row.owner} was {how} before the job had finished.",
+            where=row.id,
+            remedy="Create the job again; it will use the releases there are then.",
+        )
     )
 
 

@@ -16,16 +16,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from miner_service.kinds import OnStep, kind_of, mining
-from miner_service.problems import problem, problem_of_error
 from miner_service.services import Services, pair
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
-from shared.errors import Conflict, JobCancelled, LimitExceeded
-from shared.wire.base import ProblemDetail
+from shared.errors import Conflict, JobCancelled, LimitExceeded, PramanaError
 from shared.wire.jobs import Job, JobCreate, JobSpec, read_job_spec
 from shared.wire.models import ModelHead
+from shared.wire.problems import ProblemDetail, problem_of, unforeseen
 
 log = logging.getLogger(__name__)
 
@@ -194,8 +193,10 @@ class JobRunner:
                 job_rows.give_back(row)
 
     def _fail(self, attempt: Attempt, error: Exception) -> None:
-        document = problem_of_error(error)
-        if document.code == "internal":
+        if isinstance(error, PramanaError):
+            document = problem_of(error)
+        else:
+            document = unforeseen()
             log.error("job %s failed", attempt.job, exc_info=error)
         with self._services.database.write() as session:
             row = job_rows.running_attempt(session, attempt.job, attempt.number)
@@ -245,8 +246,7 @@ class _Progress:
 
 
 def _given_up() -> ProblemDetail:
-    return problem(
-        "internal",
+    return unforeseen(
         f"The service ended {job_rows.MOST_BROKEN_OFF} times in a row in the middle of this job,"
         " which is not run again by itself.",
         remedy="Whoever runs the service should look at its log and its memory. Created again"

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event, inspect, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from miner_service.store.schema import Base
-from shared.errors import StoreCorrupt
+from shared.errors import NotReady, StoreCorrupt
 
 SCHEMA_VERSION = 3
 """Raised with every change of the tables."""
@@ -83,24 +84,45 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """Open a session that sees one state of the database and changes nothing."""
-        with Session(self._reader, expire_on_commit=False, autoflush=False) as session:
+        """Open a session that sees one state of the database and changes nothing.
+
+        Raises NotReady where SQLite does not answer.
+        """
+        with (
+            _answering(),
+            Session(self._reader, expire_on_commit=False, autoflush=False) as session,
+        ):
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """Open a session that commits at its end, or changes nothing if an error leaves it."""
-        with Session(self._engine, expire_on_commit=False) as session, session.begin():
+        """Open a session that commits at its end, or changes nothing if an error leaves it.
+
+        Raises NotReady where SQLite does not answer.
+        """
+        with (
+            _answering(),
+            Session(self._engine, expire_on_commit=False) as session,
+            session.begin(),
+        ):
             yield session
 
     def ping(self) -> None:
-        """Run the cheapest query. Raises OperationalError."""
+        """Run the cheapest query. Raises NotReady."""
         with self.read() as session:
             session.execute(text("SELECT 1 FROM studies LIMIT 1"))
 
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as error:
+        raise NotReady("The database does not answer.", remedy="Send the request again.") from error
 
 
 def _make_private(path: Path) -> None:

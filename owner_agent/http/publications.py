@@ -10,11 +10,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from owner_agent.costs.summaries import outcome_json
-from owner_agent.http.problems import problem_of_error, unforeseen
 from owner_agent.release.publish import PART_RECORDS, Outcome, Watch
 from owner_agent.site.corrections import Choice
 from shared.errors import Conflict, NotFound, PramanaError
-from shared.wire.base import Message, ProblemDetail
+from shared.wire.base import Message
+from shared.wire.problems import ProblemDetail, problem_of, unforeseen
+
+_UNFORESEEN = "The publication ended with an unforeseen error; the agent's log has it."
 
 PublicationState = Literal["running", "succeeded", "failed"]
 
@@ -87,10 +89,10 @@ class Publications:
         try:
             outcome = self._publish_once(request, watch)
         except PramanaError as error:
-            self._update(identity, state="failed", problem=problem_of_error(error))
+            self._update(identity, state="failed", problem=problem_of(error))
         except Exception:
-            # What an unforeseen error says may quote a record.
-            self._update(identity, state="failed", problem=unforeseen())
+            problem = unforeseen(_UNFORESEEN, remedy=None)
+            self._update(identity, state="failed", problem=problem)
             raise
         else:
             self._update(identity, state="succeeded", outcome=outcome_json(outcome))

@@ -17,10 +17,11 @@ from pydantic import ValidationError
 from owner_agent.site.site import LOOPBACK
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import Refused, Unreachable
-from shared.wire.base import Message, problem_of
+from shared.wire.base import Message
 from shared.wire.parts import DIGEST_HEADER, PART_MEDIA_TYPE, content_digest
 from shared.wire.people import InvitationAccept, Study, TokenIssued
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
+from shared.wire.problems import read_problem
 from shared.wire.releases import PartReceipt, Release, ReleaseCreate
 
 FIRST_DELAY = 0.5
@@ -150,7 +151,7 @@ class Miner:
             except ValidationError:
                 # Its text would quote the answer.
                 raise self._not_a_miner(f"answered {method} {path} with another message") from None
-        problem = problem_of(response.content)
+        problem = read_problem(response.content)
         if problem is None:
             raise self._not_a_miner(
                 f"answered {method} {path} with status {response.status_code} and no problem"

@@ -9,8 +9,8 @@ from typing import Any, Self
 import httpx
 
 from shared.errors import EstimationError, Refused, StateError, Unreachable
-from shared.wire.base import problem_of
 from shared.wire.models import BayesNetMessage
+from shared.wire.problems import read_problem
 
 _POLL_SECONDS = 0.1
 _DEADLINE_SECONDS = 3600.0
@@ -59,7 +59,7 @@ class Rest:
         except httpx.TransportError as error:
             raise Unreachable(f"No answer from {self._client.base_url}: {error}.") from error
         if answer.is_error:
-            problem = problem_of(answer.content)
+            problem = read_problem(answer.content)
             raise Refused(
                 problem.detail if problem else answer.text,
                 status=answer.status_code,

@@ -1,4 +1,4 @@
-"""What all messages share: their base, names, labels and bounds, and the document of an error."""
+"""What all messages share: their base, names, labels and bounds."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ KEY_BYTES = 16
 
 KEY_COLUMN = "__key__"
 """The column of pseudonyms in a part; no variable may have this name."""
-
-PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 MAX_PARTS = 10_000
 MAX_VARIABLES = 4_096
@@ -42,19 +40,6 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ProblemDetail(Message):
-    """An RFC 9457 problem document."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    where: str | None = None
-    remedy: str | None = None
-    instance: str | None = None
-
-
 Item = TypeVar("Item")
 
 
@@ -63,11 +48,3 @@ class Page(Message, Generic[Item]):
 
     items: list[Item]
     next: str | None = None
-
-
-def problem_of(body: bytes) -> ProblemDetail | None:
-    """Read a problem document, or None if the body is not one."""
-    try:
-        return ProblemDetail.model_validate_json(body)
-    except ValueError:
-        return None

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, TypeAdapter
 
-from shared.wire.base import Message, Name, ProblemDetail
+from shared.wire.base import Message, Name
 from shared.wire.counting import ContingencyTableSpec
 from shared.wire.learners import AssociationRulesSpec, DecisionTreeSpec, LinearClassifierSpec
 from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec
+from shared.wire.problems import ProblemDetail
 
 
 def _kind_of(spec: Any) -> str | None:

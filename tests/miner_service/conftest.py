@@ -30,9 +30,9 @@ from shared.domain import Domain, Variable
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
-from shared.wire.base import PROBLEM_MEDIA_TYPE, ProblemDetail
 from shared.wire.parts import PART_MEDIA_TYPE, content_digest, encode_part, parts_of
 from shared.wire.plans import PlanMessage
+from shared.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
 
 with warnings.catch_warnings():

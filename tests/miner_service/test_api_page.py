@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from miner_service.kinds import JOB_KINDS, itemsets, linear, tables, trees
-from miner_service.problems import PROBLEMS
 from miner_service.settings import MEBIBYTE, Limits
 from shared.estimation.estimated import TEST_CELLS
 from shared.learn.prediction import read_predictor
 from shared.wire.counting import CountsSpec
 from shared.wire.learners import MAX_LENGTH, MAX_SAMPLE, MAX_STEPS
 from shared.wire.networks import BayesNetStructureSpec
+from shared.wire.problems import known_problems
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "api.md"
@@ -47,7 +47,7 @@ def test_the_page_gives_codes_their_status():
     assert len(rows) == 10
     for status, codes in rows:
         for code in re.findall(r"`([a-z-]+)`", codes):
-            assert PROBLEMS[code][0] == int(status), code
+            assert known_problems()[code][0] == int(status), code
 
 
 def test_the_page_gives_the_limits():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from shared.wire.base import PROBLEM_MEDIA_TYPE
+from shared.wire.problems import PROBLEM_MEDIA_TYPE
 
 CHECKED = (
     "not_a_server_error",

@@ -20,9 +20,9 @@ from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from shared.terminal import run
-from shared.wire.base import ProblemDetail
 from shared.wire.parts import DIGEST_HEADER, content_digest, decode_part
 from shared.wire.people import Study, TokenIssued
+from shared.wire.problems import ProblemDetail
 from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)

@@ -17,11 +17,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import TypeAdapter
 
+from miner_service.http.access.problems import problem_of_failure
 from miner_service.http.app import create_app
-from miner_service.problems import problem_of_error as miners_problem
 from miner_service.settings import Settings
 from miner_service.store.people import rotate_admin_token
-from owner_agent.http.problems import problem_of_error as owners_problem
 from owner_agent.peer.identity.identity import Identity as PeerIdentity
 from owner_agent.peer.identity.identity import Pinned
 from owner_agent.peer.identity.signatures import Call, signed_headers, state
@@ -67,6 +66,7 @@ from shared.wire.people import (
 )
 from shared.wire.plans import PlanMessage
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
+from shared.wire.problems import problem_of
 from shared.wire.releases import (
     Alignment,
     PartJson,
@@ -505,7 +505,7 @@ def messages() -> dict[str, Any]:
             "reason": None,
         },
     }
-    problem = miners_problem(Refused("No.", status=409, problem_code="conflict"))
+    problem = problem_of(Refused("No.", status=409, problem_code="conflict"))
     contents: list[tuple[Any, dict[str, Any]]] = [
         (
             ReleaseCreate,
@@ -607,7 +607,7 @@ def test_messages_of_the_miner(pin):
 
 
 def test_problem_documents(pin):
-    """Of every class of error, at the miner, at the owner's agent, and as an exit code."""
+    """Of every class of error, over HTTP and as an exit code."""
     found = {}
     for kind in error_classes():
         more = {"status": 409, "problem_code": "conflict"} if kind is Refused else {"where": "w"}
@@ -616,12 +616,11 @@ def test_problem_documents(pin):
             "class": kind.__name__,
             "exit": kind.exit_code,
             "text": str(error),
-            "miner": miners_problem(error, "/v1/x").model_dump(),
-            "owner": owners_problem(error).model_dump(),
+            "problem": problem_of(error, "/v1/x").model_dump(),
         }
     assert len(found) > 50
     pin("problems", dict(sorted(found.items())))
-    pin("unforeseen", miners_problem(ValueError("secret"), "/v1/x").model_dump())
+    pin("unforeseen", problem_of_failure(ValueError("secret"), "/v1/x").model_dump())
 
 
 # --- models as the miner serves them -------------------------------------------------------------

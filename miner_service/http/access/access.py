@@ -13,11 +13,11 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import shown_to_owner
-from miner_service.problems import problem
 from miner_service.store.people import ADMIN, find_study, find_token, no_such
 from miner_service.store.schema import InvitationRow, JobRow, ReleaseRow
 from shared.errors import Forbidden, Unauthenticated
 from shared.wire.jobs import Job
+from shared.wire.problems import ProblemDetail
 from shared.wire.releases import Alignment
 
 ANALYST = "analyst"
@@ -87,8 +87,10 @@ class Caller:
         job = job.model_copy(update={"inconsistent": seen})
         if job.problem is None:
             return job
-        told = problem(
-            job.problem.code, "The job failed.", remedy="Ask whoever runs the study for the cause."
+        told = ProblemDetail(
+            **job.problem.model_dump(include={"type", "title", "status", "code"}),
+            detail="The job failed.",
+            remedy="Ask whoever runs the study for the cause.",
         )
         return job.model_copy(update={"problem": told})
 

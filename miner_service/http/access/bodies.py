@@ -12,8 +12,9 @@ from collections.abc import AsyncIterator
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.problems import problem_of_error, problem_response
+from miner_service.http.access.problems import problem_response
 from shared.errors import LimitExceeded
+from shared.wire.problems import problem_of
 
 _PART_PATH = re.compile(r"/v1/releases/[^/]+/parts/[^/]+")
 
@@ -34,7 +35,7 @@ class JsonLimitMiddleware:
         try:
             body = await read_limited(request, self._limit, "JSON body")
         except LimitExceeded as error:
-            document = problem_of_error(error, instance=scope["path"])
+            document = problem_of(error, instance=scope["path"])
             response = problem_response(document, {"Connection": "close"})
             await response(scope, receive, send)
             return

@@ -7,7 +7,7 @@ from typing import Literal
 from fastapi import APIRouter
 
 from miner_service.http.access.deps import RunnerDep, ServicesDep
-from miner_service.problems import problem_responses
+from miner_service.http.access.problems import problem_responses
 from shared.errors import NotReady
 from shared.wire.base import Message
 

@@ -19,8 +19,8 @@ from miner_service.http.access.deps import (
     ServicesDep,
     StudyPath,
 )
+from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
 from miner_service.jobs import runner as jobs
-from miner_service.problems import RETRY_SECONDS, problem_responses
 from miner_service.services import Services
 from miner_service.store.jobs import UNFINISHED, find_job, job_message
 from miner_service.store.paging import page_of

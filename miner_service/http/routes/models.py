@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Response
-from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 
 from miner_service.http.access.access import OWNER, Caller
 from miner_service.http.access.deps import (
@@ -17,9 +17,9 @@ from miner_service.http.access.deps import (
     SeedQuery,
     ServicesDep,
 )
+from miner_service.http.access.problems import problem_responses
 from miner_service.jobs.questions import answer, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
-from miner_service.problems import problem_responses
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
 from miner_service.store.people import no_such
@@ -35,9 +35,7 @@ from shared.wire.models import (
 
 router = APIRouter(tags=["models"])
 
-SVG_MEDIA_TYPE = "image/svg+xml"
-CSV_MEDIA_TYPE = "text/csv"
-JSON_MEDIA_TYPE = "application/json"
+TEXT, CSV, JSON = "text/plain", "text/csv", "application/json"
 _INERT = {
     # Names of variables come from outside; whatever they are, nothing here runs or loads.
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
@@ -45,9 +43,8 @@ _INERT = {
 }
 
 
-def _text(
-    description: str, media_type: str, form: str = "string"
-) -> dict[int | str, dict[str, Any]]:
+def _answers(description: str, media_type: str) -> dict[int | str, dict[str, Any]]:
+    form = "object" if media_type == JSON else "string"
     content = {media_type: {"schema": {"type": form}}}
     return {200: {"description": description, "content": content}}
 
@@ -62,97 +59,67 @@ def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Mo
     return message
 
 
-@router.get(
-    "/models/{model}/page",
-    response_class=HTMLResponse,
-    responses={200: {"description": "One page that loads nothing."}},
+def _add_view(form: str, media_type: str, told: str, answer: str) -> None:
+    """Add the route that answers with a model in one of the forms it can be read in."""
+
+    def read(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
+        seen = _visible(services, caller, model)
+        view = MODEL_KINDS[seen.kind].views.get(form)
+        if view is None:
+            raise _not_offered(seen.kind, form)
+        return Response(view.write(seen.message), media_type=view.media_type, headers=_INERT)
+
+    # What the audit log and the OpenAPI document call it.
+    read.__name__ = f"read_model_{form.partition('.')[0]}"
+    router.get(
+        f"/models/{{model}}/{form}",
+        description=f"{told} Roles: as for the model.",
+        response_class=Response,
+        responses=_answers(answer, media_type),
+    )(read)
+
+
+_add_view(
+    "page",
+    "text/html",
+    "See a model of any kind on one page, with its errors.",
+    "One page that loads nothing.",
 )
-def read_model_page(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """See a model of any kind on one page, with its errors. Roles: as for the model."""
-    return _view(services, caller, model, "page")
-
-
-@router.get(
-    "/models/{model}/svg",
-    response_class=Response,
-    responses=_text("A picture of the model.", SVG_MEDIA_TYPE),
+_add_view(
+    "svg",
+    "image/svg+xml",
+    "Draw a network (links with their confidence), a tree or weights.",
+    "A picture of the model.",
 )
-def read_model_svg(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Draw a network (links with their confidence), a tree or weights. Roles: as for the model."""
-    return _view(services, caller, model, "svg")
-
-
-@router.get(
-    "/models/{model}/bif",
-    response_class=PlainTextResponse,
-    responses={200: {"description": "The network in the Bayesian network interchange format."}},
+_add_view(
+    "bif",
+    TEXT,
+    "Read a network as BIF, its probabilities made valid.",
+    "The network in the Bayesian network interchange format.",
 )
-def read_model_bif(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Read a network as BIF, its probabilities made valid. Roles: as for the model."""
-    return _view(services, caller, model, "bif")
-
-
-@router.get(
-    "/models/{model}/dot",
-    response_class=PlainTextResponse,
-    responses={200: {"description": "The structure in the language of Graphviz."}},
+_add_view(
+    "dot",
+    TEXT,
+    "Read a network's structure as DOT, links with their confidence.",
+    "The structure in the language of Graphviz.",
 )
-def read_model_dot(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Read a network's structure as DOT, links with their confidence. Roles: as for the model."""
-    return _view(services, caller, model, "dot")
-
-
-@router.get(
-    "/models/{model}/csv",
-    response_class=Response,
-    responses=_text("A row per cell of the table after the header.", CSV_MEDIA_TYPE),
+_add_view(
+    "csv", CSV, "Read a contingency table as CSV.", "A row per cell of the table after the header."
 )
-def read_model_csv(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Read a contingency table as CSV. Roles: as for the model."""
-    return _view(services, caller, model, "csv")
-
-
-@router.get(
-    "/models/{model}/itemsets.csv",
-    response_class=Response,
-    responses=_text("A row per itemset after the header.", CSV_MEDIA_TYPE),
+_add_view(
+    "itemsets.csv",
+    CSV,
+    "Read the itemsets of association rules as CSV.",
+    "A row per itemset after the header.",
 )
-def read_model_itemsets(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Read the itemsets of association rules as CSV. Roles: as for the model."""
-    return _view(services, caller, model, "itemsets.csv")
-
-
-@router.get(
-    "/models/{model}/rules.csv",
-    response_class=Response,
-    responses=_text("A row per rule after the header.", CSV_MEDIA_TYPE),
+_add_view("rules.csv", CSV, "Read association rules as CSV.", "A row per rule after the header.")
+_add_view("text", TEXT, "Read a decision tree as rules in text.", "The tree as indented rules.")
+_add_view(
+    "document",
+    JSON,
+    "Read a tree or a linear classifier as JSON for predictions elsewhere.",
+    "The model in the form that travels.",
 )
-def read_model_rules(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Read association rules as CSV. Roles: as for the model."""
-    return _view(services, caller, model, "rules.csv")
-
-
-@router.get(
-    "/models/{model}/text",
-    response_class=PlainTextResponse,
-    responses={200: {"description": "The tree as indented rules."}},
-)
-def read_model_text(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Read a decision tree as rules in text. Roles: as for the model."""
-    return _view(services, caller, model, "text")
-
-
-@router.get(
-    "/models/{model}/document",
-    response_class=Response,
-    responses=_text("The model in the form that travels.", JSON_MEDIA_TYPE, "object"),
-)
-def read_model_document(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Read a tree or a linear classifier as JSON for predictions elsewhere.
-
-    Roles: as for the model.
-    """
-    return _view(services, caller, model, "document")
 
 
 @router.post("/models/{model}/predictions")
@@ -181,7 +148,7 @@ def ask_model(
 @router.get(
     "/models/{model}/samples",
     response_class=StreamingResponse,
-    responses=_text("Synthetic records, one line each after the header.", CSV_MEDIA_TYPE),
+    responses=_answers("Synthetic records, one line each after the header.", CSV),
 )
 def sample_model(
     model: ModelPath,
@@ -193,15 +160,7 @@ def sample_model(
     """Draw synthetic records from a network, as CSV. Roles: as for the model."""
     network = _network(services, caller, model, "samples")
     pieces = synthetic(network, records, seed, services.settings.limits)
-    return StreamingResponse(pieces, media_type=CSV_MEDIA_TYPE, headers=_INERT)
-
-
-def _view(services: Services, caller: Caller, model: str, form: str) -> Response:
-    seen = _visible(services, caller, model)
-    view = MODEL_KINDS[seen.kind].views.get(form)
-    if view is None:
-        raise _not_offered(seen.kind, form)
-    return Response(view.write(seen.message), media_type=view.media_type, headers=_INERT)
+    return StreamingResponse(pieces, media_type=CSV, headers=_INERT)
 
 
 def _network(services: Services, caller: Caller, model: str, purpose: str) -> BayesNet:

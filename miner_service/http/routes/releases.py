@@ -18,8 +18,8 @@ from miner_service.http.access.deps import (
     ServicesDep,
     StudyPath,
 )
+from miner_service.http.access.problems import problem_responses
 from miner_service.intake import intake
-from miner_service.problems import problem_responses
 from miner_service.services import Services
 from miner_service.store.paging import page_of
 from miner_service.store.people import no_such

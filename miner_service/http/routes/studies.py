@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from miner_service.http.access.access import ANALYST, ANYONE, enter_study
 from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
-from miner_service.problems import problem_responses
+from miner_service.http.access.problems import problem_responses
 from miner_service.store import people
 from miner_service.store.paging import page_of
 from miner_service.store.schema import StudyRow, TokenRow

@@ -32,10 +32,11 @@ from owner_agent.peer.protocol.steps import (
     Step,
 )
 from owner_agent.peer.protocol.waiting import started, uninterrupted
-from owner_agent.peer.session.session import error_of, problem_for
+from owner_agent.peer.session.session import error_of
 from owner_agent.peer.tasks.catalogue import learners, task_of
 from shared.errors import PeerDeviated, PramanaError, SessionEnded
 from shared.privacy import StudyTold
+from shared.wire.problems import problem_of
 
 Watch = Callable[[str, int, int], None]
 """Called with a step, how much of it is done, and of how much."""
@@ -226,7 +227,7 @@ class _Led:
 
     def end(self, error: PramanaError) -> None:
         """Tell all owners that the session is over, as far as they can be told."""
-        ending = Ending(owner=self.participant.name, problem=problem_for(error))
+        ending = Ending(owner=self.participant.name, problem=problem_of(error))
         ends = self.participant.clock() + LAST_SECONDS
 
         def tell(partner: Partner) -> None:

@@ -14,7 +14,7 @@ from owner_agent.peer.members.records import close_lines, mark_session, write_ag
 from owner_agent.peer.protocol.messages import Agreed, Part, Signed
 from owner_agent.peer.protocol.partner import Peer
 from owner_agent.peer.protocol.steps import STATUS
-from owner_agent.peer.session.session import Session, problem_for
+from owner_agent.peer.session.session import Session
 from owner_agent.peer.session.staging import stage
 from owner_agent.peer.tasks.network import digest_of_files
 from owner_agent.site.site import Site
@@ -31,6 +31,7 @@ from shared.errors import (
     StoreCorrupt,
     VariablesMissing,
 )
+from shared.wire.problems import problem_of
 
 Partners = Callable[[str], Peer]
 """Returns another owner by its name."""
@@ -151,7 +152,7 @@ class Member:
         with mine.lock:
             if mine.over:
                 return
-            mine.phase, mine.problem = "ended", problem_for(error)
+            mine.phase, mine.problem = "ended", problem_of(error)
             if mine.staged is not None:
                 mine.staged.discard()
             for made in mine.outgoing.values():

@@ -22,10 +22,10 @@ from shared.wire.base import (
     Label,
     Message,
     Name,
-    ProblemDetail,
     Sha256,
 )
 from shared.wire.plans import PlanMessage, VariableMessage
+from shared.wire.problems import ProblemDetail
 from shared.wire.releases import PartManifest
 
 LONGEST_SECONDS = 24 * 3600.0

@@ -32,7 +32,7 @@ from shared.errors import (
     StateError,
     error_classes,
 )
-from shared.wire.base import ProblemDetail
+from shared.wire.problems import ProblemDetail
 
 OVER: frozenset[Phase] = frozenset({"written", "finished", "ended"})
 """Phases in which a session asks nothing more of anybody."""
@@ -144,19 +144,6 @@ class Session:
 def no_session(session: str) -> NotFound:
     """Return the error for a session that this owner does not have, or does not show."""
     return NotFound("There is no such session here.", where=session)
-
-
-def problem_for(error: PramanaError) -> ProblemDetail:
-    """Return an error as it is told to the other owners."""
-    return ProblemDetail(
-        type=f"urn:pramana:problem:{error.code}",
-        title=type(error).__name__,
-        status=409,
-        detail=error.message,
-        code=error.code,
-        where=error.where,
-        remedy=error.remedy,
-    )
 
 
 def error_of(problem: ProblemDetail) -> PramanaError:

@@ -19,7 +19,7 @@ from owner_agent.peer.session.session import error_of
 from owner_agent.site.site import KnownPeer
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import PeerDeviated, PeerUnreachable
-from shared.wire.base import problem_of
+from shared.wire.problems import PROBLEM_MEDIA_TYPE, read_problem
 
 SHORT_SECONDS = 20.0
 """Within this an owner answers whatever needs no work."""
@@ -168,8 +168,8 @@ class RemotePartner:
 
     def _refusal(self, response: httpx.Response, content: bytes) -> Exception:
         problem = None
-        if response.headers.get("Content-Type", "").startswith("application/problem+json"):
-            problem = problem_of(content)
+        if response.headers.get("Content-Type", "").startswith(PROBLEM_MEDIA_TYPE):
+            problem = read_problem(content)
         if problem is None:
             return PeerUnreachable(
                 f"What answers for {self.name} at {self._peer.url} is no owner's agent (status"

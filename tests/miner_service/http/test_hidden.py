@@ -9,8 +9,8 @@ import re
 
 import pytest
 
-from shared.wire.base import PROBLEM_MEDIA_TYPE
 from shared.wire.parts import PART_MEDIA_TYPE
+from shared.wire.problems import PROBLEM_MEDIA_TYPE
 
 ABSENT = {
     "study": "atlantis",

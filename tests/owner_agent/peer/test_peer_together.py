@@ -29,7 +29,6 @@ from owner_agent.peer.protocol.steps import (
     STATUS,
 )
 from owner_agent.peer.session.journal import all_kept, earlier_status, kept_of
-from owner_agent.peer.session.session import problem_for
 from owner_agent.peer.transport import remote
 from owner_agent.peer.transport.connections import opened
 from owner_agent.randomize.draws import draw_id
@@ -47,6 +46,7 @@ from shared.errors import (
     StoreCorrupt,
 )
 from shared.terminal import run
+from shared.wire.problems import problem_of
 
 SESSION = "ab" * 16
 
@@ -141,7 +141,7 @@ def test_an_end_that_comes_too_late_is_not_heeded(world, learned, monkeypatch):
     (models / SESSION).write_text("in the way")
     with pytest.raises(StateError, match="east cannot write its result"):
         partners[2].ask(COMMIT, SESSION, agreed)
-    problem = problem_for(SessionEnded("stop"))
+    problem = problem_of(SessionEnded("stop"))
     assert partners[2].ask(END, SESSION, Ending(owner="north", problem=problem)).phase == "ready"
     # The proof is kept for a restart; that the result is written is not claimed yet.
     assert kept_of(world.folder("east") / ".pramana", SESSION).agreed is not None
@@ -314,7 +314,7 @@ def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
 ):
     """North ends the session while south takes it up; south's answer comes later."""
     north, honest = world.participants["north"], participant.hold
-    ending = Ending(owner="north", problem=problem_for(SessionEnded("north interrupted it.")))
+    ending = Ending(owner="north", problem=problem_of(SessionEnded("north interrupted it.")))
     end = threading.Thread(target=lambda: north.partners("south").ask(END, SESSION, ending))
 
     def slow(site, proposal, variables, told):

@@ -9,12 +9,13 @@ from owner_agent.peer.protocol.messages import (
     Statements,
 )
 from owner_agent.peer.protocol.steps import COMMIT, END, OFFERS, PARTS, PROPOSE
-from owner_agent.peer.session.session import error_of, problem_for
+from owner_agent.peer.session.session import error_of
 from shared.errors import (
     RecordsDoNotAlign,
     SessionEnded,
     UnknownCategory,
 )
+from shared.wire.problems import problem_of
 
 SESSION = "ab" * 16
 
@@ -54,7 +55,7 @@ def test_the_last_word_said_twice_does_no_harm(world, learned):
     assert partners[1].ask(COMMIT, SESSION, agreed).phase == "written"
     assert partners[1].ask(COMMIT, SESSION, agreed).phase == "written"
     written = world.results("south")
-    problem = problem_for(SessionEnded("too late"))
+    problem = problem_of(SessionEnded("too late"))
     status = partners[1].ask(END, SESSION, Ending(owner="north", problem=problem))
     assert status.phase == "written"
     assert world.results("south") == written
@@ -70,7 +71,7 @@ def test_packages_that_never_left_do_not_stay_in_the_outbox(world, parameters_ta
         partner.ask(OFFERS, SESSION, offers)
     outbox = world.folder("north") / ".pramana" / "outbox"
     assert len(list(outbox.iterdir())) == 2
-    north.end("north", SESSION, Ending(owner="north", problem=problem_for(SessionEnded("stop"))))
+    north.end("north", SESSION, Ending(owner="north", problem=problem_of(SessionEnded("stop"))))
     assert list(outbox.iterdir()) == []
 
 
@@ -79,10 +80,10 @@ def test_packages_that_never_left_do_not_stay_in_the_outbox(world, parameters_ta
 
 def test_an_error_comes_over_as_what_it_is():
     original = RecordsDoNotAlign("they do not", where="x", remedy="align them")
-    again = error_of(problem_for(original))
+    again = error_of(problem_of(original))
     assert type(again) is RecordsDoNotAlign
     assert (again.message, again.where, again.remedy) == ("they do not", "x", "align them")
-    unknown = problem_for(original).model_copy(update={"code": "of-another-version"})
+    unknown = problem_of(original).model_copy(update={"code": "of-another-version"})
     assert type(error_of(unknown)) is SessionEnded
 
 

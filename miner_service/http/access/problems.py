@@ -1,0 +1,169 @@
+"""Every error of the miner becomes an answer with a problem document here.
+
+What the validator says of a request is told without what was in it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from shared.errors import PramanaError
+from shared.wire.problems import (
+    PROBLEM_MEDIA_TYPE,
+    ProblemDetail,
+    invalid_request,
+    known_problems,
+    problem_of,
+    problem_of_status,
+    unforeseen,
+)
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 1
+_LOGGED = {500, 503}
+_LONGEST_NAME = 64
+_KIND = "kind"
+"""The field that tells kinds of jobs apart, which the validator does not name."""
+
+_MOST_FIELDS = 10
+
+_ABSENT = frozenset({"missing", "json_invalid"})
+"""Errors whose place ends in what was not sent."""
+
+_ANYTHING = object()
+"""Stands for what was sent where that is not known."""
+
+_KINDS = (PramanaError, RequestValidationError, HTTPException, ClientDisconnect, Exception)
+
+
+def problem_of_failure(error: Exception, instance: str | None = None) -> ProblemDetail:
+    """Return what the outside sees of an exception; of an unforeseen one, nothing but that."""
+    match error:
+        case PramanaError():
+            return problem_of(error, instance)
+        case RequestValidationError():
+            where, detail = _describe_fields(error.errors(), {"body": error.body})
+            return invalid_request(detail, where=where, instance=instance)
+        case HTTPException():
+            return problem_of_status(error.status_code, instance)
+        case ClientDisconnect():
+            return invalid_request("The request ended before it was whole.", instance=instance)
+        case _:
+            return unforeseen(instance=instance)
+
+
+def problem_response(document: ProblemDetail, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the HTTP response that carries a problem document."""
+    extra = dict(headers or {})
+    if document.status == 401:
+        extra["WWW-Authenticate"] = "Bearer"
+    if document.status == 503:
+        extra["Retry-After"] = str(RETRY_SECONDS)
+    return JSONResponse(
+        document.model_dump(exclude_none=True),
+        status_code=document.status,
+        headers=extra,
+        media_type=PROBLEM_MEDIA_TYPE,
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of an application a problem document."""
+    for kind in _KINDS:
+        app.add_exception_handler(kind, _handle)
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of the problems a route may answer with."""
+    schema = {"$ref": "#/components/schemas/ProblemDetail"}
+    titles = {status: _titles(status) for status in statuses}
+    return {
+        status: {"description": title, "content": {PROBLEM_MEDIA_TYPE: {"schema": schema}}}
+        for status, title in titles.items()
+    }
+
+
+def _titles(status: int) -> str:
+    titles = sorted({title for own, title in known_problems().values() if own == status})
+    return "Problem. One of: " + "; ".join(titles) + "."
+
+
+async def _handle(request: Request, error: Exception) -> Response:
+    document = problem_of_failure(error, instance=request.url.path)
+    if document.status in _LOGGED:
+        log.error("%s at %s", document.code, request.url.path, exc_info=error)
+    headers = error.headers if isinstance(error, HTTPException) else None
+    return problem_response(document, headers)
+
+
+def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
+    """Name the fields that are wrong and why, never what was in them."""
+    found = [(".".join(_place(error, sent)), _numbered(error) + _reason(error)) for error in errors]
+    shown = "; ".join(f"{place}: {reason}" for place, reason in found[:_MOST_FIELDS])
+    more = len(found) - _MOST_FIELDS
+    return found[0][0] if found else "body", shown + (f"; and {more} more" if more > 0 else "")
+
+
+def _place(error: Mapping[str, Any], sent: Any) -> list[str]:
+    """Return where an error is, in the words of what was sent."""
+    steps = _without_tags(error, sent)
+    if error["type"].startswith("union_tag"):
+        named = error["ctx"]["discriminator"].strip("'")
+        steps.append(named if named.isidentifier() else _KIND)
+    return [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in steps] or [
+        "body"
+    ]
+
+
+def _without_tags(error: Mapping[str, Any], sent: Any) -> list[str | int]:
+    """Leave out the steps that name a kind of message or of value: the sender wrote none."""
+    location: Sequence[str | int] = error["loc"]
+    absent = error["type"] in _ABSENT
+    steps: list[str | int] = []
+    for number, step in enumerate(location):
+        inner = _inside(sent, step)
+        if inner is None and number and not (absent and number == len(location) - 1):
+            continue
+        steps.append(step)
+        sent = _ANYTHING if inner is None else inner[0]
+    return steps
+
+
+def _inside(sent: Any, step: str | int) -> tuple[Any] | None:
+    """Return what was sent under a step, in a tuple; None if the step leads nowhere."""
+    if sent is _ANYTHING:
+        return (sent,)
+    if isinstance(sent, dict):
+        return (sent[step],) if step in sent else None
+    if isinstance(sent, list) and isinstance(step, int) and step < len(sent):
+        return (sent[step],)
+    return None
+
+
+def _numbered(error: Mapping[str, Any]) -> str:
+    """Name the record that an error is about, as all other errors about records count them."""
+    match tuple(error["loc"]):
+        case ("body", "records", int(place), *_):
+            return f"record {place + 1}: "
+    return ""
+
+
+def _reason(error: Mapping[str, Any]) -> str:
+    if error["type"] == "extra_forbidden":
+        return "this field is not known"
+    if error["type"] == "union_tag_invalid":
+        return f"must be one of {error['ctx']['expected_tags']}"
+    if error["type"] == "union_tag_not_found":
+        return "does not say of which kind it is"
+    if error["type"] == "json_invalid":
+        return "not a JSON document"
+    return str(error["msg"])
