@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
+from annotated_types import Len
 
 from shared.channels.base import (
     CONDITION_LIMIT,
-    RESOLUTION,
+    Choice,
     Tensor,
     Transition,
     along_axis,
@@ -25,6 +27,7 @@ from shared.channels.base import (
     left_inverse,
 )
 from shared.channels.mixture import Withheld
+from shared.channels.parameters import RESOLUTION, Sizes
 from shared.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
 
 CHOICES = 4096
@@ -35,19 +38,6 @@ CONDITION_ENTRIES = 1 << 21
 
 IDENTIFIED_CELLS = 4096
 """Up to this many combinations it is computed whether the reports tell them apart."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One subset of the variables and how it is reported.
-
-    `axes` are the variables' places, ascending; `weight` / 2^32 is the probability of the choice;
-    `channel` acts on the product of these variables and reports a category of each.
-    """
-
-    axes: tuple[int, ...]
-    weight: int
-    channel: Transition
 
 
 @dataclass(frozen=True)
@@ -62,8 +52,9 @@ class Sampled(Transition):
         NotStochastic: weights that are negative or sum to more than 1.
     """
 
-    sizes: tuple[int, ...]
-    choices: tuple[Choice, ...]
+    family = "sampled"
+    sizes: Sizes
+    choices: Annotated[tuple[Choice, ...], Len(1, CHOICES)] = field()
 
     def __post_init__(self) -> None:
         if len(self.choices) > CHOICES:
@@ -239,12 +230,19 @@ class Sampled(Transition):
             return Withheld(math.prod(left))
         return Sampled(left, tuple(Choice(a, w, c) for (a, c), w in merged.items()))
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "family": "sampled",
-            "sizes": list(self.sizes),
-            "choices": [
-                {"axes": list(c.axes), "weight": c.weight, "channel": c.channel.as_dict()}
-                for c in self.choices
-            ],
-        }
+    @property
+    def listed_rows(self) -> int:
+        return max(choice.channel.listed_rows for choice in self.choices)
+
+    def can_occur(self) -> npt.NDArray[np.bool_]:
+        possible = np.ones(self.sizes, dtype=np.bool_)
+        for choice in self.choices:
+            spread = [s if i in choice.axes else 1 for i, s in enumerate(self.sizes)]
+            possible &= choice.channel.can_occur().reshape(spread)
+        return possible.ravel()
+
+    def share_reported(self, axis: int) -> float:
+        return sum(c.weight for c in self.choices if axis in c.axes) / RESOLUTION
+
+    def describe(self) -> str:
+        return f"one of {len(self.choices)} parts sampled"
