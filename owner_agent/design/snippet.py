@@ -96,8 +96,9 @@ def _channel(block: Block, needs: Requirements) -> dict[str, Any]:
             return {"kind": "random-gamma-diagonal", "gamma": whole, "share": SHARE}
         case CutAndPaste():
             return {"kind": "cut-and-paste", "keep": channel.cut, "gamma": whole}
-    kind = "mask" if isinstance(channel, OneHot) else "symmetric"
-    return {"kind": kind, "gamma": needs.split()[block.names[0]]}
+        case OneHot():
+            return {"kind": "mask", "gamma": needs.split()[block.names[0]]}
+    return {"kind": "symmetric", "gamma": needs.split()[block.names[0]]}
 
 
 def _sampled(block: Block, needs: Requirements) -> dict[str, Any]:

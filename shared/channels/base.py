@@ -223,19 +223,13 @@ class UnitTransition(Transition):
         return bool(np.all(self.units().max(axis=1) == RESOLUTION))
 
 
-class ListedTransition(Transition):
-    """A channel that acts by its listed matrix and estimates by a listed decoder."""
+class DecodedTransition(Transition):
+    """A channel that estimates by a listed decoder."""
 
     @property
     @abstractmethod
-    def _matrix(self) -> Tensor:
-        """The K x L matrix of probabilities."""
-
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(self._matrix.T, tensor, axis)
-
-    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(self._matrix, tensor, axis)
+    def _decoder(self) -> Tensor:
+        """D, K x L. Raises SingularChannel."""
 
     def solve(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self._decoder, tensor, axis)
@@ -247,8 +241,22 @@ class ListedTransition(Transition):
         return along_axis(np.square(self._decoder), tensor, axis)
 
     def decoder(self) -> Tensor:
-        """Return D, K x L. Raises SingularChannel."""
         return self._decoder
+
+
+class ListedTransition(DecodedTransition):
+    """A channel that acts by its listed matrix, too."""
+
+    @property
+    @abstractmethod
+    def _matrix(self) -> Tensor:
+        """The K x L matrix of probabilities."""
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._matrix.T, tensor, axis)
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._matrix, tensor, axis)
 
     @cached_property
     def _decoder(self) -> Tensor:

@@ -173,6 +173,7 @@ class StructuralZeros(_Blocks):
 
     family = "structural-zeros"
     size: Size
+    # Given by `field()`, for the base has none of these, which is no default here.
     impossible: Annotated[tuple[Code, ...], MaxLen(CATEGORIES)] = field()
     channel: UnitTransition
 

@@ -2,12 +2,13 @@
 
 A family is a frozen dataclass whose fields are integers, tuples of them, other channels, or tuples
 of dataclasses of the same kind. Its canonical document has a key for each field; messages on the
-wire are made from the same fields (`shared.wire.plans`), ranges included.
+wire are made from the same fields (`shared.wire.channels`), ranges included.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Annotated, Any
 
 from annotated_types import Ge, Le, Len
@@ -27,6 +28,7 @@ Probability = Annotated[int, Ge(0), Le(RESOLUTION)]
 Sizes = Annotated[tuple[Annotated[int, Ge(2), Le(CATEGORIES)], ...], Len(1, VARIABLES)]
 
 
+@cache
 def keys_of(declared: Any) -> dict[str, str]:
     """Return the name of each field of a family and its key in documents, without `_units`."""
     return {field.name: field.name.removesuffix("_units") for field in fields(declared)}
@@ -35,8 +37,11 @@ def keys_of(declared: Any) -> dict[str, str]:
 def document(declared: Any) -> Any:
     """Return the JSON form of a channel or of a parameter."""
     if isinstance(declared, tuple):
-        return [document(item) for item in declared]
+        # A matrix has millions of numbers, which are not looked at one by one.
+        numbers = all(isinstance(first, int) for first in declared[:1])
+        return list(declared) if numbers else [document(item) for item in declared]
     if not is_dataclass(declared):
         return declared
-    named = {"family": declared.family} if hasattr(declared, "family") else {}
-    return named | {key: document(getattr(declared, n)) for n, key in keys_of(declared).items()}
+    kind: Any = type(declared)
+    named = {"family": kind.family} if hasattr(kind, "family") else {}
+    return named | {key: document(getattr(declared, name)) for name, key in keys_of(kind).items()}

@@ -20,9 +20,9 @@ from annotated_types import Len
 from shared.channels.base import (
     CONDITION_LIMIT,
     Choice,
+    DecodedTransition,
     Tensor,
     Transition,
-    along_axis,
     condition_number,
     left_inverse,
 )
@@ -41,7 +41,7 @@ IDENTIFIED_CELLS = 4096
 
 
 @dataclass(frozen=True)
-class Sampled(Transition):
+class Sampled(DecodedTransition):
     """With probability `weight` / 2^32 a record reports a choice's variables and withholds others.
 
     A variable of K categories is reported in K + 1 codes, the last for "withheld". Weights that sum
@@ -54,6 +54,7 @@ class Sampled(Transition):
 
     family = "sampled"
     sizes: Sizes
+    # Given by `field()`, for the base has none of these, which is no default here.
     choices: Annotated[tuple[Choice, ...], Len(1, CHOICES)] = field()
 
     def __post_init__(self) -> None:
@@ -154,7 +155,7 @@ class Sampled(Transition):
         return any(len(choice.axes) == len(self.sizes) for choice in self.choices)
 
     @cached_property
-    def _listed_decoder(self) -> Tensor:
+    def _decoder(self) -> Tensor:
         if not self._identified:
             raise SingularChannel(
                 f"No record reports all {len(self.sizes)} variables, so their joint counts cannot"
@@ -170,21 +171,8 @@ class Sampled(Transition):
             )
         return left_inverse(self.matrix())
 
-    def decoder(self) -> Tensor:
-        """Return D, K x L. Raises SingularChannel, LimitExceeded."""
-        return self._listed_decoder
-
-    def solve(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(self._listed_decoder, tensor, axis)
-
-    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(self._listed_decoder.T, tensor, axis)
-
-    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(np.square(self._listed_decoder), tensor, axis)
-
     @cached_property
-    def _condition_number(self) -> float:
+    def condition_number(self) -> float:
         """From P itself where it is small, else from the K x K matrix PP', a sum over choices."""
         if not self._identified:
             return math.inf
@@ -201,10 +189,6 @@ class Sampled(Transition):
         # The least eigenvalue is known to the rounding error of the largest: below it, singular.
         known = 4 * size * float(np.finfo(np.float64).eps) * values[-1]
         return math.sqrt(values[-1] / values[0]) if values[0] > known else math.inf
-
-    @property
-    def condition_number(self) -> float:
-        return self._condition_number
 
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
         if all(kept):

@@ -6,7 +6,7 @@ key for each field of the family's dataclass, with the range that is declared th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, reduce
 from inspect import cleandoc
 from operator import or_
@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args, get_or
 from pydantic import ConfigDict, Field, GetCoreSchemaHandler, StrictInt, create_model
 from pydantic_core import CoreSchema
 
-from shared.channels import FAMILIES, PARTS, Choice, Transition, UnitTransition, keys_of
+from shared.channels import FAMILIES, PARTS, Transition, UnitTransition, keys_of
 from shared.wire.base import Message
 
 
@@ -69,23 +69,22 @@ def message_of(declared: type) -> type[_Declared]:
 
 def _travelling(hint: Any) -> Any:
     """Return the type of a parameter as it travels."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return Annotated[_travelling(inner[0]), *inner[1:]]
+    if origin is tuple:
+        return list[_travelling(inner[0])]  # type: ignore[misc]
+    if inner:
+        return reduce(or_, map(_travelling, inner))
     known = {int: StrictInt, Transition: AnyChannel, UnitTransition: _PartChannel}
-    if hint in known:
-        return known[hint]
-    if hint is Choice:
-        return message_of(Choice)
-    inner = get_args(hint)
-    match get_origin(hint):
-        case origin if origin is Annotated:
-            return Annotated[_travelling(inner[0]), *inner[1:]]
-        case origin if origin is tuple:
-            return list[_travelling(inner[0])]  # type: ignore[misc]
-        case None:
-            return hint
-    return reduce(or_, map(_travelling, inner))
+    nested = is_dataclass(hint)
+    return message_of(hint) if nested else known.get(hint, hint)
 
 
 def _made(value: Any) -> Any:
     if isinstance(value, _Declared):
         return value.to_transition()
-    return tuple(map(_made, value)) if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    numbers = all(isinstance(first, int) for first in value[:1])
+    return tuple(value) if numbers else tuple(map(_made, value))
