@@ -28,7 +28,6 @@ from miner_service.store.releases import (
     release_message,
 )
 from miner_service.store.schema import PartRow, ReleaseRow
-from shared.channels import listed_rows
 from shared.errors import (
     BudgetExceeded,
     Conflict,
@@ -360,7 +359,7 @@ def _require_few(counted: Mapping[str, tuple[int, int]]) -> None:
 def _require_small_channels(plan: Plan, allowed: int) -> None:
     """Bound the channels whose matrices have no closed form and must be held whole."""
     for block in plan.blocks:
-        size = listed_rows(block.channel)
+        size = block.channel.listed_rows
         if size > allowed:
             raise LimitExceeded(
                 f"A matrix of block {block.name!r} has {size} rows; {allowed} are allowed.",

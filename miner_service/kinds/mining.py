@@ -16,7 +16,6 @@ from miner_service.alignment.joining import LoadColumns, Release, marginals_of
 from miner_service.kinds import Content, OnStep, kind_of
 from miner_service.kinds.affordability import Layout
 from miner_service.settings import Limits
-from shared.channels import Withheld
 from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
 from shared.marginals.counts import (
@@ -69,7 +68,7 @@ class Group:
     def silent(self) -> set[str]:
         """The variables that are withheld from every report."""
         held = [block for _, blocks in self.blocks for block in blocks]
-        return {n for b in held if isinstance(b.channel, Withheld) for n in b.names}
+        return {n for b in held if b.channel.withheld for n in b.names}
 
 
 @dataclass(frozen=True)
@@ -183,7 +182,7 @@ def _reported(releases: Sequence[Release]) -> Domain:
     """Return the variables that are not withheld everywhere."""
     blocks = [block for release in releases for block in release.plan.blocks]
     found: dict[str, Variable] = {}
-    for variable in (v for b in blocks if not isinstance(b.channel, Withheld) for v in b.variables):
+    for variable in (v for b in blocks if not b.channel.withheld for v in b.variables):
         # Named by two owners it stays here once; whether it may be is asked later.
         found.setdefault(variable.name, variable)
     return Domain(tuple(found.values()))

@@ -22,7 +22,6 @@ from owner_agent.randomize.draws import draw_id
 from owner_agent.randomize.reports import Randomized, randomize
 from owner_agent.site.corrections import Choice
 from owner_agent.state.keys import Keys as Secrets
-from shared.channels import Withheld
 from shared.errors import RecordsCorrected, StoreCorrupt
 from shared.marginals.counts import Codes
 from shared.plan import Block, Plan
@@ -179,7 +178,7 @@ def newest_epoch(entries: Iterable[Entry], secrets: Secrets, study: str, block: 
 
 def is_drawn(block: Block) -> bool:
     """Whether a record's report of a block is random."""
-    return not (block.channel.is_identity or isinstance(block.channel, Withheld))
+    return not (block.channel.is_identity or block.channel.withheld)
 
 
 def settle(

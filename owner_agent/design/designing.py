@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from owner_agent.costs.whole_study import Left
 from owner_agent.design.design_file import DesignFile, within
 from owner_agent.site.planning import raise_together
-from shared.channels import RESOLUTION, Mixture, Sampled, Symmetric, Transition
 from shared.design import (
     Comparison,
     Option,
@@ -348,18 +347,9 @@ def replacing(plan: Plan) -> dict[str, float]:
     """
     found: dict[str, float | None] = {}
     for block in plan.blocks:
-        if isinstance(block.channel, Sampled):
-            for choice in block.channel.choices:
-                found["*".join(block.names[a] for a in choice.axes)] = _p(choice.channel)
-        elif not block.channel.is_identity:
-            found[block.name] = _p(block.channel)
+        for choice in block.channel.choices:
+            found["*".join(block.names[a] for a in choice.axes)] = choice.channel.replaced
+        if not (block.channel.choices or block.channel.is_identity):
+            found[block.name] = block.channel.replaced
     known = {name: p for name, p in found.items() if p is not None}
     return known if len(known) == len(found) else {}
-
-
-def _p(channel: Transition) -> float | None:
-    if isinstance(channel, Symmetric):
-        return 1 - channel.keep_units / RESOLUTION
-    if isinstance(channel, Mixture):
-        return (1 - channel.kept) * (1 - 1 / channel.size)
-    return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from owner_agent.design.design_file import DesignFile
 from owner_agent.site.site import Site
-from shared.channels import RESOLUTION, CutAndPaste, Mixture, OneHot, RandomSymmetric, Sampled
+from shared.channels import RESOLUTION, CutAndPaste, Mixture, OneHot, RandomSymmetric
 from shared.design import Option, Requirements
 from shared.errors import OptionError
 from shared.plan import Block
@@ -86,8 +86,8 @@ def entries_of_file(file: DesignFile) -> dict[str, dict[str, Any]]:
 def _channel(block: Block, needs: Requirements) -> dict[str, Any]:
     """Return the keys of a designed block's channel."""
     channel = block.channel
-    if isinstance(channel, Sampled):
-        return _sampled(block, channel, needs)
+    if channel.choices:
+        return _sampled(block, needs)
     whole = needs.of_block(block.names)
     match channel:
         case Mixture():
@@ -96,18 +96,20 @@ def _channel(block: Block, needs: Requirements) -> dict[str, Any]:
             return {"kind": "random-gamma-diagonal", "gamma": whole, "share": SHARE}
         case CutAndPaste():
             return {"kind": "cut-and-paste", "keep": channel.cut, "gamma": whole}
-    kind = "mask" if isinstance(channel, OneHot) else "symmetric"
-    return {"kind": kind, "gamma": needs.split()[block.names[0]]}
+        case OneHot():
+            return {"kind": "mask", "gamma": needs.split()[block.names[0]]}
+    return {"kind": "symmetric", "gamma": needs.split()[block.names[0]]}
 
 
-def _sampled(block: Block, channel: Sampled, needs: Requirements) -> dict[str, Any]:
-    subsets = [[block.names[a] for a in choice.axes] for choice in channel.choices]
+def _sampled(block: Block, needs: Requirements) -> dict[str, Any]:
+    choices = block.channel.choices
+    subsets = [[block.names[a] for a in choice.axes] for choice in choices]
     gammas = [needs.of_block(names) for names in subsets]
     return {
         "kind": "sampled",
         **({"gamma": gammas[0]} if len(set(gammas)) == 1 else {"gammas": gammas}),
         "subsets": subsets,
-        "weights": [choice.weight / RESOLUTION for choice in channel.choices],
+        "weights": [choice.weight / RESOLUTION for choice in choices],
     }
 
 

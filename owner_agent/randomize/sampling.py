@@ -8,6 +8,7 @@ uniform number.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import singledispatch
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,6 @@ from shared.channels import (
     Mixture,
     OneHot,
     Sampled,
-    StructuralZeros,
     Transition,
     UnitTransition,
 )
@@ -61,13 +61,17 @@ def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
 
 def impossible_records(block: Block, columns: Mapping[str, Codes]) -> npt.NDArray[np.bool_]:
     """Return which records have a combination that a block calls impossible."""
-    if not isinstance(block.channel, StructuralZeros):
+    if not block.channel.impossible:
         return np.zeros(len(columns[block.names[0]]), dtype=np.bool_)
     return np.isin(true_cells(block, columns), block.channel.impossible)
 
 
+@singledispatch
 def sample_columns(
-    channel: Transition, sizes: Sequence[int], cells: Codes, words: Words
+    channel: Transition,
+    sizes: Sequence[int],  # noqa: ARG001 - the samplers' arguments
+    cells: Codes,  # noqa: ARG001
+    words: Words,  # noqa: ARG001
 ) -> list[Codes]:
     """Return the reports of each of a channel's variables (see `sample_block`).
 
@@ -77,21 +81,16 @@ def sample_columns(
         cells: N true cells below K, the last variable changing fastest.
         words: the N records' words.
     """
-    if isinstance(channel, Mixture):
-        return _mixture(channel, sizes, cells, words)
-    if isinstance(channel, OneHot):
-        return _one_hot(channel, cells, words)
-    if isinstance(channel, CutAndPaste):
-        return _cut_and_paste(channel, cells, words)
-    if isinstance(channel, Sampled):
-        return _sampled(channel, cells, words)
-    if isinstance(channel, UnitTransition):
-        reported = channel.report_sizes(sizes) or tuple(sizes)
-        return split(sample(channel, cells, words), reported)
     raise ChannelError(
         f"There is no sampler for a channel of the family {type(channel).__name__}.",
         remedy="Choose a kind that the owner's guide describes.",
     )
+
+
+@sample_columns.register
+def _(channel: UnitTransition, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+    reported = channel.report_sizes(sizes) or tuple(sizes)
+    return split(sample(channel, cells, words), reported)
 
 
 def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
@@ -114,7 +113,8 @@ def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
     return columns[::-1]
 
 
-def _mixture(channel: Mixture, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+@sample_columns.register
+def _(channel: Mixture, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
     """Keep the record by two words; else draw each variable uniformly (FRAPP 5)."""
     columns = split(cells, sizes)
     if channel.is_identity:
@@ -127,44 +127,47 @@ def _mixture(channel: Mixture, sizes: Sequence[int], cells: Codes, words: Words)
     return columns
 
 
-def _one_hot(channel: OneHot, cells: Codes, words: Words) -> list[Codes]:
+@sample_columns.register
+def _(channel: OneHot, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:  # noqa: ARG001
     """Flip each item by a word of its own (MASK, FRAPP 7)."""
     (flipped,) = _items(words, (channel.size,), channel.flip_units)
     return [flipped ^ np.uint64(1) << cells.astype(np.uint64)]
 
 
-def _cut_and_paste(channel: CutAndPaste, cells: Codes, words: Words) -> list[Codes]:
+@sample_columns.register
+def _(channel: CutAndPaste, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
     """Insert every item by a word of its own, and keep a uniform subset of the record's items.
 
     An item is reported if it is kept or inserted, so that drawing both for every item is the same
     as inserting only what was not kept. The subset is selected item by item: with `left` of the
     last `m` items still to keep, the next one is kept with probability left / m.
     """
-    reported = _items(words, channel.sizes, channel.paste_units)
-    rest = words.after(sum(channel.sizes))
-    stride = len(channel.sizes) + 1
+    reported = _items(words, sizes, channel.paste_units)
+    rest = words.after(sum(sizes))
+    stride = len(sizes) + 1
     left = np.minimum(uniform_below(rest, channel.cut + 1, 0, stride), np.uint64(channel.of))
-    for place, code in enumerate(split(cells, channel.sizes)):
+    for place, code in enumerate(split(cells, sizes)):
         kept = uniform_below(rest, channel.of - place, place + 1, stride) < left
         left -= kept
         reported[place] |= kept.astype(np.uint64) << code.astype(np.uint64)
     return reported
 
 
-def _sampled(channel: Sampled, cells: Codes, words: Words) -> list[Codes]:
+@sample_columns.register
+def _(channel: Sampled, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
     """Choose a subset by the first word and report it by the words after; withhold the others."""
     bounds = np.cumsum([choice.weight for choice in channel.choices]).astype(np.uint64)
     # A word above all bounds chooses nothing, and everything stays withheld.
     chosen = np.searchsorted(bounds, words.word(0).astype(np.uint64), side="right")
-    true = split(cells, channel.sizes)
+    true = split(cells, sizes)
     reported: list[Codes] = [
-        np.full(len(cells), size, dtype=code_dtype(size + 1)) for size in channel.sizes
+        np.full(len(cells), size, dtype=code_dtype(size + 1)) for size in sizes
     ]
     for index, rows in rows_by_label(chosen, len(channel.choices)):
         choice = channel.choices[index]
-        sizes = [channel.sizes[axis] for axis in choice.axes]
-        inside = join([true[axis][rows] for axis in choice.axes], sizes)
-        made = sample_columns(choice.channel, sizes, inside, words.of(rows).after(1))
+        inner = [sizes[axis] for axis in choice.axes]
+        inside = join([true[axis][rows] for axis in choice.axes], inner)
+        made = sample_columns(choice.channel, inner, inside, words.of(rows).after(1))
         for axis, column in zip(choice.axes, made, strict=True):
             reported[axis][rows] = column
     return reported

@@ -7,11 +7,12 @@ each report for exactly as many values as the published matrix says. There is no
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import singledispatch
 
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.uniform_words import Draws, Words, uniform_below, words_below
+from owner_agent.randomize.uniform_words import Words, uniform_below, words_below
 from shared.channels import (
     RESOLUTION,
     Grouped,
@@ -39,18 +40,7 @@ def sample(channel: UnitTransition, codes: Codes, words: Words) -> Codes:
     Returns:
         N reported codes below L, in the narrowest unsigned type.
     """
-    target = code_dtype(channel.shape[1])
-    if isinstance(channel, Identity):
-        return codes.astype(target)
-    if isinstance(channel, RandomSymmetric):
-        return _random_symmetric(channel, codes, words).astype(target)
-    if isinstance(channel, Symmetric):
-        return _symmetric(channel, codes, words.word(0)).astype(target)
-    if isinstance(channel, Grouped):
-        return _grouped(channel, codes, words).astype(target)
-    if isinstance(channel, StructuralZeros):
-        return _structural_zeros(channel, codes, words).astype(target)
-    return _by_boundaries(channel, codes, words.word(0)).astype(target)
+    return _sample(channel, codes, words).astype(code_dtype(channel.shape[1]))
 
 
 def rows_by_label(
@@ -65,12 +55,39 @@ def rows_by_label(
             yield label, rows
 
 
-def _symmetric(channel: Symmetric, codes: Codes, draws: Draws) -> Codes:
+@singledispatch
+def _sample(channel: UnitTransition, codes: Codes, words: Words) -> Codes:
+    """Report as many as there are boundaries of the record's row of P at or below its draw."""
+    draws = words.word(0)
+    boundaries = np.cumsum(channel.units(), axis=1).astype(np.uint64)
+    rows, reports = boundaries.shape
+    if reports <= _FEW_REPORTS:
+        reported = np.zeros(len(codes), dtype=code_dtype(reports))
+        for column in range(reports - 1):
+            reported += draws >= boundaries[:, column][codes]
+        few: Codes = reported
+        return few
+    # All rows on one line, row l shifted by l * 2^32: a row's last boundary is the next one's 0.
+    line = (boundaries + (np.arange(rows, dtype=np.uint64)[:, None] << np.uint64(32))).ravel()
+    at = (codes.astype(np.uint64) << np.uint64(32)) + draws
+    found = np.searchsorted(line, at, side="right")
+    many: Codes = (found - codes.astype(np.int64) * reports).astype(np.uint64)
+    return many
+
+
+@_sample.register
+def _(channel: Identity, codes: Codes, words: Words) -> Codes:  # noqa: ARG001 - by its class
+    return codes
+
+
+@_sample.register
+def _(channel: Symmetric, codes: Codes, words: Words) -> Codes:
     """Keep below `keep_units`; above, each other category has `off_units` draws, in order."""
     if channel.off_units == 0:
         return codes
     if channel.off_units == RESOLUTION:
         return 1 - codes
+    draws = words.word(0)
     keep = np.uint32(channel.keep_units)
     reported = codes.copy()
     moved = np.flatnonzero(draws >= keep)
@@ -80,7 +97,8 @@ def _symmetric(channel: Symmetric, codes: Codes, draws: Draws) -> Codes:
     return reported
 
 
-def _random_symmetric(channel: RandomSymmetric, codes: Codes, words: Words) -> Codes:
+@_sample.register
+def _(channel: RandomSymmetric, codes: Codes, words: Words) -> Codes:
     """Report by the symmetric channel that the record's words after the first choose (FRAPP 4).
 
     Over the uniform choices each other category has `off_units` draws of the first word on
@@ -99,7 +117,8 @@ def _random_symmetric(channel: RandomSymmetric, codes: Codes, words: Words) -> C
     return reported
 
 
-def _grouped(channel: Grouped, codes: Codes, words: Words) -> Codes:
+@_sample.register
+def _(channel: Grouped, codes: Codes, words: Words) -> Codes:
     """Sample inside each group by the group's own channel; the group never changes."""
     size = channel.shape[0]
     group_of = np.empty(size, dtype=np.int64)
@@ -116,7 +135,8 @@ def _grouped(channel: Grouped, codes: Codes, words: Words) -> Codes:
     return reported
 
 
-def _structural_zeros(channel: StructuralZeros, codes: Codes, words: Words) -> Codes:
+@_sample.register
+def _(channel: StructuralZeros, codes: Codes, words: Words) -> Codes:
     """Sample among the possible categories by the inner channel."""
     possible = np.array(channel.possible)
     place_of = np.full(channel.size, len(possible))
@@ -129,21 +149,3 @@ def _structural_zeros(channel: StructuralZeros, codes: Codes, words: Words) -> C
         sample(channel.channel, places[rows].astype(np.uint64), words.of(rows))
     ]
     return reported
-
-
-def _by_boundaries(channel: UnitTransition, codes: Codes, draws: Draws) -> Codes:
-    """Report as many as there are boundaries of the record's row of P at or below its draw."""
-    boundaries = np.cumsum(channel.units(), axis=1).astype(np.uint64)
-    rows, reports = boundaries.shape
-    if reports <= _FEW_REPORTS:
-        reported = np.zeros(len(codes), dtype=code_dtype(reports))
-        for column in range(reports - 1):
-            reported += draws >= boundaries[:, column][codes]
-        few: Codes = reported
-        return few
-    # All rows on one line, row l shifted by l * 2^32: a row's last boundary is the next one's 0.
-    line = (boundaries + (np.arange(rows, dtype=np.uint64)[:, None] << np.uint64(32))).ravel()
-    at = (codes.astype(np.uint64) << np.uint64(32)) + draws
-    found = np.searchsorted(line, at, side="right")
-    many: Codes = (found - codes.astype(np.int64) * reports).astype(np.uint64)
-    return many

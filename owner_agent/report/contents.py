@@ -14,12 +14,11 @@ from owner_agent.costs.measures import (
     attempt,
     finite,
 )
-from owner_agent.report.families import describe
 from owner_agent.report.precision import Z, joint_se, share_reported, variable_se
 from owner_agent.report.priors import Priors
 from owner_agent.report.within_blocks import joint_prior, seen
 from owner_agent.site.planning import Planned
-from shared.channels import RESOLUTION, RandomSymmetric, Sampled
+from shared.channels import RESOLUTION, RandomSymmetric
 from shared.errors import OptionError, PramanaError
 from shared.plan import Block
 from shared.privacy import PRIOR, gamma, posterior_range
@@ -178,7 +177,7 @@ def variable_report(
         name=name,
         column=plan.columns[name],
         block=block.name,
-        channel=describe(block.channel),
+        channel=block.channel.describe(),
         sensitive=name in plan.sensitive,
         categories=variable.categories,
         bounds=bounds,
@@ -212,7 +211,7 @@ def block_report(
     return BlockReport(
         name=block.name,
         variables=block.names,
-        channel=describe(channel),
+        channel=channel.describe(),
         sensitive=holds_sensitive(plan, block),
         combinations=size,
         bounds=bounds,
@@ -234,8 +233,6 @@ def _se(block: Block, records: int) -> float:
 
 
 def _choices(block: Block) -> tuple[ChoiceReport, ...]:
-    if not isinstance(block.channel, Sampled):
-        return ()
     # Thousands of subsets share a channel or two.
     gammas = {channel: gamma(channel) for channel in {c.channel for c in block.channel.choices}}
     return tuple(

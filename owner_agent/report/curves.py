@@ -9,7 +9,7 @@ import numpy as np
 
 from owner_agent.costs.measures import finite
 from owner_agent.report.families import Strength, strength
-from shared.channels import Identity, Transition
+from shared.channels import Transition
 from shared.errors import PramanaError
 from shared.marginals.counts import Tensor
 from shared.plan import Block
@@ -47,7 +47,7 @@ class StrengthCurve:
 
 def strength_curve(block: Block, prior: Tensor | None) -> StrengthCurve | str | None:
     """Return the curve of a block, the reason for none, or None for a block left as it is."""
-    if isinstance(block.channel, Identity) or block.channel.is_identity:
+    if block.channel.is_identity:
         return None
     found = strength(block.channel)
     if isinstance(found, str):

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import math
 
-from shared.channels import (
-    RESOLUTION,
-    Identity,
-    Mixture,
-    Sampled,
-    Symmetric,
-    Withheld,
-)
 from shared.domain import Variable
 from shared.errors import LimitExceeded, SingularChannel
 from shared.plan import Block
@@ -38,9 +30,9 @@ def variable_se(block: Block, name: str, records: int) -> float:
         LimitExceeded: its estimator is too large to list for a report.
     """
     alone = block.restrict([name])
-    if isinstance(alone, Withheld):
+    if alone is not None and alone.withheld:
         raise SingularChannel("No record reports this variable.")
-    if not isinstance(alone, Identity | Symmetric | Mixture):
+    if alone is None or alone.mixture is None:
         true, reported = (alone or block.channel).shape
         if true * reported > DECODED_ENTRIES:
             raise LimitExceeded(
@@ -62,10 +54,10 @@ def joint_se(block: Block, records: int) -> float:
         raise SingularChannel(
             "No record reports all variables of the block, so single combinations cannot be"
             " estimated by moments; pairs that are reported together can."
-            if isinstance(channel, Sampled)
+            if channel.choices
             else "The channel has no inverse."
         )
-    closed = isinstance(channel, Identity | Symmetric | Mixture)
+    closed = channel.mixture is not None
     if size > (JOINT_NAMED if closed else JOINT_LISTED) or channel.report_sizes((size,)) is None:
         raise LimitExceeded(
             f"The error of each of {size:,} combinations is not computed for this channel."
@@ -76,13 +68,7 @@ def joint_se(block: Block, records: int) -> float:
 
 def share_reported(block: Block, name: str) -> float:
     """Return the share of records that report a variable, which is below 1 in a sampled block."""
-    channel = block.channel
-    if isinstance(channel, Withheld):
-        return 0.0
-    if not isinstance(channel, Sampled):
-        return 1.0
-    axis = block.names.index(name)
-    return sum(c.weight for c in channel.choices if axis in c.axes) / RESOLUTION
+    return block.channel.share_reported(block.names.index(name))
 
 
 def record_counts(records: int) -> tuple[int, ...]:

@@ -11,9 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -21,18 +19,12 @@ from owner_agent.report.priors import Priors
 from shared.channels import (
     RESOLUTION,
     Choice,
-    Identity,
-    ListedTransition,
-    Mixture,
-    Sampled,
-    Symmetric,
+    Listed,
     Transition,
-    Withheld,
 )
 from shared.errors import LimitExceeded, OptionError
 from shared.marginals.counts import Tensor
 from shared.plan import Block
-from shared.privacy.structures.dispatch import structure_of
 
 SEEN_ENTRIES = 1 << 22
 """A joint matrix with more entries is not listed for a report."""
@@ -42,28 +34,6 @@ JOINT_CELLS = 1 << 20
 
 Beliefs = Sequence[Tensor | None]
 """The prior of each variable of a block; None is uniform."""
-
-
-@dataclass(frozen=True, eq=False)
-class Seen(ListedTransition):
-    """The channel from one variable's truth to the report of its block; never published."""
-
-    probabilities: Tensor
-
-    @property
-    def _matrix(self) -> Tensor:
-        return self.probabilities
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        true, reported = self.probabilities.shape
-        return true, reported
-
-    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
-        return self if all(kept) else None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"family": "seen", "rows": self.probabilities.tolist()}
 
 
 def seen(block: Block, name: str, priors: Priors) -> tuple[Transition, Tensor | None]:
@@ -82,9 +52,9 @@ def seen(block: Block, name: str, priors: Priors) -> tuple[Transition, Tensor | 
         return block.channel, joint_prior(block, priors)
     sizes = tuple(v.size for v in block.variables)
     if _all_possible(block.channel):
-        return Seen(_averaged(block.channel, sizes, beliefs, axis)), beliefs[axis]
+        return Listed(_averaged(block.channel, sizes, beliefs, axis)), beliefs[axis]
     matrix, marginal = _listed(block.channel, sizes, beliefs, axis)
-    return Seen(matrix), marginal
+    return Listed(matrix), marginal
 
 
 def joint_prior(block: Block, priors: Priors) -> Tensor | None:
@@ -121,9 +91,8 @@ def _belief(priors: Priors, name: str) -> Tensor | None:
 
 
 def _all_possible(channel: Transition) -> bool:
-    if isinstance(channel, Sampled):
-        return all(map(_all_possible, {choice.channel for choice in channel.choices}))
-    return bool(np.all(structure_of(channel).uniform() > 0))
+    inside = {choice.channel for choice in channel.choices}
+    return not channel.impossible and all(map(_all_possible, inside))
 
 
 def _averaged(
@@ -139,44 +108,48 @@ def _averaged(
         alone = channel.restrict(sizes, [place == axis for place in range(len(sizes))])
         if alone is not None:
             return alone.matrix()
-    if isinstance(channel, Sampled):
-        return _sampled(channel, beliefs, axis)
+    if channel.choices:
+        return _sampled(channel.choices, sizes, beliefs, axis)
     return _listed(channel, sizes, beliefs, axis)[0]
 
 
-def _sampled(channel: Sampled, beliefs: Beliefs, axis: int) -> Tensor:
+def _sampled(
+    choices: Sequence[Choice], sizes: Sequence[int], beliefs: Beliefs, axis: int
+) -> Tensor:
     """A report tells which variables it is about; those without this one say nothing of it."""
     by_axes: dict[tuple[int, ...], list[Choice]] = {}
-    for choice in channel.choices:
+    for choice in choices:
         by_axes.setdefault(choice.axes, []).append(choice)
     made: dict[tuple[object, ...], Tensor] = {}
     parts = []
-    for axes, choices in by_axes.items():
+    for axes, alike in by_axes.items():
         if axis not in axes:
             continue
         # Thousands of subsets share a channel or two; only beliefs that are given set them apart.
         asked = (
-            tuple((choice.channel, choice.weight) for choice in choices),
-            tuple(channel.sizes[a] for a in axes),
+            tuple((choice.channel, choice.weight) for choice in alike),
+            tuple(sizes[a] for a in axes),
             tuple(None if beliefs[a] is None else a for a in axes),
             axes.index(axis),
         )
         if asked not in made:
-            made[asked] = _blended(channel, choices, beliefs, axis)
+            made[asked] = _blended(alike, sizes, beliefs, axis)
         parts.append(made[asked])
-    told = sum(c.weight for c in channel.choices if axis in c.axes) / RESOLUTION
-    rest = np.full((channel.sizes[axis], 1), 1 - told)
+    told = sum(c.weight for c in choices if axis in c.axes) / RESOLUTION
+    rest = np.full((sizes[axis], 1), 1 - told)
     return np.hstack([*parts, rest] if told < 1 else parts)
 
 
-def _blended(channel: Sampled, choices: Sequence[Choice], beliefs: Beliefs, axis: int) -> Tensor:
+def _blended(
+    choices: Sequence[Choice], sizes: Sequence[int], beliefs: Beliefs, axis: int
+) -> Tensor:
     """Choices of the same variables cannot be told apart, so their reports add."""
     axes = choices[0].axes
     brief = all(_is_mixture(choice.channel) for choice in choices)
     made = [
         _averaged(
             choice.channel,
-            [channel.sizes[a] for a in axes],
+            [sizes[a] for a in axes],
             [beliefs[a] for a in axes],
             axes.index(axis),
             brief=brief,
@@ -188,7 +161,7 @@ def _blended(channel: Sampled, choices: Sequence[Choice], beliefs: Beliefs, axis
 
 
 def _is_mixture(channel: Transition) -> bool:
-    return isinstance(channel, Identity | Symmetric | Mixture | Withheld)
+    return channel.mixture is not None or channel.withheld
 
 
 def _listed(
@@ -213,7 +186,7 @@ def _listed(
 def _joint(channel: Transition, sizes: Sequence[int], beliefs: Beliefs) -> Tensor:
     each = [np.full(s, 1 / s) if b is None else b for s, b in zip(sizes, beliefs, strict=True)]
     product: Tensor = reduce(np.multiply.outer, each).ravel()
-    possible = product * (structure_of(channel).uniform() > 0)
+    possible = product * channel.can_occur()
     if not possible.sum() > 0:
         raise OptionError(
             "The beliefs give all their probability to combinations that cannot occur.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +14,8 @@ from shared.channels import (
     CutAndPaste,
     Grouped,
     Identity,
-    OneHot,
-    Sampled,
     StructuralZeros,
     Symmetric,
-    Transition,
     UnitTransition,
 )
 from shared.errors import PlanError, SingularChannel, UnprotectedVariable
@@ -41,15 +39,15 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     Raises:
         UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
-    if isinstance(block.channel, Sampled):
-        for part in _subsets(block, block.channel):
+    if block.channel.choices:
+        for part in _subsets(block):
             require_protected(part, sensitive)
         return
     for name in block.names:
         if name not in sensitive:
             continue
         alone = block.restrict([name])
-        if deterministic(block.channel) or (alone is not None and deterministic(alone)):
+        if block.channel.deterministic or (alone is not None and alone.deterministic):
             raise UnprotectedVariable(
                 f"Variable {name!r} is sensitive but would leave unrandomized: its channel"
                 " reports every category with certainty.",
@@ -67,37 +65,16 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
             )
 
 
-def deterministic(channel: Transition) -> bool:
-    """Whether a channel's report is a fixed function of the truth."""
-    if isinstance(channel, Identity):
-        return True
-    if isinstance(channel, Symmetric):
-        return channel.off_units in {0, RESOLUTION}
-    if isinstance(channel, Grouped):
-        return all(part is None or deterministic(part) for part in channel.channels)
-    if isinstance(channel, StructuralZeros):
-        return deterministic(channel.channel)
-    if isinstance(channel, OneHot):
-        return channel.flip_units in {0, RESOLUTION}
-    if isinstance(channel, CutAndPaste):
-        return channel.paste_units == RESOLUTION
-    if isinstance(channel, UnitTransition):
-        return bool(np.all(channel.units().max(axis=1) == RESOLUTION))
-    return channel.is_identity
-
-
 def share_proven(block: Block, name: str) -> float:
     """Return the largest probability, over the truths, of a report that proves a variable's value.
 
     Such a report is possible under one value only. In a sampled block each subset counts with its
     probability, as a subset's report tells which it was.
     """
-    channel = block.channel
-    if isinstance(channel, Sampled):
-        pairs = zip(channel.choices, _subsets(block, channel), strict=True)
+    if choices := block.channel.choices:
         return sum(
             choice.weight / RESOLUTION * share_proven(part, name)
-            for choice, part in pairs
+            for choice, part in zip(choices, _subsets(block), strict=True)
             if name in part.names
         )
     return int(_proven_units(block, name).max()) / RESOLUTION
@@ -128,8 +105,8 @@ def _proven_units(block: Block, name: str) -> Units:
     true. Sampled blocks are looked at subset by subset.
     """
     channel = block.channel
-    if isinstance(channel, Identity | Symmetric) or not isinstance(channel, UnitTransition):
-        return np.array([RESOLUTION if deterministic(channel) else 0])
+    if channel.mixture is not None or not isinstance(channel, UnitTransition):
+        return np.array([RESOLUTION if channel.deterministic else 0])
     return _proven(channel, _values(block, name))
 
 
@@ -139,6 +116,7 @@ def _values(block: Block, name: str) -> Codes:
     return np.unravel_index(np.arange(block.channel.shape[0]), shape)[block.names.index(name)]
 
 
+@singledispatch
 def _proven(channel: UnitTransition, values: Codes) -> Units:
     """Return the chance, over 2^32, that the report of each truth proves something about it.
 
@@ -148,31 +126,42 @@ def _proven(channel: UnitTransition, values: Codes) -> Units:
         channel: K x L.
         values: what is or is not proven about each of the K truths.
     """
-    proven = np.zeros(len(values), dtype=np.int64)
-    if isinstance(channel, Grouped):
-        for group, part in zip(channel.groups, channel.channels, strict=True):
-            inside = list(group)
-            proven[inside] = RESOLUTION if part is None else _proven(part, values[inside])
-    elif isinstance(channel, StructuralZeros):
-        possible = list(channel.possible)
-        proven[possible] = _proven(channel.channel, values[possible])
-    elif isinstance(channel, Symmetric):
-        proven = _proven_alike(channel, values)
-    elif isinstance(channel, Identity):
-        proven[:] = RESOLUTION
-    else:
-        units = channel.units()
-        kinds, kind = np.unique(values, return_inverse=True)
-        makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))
-        proven[:] = units[:, makers == 1].sum(axis=1)
+    units = channel.units()
+    kinds, kind = np.unique(values, return_inverse=True)
+    makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))
+    proven: Units = units[:, makers == 1].sum(axis=1)
     return proven
 
 
-def _proven_alike(channel: Symmetric, values: Codes) -> Units:
-    """Return the same for a channel that treats all truths alike, without listing it."""
+@_proven.register
+def _(channel: Grouped, values: Codes) -> Units:
+    proven = np.full(len(values), RESOLUTION)
+    for group, part in zip(channel.groups, channel.channels, strict=True):
+        if part is not None:
+            inside = list(group)
+            proven[inside] = _proven(part, values[inside])
+    return proven
+
+
+@_proven.register
+def _(channel: StructuralZeros, values: Codes) -> Units:
+    proven = np.zeros(len(values), dtype=np.int64)
+    possible = list(channel.possible)
+    proven[possible] = _proven(channel.channel, values[possible])
+    return proven
+
+
+@_proven.register
+def _(channel: Identity, values: Codes) -> Units:  # noqa: ARG001 - chosen by its class
+    return np.full(len(values), RESOLUTION)
+
+
+@_proven.register
+def _(channel: Symmetric, values: Codes) -> Units:
+    """Without listing it, as it treats all truths alike."""
     proven = np.zeros(len(values), dtype=np.int64)
     _, kind, counts = np.unique(values, return_inverse=True, return_counts=True)
-    if len(counts) == 1 or deterministic(channel):
+    if len(counts) == 1 or channel.deterministic:
         proven[:] = RESOLUTION
     elif channel.keep_units == 0 and len(counts) == 2:
         # A truth is never reported as itself: the report that is the only one of its value proves
@@ -208,9 +197,8 @@ def _estimated_parts(block: Block) -> list[Block]:
     Raises:
         PlanError: a variable of a sampled block is in none of its subsets.
     """
-    channel = block.channel
-    if isinstance(channel, Sampled):
-        parts = _subsets(block, channel)
+    if block.channel.choices:
+        parts = _subsets(block)
         reported = {name for part in parts for name in part.names}
         missed = [name for name in block.names if name not in reported]
         if missed:
@@ -221,15 +209,15 @@ def _estimated_parts(block: Block) -> list[Block]:
                 remedy="Put every variable into a subset, or take it out of the block.",
             )
         return parts
-    if isinstance(channel, CutAndPaste):
+    if isinstance(block.channel, CutAndPaste):
         alone = ((v, block.restrict([v.name])) for v in block.variables)
         return [Block((v,), channel) for v, channel in alone if channel is not None]
     return [block]
 
 
-def _subsets(block: Block, channel: Sampled) -> list[Block]:
+def _subsets(block: Block) -> list[Block]:
     """Return each choice of a sampled block as a block of its own."""
     return [
         Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)
-        for choice in channel.choices
+        for choice in block.channel.choices
     ]

@@ -8,11 +8,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from owner_agent.site.strengths import Amplified, Number, most_accurate, require_countable
-from shared.channels import RESOLUTION, Choice, Sampled, Transition
+from owner_agent.site.strengths import Amplified, Number, require_countable
+from shared.channels import CHOICES, RESOLUTION, Choice, Sampled, Transition, most_accurate
 from shared.domain import Domain, Variable
 from shared.errors import ChannelError, NotStochastic, OptionError, UnknownVariable
-from shared.wire.base import MAX_CHOICES
 
 
 class SampledSpec(Amplified):
@@ -81,10 +80,10 @@ class SampledSpec(Amplified):
 
 def _require_few(size: int, variables: int) -> None:
     number = math.comb(variables, size)
-    if not 1 <= number <= MAX_CHOICES:
+    if not 1 <= number <= CHOICES:
         raise ChannelError(
             f"There are {number} subsets of {size} of {variables} variables; a sampled channel has"
-            f" 1 to {MAX_CHOICES}.",
+            f" 1 to {CHOICES}.",
             where="size",
             remedy="Choose another size, or list the subsets that are needed.",
         )

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from shared.channels import LISTED_ENTRIES, MIXTURE_CELLS, RESOLUTION, Mixture, Symmetric
+from shared.channels import LISTED_ENTRIES, MIXTURE_CELLS, RESOLUTION, Symmetric
 from shared.domain import Domain, Variable
 from shared.errors import ChannelError, UnknownCategory
 
@@ -68,17 +68,8 @@ class Replacing(Amplified):
         return Symmetric.from_gamma(size, self.amplification)
 
 
-FINE = 1 << 20
-"""Up to this many categories multiples of 2^-32 express a symmetric channel to 1 in 4,096."""
-
-
 INVARIANT_SIZE = 1 << 10
 """An invariant matrix is a product of two, rounded row by row: about a second at this size."""
-
-
-def most_accurate(size: int, gamma: float) -> Symmetric | Mixture:
-    """Return the symmetric channel of amplification `gamma` over any number of categories."""
-    return Symmetric.from_gamma(size, gamma) if size <= FINE else Mixture.from_gamma(size, gamma)
 
 
 def labels(variables: tuple[Variable, ...]) -> dict[str, int]:

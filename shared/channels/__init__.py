@@ -15,7 +15,8 @@ product; with `P` the matrix and `x` the vectors along the axis:
 from shared.channels.base import (
     CONDITION_LIMIT,
     LISTED_ENTRIES,
-    RESOLUTION,
+    Choice,
+    Listed,
     ListedTransition,
     Tensor,
     Transition,
@@ -25,26 +26,52 @@ from shared.channels.base import (
     left_inverse,
 )
 from shared.channels.dense import Dense, require_prior
-from shared.channels.grouped import Grouped, StructuralZeros
+from shared.channels.grouped import PARTS, Grouped, StructuralZeros
 from shared.channels.items import ITEMS, CutAndPaste, OneHot
-from shared.channels.mixture import MIXTURE_CELLS, MIXTURE_RESOLUTION, Mixture, Withheld
-from shared.channels.sampled import CHOICES, Choice, Sampled
-from shared.channels.size import listed_rows
+from shared.channels.mixture import (
+    MIXTURE_CELLS,
+    MIXTURE_RESOLUTION,
+    Mixture,
+    Withheld,
+    most_accurate,
+)
+from shared.channels.parameters import CATEGORIES, RESOLUTION, VARIABLES, keys_of
+from shared.channels.sampled import CHOICES, Sampled
 from shared.channels.symmetric import Identity, MixingTransition, RandomSymmetric, Symmetric
 
+FAMILIES: tuple[type[Transition], ...] = (
+    Identity,
+    Symmetric,
+    Dense,
+    Grouped,
+    StructuralZeros,
+    RandomSymmetric,
+    Mixture,
+    Withheld,
+    OneHot,
+    CutAndPaste,
+    Sampled,
+)
+"""Every family that can be published, in the order of the API's document."""
+
 __all__ = [
+    "CATEGORIES",
     "CHOICES",
     "CONDITION_LIMIT",
+    "FAMILIES",
     "ITEMS",
     "LISTED_ENTRIES",
     "MIXTURE_CELLS",
     "MIXTURE_RESOLUTION",
+    "PARTS",
     "RESOLUTION",
+    "VARIABLES",
     "Choice",
     "CutAndPaste",
     "Dense",
     "Grouped",
     "Identity",
+    "Listed",
     "ListedTransition",
     "MixingTransition",
     "Mixture",
@@ -59,7 +86,8 @@ __all__ = [
     "Units",
     "Withheld",
     "along_axis",
+    "keys_of",
     "left_inverse",
-    "listed_rows",
+    "most_accurate",
     "require_prior",
 ]

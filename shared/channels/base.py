@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Len
 
+from shared.channels.parameters import RESOLUTION, VARIABLES, Code, Probability, document
 from shared.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
 
 Tensor = npt.NDArray[np.float64]
 Units = npt.NDArray[np.int64]
-
-RESOLUTION = 1 << 32
-"""Probabilities are integers over this denominator."""
 
 CONDITION_LIMIT = 1e8
 """A matrix with a larger condition number is called singular: beyond it, the rounding of the
@@ -28,7 +28,19 @@ LISTED_ENTRIES = 1 << 26
 
 
 class Transition(ABC):
-    """A row-stochastic channel from K true to L reported categories."""
+    """A row-stochastic channel from K true to L reported categories.
+
+    A family is a frozen dataclass of its published parameters (`shared.channels.parameters`).
+    """
+
+    family: ClassVar[str]
+    """The family's name in documents and messages."""
+
+    choices: tuple[Choice, ...] = ()
+    """The subsets of its variables among which a sampled channel chooses."""
+
+    impossible: tuple[int, ...] = ()
+    """The truths, ascending, that are declared never to occur."""
 
     @property
     @abstractmethod
@@ -64,9 +76,14 @@ class Transition(ABC):
     def condition_number(self) -> float:
         """The 2-norm condition number of P (infinite where the truth cannot be estimated)."""
 
-    @abstractmethod
     def as_dict(self) -> dict[str, Any]:
         """Return the canonical JSON form: a family name and integers only."""
+        form: dict[str, Any] = document(self)
+        return form
+
+    def describe(self) -> str:
+        """Return the family and its strength in a few words, for people."""
+        return type(self).__name__.lower()
 
     @abstractmethod
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
@@ -101,6 +118,46 @@ class Transition(ABC):
         return False
 
     @property
+    def deterministic(self) -> bool:
+        """Whether the report is a fixed function of the truth."""
+        return self.is_identity
+
+    @property
+    def withheld(self) -> bool:
+        """Whether there is one report for all truths: nothing is reported."""
+        return self.shape[1] == 1
+
+    @property
+    def mixture(self) -> tuple[float, float] | None:
+        """(a, b) with P = a I + b 11'; None if P is not of this form."""
+        return None
+
+    @property
+    def inverse_mixture(self) -> tuple[float, float] | None:
+        """(a, b) with P^-1 = a I + b 11', None as `mixture` is. Raises SingularChannel."""
+        return None
+
+    @property
+    def replaced(self) -> float | None:
+        """The probability that a truth is reported as another one; None if they differ in it."""
+        return None
+
+    @property
+    def listed_rows(self) -> int:
+        """The number of rows of the largest matrix that the estimates must hold."""
+        return self.shape[0]
+
+    def can_occur(self) -> npt.NDArray[np.bool_]:
+        """Return which of the K truths can occur."""
+        possible = np.ones(self.shape[0], dtype=np.bool_)
+        possible[list(self.impossible)] = False
+        return possible
+
+    def share_reported(self, axis: int) -> float:  # noqa: ARG002 - of the variables all alike
+        """Return the probability that a record reports the variable at `axis` of the product."""
+        return 0.0 if self.withheld else 1.0
+
+    @property
     def normalized(self) -> bool:
         """Whether the estimates of all categories add up to the number of reports, always."""
         return True
@@ -130,6 +187,19 @@ class Transition(ABC):
             )
 
 
+@dataclass(frozen=True)
+class Choice:
+    """One subset of a sampled channel's variables and how it is reported.
+
+    `axes` are the variables' places, ascending; `weight` / 2^32 is the probability of the choice;
+    `channel` acts on the product of these variables and reports a category of each.
+    """
+
+    axes: Annotated[tuple[Code, ...], Len(1, VARIABLES)]
+    weight: Probability
+    channel: Transition
+
+
 class UnitTransition(Transition):
     """A channel whose every probability is a multiple of 2^-32: one 32-bit draw makes a report."""
 
@@ -148,20 +218,18 @@ class UnitTransition(Transition):
         rows, columns = self.shape
         return rows == columns and bool(np.all(np.diagonal(self.units()) == RESOLUTION))
 
+    @property
+    def deterministic(self) -> bool:
+        return bool(np.all(self.units().max(axis=1) == RESOLUTION))
 
-class ListedTransition(Transition):
-    """A channel that acts by its listed matrix and estimates by a listed decoder."""
+
+class DecodedTransition(Transition):
+    """A channel that estimates by a listed decoder."""
 
     @property
     @abstractmethod
-    def _matrix(self) -> Tensor:
-        """The K x L matrix of probabilities."""
-
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(self._matrix.T, tensor, axis)
-
-    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(self._matrix, tensor, axis)
+    def _decoder(self) -> Tensor:
+        """D, K x L. Raises SingularChannel."""
 
     def solve(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self._decoder, tensor, axis)
@@ -173,8 +241,22 @@ class ListedTransition(Transition):
         return along_axis(np.square(self._decoder), tensor, axis)
 
     def decoder(self) -> Tensor:
-        """Return D, K x L. Raises SingularChannel."""
         return self._decoder
+
+
+class ListedTransition(DecodedTransition):
+    """A channel that acts by its listed matrix, too."""
+
+    @property
+    @abstractmethod
+    def _matrix(self) -> Tensor:
+        """The K x L matrix of probabilities."""
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._matrix.T, tensor, axis)
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._matrix, tensor, axis)
 
     @cached_property
     def _decoder(self) -> Tensor:
@@ -195,6 +277,25 @@ class ListedTransition(Transition):
     @property
     def condition_number(self) -> float:
         return self._condition_number
+
+
+@dataclass(frozen=True, eq=False)
+class Listed(ListedTransition):
+    """Any channel as its matrix of probabilities (K x L), for a computation; never published."""
+
+    probabilities: Tensor
+
+    @property
+    def _matrix(self) -> Tensor:
+        return self.probabilities
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        true, reported = self.probabilities.shape
+        return true, reported
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
+        return self if all(kept) else None
 
 
 def left_inverse(matrix: Tensor) -> Tensor:

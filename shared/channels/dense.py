@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Len
 
 from shared.channels.base import (
-    RESOLUTION,
     ListedTransition,
     Tensor,
     Transition,
@@ -18,21 +18,25 @@ from shared.channels.base import (
     UnitTransition,
 )
 from shared.channels.lumping import lump
+from shared.channels.parameters import CATEGORIES, RESOLUTION, Probability
 from shared.errors import ChannelError, NotStochastic, OptionError
 
 _ROW_SUM_TOLERANCE = 1e-9
 
+_Few = Len(2, CATEGORIES)
+
 
 @dataclass(frozen=True)
 class Dense(ListedTransition, UnitTransition):
-    """Any K x L channel, given row by row as integers over `RESOLUTION`.
+    """Any K x L channel, given row by row as integers over 2^32.
 
     Raises:
         ChannelError: rows of different lengths, or fewer than two categories on a side.
         NotStochastic: a negative entry, or a row that does not sum to `RESOLUTION`.
     """
 
-    rows: tuple[tuple[int, ...], ...]
+    family = "dense"
+    rows: Annotated[tuple[Annotated[tuple[Probability, ...], _Few], ...], _Few]
 
     def __post_init__(self) -> None:
         _require_rectangular(self.rows)
@@ -129,8 +133,8 @@ class Dense(ListedTransition, UnitTransition):
         lumped = lump(self._units, sizes, kept)
         return None if lumped is None else Dense.from_units(lumped)
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"family": "dense", "rows": [list(row) for row in self.rows]}
+    def describe(self) -> str:
+        return f"matrix {self.shape[0]} x {self.shape[1]}"
 
 
 def require_prior(prior: Sequence[float], size: int) -> Tensor:

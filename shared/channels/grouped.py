@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from annotated_types import MaxLen
 
 from shared.channels.base import (
-    RESOLUTION,
     Tensor,
     Transition,
     Units,
@@ -20,6 +21,7 @@ from shared.channels.base import (
 )
 from shared.channels.dense import Dense
 from shared.channels.lumping import lump
+from shared.channels.parameters import CATEGORIES, RESOLUTION, Code, Size
 from shared.channels.symmetric import Identity, Symmetric
 from shared.errors import ChannelError
 
@@ -27,64 +29,21 @@ STRUCTURAL_CELLS = 1 << 20
 """A product with impossible combinations has at most this many cells."""
 
 
-@dataclass(frozen=True)
-class Grouped(UnitTransition):
-    """Categories in groups; a category is only ever replaced by one of its own group (Ma 2.2).
+Part = tuple[tuple[int, ...], UnitTransition | None]
+"""Some categories and the channel among them; None for a category alone."""
 
-    P is block diagonal: `channels[g]` acts on the categories `groups[g]`, in that order. The group
-    itself is reported truthfully. A group of one category takes `None`.
 
-    Raises:
-        ChannelError: the groups overlap, miss a category, or do not fit their channels.
-    """
-
-    groups: tuple[tuple[int, ...], ...]
-    channels: tuple[UnitTransition | None, ...]
-
-    def __post_init__(self) -> None:
-        members = [code for group in self.groups for code in group]
-        wrong = _not_once(members)
-        if wrong or len(members) < 2:
-            raise ChannelError(
-                f"The groups do not hold each of {len(members)} categories exactly once"
-                + (f"; see code {wrong[0]}." if wrong else "."),
-                remedy="Put every category into one group.",
-            )
-        if len(self.groups) != len(self.channels):
-            raise ChannelError(
-                f"There are {len(self.groups)} groups and {len(self.channels)} channels."
-            )
-        for index, (group, channel) in enumerate(self._pairs()):
-            _require_simple(channel)
-            size = 1 if channel is None else channel.shape[0]
-            if len(group) != size or (channel is not None and channel.shape != (size, size)):
-                raise ChannelError(
-                    f"Group {index} has {len(group)} categories, which its channel does not fit.",
-                    where=f"group {index}",
-                )
-
-    @classmethod
-    def from_probability(cls, groups: Sequence[Sequence[int]], p: float) -> Grouped:
-        """Build with Ma's multi-category randomization, replacing with probability `p`, in each."""
-        return cls(
-            tuple(tuple(group) for group in groups),
-            tuple(
-                Symmetric.from_probability(len(group), p) if len(group) > 1 else None
-                for group in groups
-            ),
-        )
-
-    def _pairs(self) -> list[tuple[tuple[int, ...], UnitTransition | None]]:
-        return list(zip(self.groups, self.channels, strict=True))
+class _Blocks(UnitTransition):
+    """A block-diagonal channel: parts that act on categories of their own."""
 
     @property
-    def shape(self) -> tuple[int, int]:
-        size = sum(len(group) for group in self.groups)
-        return size, size
+    @abstractmethod
+    def _parts(self) -> Sequence[Part]:
+        """The parts, which hold each category once."""
 
     def units(self) -> Units:
         full = np.zeros(self.shape, dtype=np.int64)
-        for group, channel in self._pairs():
+        for group, channel in self._parts:
             block = np.array([[RESOLUTION]]) if channel is None else channel.units()
             full[np.ix_(group, group)] = block
         return full
@@ -94,7 +53,7 @@ class Grouped(UnitTransition):
     ) -> Tensor:
         source = np.moveaxis(tensor, axis, 0)
         result = source.astype(np.float64)
-        for group, channel in self._pairs():
+        for group, channel in self._parts:
             if channel is not None:
                 result[list(group)] = act(channel, source[list(group)])
         return np.moveaxis(result, 0, axis)
@@ -116,14 +75,73 @@ class Grouped(UnitTransition):
 
     @property
     def condition_number(self) -> float:
-        if all(channel is None or isinstance(channel, Symmetric) for channel in self.channels):
+        channels = [channel for _, channel in self._parts if channel is not None]
+        if all(channel.mixture for channel in channels):
             # Normal blocks: the singular values are 1 and one more of each symmetric channel.
-            return max((c.condition_number for c in self.channels if c is not None), default=1.0)
+            return max((channel.condition_number for channel in channels), default=1.0)
         return self._listed_condition_number
 
     @cached_property
     def _listed_condition_number(self) -> float:
         return condition_number(self.matrix())
+
+
+@dataclass(frozen=True)
+class Grouped(_Blocks):
+    """Categories in groups; a category is only ever replaced by one of its own group (Ma 2.2).
+
+    P is block diagonal: `channels[g]` acts on the categories `groups[g]`, in that order. The group
+    itself is reported truthfully. A group of one category takes `None`.
+
+    Raises:
+        ChannelError: the groups overlap, miss a category, or do not fit their channels.
+    """
+
+    family = "grouped"
+    groups: tuple[tuple[Code, ...], ...]
+    channels: tuple[UnitTransition | None, ...]
+
+    def __post_init__(self) -> None:
+        members = [code for group in self.groups for code in group]
+        wrong = _not_once(members)
+        if wrong or len(members) < 2:
+            raise ChannelError(
+                f"The groups do not hold each of {len(members)} categories exactly once"
+                + (f"; see code {wrong[0]}." if wrong else "."),
+                remedy="Put every category into one group.",
+            )
+        if len(self.groups) != len(self.channels):
+            raise ChannelError(
+                f"There are {len(self.groups)} groups and {len(self.channels)} channels."
+            )
+        for index, (group, channel) in enumerate(self._parts):
+            _require_simple(channel)
+            size = 1 if channel is None else channel.shape[0]
+            if len(group) != size or (channel is not None and channel.shape != (size, size)):
+                raise ChannelError(
+                    f"Group {index} has {len(group)} categories, which its channel does not fit.",
+                    where=f"group {index}",
+                )
+
+    @classmethod
+    def from_probability(cls, groups: Sequence[Sequence[int]], p: float) -> Grouped:
+        """Build with Ma's multi-category randomization, replacing with probability `p`, in each."""
+        return cls(
+            tuple(tuple(group) for group in groups),
+            tuple(
+                Symmetric.from_probability(len(group), p) if len(group) > 1 else None
+                for group in groups
+            ),
+        )
+
+    @property
+    def _parts(self) -> Sequence[Part]:
+        return list(zip(self.groups, self.channels, strict=True))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        size = sum(len(group) for group in self.groups)
+        return size, size
 
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
         if all(kept):
@@ -132,16 +150,16 @@ class Grouped(UnitTransition):
         lumped = lump(self.units(), sizes, kept)
         return None if lumped is None else Dense.from_units(lumped)
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "family": "grouped",
-            "groups": [list(group) for group in self.groups],
-            "channels": [c.as_dict() if c is not None else None for c in self.channels],
-        }
+    @property
+    def deterministic(self) -> bool:
+        return all(channel is None or channel.deterministic for channel in self.channels)
+
+    def describe(self) -> str:
+        return f"grouped in {len(self.groups)}"
 
 
 @dataclass(frozen=True)
-class StructuralZeros(UnitTransition):
+class StructuralZeros(_Blocks):
     """A channel over the possible categories of a product, the impossible ones never appearing.
 
     An impossible category (a combination that cannot occur) is neither a truth nor a report, so
@@ -153,8 +171,10 @@ class StructuralZeros(UnitTransition):
             not fit the possible ones.
     """
 
-    size: int
-    impossible: tuple[int, ...]
+    family = "structural-zeros"
+    size: Size
+    # Given by `field()`, for the base has none of these, which is no default here.
+    impossible: Annotated[tuple[Code, ...], MaxLen(CATEGORIES)] = field()
     channel: UnitTransition
 
     def __post_init__(self) -> None:
@@ -189,36 +209,13 @@ class StructuralZeros(UnitTransition):
         none = set(self.impossible)
         return tuple(code for code in range(self.size) if code not in none)
 
-    @cached_property
-    def _grouped(self) -> Grouped:
-        alone = tuple((code,) for code in self.impossible)
-        return Grouped((self.possible, *alone), (self.channel, *(None for _ in alone)))
+    @property
+    def _parts(self) -> Sequence[Part]:
+        return [(self.possible, self.channel), *(((code,), None) for code in self.impossible)]
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.size, self.size
-
-    def units(self) -> Units:
-        return self._grouped.units()
-
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._grouped.apply(tensor, axis)
-
-    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._grouped.apply_adjoint(tensor, axis)
-
-    def solve(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._grouped.solve(tensor, axis)
-
-    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._grouped.solve_adjoint(tensor, axis)
-
-    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._grouped.solve_squared(tensor, axis)
-
-    @property
-    def condition_number(self) -> float:
-        return self._grouped.condition_number
 
     @property
     def is_identity(self) -> bool:
@@ -229,13 +226,12 @@ class StructuralZeros(UnitTransition):
         # every margin, so the block is estimated whole.
         return self if all(kept) else None
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "family": "structural-zeros",
-            "size": self.size,
-            "impossible": list(self.impossible),
-            "channel": self.channel.as_dict(),
-        }
+    @property
+    def deterministic(self) -> bool:
+        return self.channel.deterministic
+
+    def describe(self) -> str:
+        return f"{self.channel.describe()}, {len(self.impossible)} impossible"
 
 
 def _not_once(members: Sequence[int]) -> list[int]:
@@ -244,9 +240,13 @@ def _not_once(members: Sequence[int]) -> list[int]:
     return [code for code in range(len(members)) if seen[code] != 1][:1]
 
 
+PARTS = (Identity, Symmetric, Dense, Grouped)
+"""The families of which parts may be."""
+
+
 def _require_simple(channel: UnitTransition | None) -> None:
     """Check that a part is of a family that parts may be. Raises ChannelError."""
-    if channel is not None and type(channel) not in (Identity, Symmetric, Dense, Grouped):
+    if channel is not None and type(channel) not in PARTS:
         raise ChannelError(
             f"A part of a channel cannot be {type(channel).__name__}.",
             remedy="Use a symmetric channel, a matrix, or groups of these.",

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, Le
 
 from shared.channels.base import (
     CONDITION_LIMIT,
-    RESOLUTION,
     ListedTransition,
     Tensor,
     Transition,
@@ -28,6 +28,7 @@ from shared.channels.base import (
     require_probability,
     require_size,
 )
+from shared.channels.parameters import RESOLUTION, VARIABLES, Probability, Sizes
 from shared.errors import ChannelError, NotStochastic, OptionError, SingularChannel
 
 ITEMS = 16
@@ -46,8 +47,9 @@ class OneHot(ListedTransition):
         NotStochastic: the probability of flipping is not between 0 and 1.
     """
 
-    size: int
-    flip_units: int
+    family = "one-hot"
+    size: Annotated[int, Ge(2)]
+    flip_units: Probability
 
     def __post_init__(self) -> None:
         require_size(self.size)
@@ -99,8 +101,12 @@ class OneHot(ListedTransition):
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
         return (1 << self.size,) if tuple(sizes) == (self.size,) else None
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"family": "one-hot", "size": self.size, "flip": self.flip_units}
+    @property
+    def deterministic(self) -> bool:
+        return self.flip_units in {0, RESOLUTION}
+
+    def describe(self) -> str:
+        return f"items, each flipped {self.flip_units / RESOLUTION:.3g}"
 
 
 @dataclass(frozen=True)
@@ -122,10 +128,11 @@ class CutAndPaste(Transition):
         NotStochastic: rho is not above 0 and at most 1.
     """
 
-    sizes: tuple[int, ...]
-    cut: int
-    paste_units: int
-    of: int
+    family = "cut-and-paste"
+    sizes: Sizes
+    cut: Annotated[int, Ge(0), Le(VARIABLES)]
+    paste_units: Probability
+    of: Annotated[int, Ge(1), Le(VARIABLES)]
 
     def __post_init__(self) -> None:
         for size in self.sizes:
@@ -335,14 +342,16 @@ class CutAndPaste(Transition):
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
         return tuple(1 << s for s in self.sizes) if tuple(sizes) == self.sizes else None
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "family": "cut-and-paste",
-            "sizes": list(self.sizes),
-            "cut": self.cut,
-            "paste": self.paste_units,
-            "of": self.of,
-        }
+    @property
+    def deterministic(self) -> bool:
+        return self.paste_units == RESOLUTION
+
+    @property
+    def listed_rows(self) -> int:
+        return max(self.sizes)
+
+    def describe(self) -> str:
+        return f"cut and paste, K {self.cut}, rho {self.rho:.3g}"
 
 
 def _bits(size: int) -> npt.NDArray[np.int64]:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from shared.channels.base import (
     CONDITION_LIMIT,
-    RESOLUTION,
     Tensor,
     Transition,
     Units,
@@ -22,7 +22,8 @@ from shared.channels.base import (
     require_size,
 )
 from shared.channels.lumping import kept_size
-from shared.channels.symmetric import MixingTransition
+from shared.channels.parameters import RESOLUTION
+from shared.channels.symmetric import MixingTransition, Symmetric
 from shared.errors import ChannelError, NotStochastic, SingularChannel
 
 MIXTURE_RESOLUTION = 1 << 64
@@ -30,6 +31,11 @@ MIXTURE_RESOLUTION = 1 << 64
 
 MIXTURE_CELLS = 1 << 62
 """A block has at most this many cells, so that a cell's number fits into 64 bits."""
+
+FINE = 1 << 20
+"""Over more cells than this, 2^-32 is too coarse for a symmetric channel; a mixture takes 2^-64."""
+
+_Cells = Annotated[int, Ge(2), Le(MIXTURE_CELLS)]
 
 
 @dataclass(frozen=True)
@@ -45,8 +51,9 @@ class Mixture(MixingTransition):
         NotStochastic: `keep` is not a probability over 2^64.
     """
 
-    size: int
-    keep: int
+    family = "mixture"
+    size: _Cells
+    keep: Annotated[int, Ge(0), Le(MIXTURE_RESOLUTION)]
 
     def __post_init__(self) -> None:
         require_size(self.size)
@@ -102,15 +109,25 @@ class Mixture(MixingTransition):
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition:
         return Mixture(kept_size(sizes, kept), self.keep)
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"family": "mixture", "size": self.size, "keep": self.keep}
+    @property
+    def replaced(self) -> float:
+        return (1 - self.kept) * (1 - 1 / self.size)
+
+    def describe(self) -> str:
+        return f"gamma-diagonal, record kept {self.kept:.3g}"
+
+
+def most_accurate(size: int, gamma: float) -> Symmetric | Mixture:
+    """Return the symmetric channel of amplification `gamma` over any number of categories."""
+    return Symmetric.from_gamma(size, gamma) if size <= FINE else Mixture.from_gamma(size, gamma)
 
 
 @dataclass(frozen=True)
 class Withheld(UnitTransition):
     """The variable is not reported: K truths, one report that says nothing."""
 
-    size: int
+    family = "withheld"
+    size: _Cells
 
     def __post_init__(self) -> None:
         require_size(self.size)
@@ -147,5 +164,9 @@ class Withheld(UnitTransition):
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
         return (1,) * len(sizes) if math.prod(sizes) == self.size else None
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"family": "withheld", "size": self.size}
+    @property
+    def listed_rows(self) -> int:
+        return 0
+
+    def describe(self) -> str:
+        return "not reported"

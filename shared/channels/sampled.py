@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
+from annotated_types import Len
 
 from shared.channels.base import (
     CONDITION_LIMIT,
-    RESOLUTION,
+    Choice,
+    DecodedTransition,
     Tensor,
     Transition,
-    along_axis,
     condition_number,
     left_inverse,
 )
 from shared.channels.mixture import Withheld
+from shared.channels.parameters import RESOLUTION, Sizes
 from shared.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
 
 CHOICES = 4096
@@ -38,20 +41,7 @@ IDENTIFIED_CELLS = 4096
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One subset of the variables and how it is reported.
-
-    `axes` are the variables' places, ascending; `weight` / 2^32 is the probability of the choice;
-    `channel` acts on the product of these variables and reports a category of each.
-    """
-
-    axes: tuple[int, ...]
-    weight: int
-    channel: Transition
-
-
-@dataclass(frozen=True)
-class Sampled(Transition):
+class Sampled(DecodedTransition):
     """With probability `weight` / 2^32 a record reports a choice's variables and withholds others.
 
     A variable of K categories is reported in K + 1 codes, the last for "withheld". Weights that sum
@@ -62,8 +52,10 @@ class Sampled(Transition):
         NotStochastic: weights that are negative or sum to more than 1.
     """
 
-    sizes: tuple[int, ...]
-    choices: tuple[Choice, ...]
+    family = "sampled"
+    sizes: Sizes
+    # Given by `field()`, for the base has none of these, which is no default here.
+    choices: Annotated[tuple[Choice, ...], Len(1, CHOICES)] = field()
 
     def __post_init__(self) -> None:
         if len(self.choices) > CHOICES:
@@ -163,7 +155,7 @@ class Sampled(Transition):
         return any(len(choice.axes) == len(self.sizes) for choice in self.choices)
 
     @cached_property
-    def _listed_decoder(self) -> Tensor:
+    def _decoder(self) -> Tensor:
         if not self._identified:
             raise SingularChannel(
                 f"No record reports all {len(self.sizes)} variables, so their joint counts cannot"
@@ -179,21 +171,8 @@ class Sampled(Transition):
             )
         return left_inverse(self.matrix())
 
-    def decoder(self) -> Tensor:
-        """Return D, K x L. Raises SingularChannel, LimitExceeded."""
-        return self._listed_decoder
-
-    def solve(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(self._listed_decoder, tensor, axis)
-
-    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(self._listed_decoder.T, tensor, axis)
-
-    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(np.square(self._listed_decoder), tensor, axis)
-
     @cached_property
-    def _condition_number(self) -> float:
+    def condition_number(self) -> float:
         """From P itself where it is small, else from the K x K matrix PP', a sum over choices."""
         if not self._identified:
             return math.inf
@@ -210,10 +189,6 @@ class Sampled(Transition):
         # The least eigenvalue is known to the rounding error of the largest: below it, singular.
         known = 4 * size * float(np.finfo(np.float64).eps) * values[-1]
         return math.sqrt(values[-1] / values[0]) if values[0] > known else math.inf
-
-    @property
-    def condition_number(self) -> float:
-        return self._condition_number
 
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
         if all(kept):
@@ -239,12 +214,19 @@ class Sampled(Transition):
             return Withheld(math.prod(left))
         return Sampled(left, tuple(Choice(a, w, c) for (a, c), w in merged.items()))
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "family": "sampled",
-            "sizes": list(self.sizes),
-            "choices": [
-                {"axes": list(c.axes), "weight": c.weight, "channel": c.channel.as_dict()}
-                for c in self.choices
-            ],
-        }
+    @property
+    def listed_rows(self) -> int:
+        return max(choice.channel.listed_rows for choice in self.choices)
+
+    def can_occur(self) -> npt.NDArray[np.bool_]:
+        possible = np.ones(self.sizes, dtype=np.bool_)
+        for choice in self.choices:
+            spread = [s if i in choice.axes else 1 for i, s in enumerate(self.sizes)]
+            possible &= choice.channel.can_occur().reshape(spread)
+        return possible.ravel()
+
+    def share_reported(self, axis: int) -> float:
+        return sum(c.weight for c in self.choices if axis in c.axes) / RESOLUTION
+
+    def describe(self) -> str:
+        return f"one of {len(self.choices)} parts sampled"

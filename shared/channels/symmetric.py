@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from shared.channels.base import (
     CONDITION_LIMIT,
-    RESOLUTION,
     Tensor,
     Transition,
     Units,
@@ -24,43 +22,8 @@ from shared.channels.base import (
     require_size,
 )
 from shared.channels.lumping import kept_size
+from shared.channels.parameters import RESOLUTION, Probability, Size
 from shared.errors import ChannelError, NotStochastic, OptionError, SingularChannel
-
-
-@dataclass(frozen=True)
-class Identity(UnitTransition):
-    """Every category is reported as itself: a variable that is not randomized."""
-
-    size: int
-
-    def __post_init__(self) -> None:
-        require_size(self.size)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.size, self.size
-
-    def units(self) -> Units:
-        return np.eye(self.size, dtype=np.int64) * RESOLUTION
-
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:  # noqa: ARG002 - the interface's
-        return tensor
-
-    apply_adjoint = solve = solve_adjoint = solve_squared = apply
-
-    @property
-    def condition_number(self) -> float:
-        return 1.0
-
-    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition:
-        return Identity(kept_size(sizes, kept))
-
-    @property
-    def is_identity(self) -> bool:
-        return True
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"family": "identity", "size": self.size}
 
 
 class MixingTransition(Transition):
@@ -82,6 +45,10 @@ class MixingTransition(Transition):
     def shape(self) -> tuple[int, int]:
         return self.size, self.size
 
+    @property
+    def listed_rows(self) -> int:
+        return 0
+
     def apply(self, tensor: Tensor, axis: int) -> Tensor:
         return _mix(tensor, axis, *self.mixture)
 
@@ -98,19 +65,66 @@ class MixingTransition(Transition):
 
 
 @dataclass(frozen=True)
+class Identity(MixingTransition, UnitTransition):
+    """Every category is reported as itself: a variable that is not randomized."""
+
+    family = "identity"
+    size: Size
+
+    def __post_init__(self) -> None:
+        require_size(self.size)
+
+    @property
+    def mixture(self) -> tuple[float, float]:
+        return 1.0, 0.0
+
+    @property
+    def inverse_mixture(self) -> tuple[float, float]:
+        return 1.0, 0.0
+
+    @property
+    def is_identity(self) -> bool:
+        return True
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    def units(self) -> Units:
+        return np.eye(self.size, dtype=np.int64) * RESOLUTION
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:  # noqa: ARG002 - the interface's
+        return tensor
+
+    apply_adjoint = solve = solve_adjoint = solve_squared = apply
+
+    @property
+    def condition_number(self) -> float:
+        return 1.0
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition:
+        return Identity(kept_size(sizes, kept))
+
+    def describe(self) -> str:
+        return "none"
+
+
+@dataclass(frozen=True)
 class Symmetric(MixingTransition, UnitTransition):
     """Every category is kept with one probability and replaced by each other with another.
 
-    P = (keep - off) I + off 11'. Binary symmetric randomization, Ma's multi-category randomization
-    (Ma 2.1) and FRAPP's gamma-diagonal matrix (FRAPP 3) are this family.
+    P = (keep - off) I + off 11' with off = `off_units` / 2^32. Binary symmetric randomization, Ma's
+    multi-category randomization (Ma 2.1) and FRAPP's gamma-diagonal matrix (FRAPP 3) are this
+    family.
 
     Raises:
         ChannelError: fewer than two categories.
         NotStochastic: `off_units` is negative or leaves a negative probability to keep.
     """
 
-    size: int
-    off_units: int
+    family = "symmetric"
+    size: Size
+    off_units: Probability
 
     def __post_init__(self) -> None:
         require_size(self.size)
@@ -203,8 +217,16 @@ class Symmetric(MixingTransition, UnitTransition):
     def is_identity(self) -> bool:
         return self.off_units == 0
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"family": "symmetric", "size": self.size, "off": self.off_units}
+    @property
+    def deterministic(self) -> bool:
+        return self.off_units in {0, RESOLUTION}
+
+    @property
+    def replaced(self) -> float:
+        return 1 - self.keep_units / RESOLUTION
+
+    def describe(self) -> str:
+        return f"symmetric, kept {self.keep_units / RESOLUTION:.3g}"
 
 
 @dataclass(frozen=True)
@@ -221,7 +243,8 @@ class RandomSymmetric(Symmetric):
         NotStochastic: some of the channels would have a negative probability.
     """
 
-    spread_units: int
+    family = "random-symmetric"
+    spread_units: Probability
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -263,13 +286,9 @@ class RandomSymmetric(Symmetric):
             return self
         return Symmetric(self.size, self.off_units).restrict(sizes, kept)
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "family": "random-symmetric",
-            "size": self.size,
-            "off": self.off_units,
-            "spread": self.spread_units,
-        }
+    def describe(self) -> str:
+        kept = self.keep_units / RESOLUTION
+        return f"symmetric, random per record, kept {kept:.3g} ± {self.alpha:.3g}"
 
 
 def _mix(tensor: Tensor, axis: int, spread: float, shift: float) -> Tensor:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from shared.channels import Sampled
 from shared.design.families import Build, families, sampled
 from shared.design.goal import Goal
 from shared.design.predict import NOTHING, Prediction, best_weights, by_model, by_moments
@@ -128,11 +127,9 @@ def option(problem: Problem, name: str, build: Build) -> Option:
     made = _predicted(problem, name, plan)
     if math.isinf(made.prediction.score):
         return made
-    blocks = [b for b in plan.blocks if isinstance(b.channel, Sampled)]
-    if blocks and (weights := best_weights(plan, *_terms(problem))) is not None:
-        channel = blocks[0].channel
-        assert isinstance(channel, Sampled)  # noqa: S101 - narrows the type
-        subsets = [tuple(blocks[0].names[a] for a in c.axes) for c in channel.choices]
+    if (weights := best_weights(plan, *_terms(problem))) is not None:
+        (block,) = (b for b in plan.blocks if b.channel.choices)
+        subsets = [tuple(block.names[a] for a in c.axes) for c in block.channel.choices]
         weighted = _predicted(problem, name, sampled(subsets, weights)(problem.needs))
         if weighted.prediction.score < made.prediction.score:
             return weighted

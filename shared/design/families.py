@@ -19,14 +19,12 @@ from shared.channels import (
     RandomSymmetric,
     Sampled,
     Symmetric,
+    most_accurate,
 )
 from shared.design.requirement import Requirements
 from shared.errors import OptionError
 from shared.marginals.counts import Tensor
 from shared.plan import Block, Plan
-
-FINE = 1 << 20
-"""Of more cells than this, 2^-32 is too coarse for a symmetric channel; a mixture takes 2^-64."""
 
 Build = Callable[[Requirements], Plan]
 
@@ -100,7 +98,7 @@ def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -
         for names, units in zip(subsets, _units(chances), strict=True):
             size = math.prod(needs.domain[name].size for name in names)
             axes = tuple(needs.sensitive.index(name) for name in names)
-            choices.append(Choice(axes, units, _most_accurate(size, needs.of_block(names))))
+            choices.append(Choice(axes, units, most_accurate(size, needs.of_block(names))))
         sizes = tuple(v.size for v in block)
         return _with_public(needs, [Block(block, Sampled(sizes, tuple(choices)))])
 
@@ -149,10 +147,6 @@ def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
     public = [v for v in needs.domain if v.name not in needs.variables]
     blocks = blocks + [Block((v,), Identity(v.size)) for v in public]
     return Plan(tuple(sorted(blocks, key=lambda block: needs.domain.axis(block.names[0]))))
-
-
-def _most_accurate(size: int, gamma: float) -> Symmetric | Mixture:
-    return Symmetric.from_gamma(size, gamma) if size <= FINE else Mixture.from_gamma(size, gamma)
 
 
 def _units(chances: Tensor) -> list[int]:

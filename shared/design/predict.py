@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shared.channels import CONDITION_LIMIT, CutAndPaste, Mixture, Sampled, Symmetric, Transition
+from shared.channels import CONDITION_LIMIT, CutAndPaste, Sampled, Transition
 from shared.design.goal import Goal
 from shared.errors import LimitExceeded, SingularChannel
 from shared.estimation.core.inversion import Stratum
@@ -113,9 +113,8 @@ def best_weights(
     equally, because the reference is not the truth. None where the plan has not one sampled block
     or the model is too large.
     """
-    blocks = [b for b in plan.blocks if isinstance(b.channel, Sampled)]
-    parts = _parts(plan, goal)
-    if len(blocks) != 1 or len(parts) != 1:
+    blocks = [b for b in plan.blocks if b.channel.choices]
+    if len(blocks) != 1 or len(parts := _parts(plan, goal)) != 1:
         return None
     asked, sets = parts[0]
     model = _model(*_seen_through(plan, asked, goal.order), goal.order, reference)
@@ -266,10 +265,9 @@ def _seen_through(
 
 
 def _says_nothing(channel: Transition) -> bool:
-    if isinstance(channel, Sampled):
+    if channel.choices:
         return any(_says_nothing(choice.channel) for choice in channel.choices)
-    symmetric = isinstance(channel, Symmetric | Mixture)
-    return symmetric and channel.condition_number > CONDITION_LIMIT
+    return channel.mixture is not None and channel.condition_number > CONDITION_LIMIT
 
 
 def _information(channels: tuple[Transition, ...], slopes: Tensor, theta: Tensor) -> Tensor:

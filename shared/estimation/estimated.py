@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from shared.channels import CONDITION_LIMIT, Sampled, StructuralZeros, Transition
+from shared.channels import CONDITION_LIMIT
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
 from shared.estimation.core.axes import (
@@ -509,21 +509,8 @@ def _possible(axes: Sequence[Axis], shape: Sequence[int]) -> Tensor | None:
     cells = np.ones(shapes)
     for place, axis in enumerate(axes):
         spread = [size if i == place else 1 for i, size in enumerate(shapes)]
-        cells = cells * _possible_cells(axis.channel).reshape(spread)
+        cells = cells * axis.channel.can_occur().reshape(spread)
     return None if cells.all() else cells.reshape(shape)
-
-
-def _possible_cells(channel: Transition) -> Tensor:
-    """Return 1 for each truth of a channel that can occur and 0 for the others."""
-    cells = np.ones(channel.shape[0])
-    if isinstance(channel, StructuralZeros):
-        cells[list(channel.impossible)] = 0
-    elif isinstance(channel, Sampled):
-        for choice in channel.choices:
-            own = _possible_cells(choice.channel)
-            axes = [s if a in choice.axes else 1 for a, s in enumerate(channel.sizes)]
-            cells = (cells.reshape(channel.sizes) * own.reshape(axes)).ravel()
-    return cells
 
 
 def _of_model(

@@ -7,11 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from shared.channels import Identity, Mixture, Symmetric, Transition
+from shared.channels import Transition
 from shared.errors import OptionError
 from shared.marginals.counts import Tensor
 from shared.plan import Block
-from shared.privacy.structures.dispatch import structure_of
 
 
 def largest_proportion_se(block: Block, name: str, records: int) -> float:
@@ -32,12 +31,12 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
     if records < 1:
         raise OptionError(f"There are {records} records; one or more are needed.", where="records")
     restricted = block.restrict([name])
-    if isinstance(restricted, Identity | Symmetric | Mixture):
-        return math.sqrt(_largest_of_mixture(restricted) / records)
+    if restricted is not None and (mixture := restricted.inverse_mixture) is not None:
+        return math.sqrt(_largest_of_mixture(*mixture) / records)
     decoder, channel = _decoder(block, name, restricted)
     moments = channel.apply_adjoint(np.square(decoder).T, 0).T
     category = _category_of_truth(block, name, moments.shape[1])
-    possible = np.broadcast_to(structure_of(channel).uniform() > 0, category.shape)
+    possible = channel.can_occur()
     worst = 0.0
     for j, row in enumerate(moments):
         inside, outside = row[possible & (category == j)], row[possible & (category != j)]
@@ -46,11 +45,8 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
     return math.sqrt(worst / records)
 
 
-def _largest_of_mixture(channel: Identity | Symmetric | Mixture) -> float:
+def _largest_of_mixture(a: float, b: float) -> float:
     """The estimator of a category is a + b where it is reported and b elsewhere: no list needed."""
-    if isinstance(channel, Identity):
-        return _worst_mix(1.0, 0.0)
-    a, b = channel.inverse_mixture
     # P = spread I + off 11' and P^-1 = a I + b 11' are inverse: spread = 1 / a, off = -b / a.
     off = -b / a
     keep = 1 / a + off

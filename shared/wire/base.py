@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from shared.channels import CHOICES, RESOLUTION
+from shared.channels import CATEGORIES, CHOICES, VARIABLES
 
 KEY_BYTES = 16
 """Length of a record pseudonym."""
@@ -15,8 +15,8 @@ KEY_COLUMN = "__key__"
 """The column of pseudonyms in a part; no variable may have this name."""
 
 MAX_PARTS = 10_000
-MAX_VARIABLES = 4_096
-MAX_CATEGORIES = 65_536
+MAX_VARIABLES = VARIABLES
+MAX_CATEGORIES = CATEGORIES
 MAX_RECORDS = 1 << 33
 MAX_CHOICES = CHOICES
 MAX_PARENTS = 8
@@ -31,7 +31,6 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=256, strict=Tr
 """A variable's or category's name."""
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", strict=True)]
-Probability32 = Annotated[int, Field(ge=0, le=RESOLUTION, strict=True)]
 
 
 class Message(BaseModel):

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shared.channels import Identity, Mixture, Symmetric, Transition, along_axis
+from shared.channels import Transition, along_axis
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded
 from shared.estimation.core.inversion import Stratum
@@ -94,8 +94,8 @@ class Axis:
         if summed.issuperset(names) and self.channel.normalized:
             # The estimator of the whole axis is 1 for every report.
             return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
-        if isinstance(self.channel, Symmetric | Mixture | Identity):
-            return self._mixture_moments(tensors, axis, summed)
+        if (mixture := self.channel.inverse_mixture) is not None:
+            return self._mixture_moments(tensors, axis, summed, mixture)
         decoder = self.decoder
         rest = [name for name in names if name not in summed]
         margin = self._summed(self.channel.decoder(), rest)
@@ -110,14 +110,14 @@ class Axis:
             along_axis(np.square(margin), vv, axis),
         )
 
-    def _mixture_moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
+    def _mixture_moments(
+        self, tensors: Moments, axis: int, summed: frozenset[str], mixture: tuple[float, float]
+    ) -> Moments:
         """Sum W = a [y = c] + b times V = a [y in m] + b s without listing them.
 
         c is the cell, m its margin of s cells, y the report: P^-1 is a I + b 11'.
         """
-        a, b = (1.0, 0.0)
-        if isinstance(self.channel, Symmetric | Mixture):
-            a, b = self.channel.inverse_mixture
+        a, b = mixture
         sizes = [v.size for v in self.kept]
         gone = tuple(axis + i for i, v in enumerate(self.kept) if v.name in summed)
         s = math.prod(v.size for v in self.kept if v.name in summed)

@@ -18,9 +18,6 @@ from scipy.special import xlogy
 
 from shared.channels import (
     CONDITION_LIMIT,
-    Identity,
-    Mixture,
-    Symmetric,
     Transition,
     along_axis,
 )
@@ -166,9 +163,9 @@ def _second_moment(
 
     `sizes` are the variables of the axis, `summed` those that the margin sums over.
     """
-    if isinstance(channel, Symmetric | Mixture | Identity):
+    if (mixture := channel.inverse_mixture) is not None:
         # The estimator of a margin of s cells is a [report in it] + b s (P^-1 = a I + b 11').
-        a, b = (1.0, 0.0) if isinstance(channel, Identity) else channel.inverse_mixture
+        a, b = mixture
         s = math.prod(sizes[place] for place in summed)
         split = reports.reshape(*reports.shape[:axis], *sizes, *reports.shape[axis + 1 :])
         margin = split.sum(axis=tuple(axis + place for place in summed))

@@ -10,18 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from shared.channels import (
-    CONDITION_LIMIT,
-    Identity,
-    ListedTransition,
-    MixingTransition,
-    Transition,
-)
+from shared.channels import CONDITION_LIMIT, Listed, Transition
 from shared.estimation.core.inversion import Stratum, climb, moment
 from shared.marginals.counts import Tensor
 
@@ -36,28 +28,6 @@ _HINT = 1.0
 
 _ROUNDING = 1e-12
 _LISTED = 1 << 16
-
-
-@dataclass(frozen=True, eq=False)
-class _Listed(ListedTransition):
-    """A channel as its matrix: applied many times, one product is faster than many choices."""
-
-    probabilities: Tensor
-
-    @property
-    def _matrix(self) -> Tensor:
-        return self.probabilities
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        true, reports = self.probabilities.shape
-        return true, reports
-
-    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> None:  # noqa: ARG002
-        return None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"family": "listed", "probabilities": self.probabilities.tolist()}
 
 
 def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...]) -> float:
@@ -80,9 +50,9 @@ def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...]) -> floa
 
 
 def _listed(channel: Transition) -> Transition:
-    if isinstance(channel, MixingTransition | Identity) or math.prod(channel.shape) > _LISTED:
+    if channel.mixture is not None or math.prod(channel.shape) > _LISTED:
         return channel
-    return _Listed(channel.matrix())
+    return Listed(channel.matrix())
 
 
 def _won(reported: Stratum, odds: Tensor) -> float:

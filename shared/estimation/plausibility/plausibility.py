@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from shared.channels import StructuralZeros, Transition, Withheld, listed_rows
+from shared.channels import StructuralZeros, Transition
 from shared.estimation.core.axes import Axis, axes_of
 from shared.estimation.core.inversion import Stratum
 from shared.estimation.plausibility.bets import SHARES, evidence
@@ -191,12 +191,12 @@ def _candidates(plan: Plan) -> tuple[list[tuple[str, ...]], Iterator[tuple[str, 
     plain = {
         name: block.channel.is_identity
         for block in plan.blocks
-        if not isinstance(block.channel, Withheld)
+        if not block.channel.withheld
         for name in block.names
     }
     randomized = [name for name in plain if not plain[name]]
     count = len(randomized) + math.comb(len(plain), 2) - math.comb(len(plain) - len(randomized), 2)
-    listed = {n for b in plan.blocks if listed_rows(b.channel) > LISTED_ROWS for n in b.names}
+    listed = {n for b in plan.blocks if b.channel.listed_rows > LISTED_ROWS for n in b.names}
     singles: list[tuple[str, ...]] = [(name,) for name in randomized if name not in listed]
     names = [name for name in plain if name not in listed]
     return singles, _small_pairs(plan, names, plain), count
@@ -240,8 +240,7 @@ def _possible_reports(counts: npt.NDArray[np.int64], axes: list[Axis]) -> tuple[
     """Return the counts of the reports that can occur, and whether any others did."""
     table = counts.reshape([axis.channel.shape[1] for axis in axes])
     for place, axis in enumerate(axes):
-        if isinstance(axis.channel, StructuralZeros):
-            table = np.take(table, axis.channel.possible, axis=place)
+        table = np.delete(table, axis.channel.impossible, axis=place)
     channels = tuple(_possible_channel(axis.channel) for axis in axes)
     found = Stratum(table.astype(np.float64), channels)
     anything = np.full(found.shape, 1 / math.prod(found.shape))

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shared.channels import Identity, MixingTransition
 from shared.estimation.core.axes import Axis, axes_of
 from shared.estimation.subpopulations.by_tables import CountedSubtable, asked_of, narrowed
 from shared.marginals.counts import Reports, Tensor
@@ -112,13 +111,11 @@ def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
     sizes = [v.size for v in axis.kept]
     chosen = tuple(given.get(v.name, slice(None)) for v in axis.kept)
     cells = np.arange(math.prod(sizes)).reshape(sizes)[chosen].ravel()
-    if isinstance(axis.channel, MixingTransition):
-        a, b = axis.channel.inverse_mixture
-    elif isinstance(axis.channel, Identity):
-        a, b = 1.0, 0.0
-    else:
+    mixture = axis.channel.inverse_mixture
+    if mixture is None:
         listed: Tensor = axis.decoder[cells]
         return listed
+    a, b = mixture
     # The inverse a I + b 11' need not be listed for cells that are not asked for.
     rows = np.full((len(cells), axis.channel.shape[1]), b)
     rows[np.arange(len(cells)), cells] += a

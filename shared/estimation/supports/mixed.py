@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shared.channels import Identity, MixingTransition, Transition
+from shared.channels import Transition
 from shared.errors import LimitExceeded, SingularChannel
 from shared.estimation.supports.reported import reported_supports
 from shared.marginals.counts import Reports
@@ -55,7 +55,7 @@ def serves(plan: Plan, items: Sequence[Item]) -> bool:
 
 def _mixes(block: Block) -> bool:
     binary = len(block.names) == 1 and block.channel.shape == (2, 2)
-    return binary or isinstance(block.channel, Identity | MixingTransition)
+    return binary or block.channel.mixture is not None
 
 
 class MixedSupports:
@@ -82,8 +82,7 @@ class MixedSupports:
         self._plan = plan
         # Exact blocks need no inclusion and exclusion: what is reported is true.
         self._exact = np.array(
-            [isinstance(plan.blocks[block].channel, Identity) for block in self._block],
-            dtype=np.bool_,
+            [plan.blocks[block].channel.is_identity for block in self._block], dtype=np.bool_
         )
         self._reported = reported_supports(reports, ordered)
         self._inverses: dict[tuple[int, ...], tuple[float, float]] = {}
@@ -328,10 +327,8 @@ def _contract(cells: Floats, functions: Sequence[Floats]) -> Floats:
 
 
 def _estimator(channel: Transition, code: int) -> tuple[float, float]:
-    if isinstance(channel, MixingTransition):
-        return channel.inverse_mixture
-    if channel.is_identity:
-        return 1.0, 0.0
+    if (mixture := channel.inverse_mixture) is not None:
+        return mixture
     own, other = channel.decoder()[code, [code, 1 - code]]
     if not np.isfinite([own, other]).all():
         raise SingularChannel("A channel of two categories has no inverse.")

@@ -32,8 +32,9 @@ from owner_agent.design.snippet import entries_of_file, save, snippet
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from shared.channels import Mixture, Sampled
+from shared.channels.mixture import FINE
 from shared.design import Option, best_weights, families, option
-from shared.design.families import FINE, sampled, subsets_of
+from shared.design.families import sampled, subsets_of
 from shared.errors import ConfigError, DomainError, OptionError
 from shared.privacy import NOTHING
 from shared.wire.privacy import AmplificationMessage, ExtremesMessage, PrivacyBudget, StudyPrivacy

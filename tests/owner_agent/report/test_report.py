@@ -15,7 +15,6 @@ from rich.console import Console
 from owner_agent.cli.display import patient_progress, show_plan
 from owner_agent.report import page
 from owner_agent.report.contents import Assumptions
-from owner_agent.report.families import describe
 from owner_agent.report.figures import posterior_picture, width_picture
 from owner_agent.report.priors import read_priors
 from owner_agent.report.report import report
@@ -413,11 +412,11 @@ def test_an_unknown_family_is_reported_as_any_matrix():
 
 
 def test_families_are_described():
-    said = [describe(scheme.channel) for scheme in SCHEMES.values()]
+    said = [scheme.channel.describe() for scheme in SCHEMES.values()]
     assert said[0] == "matrix 2 x 2"
     assert "symmetric, kept 0.6" in said
-    assert describe(SCHEMES["zeros"].channel) == "symmetric, kept 0.625, 2 impossible"
-    assert describe(RandomSymmetric.around_gamma(20, 19, 0.5)).endswith("kept 0.5 ± 0.25")
+    assert SCHEMES["zeros"].channel.describe() == "symmetric, kept 0.625, 2 impossible"
+    assert RandomSymmetric.around_gamma(20, 19, 0.5).describe().endswith("kept 0.5 ± 0.25")
     assert all(text and len(text) < 50 for text in said)
 
 

@@ -201,7 +201,7 @@ def test_uneven_shares_are_named():
 
 
 def test_subsets_that_share_a_channel_are_measured_once(monkeypatch):
-    """4,060 subsets of one channel: a few structures for each variable, not one for each subset."""
+    """4,060 subsets of one channel: a few structures, not one for each subset."""
     made, original = [], dispatch.MixtureStructure
     monkeypatch.setattr(
         dispatch, "MixtureStructure", lambda *given: made.append(given) or original(*given)
@@ -210,7 +210,7 @@ def test_subsets_that_share_a_channel_are_measured_once(monkeypatch):
     plan = plan_of(subsets)
     report(plan, 1000)
     assert len(subsets.channel.choices) == 4060
-    assert 30 < len(made) < 30 * 40
+    assert 0 < len(made) < 30 * 40
 
 
 # Beliefs, and blocks of both kinds ---------------------------------------------------------------

@@ -1,0 +1,99 @@
+"""What a channel says of itself, against its listed matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shared.channels import FAMILIES, Grouped, Identity, Symmetric, Transition
+from tests.shared.channels.examples import EXAMPLES
+
+
+@pytest.fixture(params=EXAMPLES)
+def channel(request) -> Transition:
+    return EXAMPLES[request.param]
+
+
+def test_every_family_has_an_example_and_a_name_of_its_own():
+    assert {type(channel) for channel in EXAMPLES.values()} == set(FAMILIES)
+    assert len({family.family for family in FAMILIES}) == len(FAMILIES)
+
+
+def test_a_mixture_is_its_matrix_and_its_inverse(channel: Transition):
+    assert (channel.mixture is None) == (channel.inverse_mixture is None)
+    if channel.mixture is not None and channel.inverse_mixture is not None:
+        matrix = channel.matrix()
+        for (a, b), wanted in (
+            (channel.mixture, matrix),
+            (channel.inverse_mixture, np.linalg.inv(matrix)),
+        ):
+            np.testing.assert_allclose(a * np.eye(len(matrix)) + b, wanted, atol=1e-12)
+
+
+def test_the_families_that_mix_say_so():
+    mixing = {"identity", "symmetric", "random-symmetric", "mixture"}
+    assert {c.family for c in EXAMPLES.values() if c.mixture is not None} == mixing
+
+
+def test_it_is_deterministic_where_every_row_has_one_report(channel: Transition):
+    assert channel.deterministic == bool(np.allclose(channel.matrix().max(axis=1), 1, atol=1e-12))
+    assert channel.deterministic or not channel.is_identity
+
+
+def test_its_matrix_is_the_identity_where_it_says_so(channel: Transition):
+    matrix = channel.matrix()
+    square = matrix.shape[0] == matrix.shape[1]
+    if channel.is_identity and square:
+        np.testing.assert_array_equal(matrix, np.eye(len(matrix)))
+    assert channel.is_identity or not (square and np.array_equal(matrix, np.eye(len(matrix))))
+
+
+def test_what_is_replaced_is_what_is_not_on_the_diagonal(channel: Transition):
+    if channel.replaced is not None:
+        np.testing.assert_allclose(1 - np.diagonal(channel.matrix()), channel.replaced)
+
+
+def test_it_is_withheld_where_there_is_one_report(channel: Transition):
+    assert channel.withheld == (channel.matrix().shape[1] == 1)
+    assert channel.share_reported(0) == (0 if channel.withheld else 0.5 if channel.choices else 1)
+
+
+def test_a_variable_is_reported_as_often_as_its_code_is_another_than_withheld():
+    sampled = EXAMPLES["sampled"]
+    law = sampled.matrix()[0].reshape(sampled.report_sizes((2, 3, 2)))
+    for axis, size in enumerate((2, 3, 2)):
+        told = law.sum(axis=tuple(a for a in range(3) if a != axis))[:size].sum()
+        assert sampled.share_reported(axis) == pytest.approx(told)
+
+
+def test_truths_that_cannot_occur_are_those_declared():
+    zeros = EXAMPLES["structural zeros"].can_occur()
+    np.testing.assert_array_equal(np.flatnonzero(~zeros), [1, 4])
+    # The third choice excludes (1, 2) of its two variables, whatever the third has.
+    sampled = EXAMPLES["sampled"].can_occur().reshape(2, 3, 2)
+    assert [tuple(map(int, cell)) for cell in np.argwhere(~sampled)] == [(1, 2, 0), (1, 2, 1)]
+    assert EXAMPLES["dense"].can_occur().all()
+
+
+def test_a_group_that_is_told_as_it_is_has_the_condition_of_the_others():
+    parts = Symmetric.from_probability(3, 0.4), Identity(2)
+    grouped = Grouped(((0, 1, 2), (3, 4)), parts)
+    assert grouped.condition_number == pytest.approx(np.linalg.cond(grouped.matrix()))
+
+
+def test_words_are_few_and_there_for_every_family(channel: Transition):
+    assert 0 < len(channel.describe()) < 60
+    assert channel.describe() != type(channel).__name__.lower()
+
+
+def test_documents_hold_numbers_only(channel: Transition):
+    def whole(value) -> bool:
+        if isinstance(value, dict):
+            return all(whole(v) for k, v in value.items() if k != "family")
+        return (
+            all(map(whole, value)) if isinstance(value, list) else type(value) in (int, type(None))
+        )
+
+    document = channel.as_dict()
+    assert whole(document)
+    assert document["family"] == channel.family
