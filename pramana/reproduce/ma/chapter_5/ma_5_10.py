@@ -6,7 +6,7 @@ from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.experiment import Experiment
 from pramana.reproduce.ma.chapter_5.structure_curves import CHOICE, compared
 from pramana.simulate.parameters import SMOOTHED
-from shared.learn.networks.search.scores import Scoring
+from shared.learn.networks.options import Scoring
 
 CURVES = {
     "C* = 1": lambda _: Scoring("bic"),
