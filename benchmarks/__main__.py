@@ -32,7 +32,7 @@ from shared.estimation.core import inversion
 from shared.estimation.core.inversion import Stratum, maximum_likelihood
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.network import BayesNet
-from shared.learn.networks.search.searches import Search
+from shared.learn.networks.options import Search
 from shared.learn.networks.search.structure_learning import learn_structure
 from shared.learn.networks.structure import Structure
 from shared.learn.rules.items import all_items

@@ -24,11 +24,12 @@ import pandas as pd
 from shared.domain import Domain, Variable
 from shared.errors import EmptyTable, MissingColumn, OptionError, TableError
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules.decisions import Against, deviate, require_share
+from shared.learn.common.options import InnerShare, require_limit
+from shared.learn.rules.decisions import deviate
 from shared.learn.rules.exchange.frames import RULE_ERRORS, itemsets_frame
 from shared.learn.rules.measures import MEASURES, measures
 from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import Decisions, RuleOptions
+from shared.learn.rules.options import Against, Decisions, RuleOptions
 from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
 from shared.marginals.counts import Codes, ReportedCounts
 from shared.marginals.support_counts import Floats, Item, RuleCounts
@@ -200,7 +201,7 @@ def _errors(
     df: pd.DataFrame, plan: Plan, splits: Sequence[_Split], level: float, *, population: bool
 ) -> dict[str, Floats]:
     """Return the columns of errors of rules, items named by columns or by their places."""
-    require_share(level, "confidence", one=False)
+    require_limit(level, InnerShare, "confidence")
     table, z = _Table.of(df, plan), deviate(level)
     # Under a plan names are strings, so that a number can only be a place.
     places: dict[Hashable, int] = {place: place for place in range(df.shape[1])}

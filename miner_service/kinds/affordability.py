@@ -154,7 +154,8 @@ def require_affordable_search(
             where="variables",
             remedy="Name those that matter in `variables`.",
         )
-    most = spec.search.max_parents
+    search = spec.search.options()
+    most = search.max_parents
     parameters = _most_parameters(layout.domain.project(nodes), most)
     if parameters > limits.model_parameters:
         raise LimitExceeded(
@@ -167,8 +168,8 @@ def require_affordable_search(
     _require_listable(spec, cells, family)
     _require_samples(spec, cells, family, limits)
     # To exchange a parent for another is judged on a table that has both.
-    both = spec.search.refine
-    _require_tables(*largest_family(layout, nodes, most + 2 if both else most + 1), limits)
+    both = most + 2 if search.refine else most + 1
+    _require_tables(*largest_family(layout, nodes, both), limits)
     if spec.estimator == "log-linear" and not _fits(layout, set(family), spec.order):
         raise LimitExceeded(
             f"A log-linear model over {list(family)} is too large to fit.",

@@ -16,13 +16,12 @@ from shared.errors import LimitExceeded, OptionError
 from shared.estimation.supports.mixed import serves
 from shared.learn.rules.decisions import NOT_FREQUENT
 from shared.learn.rules.exchange.export import listed_itemsets_csv, listed_rules_csv, rules_json
-from shared.learn.rules.items import all_items, chosen_items, present_items
+from shared.learn.rules.items import items_wanted, present_items
 from shared.learn.rules.itemsets import FoundItemsets, Level
 from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rules import derive_rules
 from shared.marginals.counts import Marginals
-from shared.marginals.support_counts import Flags, Item
+from shared.marginals.support_counts import Flags
 from shared.wire.learners import AssociationRulesSpec
 from shared.wire.models import AssociationRulesMessage
 
@@ -41,20 +40,8 @@ _MINING_STEPS, _RULE_STEPS = 80, 20
 _JOINED = " & "
 
 
-def _mining_of(spec: AssociationRulesSpec) -> RuleOptions:
-    return RuleOptions(
-        spec.minimum_support,
-        spec.max_length,
-        spec.decisions,
-        spec.confidence,
-        spec.false_discovery,
-        spec.against,
-        spec.consistent,
-    )
-
-
 def _check(spec: AssociationRulesSpec) -> None:
-    _mining_of(spec)
+    spec.options()
     if spec.items is not None and (spec.present is not None or spec.variables is not None):
         raise OptionError(
             "The items are named, and chosen by `variables` or `present` besides.",
@@ -78,18 +65,11 @@ def _variables(spec: AssociationRulesSpec, reported: Domain) -> tuple[str, ...]:
     return tuple(name for name, _ in items)
 
 
-def _items(spec: AssociationRulesSpec, domain: Domain) -> tuple[Item, ...]:
-    """Return the items. Raises UnknownCategory."""
-    if spec.items is not None:
-        return chosen_items(domain, spec.items)
-    return all_items(domain) if spec.present is None else present_items(domain, spec.present)
-
-
 def _require_affordable(
     spec: AssociationRulesSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
 ) -> None:
     """Bound the variables, the items and, where itemsets are told from tables, the largest one."""
-    items = _items(spec, layout.domain.project(variables))
+    items = items_wanted(layout.domain.project(variables), spec.present, spec.items)
     if len(variables) > limits.search_variables or len(items) > MOST_ITEMS:
         raise LimitExceeded(
             f"Itemsets are to be found among {len(items)} items of {len(variables)} variables;"
@@ -106,8 +86,8 @@ def _require_affordable(
 def _learn(spec: AssociationRulesSpec, marginals: Marginals, on_step: OnStep) -> Content:
     found = mine_itemsets(
         marginals,
-        _items(spec, marginals.domain),
-        _mining_of(spec),
+        items_wanted(marginals.domain, spec.present, spec.items),
+        spec.options(),
         part_of(on_step, 0, _MINING_STEPS),
     )
     _require_few(sum(int(_listed(level).sum()) for level in found.levels))

@@ -14,16 +14,12 @@ from miner_service.kinds.predicting import (
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded
-from shared.learn.linear import (
-    CELLS,
-    LinearClassifier,
-    LinearOptions,
-    draw_weights,
-    learn_linear,
-    linear_json,
-    read_linear_json,
-)
 from shared.learn.linear.columns import columns_of
+from shared.learn.linear.documents import linear_json, read_linear_json
+from shared.learn.linear.drawing import draw_weights
+from shared.learn.linear.fitting import CELLS, learn_linear
+from shared.learn.linear.model import LinearClassifier
+from shared.learn.linear.options import LinearOptions
 from shared.marginals.counts import Marginals
 from shared.wire.learners import LinearClassifierSpec
 from shared.wire.models import LinearClassifierMessage
@@ -44,15 +40,8 @@ _NETWORK_TABLE = 5
 """The most variables in a table of the search for a network to draw records from."""
 
 
-def _fitting_of(spec: LinearClassifierSpec) -> LinearOptions:
-    numeric = {name: tuple(numbers) for name, numbers in spec.numeric.items()}
-    return LinearOptions(
-        spec.loss, spec.l2, spec.encoding, numeric, spec.counts, spec.steps, spec.sample
-    )
-
-
 def _check(spec: LinearClassifierSpec) -> None:
-    _fitting_of(spec)
+    spec.options()
     require_among(spec.target, spec.features, "features")
 
 
@@ -70,7 +59,9 @@ def _require_affordable(
         UnknownVariable, OptionError: `numeric` does not fit the features.
     """
     domain = layout.domain.project(variables)
-    columns = sum(_columns(spec, variable) for variable in domain if variable.name != spec.target)
+    features = domain.project([name for name in variables if name != spec.target])
+    options = spec.options()
+    columns = sum(_columns(options, feature) for feature in features)
     if len(variables) > limits.search_variables or columns > MOST_COLUMNS:
         raise LimitExceeded(
             f"The classifier would have {columns} columns of {len(variables) - 1} features;"
@@ -79,7 +70,7 @@ def _require_affordable(
             remedy='Choose fewer features, or the encoding "ordinal".',
         )
     _require_few_classes(spec, domain, columns)
-    columns_of(domain.project([n for n in variables if n != spec.target]), _fitting_of(spec))
+    columns_of(features, options)
     if domain.size <= CELLS:
         require_table(spec, variables, layout, limits, where="features")
         return
@@ -89,12 +80,12 @@ def _require_affordable(
 
 def _require_few_classes(spec: LinearClassifierSpec, domain: Domain, columns: int) -> None:
     """Bound the planes, their weights, and the scores of records that are drawn."""
-    classes = domain[spec.target].size
-    drawn = classes * spec.sample if domain.size > CELLS else 0
+    classes, sample = domain[spec.target].size, spec.options().sample
+    drawn = classes * sample if domain.size > CELLS else 0
     bounds = (
         (classes, MOST_CLASSES, "classes", "target"),
         (classes * columns, MOST_WEIGHTS, f"weights of {classes} classes", "features"),
-        (drawn, MOST_DRAWN, f"scores of {spec.sample} drawn records", "sample"),
+        (drawn, MOST_DRAWN, f"scores of {sample} drawn records", "sample"),
     )
     for number, most, what, where in bounds:
         if number > most:
@@ -105,15 +96,16 @@ def _require_few_classes(spec: LinearClassifierSpec, domain: Domain, columns: in
             )
 
 
-def _columns(spec: LinearClassifierSpec, variable: Variable) -> int:
-    one = spec.encoding == "ordinal" or variable.representatives or variable.name in spec.numeric
+def _columns(options: LinearOptions, variable: Variable) -> int:
+    numbers = variable.representatives or variable.name in options.numeric
+    one = numbers or options.encoding == "ordinal"
     return 1 if one else variable.size - 1
 
 
 def _learn(spec: LinearClassifierSpec, marginals: Marginals, on_step: OnStep) -> Content:
     features = [name for name in marginals.domain.names if name != spec.target]
     model = learn_linear(
-        marginals, spec.target, features, _fitting_of(spec), seed=spec.seed, on_step=on_step
+        marginals, spec.target, features, spec.options(), seed=spec.seed, on_step=on_step
     )
     return {"document": linear_json(model)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from miner_service.kinds.affordability import require_affordable_search, require_small
 from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View, part_of
@@ -14,8 +15,6 @@ from shared.learn.networks.exchange.bif import write_bif
 from shared.learn.networks.exchange.documents import NetworkDocument, finite, read_network_json
 from shared.learn.networks.exchange.dot import write_dot
 from shared.learn.networks.exchange.drawing import draw_structure
-from shared.learn.networks.search.scores import Scoring
-from shared.learn.networks.search.searches import Search
 from shared.learn.networks.search.structure_learning import LearnedLink, learn_structure
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals
@@ -43,8 +42,8 @@ def _learn_parameters(
 def _learn_structure(spec: BayesNetStructureSpec, marginals: Marginals, on_step: OnStep) -> Content:
     found = learn_structure(
         marginals,
-        Scoring(**spec.score.model_dump()),
-        _search_of(spec),
+        spec.scoring(),
+        spec.search.options(),
         draws=spec.draws,
         seed=spec.seed,
         on_step=part_of(on_step, 0, _SEARCH_STEPS),
@@ -59,15 +58,7 @@ def _parameters(
     structure: Structure,
     on_step: OnStep,
 ) -> LearnedBayesNet:
-    return learn_parameters(
-        marginals, structure, method=spec.method, alpha=spec.alpha, on_node=on_step
-    )
-
-
-def _search_of(spec: BayesNetStructureSpec) -> Search:
-    asked = spec.search
-    order = None if asked.order is None else tuple(asked.order)
-    return Search(order, asked.max_parents, asked.tabu, asked.refine)
+    return learn_parameters(marginals, structure, **asdict(spec.parameters()), on_node=on_step)
 
 
 def _searched(spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
@@ -75,7 +66,7 @@ def _searched(spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
     nodes = tuple(spec.variables or reported.names)
     if len(set(nodes)) < len(nodes):
         raise OptionError("A variable is named twice.", where="variables")
-    order = spec.search.order
+    order = spec.search.options().order
     if order is not None and set(order) != set(nodes):
         missing, unknown = sorted(set(nodes) - set(order)), sorted(set(order) - set(nodes))
         raise OptionError(
@@ -184,5 +175,5 @@ STRUCTURE = JobKind(
     variables=_searched,
     require_affordable=require_affordable_search,
     learn=_learn_structure,
-    check=_search_of,
+    check=lambda spec: spec.search.options(),
 )

@@ -21,7 +21,6 @@ from shared.learn.tree.documents import read_tree_json, tree_json
 from shared.learn.tree.drawing import draw_tree
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.text import write_tree_text
 from shared.marginals.counts import CUBE_CELLS, Marginals
 from shared.plan import Plan
@@ -31,24 +30,12 @@ from shared.wire.models import DecisionTreeMessage
 MOST_NODES = 20_000
 """A larger tree is no model that anybody reads."""
 
-
 NODES_DRAWN = 400
 """Of a larger tree only the questions nearest to the root are drawn."""
 
 
-def _growth_of(spec: DecisionTreeSpec) -> TreeOptions:
-    return TreeOptions(
-        spec.criterion,
-        spec.max_depth,
-        spec.significance,
-        spec.least_records,
-        spec.prune,
-        spec.shrinkage,
-    )
-
-
 def _check(spec: DecisionTreeSpec) -> None:
-    _growth_of(spec)
+    spec.options()
     require_among(spec.target, spec.attributes, "attributes")
 
 
@@ -78,8 +65,10 @@ def _require_affordable(
         )
     if spec.estimator == "moment" and all(_counted_once(plan) for plan in layout.plans):
         return
-    depth = len(variables) - 1 if spec.max_depth is None else spec.max_depth
-    _, family = largest_family(layout, variables, min(depth + 1, len(variables)))
+    depth = spec.options().max_depth
+    _, family = largest_family(
+        layout, variables, len(variables) if depth is None else min(depth + 1, len(variables))
+    )
     require_table(spec, family, layout, limits, where="max_depth")
 
 
@@ -90,7 +79,7 @@ def _counted_once(plan: Plan) -> bool:
 
 def _learn(spec: DecisionTreeSpec, marginals: Marginals, on_step: OnStep) -> Content:
     attributes = [name for name in marginals.domain.names if name != spec.target]
-    tree = learn_tree(marginals, spec.target, attributes, _growth_of(spec), on_step)
+    tree = learn_tree(marginals, spec.target, attributes, spec.options(), on_step)
     nodes = sum(1 for _ in tree.root)
     if nodes > MOST_NODES:
         raise LimitExceeded(

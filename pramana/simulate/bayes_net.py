@@ -13,16 +13,15 @@ from pramana.simulate.links import compare
 from pramana.simulate.parameters import fitted
 from pramana.simulate.study import Series
 from pramana.simulate.trials import Trials
-from shared.errors import LimitExceeded, OptionError
+from shared.errors import LimitExceeded
 from shared.estimation.estimated import EstimatedMarginals, Estimator
+from shared.learn.common.options import require_limit
 from shared.learn.networks.network import BayesNet, cross_entropy
-from shared.learn.networks.search.scores import Scoring
-from shared.learn.networks.search.searches import Search
+from shared.learn.networks.options import Draws, Scoring, Search
 from shared.learn.networks.search.structure_learning import LearnedStructure, learn_structure
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Plan
-from shared.wire.base import MAX_DRAWS
 
 OnStep = Callable[[float], None]
 """Called with the share of all work that is done."""
@@ -40,7 +39,7 @@ class Options:
         estimator: of the counts, by which parameters are learned and plain scores computed.
 
     Raises:
-        OptionError: a number of draws below 0 or above `MAX_DRAWS`; what `Search` raises.
+        OptionError: a number of draws out of its range; what `Search` raises.
     """
 
     scoring: Scoring = field(default_factory=Scoring)
@@ -52,10 +51,7 @@ class Options:
     estimator: Estimator = "moment"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.draws <= MAX_DRAWS:
-            raise OptionError(
-                f"{self.draws} draws are not a number from 0 to {MAX_DRAWS}.", where="--draws"
-            )
+        require_limit(self.draws, Draws, "draws")
         Search(() if self.ordered else None, self.max_parents, self.tabu, self.refine)
 
     def search(self, order: tuple[str, ...]) -> Search:

@@ -9,7 +9,6 @@ from pydantic import Field
 from shared.wire.base import MAX_VARIABLES, Label, Message
 
 Variables = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
-Seed = Annotated[int, Field(ge=0, lt=1 << 53, strict=True)]
 
 
 class CountsSpec(Message):

@@ -1,4 +1,7 @@
-"""The jobs that learn association rules, decision trees and linear classifiers."""
+"""What is asked of learners of association rules, decision trees and linear classifiers.
+
+A job at the miner is the task and which records it counts; owners agree on the task alone.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,51 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from shared.learn.common.options import Seed, Share
+from shared.learn.linear.options import LinearOptions
+from shared.learn.rules.options import MINIMUM_CONFIDENCE, MinimumConfidence, RuleOptions
+from shared.learn.tree.options import TreeOptions
 from shared.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label
-from shared.wire.counting import CountsSpec, Seed, Variables
+from shared.wire.counting import CountsSpec, Variables
+from shared.wire.options import WithOptions, options_from, options_in
 
 MAX_LENGTH = 12
-MAX_DEPTH = 64
-MAX_STEPS = 1_000_000
-MAX_SAMPLE = 1 << 20
+"""Longer itemsets no job mines: its tables grow with the categories of as many variables."""
 
-Share = Annotated[float, Field(ge=0, le=1)]
-"""A share of 0 to 1, both included."""
-
-SomeShare = Annotated[float, Field(gt=0, le=1)]
-Level = Annotated[float, Field(gt=0, lt=1)]
 Flag = Annotated[bool, Field(strict=True)]
-Amount = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
-class AssociationRulesSpec(CountsSpec):
+@options_from(RuleOptions)
+class _RulesWanted(WithOptions):
+    kind: Literal["association-rules"]
+    minimum_support: Share
+    minimum_confidence: MinimumConfidence = MINIMUM_CONFIDENCE
+    certain: Flag = False
+
+
+class AssociationRulesTask(_RulesWanted):
+    """Find frequent itemsets and the rules between their parts (Ma 7.1, FRAPP 6).
+
+    For the options see `RuleOptions`. Rules have a confidence of at least `minimum_confidence`; if
+    `certain`, the lower end of its interval has.
+    """
+
+    variables: Variables | None = None
+    present: Label | None = None
+    items: (
+        Annotated[
+            dict[Label, Annotated[list[Label], Field(min_length=1, max_length=MAX_CATEGORIES)]],
+            Field(min_length=1, max_length=MAX_VARIABLES),
+        ]
+        | None
+    ) = None
+
+    def options(self) -> RuleOptions:
+        """Return how itemsets are mined. Raises OptionError."""
+        return options_in(self, RuleOptions)
+
+
+class AssociationRulesSpec(AssociationRulesTask, CountsSpec):
     """Find frequent itemsets and the rules between their parts (Ma 7.1, FRAPP 6).
 
     An item is a category of a variable. `items` names them by variable; without it they are all
@@ -38,28 +68,23 @@ class AssociationRulesSpec(CountsSpec):
     interval has.
     """
 
-    kind: Literal["association-rules"]
-    minimum_support: SomeShare
-    minimum_confidence: Share = 0.8
-    certain: Flag = False
     max_length: Annotated[int, Field(ge=1, le=MAX_LENGTH, strict=True)] = 8
-    decisions: Literal["point", "controlled"] = "point"
-    confidence: Level = 0.95
-    false_discovery: Level = 0.05
-    against: Literal["records", "population"] = "records"
-    consistent: Flag = False
-    variables: Variables | None = None
-    present: Label | None = None
-    items: (
-        Annotated[
-            dict[Label, Annotated[list[Label], Field(min_length=1, max_length=MAX_CATEGORIES)]],
-            Field(min_length=1, max_length=MAX_VARIABLES),
-        ]
-        | None
-    ) = None
 
 
-class DecisionTreeSpec(CountsSpec):
+@options_from(TreeOptions)
+class DecisionTreeTask(WithOptions):
+    """Learn a tree that tells a class from other variables; for the options see `TreeOptions`."""
+
+    kind: Literal["decision-tree"]
+    target: Label
+    attributes: Variables | None = None
+
+    def options(self) -> TreeOptions:
+        """Return how the tree grows. Raises OptionError."""
+        return options_in(self, TreeOptions)
+
+
+class DecisionTreeSpec(DecisionTreeTask, CountsSpec):
     """Learn a tree that tells a class from other variables (Ma 7.2).
 
     `target` is the class and `attributes` what it is told from, by default all else that is
@@ -71,18 +96,30 @@ class DecisionTreeSpec(CountsSpec):
     own, the more it takes of the parent's (null: nothing).
     """
 
-    kind: Literal["decision-tree"]
+
+Numbers = Annotated[tuple[float, ...], Field(min_length=2, max_length=MAX_CATEGORIES)]
+
+
+@options_from(
+    LinearOptions, numeric=Annotated[dict[Label, Numbers], Field(max_length=MAX_VARIABLES)]
+)
+class _Fitted(WithOptions):
+    kind: Literal["linear-classifier"]
     target: Label
-    attributes: Variables | None = None
-    criterion: Literal["gain", "gain-ratio"] = "gain"
-    max_depth: Annotated[int, Field(ge=0, le=MAX_DEPTH, strict=True)] | None = None
-    significance: SomeShare | None = 0.05
-    least_records: Amount = 10.0
-    prune: Flag = True
-    shrinkage: SomeShare | None = 0.1
+    features: Variables | None = None
 
 
-class LinearClassifierSpec(CountsSpec):
+class LinearClassifierTask(_Fitted):
+    """Learn planes that tell a class from other variables; for the options see `LinearOptions`."""
+
+    seed: Annotated[Seed, Field(strict=True)] = 0
+
+    def options(self) -> LinearOptions:
+        """Return how the classifier is fitted. Raises OptionError."""
+        return options_in(self, LinearOptions)
+
+
+class LinearClassifierSpec(LinearClassifierTask, CountsSpec):
     """Learn planes that tell a class from other variables (Ma 6).
 
     `target` is the class and `features` what it is told from, by default all else that is reported.
@@ -93,24 +130,3 @@ class LinearClassifierSpec(CountsSpec):
     these have a solution. `steps` is the most updates of the perceptron, `sample` the records drawn
     from a learned network where all variables have too many cells together; `seed` decides both.
     """
-
-    kind: Literal["linear-classifier"]
-    target: Label
-    features: Variables | None = None
-    loss: Literal["perceptron", "least-squares", "logistic"] = "logistic"
-    l2: Amount = 0.0
-    encoding: Literal["indicator", "ordinal"] = "indicator"
-    numeric: Annotated[
-        dict[
-            Label,
-            Annotated[
-                list[Annotated[float, Field(allow_inf_nan=False)]],
-                Field(min_length=2, max_length=MAX_CATEGORIES),
-            ],
-        ],
-        Field(default_factory=dict, max_length=MAX_VARIABLES),
-    ]
-    counts: Literal["raw", "expected"] | None = None
-    steps: Annotated[int, Field(ge=1, le=MAX_STEPS, strict=True)] = 2_000
-    sample: Annotated[int, Field(ge=1, le=MAX_SAMPLE, strict=True)] = 1 << 16
-    seed: Seed = 0

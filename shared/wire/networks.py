@@ -6,42 +6,41 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.wire.base import MAX_DRAWS, MAX_PARENTS, MAX_VARIABLES, Label, Message
+from shared.learn.common.options import Positive, Seed, Share
+from shared.learn.networks.options import DRAWS, Draws, ParameterOptions, Scoring, Search
+from shared.wire.base import MAX_VARIABLES, Label
 from shared.wire.counting import CountsSpec, Variables
+from shared.wire.options import WithOptions, options_from, options_in
 
 
-class LikelihoodScore(Message):
+class LikelihoodScore(WithOptions):
     """The default score: the likelihood of the reports, its penalty the same at every noise."""
 
     name: Literal["likelihood"] = "likelihood"
 
 
-Eta = Annotated[float, Field(gt=0, le=1)]
-Positive = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
-
-
-class BicScore(Message):
+class BicScore(WithOptions):
     """BIC of estimated counts; `c_star` multiplies its penalty (Ma 5.5.2)."""
 
     name: Literal["bic"]
-    eta: Eta = 1.0
-    c_star: Positive = 1.0
+    eta: Share = Scoring.eta
+    c_star: Positive = Scoring.c_star
 
 
-class BayesianScore(Message):
+class BayesianScore(WithOptions):
     """The Bayesian score of estimated counts (Ma 5.5.1); `alpha` is per cell."""
 
     name: Literal["bayesian"]
-    eta: Eta = 1.0
-    alpha: Positive = 1.0
+    eta: Share = Scoring.eta
+    alpha: Positive = Scoring.alpha
 
 
-class BdeuScore(Message):
+class BdeuScore(WithOptions):
     """BDeu of estimated counts; the prior weighs as much as `equivalent_sample_size` records."""
 
     name: Literal["bdeu"]
-    eta: Eta = 1.0
-    equivalent_sample_size: Positive = 10.0
+    eta: Share = Scoring.eta
+    equivalent_sample_size: Positive = Scoring.equivalent_sample_size
 
 
 ScoreMessage = Annotated[
@@ -49,24 +48,29 @@ ScoreMessage = Annotated[
 ]
 
 
-class SearchMessage(Message):
+Order = Annotated[tuple[Label, ...], Field(min_length=1, max_length=MAX_VARIABLES)]
+
+
+@options_from(Search, order=Order | None)
+class SearchMessage(WithOptions):
     """How to search: K2 along `order`, or without one hill climbing.
 
     Hill climbing goes on for `tabu` moves after the last improvement. K2 as printed only adds
     parents; refined it also drops and exchanges them.
     """
 
-    order: Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)] | None = None
-    max_parents: Annotated[int, Field(ge=1, le=MAX_PARENTS, strict=True)] = 3
-    tabu: Annotated[int, Field(ge=0, le=1000, strict=True)] = 50
-    refine: Annotated[bool, Field(strict=True)] = True
+    def options(self) -> Search:
+        """Return how to search. Raises OptionError."""
+        return options_in(self, Search)
 
 
-class _ParameterOptions(CountsSpec):
+@options_from(ParameterOptions)
+class _ParameterOptions(CountsSpec, WithOptions):
     """How parameters are learned; see `BayesNetParametersSpec`."""
 
-    method: Literal["ml", "map"] = "ml"
-    alpha: Positive = 1.0
+    def parameters(self) -> ParameterOptions:
+        """Return how parameters are learned. Raises OptionError."""
+        return options_in(self, ParameterOptions)
 
 
 class BayesNetParametersSpec(_ParameterOptions):
@@ -92,5 +96,9 @@ class BayesNetStructureSpec(_ParameterOptions):
     variables: Variables | None = None
     score: ScoreMessage = LikelihoodScore()
     search: SearchMessage = SearchMessage()
-    draws: Annotated[int, Field(ge=0, le=MAX_DRAWS, strict=True)] = 200
-    seed: Annotated[int, Field(ge=0, lt=1 << 53, strict=True)] = 0
+    draws: Annotated[Draws, Field(strict=True)] = DRAWS
+    seed: Annotated[Seed, Field(strict=True)] = 0
+
+    def scoring(self) -> Scoring:
+        """Return what a link is worth."""
+        return Scoring(**self.score.model_dump())

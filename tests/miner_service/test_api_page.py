@@ -18,7 +18,6 @@ from miner_service.settings import MEBIBYTE, Limits
 from shared.estimation.estimated import TEST_CELLS
 from shared.learn.prediction import read_predictor
 from shared.wire.counting import CountsSpec
-from shared.wire.learners import MAX_LENGTH, MAX_SAMPLE, MAX_STEPS
 from shared.wire.networks import BayesNetStructureSpec
 from shared.wire.problems import known_problems
 from tests.places import ROOT
@@ -121,9 +120,29 @@ def test_the_page_gives_the_limits_of_each_kind():
         (Limits().prediction_cells, "of them times classes"),
     ):
         assert f"{number:,} {what}" in text
-    assert f"`max_length` | 8 | the most items of an itemset, at most {MAX_LENGTH}" in text
-    assert f"at most {MAX_STEPS:,}" in text
-    assert f"at most {MAX_SAMPLE:,}" in text
+
+
+def largest(schema):
+    """The largest whole numbers above 1 that the options of a schema may be, by name."""
+    for name, field in schema["properties"].items():
+        for form in (field, *field.get("anyOf", ())):
+            if form.get("maximum", 0) > 1:
+                yield name, form["maximum"]
+
+
+def test_the_page_gives_the_largest_value_of_every_option():
+    told = 0
+    for spec in JOB_KINDS:
+        schema = spec.model_json_schema()
+        search = schema.get("$defs", {}).get("SearchMessage", {"properties": {}})
+        most = [*largest(schema), *((f"search.{name}", most) for name, most in largest(search))]
+        for name, number in most:
+            if name in CountsSpec.model_fields:
+                continue
+            (row,) = re.findall(rf"^\| `{re.escape(name)}` \| .+$", PAGE.read_text(), re.MULTILINE)
+            assert f"at most {number:,}" in row, name
+            told += 1
+    assert told == 7
 
 
 def in_the_page(value):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from owner_agent.peer.protocol.needs import Holdings, cross_parents, preceding
 from owner_agent.peer.protocol.task_messages import ParametersTask, StructureTask
 from owner_agent.peer.tasks.findings import Findings, Watch
 from owner_agent.peer.tasks.task import Task, require_distinct
 from shared.learn.networks.bayes_net import LearnedFamily, learn_parameters
-from shared.learn.networks.search.scores import Scoring
-from shared.learn.networks.search.searches import Search
+from shared.learn.networks.options import Scoring, Search
 from shared.learn.networks.search.structure_learning import learn_structure
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals
@@ -52,9 +52,7 @@ def _families(
     """Learn some families; a peer's variable that is a parent stands without parents here."""
     others = {p: () for mine in parents.values() for p in mine if p not in parents}
     structure = Structure.of({**others, **parents})
-    learned = learn_parameters(
-        marginals, structure, method=task.method, alpha=task.alpha, on_node=watch
-    )
+    learned = learn_parameters(marginals, structure, **asdict(task.parameters()), on_node=watch)
     return tuple(family for family in learned.families if family.node in parents)
 
 

@@ -15,23 +15,18 @@ import numpy as np
 from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TableTask, TreeTask
 from owner_agent.peer.tasks.findings import Findings, Watch
 from shared.domain import Domain
-from shared.learn.linear import (
-    LinearClassifier,
-    LinearOptions,
-    draw_weights,
-    learn_linear,
-    write_linear_json,
-)
+from shared.learn.linear.documents import write_linear_json
+from shared.learn.linear.drawing import draw_weights
+from shared.learn.linear.fitting import learn_linear
+from shared.learn.linear.model import LinearClassifier
 from shared.learn.rules.exchange.drawing import draw_itemsets, draw_rules
 from shared.learn.rules.exchange.export import itemsets_csv, rules_csv, rules_json
-from shared.learn.rules.items import all_items, chosen_items, present_items
+from shared.learn.rules.items import items_wanted
 from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rules import derive_rules
 from shared.learn.tree.documents import write_tree_json
 from shared.learn.tree.drawing import draw_tree
 from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.text import write_tree_text
 from shared.marginals.counts import Marginals, MarginalTable
 from shared.marginals.support_counts import Item
@@ -55,9 +50,13 @@ def learn_rules(
 ) -> Findings:
     """Mine itemsets and derive their rules; `rules.json`, and tables and pictures of both."""
     items = items_of(task, marginals.domain)
-    found = mine_itemsets(marginals, items, mining_of(task), _part(watch, 0, 70))
+    found = mine_itemsets(marginals, items, task.options(), _part(watch, 0, 70))
     rules = derive_rules(
-        found, marginals, task.minimum_confidence, on_step=_part(watch, 70, _PERCENT)
+        found,
+        marginals,
+        task.minimum_confidence,
+        certain=task.certain,
+        on_step=_part(watch, 70, _PERCENT),
     )
     document = json.dumps(rules_json(found, rules), ensure_ascii=False, allow_nan=False, indent=1)
     return Findings.kept(
@@ -75,7 +74,7 @@ def learn_decision_tree(
     task: TreeTask, marginals: Marginals, _nodes: Sequence[str], watch: Watch
 ) -> Findings:
     """Grow a decision tree; `tree.json`, as text and as a picture."""
-    tree = learn_tree(marginals, task.target, task.attributes, growth_of(task), watch)
+    tree = learn_tree(marginals, task.target, task.attributes, task.options(), watch)
     return Findings.kept(
         {
             "tree.json": write_tree_json(tree),
@@ -90,7 +89,7 @@ def learn_classifier(
 ) -> Findings:
     """Fit a linear classifier; `linear.json`, its weights as a table and as a picture."""
     model = learn_linear(
-        marginals, task.target, task.features, fitting_of(task), seed=task.seed, on_step=watch
+        marginals, task.target, task.features, task.options(), seed=task.seed, on_step=watch
     )
     return Findings.kept(
         {
@@ -107,42 +106,7 @@ def items_of(task: RulesTask, domain: Domain) -> tuple[Item, ...]:
     Raises:
         UnknownCategory: it names a category that is none.
     """
-    own = domain.project(task.variables)
-    if task.present is not None:
-        return present_items(own, task.present)
-    if task.items is None:
-        return all_items(own)
-    every = {v.name: v.categories for v in own}
-    return chosen_items(own, {**every, **task.items})
-
-
-def mining_of(task: RulesTask) -> RuleOptions:
-    """Return how a task mines. Raises OptionError."""
-    return RuleOptions(
-        minimum_support=task.minimum_support,
-        max_length=task.max_length,
-        decisions=task.decisions,
-        confidence=task.confidence,
-        false_discovery=task.false_discovery,
-        against=task.against,
-        consistent=task.consistent,
-    )
-
-
-def growth_of(task: TreeTask) -> TreeOptions:
-    """Return how a task grows its tree. Raises OptionError."""
-    return TreeOptions(
-        criterion=task.criterion,
-        max_depth=task.max_depth,
-        significance=task.significance,
-        least_records=task.least_records,
-        prune=task.prune,
-    )
-
-
-def fitting_of(task: LinearTask) -> LinearOptions:
-    """Return how a task fits its classifier. Raises OptionError."""
-    return LinearOptions(loss=task.loss, l2=task.l2, encoding=task.encoding)
+    return items_wanted(domain.project(task.variables), task.present, task.items)
 
 
 def _part(watch: Watch, start: int, end: int) -> Watch:

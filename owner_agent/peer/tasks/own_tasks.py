@@ -10,14 +10,11 @@ from typing import Any
 from owner_agent.peer.protocol.needs import Holdings
 from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TableTask, TreeTask
 from owner_agent.peer.tasks.own_results import (
-    fitting_of,
-    growth_of,
     items_of,
     learn_classifier,
     learn_decision_tree,
     learn_rules,
     learn_table,
-    mining_of,
 )
 from owner_agent.peer.tasks.task import Task, require_distinct
 from shared.errors import LimitExceeded, OptionError
@@ -51,18 +48,18 @@ def _linear_variables(task: LinearTask) -> tuple[str, ...]:
 
 def _rules_scopes(task: RulesTask) -> list[tuple[str, ...]]:
     """Itemsets of at most k items need the tables over k variables, and no larger ones."""
-    return _subsets(task.variables, task.max_length, "max_length")
+    return _subsets(task.variables, task.options().max_length, "max_length")
 
 
 def _tree_scopes(task: TreeTask) -> list[tuple[str, ...]]:
     """A tree of depth d needs the tables over d attributes and the class."""
-    paths = _subsets(task.attributes, task.max_depth, "max_depth")
+    paths = _subsets(task.attributes, task.options().max_depth, "max_depth")
     return [(*path, task.target) for path in paths]
 
 
 def _subsets(names: Sequence[str], size: int | None, where: str) -> list[tuple[str, ...]]:
     """Return all sets of so many names. Raises LimitExceeded."""
-    wanted = min(size or len(names), len(names))
+    wanted = len(names) if size is None else min(size, len(names))
     if comb(len(names), wanted) > MOST_TABLES:
         raise LimitExceeded(
             f"There are {comb(len(names), wanted)} tables over {wanted} of {len(names)} variables;"
@@ -92,17 +89,17 @@ def _check_rules(task: RulesTask) -> None:
         )
     if items and task.present is not None:
         raise OptionError("Give items or present, and not both.", where="task.present")
-    mining_of(task)
+    task.options()
 
 
 def _check_tree(task: TreeTask) -> None:
     require_distinct(_tree_variables(task), "target and attributes")
-    growth_of(task)
+    task.options()
 
 
 def _check_linear(task: LinearTask) -> None:
     require_distinct(_linear_variables(task), "target and features")
-    fitting_of(task)
+    task.options()
 
 
 TABLE = Task(

@@ -58,7 +58,7 @@ def bayes_net(
     from pramana.simulate.commands.display import show_bayes_net
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
     from shared.design import goal
-    from shared.learn.networks.search.scores import Scoring
+    from shared.learn.networks.options import Scoring
 
     require_place(json)
     setup = given.Setup(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Le
 
 from shared.errors import OptionError
+from shared.learn.common.options import NotNegative, require_limits
 
 Loss = Literal["perceptron", "least-squares", "logistic"]
 Encoding = Literal["indicator", "ordinal"]
@@ -44,36 +46,20 @@ class LinearOptions:
     """
 
     loss: Loss = "logistic"
-    l2: float = 0.0
+    l2: NotNegative = 0.0
     encoding: Encoding = "indicator"
     numeric: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     counts: Counts | None = None
-    steps: int = 2_000
-    sample: int = 1 << 16
+    steps: Annotated[int, Ge(1), Le(1_000_000)] = 2_000
+    sample: Annotated[int, Ge(1), Le(1 << 20)] = 1 << 16
 
     def __post_init__(self) -> None:
-        for where, given, known in (
-            ("loss", self.loss, get_args(Loss)),
-            ("encoding", self.encoding, get_args(Encoding)),
-            ("counts", self.counts, (*get_args(Counts), None)),
-        ):
-            if given not in known:
-                names = [name for name in known if name is not None]
-                raise OptionError(
-                    f"There is no {where} {given!r} for a linear classifier.",
-                    where=where,
-                    remedy=f"Choose one of {names}.",
-                )
-        if not (self.l2 >= 0 and math.isfinite(self.l2)):
-            raise OptionError(f"l2 = {self.l2} is not a finite number of 0 or more.", where="l2")
+        require_limits(self)
         if self.loss == "perceptron" and (self.l2 > 0 or self.counts is not None):
             raise OptionError(
                 "The perceptron takes no l2 and no choice of counts.",
                 where="l2" if self.l2 > 0 else "counts",
                 remedy="Leave it out, or choose another loss.",
             )
-        for where, number in (("steps", self.steps), ("sample", self.sample)):
-            if number < 1:
-                raise OptionError(f"{where} = {number} is less than 1.", where=where)
         numeric = {name: tuple(map(float, numbers)) for name, numbers in self.numeric.items()}
         object.__setattr__(self, "numeric", numeric)

@@ -15,7 +15,7 @@ from shared.errors import EstimationError
 from shared.learn.linear.cells import Cells, Grid, Listed
 from shared.learn.linear.columns import Column, Design, Scaling
 from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.search.searches import Search
+from shared.learn.networks.options import Search
 from shared.learn.networks.search.structure_learning import learn_structure
 from shared.learn.networks.structure import Structure
 from shared.learn.networks.synthetic import sample_chunks

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.special import ndtri
 
 from shared.domain import Domain
-from shared.errors import OptionError
 from shared.learn.common.projection import project_to_simplex
 from shared.learn.networks.network import BayesNet
+from shared.learn.networks.options import Method, ParameterOptions
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
-
-Method = Literal["ml", "map"]
 
 LEVEL = 0.95
 """The level of the intervals."""
@@ -122,8 +119,7 @@ def learn_parameters(
     Args:
         marginals: exact or estimated counts over (at least) the structure's nodes.
         structure: the parents of each node.
-        method: `ml`, or `map` with a Dirichlet prior of `alpha` on each cell (Ma 5.1).
-        alpha: the prior's pseudo-count per cell; used by `map` only.
+        method, alpha: see `ParameterOptions`.
         on_node: called with (nodes done, nodes in all) before each node and at the end; may raise
             to stop.
 
@@ -132,11 +128,8 @@ def learn_parameters(
         UnknownVariable: a node the marginals do not have.
         EstimationError: what the marginals raise.
     """
-    if method not in ("ml", "map"):
-        raise OptionError(f"There is no method {method!r}.", remedy="Choose 'ml' or 'map'.")
-    if not (alpha > 0 and np.isfinite(alpha)):
-        raise OptionError(f"A Dirichlet parameter of {alpha} is not positive.", where="alpha")
-    prior = alpha if method == "map" else 0.0
+    options = ParameterOptions(method, alpha)
+    prior = options.alpha if options.method == "map" else 0.0
     domain = marginals.domain.project(structure.nodes)
     report = on_node or (lambda _done, _total: None)
     families = []

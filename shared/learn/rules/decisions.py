@@ -26,11 +26,10 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from shared.errors import OptionError
+from shared.learn.rules.options import Against
 from shared.marginals.support_counts import Flags, Floats, Indices
 
 Verdict = Literal["frequent", "not frequent", "undecided"]
-Against = Literal["records", "population"]
 
 VERDICTS: tuple[Verdict, ...] = ("not frequent", "undecided", "frequent")
 """Verdicts as arrays of them hold them: by place."""
@@ -101,18 +100,3 @@ def of_the_examined(p_values: Sequence[Floats]) -> Floats:
     """
     longer = [np.minimum(1.0, SELECTION * p) for p in p_values[1:]]
     return np.concatenate([*p_values[:1], *longer])
-
-
-def require_share(value: float, where: str, *, zero: bool = False, one: bool = True) -> None:
-    """Check that an option is a share of (0, 1], or with its ends as said.
-
-    Raises:
-        OptionError: it is not.
-    """
-    if not 0 <= value <= 1 or (value == 0 and not zero) or (value == 1 and not one):
-        least, most = "at least" if zero else "above", "at most" if one else "below"
-        raise OptionError(
-            f"{where.replace('_', ' ').capitalize()} is {value}.",
-            where=where,
-            remedy=f"Give a number {least} 0 and {most} 1.",
-        )

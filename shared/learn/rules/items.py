@@ -46,6 +46,25 @@ def present_items(domain: Domain, label: str) -> tuple[Item, ...]:
     return items
 
 
+def items_wanted(
+    domain: Domain, present: str | None, items: Mapping[str, Sequence[str]] | None
+) -> tuple[Item, ...]:
+    """Return the items that a task asks for, of some variables.
+
+    Args:
+        domain: the variables.
+        present: the one category that is an item, of the variables that have it.
+        items: the categories that are items, of the variables that it names.
+
+    Raises:
+        UnknownVariable, UnknownCategory: a name that the domain does not have.
+    """
+    if present is not None:
+        return present_items(domain, present)
+    every = {v.name: v.categories for v in domain}
+    return chosen_items(domain, {**every, **(items or {})})
+
+
 def item_label(domain: Domain, item: Item) -> str:
     """Return an item in words: `variable=category`."""
     name, code = item

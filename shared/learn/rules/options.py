@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
-from shared.errors import OptionError
-from shared.learn.rules.decisions import Against, require_share
+from annotated_types import Ge, Le
+
+from shared.learn.common.options import InnerShare, Share, require_limits
 
 Decisions = Literal["point", "controlled"]
+Against = Literal["records", "population"]
+
+MinimumConfidence = Annotated[float, Ge(0), Le(1)]
+"""The least confidence of a rule."""
+
+MINIMUM_CONFIDENCE = 0.8
 
 
 @dataclass(frozen=True)
@@ -18,7 +25,7 @@ class RuleOptions:
     Attributes:
         minimum_support: the least support, as a share of the records, above 0 and at most 1.
         max_length: the most items of an itemset; None for no limit.
-        decisions: how the frequent ones are chosen (see the module).
+        decisions: how the frequent ones are chosen (see `mining`).
         confidence: of the intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
         against: the error of intervals and tests: given the true records, or against their
@@ -29,26 +36,13 @@ class RuleOptions:
         OptionError: an option outside its range.
     """
 
-    minimum_support: float
-    max_length: int | None = None
+    minimum_support: Share
+    max_length: Annotated[int, Ge(1)] | None = None
     decisions: Decisions = "point"
-    confidence: float = 0.95
-    false_discovery: float = 0.05
+    confidence: InnerShare = 0.95
+    false_discovery: InnerShare = 0.05
     against: Against = "records"
     consistent: bool = False
 
     def __post_init__(self) -> None:
-        require_share(self.minimum_support, "minimum_support")
-        require_share(self.confidence, "confidence", one=False)
-        require_share(self.false_discovery, "false_discovery", one=False)
-        if self.max_length is not None and self.max_length < 1:
-            raise OptionError(
-                f"Itemsets of at most {self.max_length} items are none.", where="max_length"
-            )
-        for where, known in (("decisions", Decisions), ("against", Against)):
-            if getattr(self, where) not in get_args(known):
-                raise OptionError(
-                    f"There is no {where!r} of {getattr(self, where)!r}.",
-                    where=where,
-                    remedy=f"Choose one of {list(get_args(known))}.",
-                )
+        require_limits(self)

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from shared.errors import LimitExceeded
+from shared.learn.common.options import require_limit
 from shared.learn.rules.candidates import Trie
-from shared.learn.rules.decisions import deviate, require_share
+from shared.learn.rules.decisions import deviate
 from shared.learn.rules.itemsets import FoundItemsets, Level
+from shared.learn.rules.options import MINIMUM_CONFIDENCE, MinimumConfidence
 from shared.learn.rules.piecewise import PIECE, pieces, variables_of
 from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
 from shared.marginals.counts import Marginals, Supports
@@ -64,7 +66,7 @@ class Rule:
 def derive_rules(
     found: FoundItemsets,
     marginals: Marginals,
-    minimum_confidence: float = 0.8,
+    minimum_confidence: float = MINIMUM_CONFIDENCE,
     *,
     certain: bool = False,
     most: int = MOST_RULES,
@@ -92,7 +94,7 @@ def derive_rules(
             for their length (`mixed_supports.MOST_ENTRIES`). Where rules are to be `certain`, also
             more than `MOST_RULES` of which only the estimate suffices.
     """
-    require_share(minimum_confidence, "minimum_confidence", zero=True)
+    require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")
     report = on_step or (lambda _done, _total: None)
     estimated, variables = marginals.supports(found.items), variables_of(found.items)
     shares = _Shares(found)

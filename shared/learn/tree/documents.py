@@ -16,9 +16,9 @@ from pydantic import Field, ValidationError
 from shared.domain import Domain
 from shared.errors import InputError
 from shared.learn.common.documents import Part, VariablePart, faults, variable_json
-from shared.learn.tree.model import DEEPEST, DecisionTree
+from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import ClassCounts, Node, Split
-from shared.learn.tree.options import Criterion, TreeOptions
+from shared.learn.tree.options import DEEPEST, Criterion, TreeOptions
 
 
 def write_tree_json(tree: DecisionTree) -> str:

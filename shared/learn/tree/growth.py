@@ -15,9 +15,9 @@ from shared.domain import Domain
 from shared.errors import OptionError
 from shared.learn.tree.evidence import EMPTY, valid_counts
 from shared.learn.tree.leaves import class_counts
-from shared.learn.tree.model import DEEPEST, DecisionTree
+from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import ClassCounts, Node
-from shared.learn.tree.options import TreeOptions
+from shared.learn.tree.options import DEEPEST, TreeOptions
 from shared.learn.tree.pruning import pruned
 from shared.learn.tree.splitting import Candidate, best_split
 from shared.marginals.counts import Marginals, Subpopulation

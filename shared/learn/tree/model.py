@@ -15,9 +15,6 @@ from shared.learn.tree.node import Node
 from shared.learn.tree.options import TreeOptions
 from shared.marginals.counts import Codes, Tensor
 
-DEEPEST = 256
-"""No path of a tree asks more questions."""
-
 
 @dataclass(frozen=True)
 class DecisionTree:

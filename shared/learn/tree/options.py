@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from shared.errors import OptionError
+from annotated_types import Ge, Le
+
+from shared.learn.common.options import NotNegative, Share, require_limits
 
 Criterion = Literal["gain", "gain-ratio"]
+
+DEEPEST = 256
+"""No path of a tree asks more questions."""
 
 
 @dataclass(frozen=True)
@@ -31,48 +35,26 @@ class TreeOptions:
         prune: take back splits that do not earn what it costs to describe them.
         shrinkage: how far a child's class probabilities usually are from its parent's (Euclidean
             distance; the scale of a prior with a heavy tail). The noisier a child's are, and the
-            less its siblings differ, the more of the parent's they take. None takes none.
+            less its siblings differ, the more of the parent's they take. None, or 0, takes none.
 
     Raises:
         OptionError: an option outside its range.
     """
 
     criterion: Criterion = "gain"
-    max_depth: int | None = None
-    significance: float | None = 0.05
-    least_records: float = 10.0
+    max_depth: Annotated[int, Ge(0), Le(DEEPEST)] | None = None
+    significance: Share | None = 0.05
+    least_records: NotNegative = 10.0
     prune: bool = True
-    shrinkage: float | None = 0.1
+    shrinkage: NotNegative | None = 0.1
 
     def __post_init__(self) -> None:
-        if self.criterion not in ("gain", "gain-ratio"):
-            raise OptionError(
-                f"There is no criterion {self.criterion!r}.",
-                where="criterion",
-                remedy="Choose 'gain' or 'gain-ratio'.",
-            )
-        if self.max_depth is not None and self.max_depth < 0:
-            raise OptionError("A tree has no negative depth.", where="max_depth")
-        if self.significance is not None and not 0 < self.significance <= 1:
-            raise OptionError(
-                f"A significance of {self.significance} is no probability above 0.",
-                where="significance",
-                remedy="Give a share of cases such as 0.05, or none to split without a test.",
-            )
-        if not (math.isfinite(self.least_records) and self.least_records >= 0):
-            raise OptionError("The least records must be a number from 0.", where="least_records")
-        if self.shrinkage is not None and not (
-            math.isfinite(self.shrinkage) and self.shrinkage > 0
-        ):
-            raise OptionError(
-                "The usual distance of children must be a number above 0.",
-                where="shrinkage",
-                remedy="Give none to take every leaf's own estimate.",
-            )
+        require_limits(self)
         # One form of each number, so that equal options are written alike.
         for name in ("significance", "least_records", "shrinkage"):
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else float(value))
+        object.__setattr__(self, "shrinkage", self.shrinkage or None)
 
     @property
     def limit(self) -> float | None:

@@ -10,7 +10,9 @@ import pytest
 
 from miner_service.kinds import linear, trees
 from miner_service.settings import Limits
-from shared.learn.linear import LinearOptions, learn_linear, linear_json
+from shared.learn.linear.documents import linear_json
+from shared.learn.linear.fitting import learn_linear
+from shared.learn.linear.options import LinearOptions
 from shared.learn.prediction import read_predictor
 from shared.learn.tree.documents import tree_json
 from shared.learn.tree.growth import learn_tree
@@ -265,9 +267,10 @@ REFUSED = [
 REFUSED_TREES = [
     ({"criterion": "gini"}, 422, "request-invalid", ["body.spec.criterion"]),
     ({"max_depth": -1}, 422, "request-invalid", ["body.spec.max_depth"]),
+    ({"max_depth": 257}, 422, "request-invalid", ["body.spec.max_depth"]),
     ({"significance": 0}, 422, "request-invalid", ["body.spec.significance"]),
     ({"least_records": -1}, 422, "request-invalid", ["body.spec.least_records"]),
-    ({"shrinkage": 0}, 422, "request-invalid", ["body.spec.shrinkage"]),
+    ({"shrinkage": -0.1}, 422, "request-invalid", ["body.spec.shrinkage"]),
 ]
 REFUSED_LINEAR = [
     ({"loss": "hinge"}, 422, "request-invalid", ["body.spec.loss"]),

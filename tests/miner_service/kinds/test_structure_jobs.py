@@ -19,8 +19,7 @@ from shared.errors import JobCancelled
 from shared.estimation.core.axes import views_of
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.network import BayesNet
-from shared.learn.networks.search.scores import Scoring
-from shared.learn.networks.search.searches import Search
+from shared.learn.networks.options import Scoring, Search
 from shared.learn.networks.search.structure_learning import learn_structure
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import ReportedCounts

@@ -24,7 +24,9 @@ from shared.channels import Identity, Symmetric, Withheld
 from shared.domain import Domain, Variable
 from shared.errors import JobCancelled
 from shared.estimation.combined import CombinedMarginals
-from shared.learn.linear import LinearOptions, learn_linear, linear_json
+from shared.learn.linear.documents import linear_json
+from shared.learn.linear.fitting import learn_linear
+from shared.learn.linear.options import LinearOptions
 from shared.learn.rules.items import all_items
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import RuleOptions

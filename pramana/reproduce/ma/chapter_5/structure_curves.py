@@ -17,8 +17,7 @@ from pramana.simulate.parameters import SMOOTHED, fitted
 from pramana.simulate.trials import Trials
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.network import kl_divergence
-from shared.learn.networks.search.scores import Scoring
-from shared.learn.networks.search.searches import Search
+from shared.learn.networks.options import Scoring, Search
 from shared.learn.networks.search.structure_learning import learn_structure
 from shared.pictures import plots as style
 

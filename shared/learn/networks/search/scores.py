@@ -13,78 +13,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from shared.errors import LimitExceeded, OptionError
+from shared.errors import LimitExceeded
 from shared.learn.common.projection import project_to_simplex
+from shared.learn.networks.options import Scoring
 from shared.marginals.counts import Independence, Marginals, Tensor
-
-ScoreName = Literal["likelihood", "bic", "bayesian", "bdeu"]
 
 CONTEST_CELLS = 1 << 16
 """Up to this many cells two sets of parents are compared on the table of all of them."""
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """A score and its options.
-
-    Args:
-        name: `likelihood` of the reports (default); `bic` (Ma 5.5.1, penalty (log N)/2 per
-            parameter), `bayesian` (the same section; Dirichlet prior) or `bdeu` of estimated
-            counts made nonnegative.
-        eta: a parent is added only if new > eta * old, both logarithms and negative (Ma 5.5.2); a
-            value below 1 demands a relative gain of 1 - eta. Of the plain scores.
-        c_star: the penalty of `bic` is multiplied by it (Ma 5.5.2).
-        alpha: the Dirichlet parameter of each cell, of `bayesian`.
-        equivalent_sample_size: the prior's weight in records, of `bdeu`.
-
-    Raises:
-        OptionError: an unknown score, an option out of its range, or of another score.
-    """
-
-    name: ScoreName = "likelihood"
-    eta: float = 1.0
-    c_star: float = 1.0
-    alpha: float = 1.0
-    equivalent_sample_size: float = 10.0
-
-    def __post_init__(self) -> None:
-        if self.name not in get_args(ScoreName):
-            raise OptionError(
-                f"There is no score {self.name!r}.",
-                where="score",
-                remedy=f"Choose one of {', '.join(get_args(ScoreName))}.",
-            )
-        if not 0 < self.eta <= 1:
-            raise OptionError(
-                f"An eta of {self.eta} is not above 0 and at most 1.",
-                where="eta",
-                remedy="Scores are negative logarithms: 0.97 demands a gain of 3 %.",
-            )
-        for option in ("c_star", "alpha", "equivalent_sample_size"):
-            value = getattr(self, option)
-            if not (value > 0 and math.isfinite(value)):
-                raise OptionError(f"{option} = {value} is not a positive number.", where=option)
-        self._require_belonging()
-
-    def _require_belonging(self) -> None:
-        owners = {
-            "eta": ("bic", "bayesian", "bdeu"),
-            "c_star": ("bic",),
-            "alpha": ("bayesian",),
-            "equivalent_sample_size": ("bdeu",),
-        }
-        for option, scores in owners.items():
-            if getattr(self, option) != getattr(Scoring, option) and self.name not in scores:
-                raise OptionError(
-                    f"{option} does not belong to the score {self.name!r}.",
-                    where=option,
-                    remedy=f"It belongs to {', '.join(scores)}.",
-                )
 
 
 class Gain(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from shared.errors import OptionError
+from shared.learn.networks.options import Search
 from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
 from shared.learn.networks.search.equivalence import Pattern, settle_class
 from shared.learn.networks.search.scores import Judge, value_of
@@ -24,43 +24,6 @@ Parents = dict[str, frozenset[str]]
 
 Better = Callable[[Parents, Parents], float]
 """Returns how much better, in nats, one structure is than another."""
-
-
-@dataclass(frozen=True)
-class Search:
-    """How to search.
-
-    Args:
-        order: with an order only earlier variables can be parents: K2 (Ma 5.5.1). Without one
-            hill climbing adds, deletes, reverses and exchanges links.
-        max_parents: the most parents a variable may get.
-        tabu: hill climbing goes on for this many moves after the last improvement, never back to a
-            structure it has seen; 0 stops at the first peak.
-        refine: K2 only adds parents, and keeps what a later one makes needless. Refined it also
-            drops a parent, or exchanges one for another, where that gains. Noise makes this
-            matter more: what is reported well is added before what it stands for.
-
-    Raises:
-        OptionError: an order that repeats a variable, a number out of its range, or no order and
-            no refinement.
-    """
-
-    order: tuple[str, ...] | None = None
-    max_parents: int = 3
-    tabu: int = 50
-    refine: bool = True
-
-    def __post_init__(self) -> None:
-        if self.order is not None and len(set(self.order)) < len(self.order):
-            raise OptionError("The order names a variable twice.", where="order")
-        if self.max_parents < 1:
-            raise OptionError(
-                f"A limit of {self.max_parents} parents allows no links.", where="max_parents"
-            )
-        if self.tabu < 0:
-            raise OptionError(f"tabu = {self.tabu} is negative.", where="tabu")
-        if self.order is None and not self.refine:
-            raise OptionError("Only a search along an order can go unrefined.", where="refine")
 
 
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: OnStep) -> Parents:

@@ -9,15 +9,15 @@ from functools import cached_property
 import numpy as np
 
 from shared.errors import OptionError, UnknownVariable
+from shared.learn.common.options import Seed, require_limit
 from shared.learn.common.resampling import stream
+from shared.learn.networks.options import DRAWS, Draws, Scoring, Search
 from shared.learn.networks.search.comparison import on_one_table
 from shared.learn.networks.search.equivalence import Pattern
-from shared.learn.networks.search.scores import Judge, Scoring, judge_of, value_of
-from shared.learn.networks.search.searches import OnStep, Parents, Search, by_families, climb, k2
+from shared.learn.networks.search.scores import Judge, judge_of, value_of
+from shared.learn.networks.search.searches import OnStep, Parents, by_families, climb, k2
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals
-
-DRAWS = 200
 
 BATCH = 100
 """So many bootstrap samples are maximized at once."""
@@ -81,8 +81,8 @@ def learn_structure(
         on_step: called with (steps done, steps expected); may raise to stop.
 
     Raises:
-        OptionError: children without an order, negative draws or seed, or an order that is not
-            one of all variables.
+        OptionError: children without an order, draws or a seed out of their range, or an order
+            that is not one of all variables.
         UnknownVariable: a child the marginals do not have.
         EstimationError, LimitExceeded: what the marginals raise.
     """
@@ -152,10 +152,8 @@ def _require(
     draws: int,
     seed: int,
 ) -> None:
-    if draws < 0 or seed < 0:
-        raise OptionError(
-            f"draws = {draws} or seed = {seed} is negative.", where="draws" if draws < 0 else "seed"
-        )
+    require_limit(draws, Draws, "draws")
+    require_limit(seed, Seed, "seed")
     if search.order is not None and set(search.order) != set(nodes):
         missing = sorted(set(nodes) - set(search.order))
         unknown = sorted(set(search.order) - set(nodes))

@@ -319,6 +319,14 @@ def test_a_tree_of_all_owners_records(empty_world, strata):
     assert_tree(document, strata(), "ABD", "D")
 
 
+def test_a_tree_of_no_questions_needs_the_class_alone(empty_world, strata):
+    task = {**TREE, **PLAIN, "attributes": ["A", "B"], "max_depth": 0}
+    _, files = run(empty_world, task, partition="horizontal")
+    assert strata.sent() == ["D"]
+    (root,) = json.loads(files["tree.json"])["nodes"]
+    assert root["classes"]["counts"] == pytest.approx(strata("D"), abs=1e-7)
+
+
 def test_a_classifier_of_all_owners_records(empty_world, strata):
     task = {**LINEAR, "features": ["A", "B"]}
     _, files = run(empty_world, task, partition="horizontal")
@@ -354,6 +362,7 @@ MANY = [f"x{i}" for i in range(40)]
         (RulesTask(variables=MANY, minimum_support=0.1, max_length=2), 780, "max_length"),
         (RulesTask(variables=MANY, minimum_support=0.1, max_length=4), None, "max_length"),
         (RulesTask(variables=MANY, minimum_support=0.1), 1, "max_length"),
+        (TreeTask(target="y", attributes=MANY, max_depth=0), 1, "max_depth"),
         (TreeTask(target="y", attributes=MANY, max_depth=1), 40, "max_depth"),
         (TreeTask(target="y", attributes=MANY, max_depth=5), None, "max_depth"),
         (LinearTask(target="y", features=MANY), 1, ""),

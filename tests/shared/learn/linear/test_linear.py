@@ -12,9 +12,12 @@ from sklearn.multiclass import OneVsRestClassifier
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, OptionError, UnknownVariable
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.linear import LinearClassifier, LinearOptions, learn_linear, task
+from shared.learn.linear import task
 from shared.learn.linear.cells import Grid, Listed
 from shared.learn.linear.columns import Design, columns_of
+from shared.learn.linear.fitting import learn_linear
+from shared.learn.linear.model import LinearClassifier
+from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.pocket import pocket
 from shared.learn.linear.sources import ClassCounts, DrawnRecords, moments_of_counts
 from shared.marginals.counts import ReportedCounts

@@ -8,7 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shared.learn.linear import LinearClassifier, LinearOptions, errors, learn_linear
+from shared.learn.linear import errors
+from shared.learn.linear.fitting import learn_linear
+from shared.learn.linear.model import LinearClassifier
+from shared.learn.linear.options import LinearOptions
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
     Columns,

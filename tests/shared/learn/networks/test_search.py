@@ -16,6 +16,7 @@ from shared.channels import Identity, Symmetric
 from shared.domain import Domain
 from shared.errors import OptionError, StructureError
 from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.networks.options import Search
 from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
 from shared.learn.networks.search.scores import (
     Gain,
@@ -26,7 +27,7 @@ from shared.learn.networks.search.scores import (
     judge_of,
     value_of,
 )
-from shared.learn.networks.search.searches import Search, by_families, climb, k2
+from shared.learn.networks.search.searches import by_families, climb, k2
 from shared.learn.networks.structure import Structure
 from shared.plan import Block, Plan
 

@@ -20,8 +20,8 @@ from shared.estimation.combined import CombinedMarginals
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.exchange.bif import read_bif
 from shared.learn.networks.network import BayesNet
-from shared.learn.networks.search.scores import LikelihoodJudge, Scoring, value_of
-from shared.learn.networks.search.searches import Search
+from shared.learn.networks.options import Scoring, Search
+from shared.learn.networks.search.scores import LikelihoodJudge, value_of
 from shared.learn.networks.search.structure_learning import LearnedStructure, learn_structure
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import ReportedCounts
@@ -295,7 +295,7 @@ import numpy as np
 from shared.marginals.counts import ReportedCounts
 from shared.domain import Domain
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.search.searches import Search
+from shared.learn.networks.options import Search
 from shared.learn.networks.search.structure_learning import learn_structure
 from shared.plan import Block, Plan
 from shared.channels import Symmetric

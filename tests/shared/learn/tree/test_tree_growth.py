@@ -433,13 +433,18 @@ def test_a_target_that_is_not_there_is_refused():
         {"significance": math.nan},
         {"least_records": -1.0},
         {"least_records": math.inf},
-        {"shrinkage": 0.0},
+        {"max_depth": 257},
+        {"shrinkage": -0.1},
         {"shrinkage": math.inf},
     ],
 )
 def test_options_outside_their_range_are_refused(option):
     with pytest.raises(OptionError):
         TreeOptions(**option)
+
+
+def test_a_shrinkage_of_zero_is_none():
+    assert TreeOptions(shrinkage=0) == TreeOptions(shrinkage=None)
 
 
 class Failing:
