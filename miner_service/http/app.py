@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
 
 from miner_service.http.access import problems
 from miner_service.http.access.bodies import JsonLimitMiddleware
@@ -54,7 +56,7 @@ def create_app(
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(JsonLimitMiddleware, limit=settings.limits.json_bytes),
         ],
-        generate_unique_id_function=_operation_id,
+        routes=_routes(),
         # The pages of the usual viewers load scripts from elsewhere; the document is enough.
         docs_url=None,
         redoc_url=None,
@@ -62,13 +64,21 @@ def create_app(
     )
     app.state.services = services
     problems.install(app)
-    checked = [Depends(refuse_unknown_query)]
-    app.include_router(health.router, dependencies=checked)
+    return app
+
+
+@cache
+def _routes() -> list[BaseRoute]:
+    """Put the routes together, which takes longer than all else: once in a process."""
+    root = APIRouter(
+        dependencies=[Depends(refuse_unknown_query)], generate_unique_id_function=_operation_id
+    )
+    root.include_router(health.router)
     version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
     for module in (studies, owners, releases, privacy, jobs, models, results):
         version_1.include_router(module.router)
-    app.include_router(version_1, dependencies=checked)
-    return app
+    root.include_router(version_1)
+    return root.routes
 
 
 def _lifespan(

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -263,20 +264,17 @@ class Ledger:
         private_directory(self.state)
         # SQLite would make the file with the umask's mode; its journals take over this one's.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, FILE_MODE))
-        engine = sa.create_engine(f"sqlite:///{self._path}", poolclass=sa.NullPool)
+        engine = _engine(self._path)
         try:
             with engine.begin() as connection:
                 made = _upgraded(connection)
-                if sa.inspect(connection).get_table_names() and made != SCHEMA_VERSION:
+                if made != SCHEMA_VERSION:
                     raise StoreCorrupt(
                         f"The ledger {self._path} has schema {made}; this version of the agent"
                         f" reads schema {SCHEMA_VERSION}.",
                         where=str(self._path),
                         remedy="Run the version of the agent that made it.",
                     )
-                _METADATA.create_all(connection)
-                if made != SCHEMA_VERSION:
-                    connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
             return engine.connect()
         except sa.exc.DatabaseError as error:
             raise StoreCorrupt(
@@ -286,20 +284,38 @@ class Ledger:
             ) from error
 
 
+@cache
+def _engine(path: Path) -> sa.Engine:
+    """Return the engine of a file: it holds no connections, but the statements it has compiled."""
+    return sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
+
+
 def _upgraded(connection: sa.Connection) -> int:
-    """Bring the tables to this version, whole or not at all; return the version they have."""
-    made: int = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    if made in _UPGRADES:
-        # The driver opens no transaction by itself for changes of tables. Somebody else may have
-        # made them meanwhile.
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-        made = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    """Make the tables, or bring them to this version, whole or not at all; return what they have.
+
+    Zero is the version of tables that no agent made.
+    """
+    made = _version(connection)
+    if made == SCHEMA_VERSION:
+        return made
+    # The driver opens no transaction by itself for changes of tables. Somebody else may have made
+    # them meanwhile.
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    made = _version(connection)
+    if made == 0 and not sa.inspect(connection).get_table_names():
+        made = SCHEMA_VERSION
     while made in _UPGRADES:
         for statement in _UPGRADES[made]:
             connection.exec_driver_sql(statement)
         made += 1
-        connection.exec_driver_sql(f"PRAGMA user_version={made}")
+    if made == SCHEMA_VERSION:
+        _METADATA.create_all(connection)
+        connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
     return made
+
+
+def _version(connection: sa.Connection) -> int:
+    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
 
 
 def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:

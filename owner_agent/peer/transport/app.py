@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 
 from owner_agent.http.problems import add_handlers
 from owner_agent.peer.identity.signatures import Call, Gate
@@ -37,19 +38,32 @@ class Called:
 
 def create_peer_app(participant: Participant) -> FastAPI:
     """Return the application that serves an owner to its peers."""
-    app = FastAPI(title="Pramana peer", docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="Pramana peer",
+        routes=_router().routes,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+    )
     app.state.doors = Doors(participant, Gate(participant.known))
     add_handlers(app)
+    return app
+
+
+@cache
+def _router() -> APIRouter:
+    """Return the routes; making them takes long, and they are the same for every owner."""
+    router = APIRouter()
     for step in STEPS:
-        app.add_api_route(
+        router.add_api_route(
             step.path,
             _route(step),
             methods=[step.method],
             response_model=step.answer,
             status_code=step.status,
         )
-    app.add_api_route(PACKAGE_PART, _package_part, response_model=None)
-    return app
+    router.add_api_route(PACKAGE_PART, _package_part, response_model=None)
+    return router
 
 
 async def _called(request: Request) -> Called:

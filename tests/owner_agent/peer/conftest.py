@@ -6,6 +6,7 @@ import csv
 import hashlib
 import hmac
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -205,9 +206,8 @@ class World:
                 )
             )  # fmt: skip
             self.participants[owner] = participant
-            self.wire.clients[owner] = TestClient(create_peer_app(participant))
-            # Routes are built at the first request, by code that several threads would upset.
-            assert self.wire.clients[owner].get("/v1/sessions/0").status_code == 401
+            client = TestClient(create_peer_app(participant))
+            self.wire.clients[owner] = self.stack.enter_context(client)
 
     def proposal(self, task: dict[str, Any], **more: Any) -> Proposal:
         """A session of all owners that north begins."""
@@ -270,14 +270,23 @@ def empty_world(tmp_path: Path) -> Iterator[World]:
         assert no_threads_left()
 
 
-@pytest.fixture
-def closed_world(empty_world: World) -> World:
-    """Three owners that are not started yet."""
-    codes = truth()
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folders of three owners, with tables, keys and identities; to be copied, not changed."""
+    made, codes = World(tmp_path_factory.mktemp("owners")), truth()
     for number, (owner, names) in enumerate(HOLDINGS.items()):
         variables = {name: CHANNELS.get(name) for name in names}
         own = {name: codes[name] for name in names}
-        empty_world.add(owner, site_text(owner, variables), own, shuffle=number)
+        made.add(owner, site_text(owner, variables), own, shuffle=number)
+    return made.root
+
+
+@pytest.fixture
+def closed_world(empty_world: World, folders: Path) -> World:
+    """Three owners that are not started yet."""
+    for owner in HOLDINGS:
+        shutil.copytree(folders / owner, empty_world.folder(owner))
+        empty_world.told[owner] = []
     return empty_world
 
 
