@@ -26,7 +26,7 @@ from owner_agent.peer.protocol.messages import CountTable, CountTables, Form, Pa
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.reports import Randomized
-from owner_agent.release.publish import PART_RECORDS
+from owner_agent.release.options import PART_RECORDS
 from owner_agent.site.corrections import Choice
 from owner_agent.site.protection import require_protected
 from shared.errors import LimitExceeded
