@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -10,8 +11,10 @@ from rich.table import Table
 
 from owner_agent.costs.measures import number
 from owner_agent.departures.composition import renamed, spent
-from owner_agent.departures.ledger import Entry
-from owner_agent.release.publish import Outcome
+
+if TYPE_CHECKING:
+    from owner_agent.departures.ledger import Entry
+    from owner_agent.release.publish import Outcome
 
 
 def show_warnings(console: Console, warnings: Sequence[str]) -> None:
