@@ -1,24 +1,16 @@
-"""Measure the main job's steps beside what a user would otherwise do, and record the ratios.
-
-Both sides of a ratio run in turn, several times, in this process; the median of the ratios is what
-counts. Absolute times are printed for orientation and hold for one machine only.
-"""
+"""Measure the main job's steps beside what a user would otherwise do, and record the ratios."""
 
 from __future__ import annotations
 
 import itertools
-import json
-import statistics
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from hashlib import sha256
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.measuring import Measured, compare, record
+from benchmarks.startup import starting
 from owner_agent.randomize.draws import pseudonyms, words
 from owner_agent.randomize.sampling import sample_block, true_cells
 from owner_agent.randomize.unit_sampling import sample
@@ -43,46 +35,8 @@ from shared.marginals.counts import Codes, ReportedCounts
 from shared.plan import Block, Plan
 from shared.terminal import console
 
-RESULTS = Path(__file__).parent / "results.json"
-ROUNDS = 9
 RECORDS = 1_000_000
 SECRETS = Keys(sha256(b"a benchmark's draw key").digest(), sha256(b"its linkage").digest())
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One comparison: the medians in milliseconds and of the ratios ours / other."""
-
-    what: str
-    ours_ms: float
-    other: str
-    other_ms: float
-    ratio: float
-
-
-def compare(
-    what: str,
-    ours: Callable[[], object],
-    other: str,
-    theirs: Callable[[], object],
-    *,
-    rounds: int = ROUNDS,
-) -> Measured:
-    """Run both sides in turn, after one unmeasured round."""
-    times = [(_time(ours), _time(theirs)) for _ in range(rounds + 1)][1:]
-    return Measured(
-        what,
-        round(1e3 * statistics.median(a for a, _ in times), 2),
-        other,
-        round(1e3 * statistics.median(b for _, b in times), 2),
-        round(statistics.median(a / b for a, b in times), 3),
-    )
-
-
-def _time(act: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    act()
-    return time.perf_counter() - began
 
 
 def randomizing() -> Measured:
@@ -347,23 +301,21 @@ def _random_network(
 
 def main() -> None:
     """Run all comparisons, print them, and write results.json."""
-    measured = [
-        randomizing(),
-        pseudonymizing(),
-        estimating(),
-        sampling_pairs(),
-        maximizing(),
-        discretizing(),
-        learning_structure(),
-        mining_itemsets(),
-        growing_tree(),
-        growing_whole_tree(),
-    ]
-    out = console()
-    for m in measured:
-        out.print(f"[bold]{m.what}[/]: {m.ours_ms} ms")
-        out.print(f"    {m.other}: {m.other_ms} ms; ratio ours / other {m.ratio}")
-    RESULTS.write_text(json.dumps([asdict(m) for m in measured], indent=2) + "\n")
+    record(
+        [
+            randomizing(),
+            pseudonymizing(),
+            estimating(),
+            sampling_pairs(),
+            maximizing(),
+            discretizing(),
+            learning_structure(),
+            mining_itemsets(),
+            growing_tree(),
+            growing_whole_tree(),
+            *starting(),
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from pramana.network_command import app as network
 from pramana.simulate.commands.cli import app as simulate
 from shared.errors import OptionError
-from shared.terminal import console, print_json, run
+from shared.terminal import console, print_json, progress_bar, run
 
 if TYPE_CHECKING:
     from pramana.demo.outcome import Outcome, Row
@@ -66,19 +65,9 @@ def demo(
     # Ended from outside, the services are stopped as at any other end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     scenario = _scenario(records, seed, table, sites, structure)
-    with Progress(
-        TextColumn("{task.description:<42}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=console(stderr=True),
-        transient=True,
-    ) as progress:
-        task = progress.add_task("", total=1.0)
+    with progress_bar(patience=0) as bar:
         outcome, folder = demonstrate(
-            scenario,
-            out,
-            seed=seed,
-            say=lambda what, share: progress.update(task, description=what, completed=share),
+            scenario, out, seed=seed, say=lambda what, share: bar.stage(what, share, 1.0)
         )
     if json:
         print_json(outcome.as_dict())

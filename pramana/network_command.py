@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shared.errors import InputError, OptionError
-from shared.terminal import console, print_json
+from shared.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from shared.learn.networks.exchange.documents import NetworkDocument
@@ -21,9 +19,6 @@ if TYPE_CHECKING:
     from shared.learn.networks.search.structure_learning import LearnedLink
 
 STANDARD_OUTPUT = Path("-")
-
-PATIENCE = 2.0
-"""Seconds after which a bar says how far the work is."""
 
 app = typer.Typer(
     help="Ask a network, draw records from it, show or convert it. FILE is BIF, JSON as `convert`"
@@ -92,8 +87,8 @@ def sample(
 
     _require_one_output(out, json=json)
     pieces = sample_csv(read_network(file).network, records, seed)
-    with _progress("drawing records", records) as tick:
-        _write(out, _watched(pieces, lambda piece: tick(min(piece * CHUNK, records))))
+    with progress_bar("drawing records") as tick:
+        _write(out, _watched(pieces, lambda piece: tick(min(piece * CHUNK, records), records)))
     _done(out, {"records": records, "seed": seed}, json=json)
 
 
@@ -278,32 +273,3 @@ def _done(out: Path, what: dict[str, Any], *, json: bool) -> None:
         print_json({"out": str(out), **what})
     else:
         console().print(f"Written  {out}", markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _progress(
-    description: str, total: int, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Callable[[int], None]]:
-    """Show a bar where a person looks and the work has taken longer than `PATIENCE`."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    terminal, started = console(stderr=True), clock()
-    bar = Progress(
-        TextColumn(description),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=terminal,
-        transient=True,
-        disable=not terminal.is_terminal,
-    )
-    task = bar.add_task("", total=total)
-
-    def tick(done: int) -> None:
-        if clock() - started > PATIENCE:
-            bar.start()
-        bar.update(task, completed=done)
-
-    try:
-        yield tick
-    finally:
-        bar.stop()

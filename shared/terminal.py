@@ -9,19 +9,28 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
-from rich.console import Console
 
 from shared.errors import PramanaError
 
+if TYPE_CHECKING:
+    from rich import progress
+    from rich.console import Console
+
 MAX_WIDTH = 100
+
+PATIENCE = 2.0
+"""Seconds after which somebody who waits is told how far it is."""
 
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console no wider than `MAX_WIDTH` columns; colour only where a person looks."""
+    from rich.console import Console
+
     made = Console(stderr=stderr, highlight=False)
     if made.width > MAX_WIDTH:
         made.width = MAX_WIDTH
@@ -41,6 +50,64 @@ def report_error(error: PramanaError) -> None:
     if error.remedy:
         out.print("  what to do: ", style="bold", end="")
         out.print(error.remedy, markup=False, soft_wrap=True)
+
+
+class Bar:
+    """How far some work is: called as `Progress` is, or with the stage it is in."""
+
+    def __init__(self, bar: progress.Progress, doing: str, patience: float):
+        self._bar = bar
+        self._task = bar.add_task(doing, total=None)
+        self._patience = patience
+        self._began = bar.get_time()
+
+    def __call__(self, done: float, total: float | None) -> None:
+        """Show how much is done; work of which the total is not known is shown at once."""
+        self._bar.update(self._task, completed=done)
+        # Rich takes a total of None for none that is new.
+        self._bar.tasks[0].total = total
+        if total is None or self._bar.get_time() - self._began >= self._patience:
+            self._bar.start()
+
+    def stage(self, doing: str, done: float, total: float | None) -> None:
+        """Show what is being done, and how much of it is."""
+        self._bar.update(self._task, description=doing)
+        self(done, total)
+
+
+@contextmanager
+def progress_bar(
+    doing: str = "",
+    *,
+    patience: float = PATIENCE,
+    on: Console | None = None,
+    clock: Callable[[], float] | None = None,
+) -> Iterator[Bar]:
+    """Show a bar on standard error where a person looks and the work takes long.
+
+    Args:
+        doing: what is being done.
+        patience: seconds after which the bar appears.
+        on: another console, for tests.
+        clock: seconds, for tests.
+    """
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    terminal = on or console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=terminal,
+        transient=True,
+        disable=not terminal.is_terminal,
+        get_time=clock,
+    )
+    try:
+        yield Bar(bar, doing, patience)
+    finally:
+        bar.stop()
 
 
 def run(app: typer.Typer) -> NoReturn:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.study import DEFAULT_DATA, DataDir, require_data, study_commands
-from miner_service.http.app import create_app
-from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-from miner_service.services import Services, open_services
-from miner_service.settings import Settings, utc_now
-from miner_service.store.people import admin_token_exists, rotate_admin_token
+from miner_service.cli.study import DEFAULT_DATA, DataDir, opened, require_data, study_commands
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
+
+if TYPE_CHECKING:
+    from miner_service.services import Services
+    from miner_service.settings import Settings
 
 app = typer.Typer(
     help="Pramana's miner: collects randomized releases and learns models from them.",
@@ -50,6 +49,10 @@ def serve_command(
     It speaks plain HTTP and listens on this machine only; for others put a proxy that speaks TLS
     before it.
     """
+    from miner_service.http.app import create_app
+    from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
+    from miner_service.settings import Settings
+
     settings = Settings(data, host, port, allow_remote)
     with exclusive(data):
         sock = bind(settings)
@@ -80,37 +83,38 @@ def admin_token_command(
     admin_token_file: TokenFile = None,
 ) -> None:
     """Issue a new admin token in place of the one there is, also while the service runs."""
+    from miner_service.settings import Settings
+
     require_data(data)
-    services = open_services(Settings(data), utc_now)
-    try:
-        with services.database.read() as session:
-            exists = admin_token_exists(session)
-        if exists and not rotate:
+    with opened(Settings(data)) as services:
+        if _has_token(services) and not rotate:
             raise Conflict(
                 "There is an admin token; only its hash is stored, so it cannot be shown again.",
                 remedy="Issue a new one with --rotate; the old one ends at once.",
             )
         _new_token(services, admin_token_file)
-    finally:
-        services.database.close()
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
     """Issue the admin token at the first start."""
-    services = open_services(settings, utc_now)
-    try:
-        with services.database.read() as session:
-            exists = admin_token_exists(session)
-        if exists:
+    with opened(settings) as services:
+        if _has_token(services):
             _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:
             _new_token(services, file)
-    finally:
-        services.database.close()
+
+
+def _has_token(services: Services) -> bool:
+    from miner_service.store.people import admin_token_exists
+
+    with services.database.read() as session:
+        return admin_token_exists(session)
 
 
 def _new_token(services: Services, file: Path | None) -> None:
     """Issue a token; a token that could not be handed over is never made valid."""
+    from miner_service.store.people import rotate_admin_token
+
     with services.database.write() as session:
         credential = rotate_admin_token(session, services.now())
         if file is not None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import ValidationError
 
-from miner_service.services import Services, open_services
-from miner_service.settings import Settings, utc_now
-from miner_service.store import people
 from shared.errors import OptionError
 from shared.terminal import console
-from shared.wire.people import StudyCreate
+
+if TYPE_CHECKING:
+    from miner_service.services import Services
+    from miner_service.settings import Settings
+    from shared.wire.people import StudyCreate
 
 DataDir = Annotated[
     Path, typer.Option("--data", help="Where everything is kept; made if it is not there.")
@@ -70,6 +72,9 @@ def create(
     data: DataDir = DEFAULT_DATA,
 ) -> None:
     """Open a study; releases that would tell more than its budget are refused."""
+    from miner_service.settings import Settings
+    from miner_service.store.people import create_study
+
     wanted = _wanted(
         name=name,
         title=title,
@@ -77,13 +82,10 @@ def create(
         max_epsilon_column=max_epsilon_column,
     )
     require_data(data)
-    services = open_services(Settings(data), utc_now)
-    try:
+    with opened(Settings(data)) as services:
         with services.database.write() as session:
-            _, new = people.create_study(session, wanted, services.now())
+            _, new = create_study(session, wanted, services.now())
         _note(services, "create_study", name, 201 if new else 200)
-    finally:
-        services.database.close()
     said = f"Study {name} is open" if new else f"Study {name} was there"
     console().print(f"{said}{_budget(wanted)}.", markup=False, soft_wrap=True)
 
@@ -95,19 +97,32 @@ def budget(
     data: DataDir = DEFAULT_DATA,
 ) -> None:
     """Give a study another budget; what is left out has no limit. What left is not called back."""
+    from miner_service.settings import Settings
+    from miner_service.store.people import change_budget
+
     wanted = _wanted(
         name=name, max_epsilon_record=max_epsilon_record, max_epsilon_column=max_epsilon_column
     )
     require_data(data)
-    services = open_services(Settings(data), utc_now)
-    try:
+    with opened(Settings(data)) as services:
         with services.database.write() as session:
-            people.change_budget(session, wanted)
+            change_budget(session, wanted)
         _note(services, "change_budget", name, 200)
-    finally:
-        services.database.close()
     said = _budget(wanted) or "; it has no budget"
     console().print(f"Study {name} is changed{said}.", markup=False, soft_wrap=True)
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Services]:
+    """Open the services on a miner's data, and close the database after use."""
+    from miner_service.services import open_services
+    from miner_service.settings import utc_now
+
+    services = open_services(settings, utc_now)
+    try:
+        yield services
+    finally:
+        services.database.close()
 
 
 def require_data(data: Path) -> None:
@@ -119,6 +134,10 @@ def require_data(data: Path) -> None:
 
 
 def _wanted(**given: Any) -> StudyCreate:
+    from pydantic import ValidationError
+
+    from shared.wire.people import StudyCreate
+
     try:
         return StudyCreate.model_validate(given)
     except ValidationError as error:

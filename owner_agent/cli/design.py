@@ -1,59 +1,131 @@
-"""What `owner-agent design` does, apart from the command line: only that command loads it."""
+"""`owner-agent design`: which way to randomize serves a need best."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from owner_agent.cli.design_display import design_progress, show_design, show_design_written
-from owner_agent.costs.study_display import left_json, show_left
-from owner_agent.costs.whole_study import left_in_study
-from owner_agent.design.design_file import load_design, of_site, site_variables
-from owner_agent.design.designing import Wishes, design, problem_of
-from owner_agent.design.snippet import entries_of_file, entries_of_site, save, snippet
-from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Surroundings
-from owner_agent.table.table import read_table
-from shared.terminal import console, print_json
+import typer
+
+from owner_agent.cli.options import (
+    SITE,
+    JsonOption,
+    RecordsOption,
+    SiteOption,
+    require_countable,
+    surroundings_of,
+)
+from shared.terminal import console, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from owner_agent.design.designing import Wishes
+    from owner_agent.state.surroundings import Surroundings
 
 
-def run_design(
-    sources: tuple[Path | None, Path],
+class Learning(StrEnum):
+    """What the analyst will learn."""
+
+    counts = "counts"
+    pairs = "pairs"
+    itemsets = "itemsets"
+    structure = "structure"
+
+
+def design(
+    context: typer.Context,
+    spec: Annotated[
+        Path | None, typer.Option(help="A design file; without one, the site file's variables.")
+    ] = None,
+    site: SiteOption = SITE,
+    gamma: Annotated[
+        float | None, typer.Option(help="The largest gamma about a whole record.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Its logarithm instead.")] = None,
+    breach: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Or: a belief of the first may not grow to the second."),
+    ] = None,
+    learn: Annotated[Learning | None, typer.Option(help="What will be learned.")] = None,
+    length: Annotated[int | None, typer.Option(help="The longest itemset.")] = None,
+    minimum_support: Annotated[
+        float | None, typer.Option(help="Cells of a smaller expected share do not count.")
+    ] = None,
+    interactions: Annotated[
+        int | None, typer.Option(help="The most variables that interact.")
+    ] = None,
+    records: RecordsOption = None,
+    left_in_study: Annotated[
+        bool,
+        typer.Option(
+            "--left-in-study",
+            help="Stay within what the study's budget leaves (asks the miner).",
+        ),
+    ] = False,
+    target: Annotated[
+        float | None, typer.Option(help="The relative standard error to reach, such as 0.05.")
+    ] = None,
+    family: Annotated[str | None, typer.Option(help="Choose this one instead of the best.")] = None,
+    write: Annotated[
+        Path | None, typer.Option(help="A new file for the variables and blocks chosen.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare all ways to randomize by their predicted errors; nothing is read but a count."""
+    from owner_agent.design.designing import Wishes
+
+    require_countable(records)
+    kind = None if learn is None else learn.value
+    wishes = Wishes(gamma, epsilon, breach, kind, length, minimum_support, interactions, records)
+    study = surroundings_of(context) if left_in_study else None
+    _compare(spec, site, wishes, study, target, family, write, json=json)
+
+
+def _compare(
+    spec: Path | None,
+    site: Path,
     wishes: Wishes,
     study: Surroundings | None,
-    asked: tuple[float | None, str | None],
+    target: float | None,
+    family: str | None,
     write: Path | None,
+    *,
     json: bool,
 ) -> None:
     """Compare the designs for a need and say which is best.
 
-    Args:
-        sources: the design file, if one was given, and the site file.
-        wishes: what the flags ask for; they go before the file.
-        study: where the site's miner is asked what the study leaves; None: it is not asked.
-        asked: the target of the reverse questions and the family to choose, if any.
-        write: a new file for the variables and blocks chosen.
-        json: print JSON instead of tables.
+    What `wishes` ask for goes before the design file; `study` are the surroundings in which the
+    site's miner is asked what the study leaves, None where it is not asked.
 
     Raises:
         InputError: the files are wrong, or nothing can meet what they ask.
         Unauthenticated, Refused, Unreachable: the miner could not be asked.
     """
-    (spec, site_path), (target, family) = sources, asked
+    from owner_agent.cli.design_display import design_steps, show_design, show_design_written
+    from owner_agent.costs.study_display import left_json, show_left
+    from owner_agent.costs.whole_study import left_in_study
+    from owner_agent.design.design_file import load_design, of_site, site_variables
+    from owner_agent.design.designing import design, problem_of
+    from owner_agent.design.snippet import entries_of_file, entries_of_site, save, snippet
+    from owner_agent.site.site import load_site
+    from owner_agent.table.table import read_table
+
     if spec is None:
-        site = load_site(site_path)
-        file, known, entries = of_site(site), site_variables(site), entries_of_site(site)
+        opened = load_site(site)
+        file, known, entries = of_site(opened), site_variables(opened), entries_of_site(opened)
         if wishes.records is None:
-            wishes = replace(wishes, records=read_table(site.table, [site.file.record_id]).rows)
+            rows = read_table(opened.table, [opened.file.record_id]).rows
+            wishes = replace(wishes, records=rows)
     else:
         file = load_design(spec)
         known, entries = {}, entries_of_file(file)
     if study is not None:
         sensitive = [v.name for v in file.variables if v.sensitive]
-        wishes = replace(wishes, left=left_in_study(load_site(site_path), sensitive, study))
+        wishes = replace(wishes, left=left_in_study(load_site(site), sensitive, study))
     problem = problem_of(wishes.over(file), known)
-    with design_progress(console(stderr=True)) as watch:
-        made = design(problem, target, family, watch)
+    with progress_bar() as bar:
+        made = design(problem, target, family, design_steps(bar))
     if write is not None:
         save(write, snippet(made.chosen, problem.needs, entries))
     if json:

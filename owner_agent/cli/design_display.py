@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from owner_agent.cli.display import PATIENCE
 from owner_agent.design.designing import NOTE, STRONGEST, Designed
 from shared.design import Option
+from shared.progress import StagedProgress
+from shared.terminal import Bar
 
 _LENGTHS = 6
 """How many table lengths a design shows; --json has all."""
@@ -121,31 +119,13 @@ def show_design_written(console: Console, path: Path | None) -> None:
     console.print(told, markup=False, soft_wrap=path is not None)
 
 
-@contextmanager
-def design_progress(
-    console: Console, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a bar where a person looks and the work has taken longer than `PATIENCE` seconds."""
-    started = clock()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    task = bar.add_task("", total=None)
+def design_steps(bar: Bar) -> StagedProgress:
+    """Return what a design tells a bar; how long its search takes is not known."""
 
-    def watch(family: str, done: int, total: int) -> None:
-        # How long the search takes is not known: its bar only moves.
-        searching = family == STRONGEST
-        text = f"finding the {family}" if searching else f"predicting {family}"
-        bar.update(task, description=text, completed=done, total=None if searching else total)
-        if searching or clock() - started > PATIENCE:
-            bar.start()
+    def watch(family: str, done: float, total: float) -> None:
+        if family == STRONGEST:
+            bar.stage(f"finding the {family}", done, None)
+        else:
+            bar.stage(f"predicting {family}", done, total)
 
-    try:
-        yield watch
-    finally:
-        bar.stop()
+    return watch

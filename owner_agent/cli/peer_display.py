@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -11,13 +11,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.cli.result_display import show_results
-from owner_agent.departures.ledger import Entry
 from owner_agent.peer.disclosure.memory import Disclosure, all_groupings, distinct, of_column
 from owner_agent.peer.exchange.costs import session_json, session_lines
 from owner_agent.peer.exchange.ledger_lines import PEER
-from owner_agent.peer.members.joint import JointOutcome
-from owner_agent.peer.session.journal import Kept
-from shared.errors import PramanaError
+
+if TYPE_CHECKING:
+    from owner_agent.departures.ledger import Entry
+    from owner_agent.peer.members.joint import JointOutcome
+    from owner_agent.peer.session.journal import Kept
+    from shared.errors import PramanaError
 
 STEPS = {
     "offers": "asking the owners to take part",

@@ -3,63 +3,62 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
-from owner_agent.cli.display import patient_progress
-from owner_agent.predict.inputs import Source
-from owner_agent.predict.predicting import Model, Predictions, predict, read_model
-from owner_agent.site.site import Site, load_site
-from owner_agent.state.private_files import private_directory, write_new, write_replacing
+from owner_agent.cli.options import JsonOption
 from shared.errors import OptionError
-from shared.terminal import console, print_json
+from shared.terminal import console, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from owner_agent.predict.inputs import Source
+    from owner_agent.predict.predicting import Model, Predictions
+    from owner_agent.site.site import Site
 
 PREDICTIONS = "predictions"
 """The folder of predictions in a site's state directory."""
 
 
-def add_predict_command(app: typer.Typer) -> None:
-    """Add the command that predicts."""
-
-    @app.command(name="predict")
-    def predict_(
-        model: Annotated[Path, typer.Argument(help="The model: a JSON file.")],
-        table: Annotated[
-            Path | None, typer.Argument(help="The records; by default the site file's table.")
-        ] = None,
-        site: Annotated[
-            Path | None, typer.Option(help="The site file, if it says how the table is read.")
-        ] = None,
-        record_id: Annotated[
-            str | None, typer.Option(help="The column of record ids, instead of the site file's.")
-        ] = None,
-        out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
-        probabilities: Annotated[
-            bool, typer.Option("--probabilities", help="Write those of all classes too.")
-        ] = False,
-        json: Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")] = False,
-    ) -> None:
-        """Predict a class for your own records; nothing is sent."""
-        opened = None if site is None else load_site(site)
-        _run(model, opened, _source(opened, table, record_id), out, probabilities, json)
-
-
-def _run(
-    path: Path, site: Site | None, source: Source, out: Path | None, probabilities: bool, json: bool
+def predict(
+    model: Annotated[Path, typer.Argument(help="The model: a JSON file.")],
+    table: Annotated[
+        Path | None, typer.Argument(help="The records; by default the site file's table.")
+    ] = None,
+    site: Annotated[
+        Path | None, typer.Option(help="The site file, if it says how the table is read.")
+    ] = None,
+    record_id: Annotated[
+        str | None, typer.Option(help="The column of record ids, instead of the site file's.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Write those of all classes too.")
+    ] = False,
+    json: JsonOption = False,
 ) -> None:
-    model = read_model(path)
+    """Predict a class for your own records; nothing is sent."""
+    from owner_agent.predict.predicting import predict as predict_classes
+    from owner_agent.predict.predicting import read_model
+    from owner_agent.site.site import load_site
+
+    opened = None if site is None else load_site(site)
+    source = _source(opened, table, record_id)
+    read = read_model(model)
     if out is not None and out.exists():
         raise _exists(out)
-    with patient_progress(console(stderr=True), "predicting") as tick:
-        found = predict(model, source, tick, probabilities=probabilities)
-        written = _write(found, site, source, path, out)
-    told = _summary(model, found, written)
+    with progress_bar("predicting") as tick:
+        found = predict_classes(read, source, tick, probabilities=probabilities)
+    written = _write(found, opened, source, model, out)
+    told = _summary(read, found, written)
     print_json(told) if json else _show(console(), told)
 
 
 def _source(site: Site | None, table: Path | None, record_id: str | None) -> Source:
+    from owner_agent.predict.inputs import Source
+
     if site is not None:
         return Source.of_site(site, table, record_id)
     if table is None:
@@ -79,6 +78,8 @@ def _write(
     Without `out` that is in the site's state directory or else beside the table, in the place of
     earlier predictions by a model file of this name.
     """
+    from owner_agent.state.private_files import private_directory, write_new, write_replacing
+
     content = found.csv()
     try:
         if out is not None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from owner_agent.costs.thresholds import BELIEF, POSTERIOR
 from shared.channels import Transition
 from shared.errors import LimitExceeded, OptionError, SingularChannel
 from shared.marginals.counts import Tensor
@@ -27,18 +28,6 @@ from shared.privacy import (
     worst_posterior,
 )
 from shared.privacy.structures.prior import entropy
-
-ALARMING = 0.95
-"""A posterior from which on a sensitive variable is warned of: next to a proof."""
-
-POSTERIOR = 0.5
-"""rho_2: the posterior below which the report says which priors stay."""
-
-BELIEF = 0.95
-"""The belief whose largest fall is reported."""
-
-THRESHOLD = 0.01
-"""A category with a smaller posterior is not counted as plausible (Ma 8 (b))."""
 
 LISTED_CATEGORIES = 1000
 """Posteriors of more categories are not listed one by one."""

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.costs.measures import ALARMING, number
+from owner_agent.costs.measures import number
+from owner_agent.costs.thresholds import ALARMING
 from owner_agent.costs.whole_study import Change, Left, Outlook
 from shared.privacy import NOTHING, PRIOR, Amplification
 

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from owner_agent.costs.summaries import outcome_json
-from owner_agent.release.publish import PART_RECORDS, Outcome, Watch
+from owner_agent.release.options import PART_RECORDS
+from owner_agent.release.publish import Outcome, Watch
 from owner_agent.site.corrections import Choice
 from shared.errors import Conflict, NotFound, PramanaError
 from shared.wire.base import Message

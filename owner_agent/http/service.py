@@ -17,7 +17,8 @@ from owner_agent.costs.whole_study import outlook_of
 from owner_agent.departures.ledger import Ledger
 from owner_agent.http.problems import add_handlers
 from owner_agent.http.publications import Publication, PublicationCreate, Publications
-from owner_agent.release.publish import Options, Outcome, Watch, publish
+from owner_agent.release.options import Options
+from owner_agent.release.publish import Outcome, Watch, publish
 from owner_agent.report.report import report
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site

@@ -22,7 +22,7 @@ from owner_agent.departures.recognition import recognized
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import Randomized
 from owner_agent.release.client import Miner
-from owner_agent.site.corrections import Choice
+from owner_agent.release.options import Options
 from owner_agent.site.planning import Planned, planned
 from owner_agent.site.protection import require_protected
 from owner_agent.site.site import Site
@@ -42,23 +42,8 @@ from shared.plan import Plan
 from shared.privacy import epsilon
 from shared.wire.releases import Consistency, Release
 
-PART_RECORDS = 100_000
-
 Watch = Callable[[str, int, int], None]
 """Called with a stage (`pseudonyms` or `parts`), how much of it is done, and of how much."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to publish: the size of parts, and what is chosen where privacy would be lost.
-
-    `corrections` is what to do with records that were reported before and have other values now;
-    None leaves it to the site file, and refuses where that is silent.
-    """
-
-    part_records: int = PART_RECORDS
-    accept_added_loss: bool = False
-    corrections: Choice | None = None
 
 
 @dataclass(frozen=True)

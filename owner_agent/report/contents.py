@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from owner_agent.costs.measures import (
-    THRESHOLD,
     Attack,
     Bounds,
     Reasons,
@@ -14,6 +13,7 @@ from owner_agent.costs.measures import (
     attempt,
     finite,
 )
+from owner_agent.costs.thresholds import THRESHOLD
 from owner_agent.report.precision import Z, joint_se, share_reported, variable_se
 from owner_agent.report.priors import Priors
 from owner_agent.report.within_blocks import joint_prior, seen

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from owner_agent.costs.corrected import Corrected
 from owner_agent.costs.losses import Losses
-from owner_agent.costs.measures import ALARMING, BELIEF, POSTERIOR, Bounds, number
+from owner_agent.costs.measures import Bounds, number
 from owner_agent.costs.summaries import study_json
+from owner_agent.costs.thresholds import ALARMING, BELIEF, POSTERIOR
 from owner_agent.costs.whole_study import Outlook
 from owner_agent.report.contents import (
     Assumptions,

@@ -6,7 +6,6 @@ import itertools
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -16,20 +15,13 @@ import pyarrow.compute as pc
 
 from owner_agent.site.site import Site
 from owner_agent.table.encode import numbers, rows_text
+from owner_agent.table.methods import Method
 from owner_agent.table.table import read_table
 from shared.discretize import Discretization, equal_frequency, equal_width, mgas
 from shared.errors import OptionError, TableError
 from shared.terminal import MAX_WIDTH
 
 Floats = npt.NDArray[np.float64]
-
-
-class Method(StrEnum):
-    """How a column is cut."""
-
-    mgas = "mgas"
-    equal_width = "equal-width"
-    equal_frequency = "equal-frequency"
 
 
 OPTIONS: dict[Method, tuple[frozenset[str], frozenset[str]]] = {

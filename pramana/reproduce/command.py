@@ -6,7 +6,6 @@ import json as json_format
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from pramana.reproduce.catalogue import ALL, catalogue, select
@@ -19,7 +18,7 @@ from pramana.reproduce.run import (
     reproduce,
     tally,
 )
-from shared.terminal import console, print_json
+from shared.terminal import console, print_json, progress_bar
 
 _MARKS = {True: ("agrees", "green"), False: ("differs", "bold yellow"), None: ("note", "dim")}
 
@@ -59,20 +58,13 @@ def run_experiments(
     """
     chosen = select(names)
     setting = Setting(seed=seed, data=data, quick=quick)
-    with Progress(
-        TextColumn("{task.description:<16}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=console(stderr=True),
-        transient=True,
-    ) as progress:
-        task = progress.add_task("", total=1.0)
+    with progress_bar(patience=0) as bar:
         outcomes = reproduce(
             chosen,
             setting,
             out,
             skip=ALL in names,
-            say=lambda name, share: progress.update(task, description=name, completed=share),
+            say=lambda name, share: bar.stage(name, share, 1.0),
         )
     if json:
         print_json(json_format.loads((out / INDEX_JSON).read_text(encoding="utf-8")))

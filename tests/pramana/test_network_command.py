@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from pramana import network_command
 from pramana.cli import main
 from shared.domain import Domain
 from shared.learn.networks.exchange.bif import read_bif, write_bif
@@ -136,22 +135,6 @@ def test_samples_are_a_csv_of_labels(bif: Path, command: Command, tmp_path: Path
     assert out.read_bytes() == first
     command("sample", bif, "--records", "400", "--seed", "8", "--out", out)
     assert out.read_bytes() != first
-
-
-def test_a_long_work_shows_a_bar_where_a_person_looks(monkeypatch: pytest.MonkeyPatch):
-    from rich.console import Console
-
-    def shown(ticks: list[float]) -> bool:
-        terminal = Console(force_terminal=True, width=80, record=True, file=sys.stderr)
-        monkeypatch.setattr(network_command, "console", lambda stderr: terminal)
-        clock = iter(ticks)
-        with network_command._progress("drawing", 10, lambda: next(clock)) as tick:
-            for done in range(len(ticks) - 1):
-                tick(done)
-        return "drawing" in terminal.export_text()
-
-    assert shown([0.0, 1.0, network_command.PATIENCE + 0.1])
-    assert not shown([0.0, 1.0, network_command.PATIENCE - 0.1])
 
 
 @pytest.mark.parametrize("to", ["bif", "json", "dot", "svg"])

@@ -13,7 +13,7 @@ from owner_agent.peer.protocol.messages import CountTable, CountTables, Form, Pa
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.reports import Randomized
-from owner_agent.release.publish import PART_RECORDS
+from owner_agent.release.options import PART_RECORDS
 from shared.errors import LimitExceeded
 from shared.marginals.counts import CUBE_CELLS, Codes, tabulate
 from shared.plan import Plan

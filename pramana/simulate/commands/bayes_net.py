@@ -9,6 +9,15 @@ import typer
 
 from pramana.simulate.commands import options as given
 
+Score = Annotated[
+    Literal["likelihood", "bic", "bayesian", "bdeu"],
+    typer.Option(help="likelihood is of the randomized counts; the others are Ma's, plain."),
+]
+Order = Annotated[
+    Literal["given", "none"],
+    typer.Option(help="given: K2 along the file's order; none: hill climbing with tabu."),
+]
+
 
 def bayes_net(
     bif: given.Bif = None,
@@ -20,14 +29,8 @@ def bayes_net(
     channels: given.Channels = None,
     design: given.Design = None,
     gamma: given.Gamma = None,
-    score: Annotated[
-        Literal["likelihood", "bic", "bayesian", "bdeu"],
-        typer.Option(help="likelihood is of the randomized counts; the others are Ma's, plain."),
-    ] = "likelihood",
-    order: Annotated[
-        Literal["given", "none"],
-        typer.Option(help="given: K2 along the file's order; none: hill climbing with tabu."),
-    ] = "none",
+    score: Score = "likelihood",
+    order: Order = "none",
     max_parents: Annotated[int, typer.Option(help="Most parents of a node.")] = 3,
     tabu: Annotated[int, typer.Option(help="Moves that hill climbing tries from a peak.")] = 50,
     eta: Annotated[

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from shared.errors import NotConverged, OptionError
-from shared.terminal import console
+from shared.terminal import progress_bar
 
 if TYPE_CHECKING:
     from pramana.simulate.inputs.sources import Source
@@ -194,16 +193,9 @@ def watched(what: str) -> Iterator[Watch]:
     Raises:
         NotConverged: raised in the simulation; the remedy names the option that helps.
     """
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=console(stderr=True),
-        transient=True,
-    ) as progress:
-        task = progress.add_task(what, total=1.0)
+    with progress_bar(what, patience=0) as bar:
         try:
-            yield lambda share: progress.update(task, completed=share)
+            yield lambda share: bar(share, 1.0)
         except NotConverged as error:
             raise NotConverged(
                 error.message, where="--estimator", remedy="Try --estimator moment."

@@ -10,7 +10,8 @@ import pytest
 from owner_agent.corrections.memory import load_memory
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
-from owner_agent.release.publish import Options, publish
+from owner_agent.release.options import Options
+from owner_agent.release.publish import publish
 from owner_agent.state.private_files import write_replacing
 from shared.errors import RecordsCorrected, StoreCorrupt, Unreachable
 from shared.wire.parts import decode_part

@@ -14,8 +14,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from owner_agent.cli.design_display import design_progress
-from owner_agent.cli.display import PATIENCE
+from owner_agent.cli.design_display import design_steps
 from owner_agent.costs import whole_study
 from owner_agent.costs.whole_study import Left
 from owner_agent.design.design_file import (
@@ -37,6 +36,7 @@ from shared.design import Option, best_weights, families, option
 from shared.design.families import sampled, subsets_of
 from shared.errors import ConfigError, DomainError, OptionError
 from shared.privacy import NOTHING
+from shared.terminal import progress_bar
 from shared.wire.privacy import AmplificationMessage, ExtremesMessage, PrivacyBudget, StudyPrivacy
 from tests.places import ROOT
 
@@ -486,25 +486,17 @@ def test_more_lengths_than_fit_are_told_apart(command, tmp_path):
     assert "35 tables were left out of the prediction" in " ".join(out.split())
 
 
-@pytest.mark.parametrize(("waited", "shown"), [(PATIENCE + 0.1, True), (PATIENCE - 0.1, False)])
-def test_progress_is_shown_to_whoever_waits(waited, shown):
-    times = iter([0.0, 0.0, waited])
+def test_the_search_is_shown_at_once_and_other_work_to_whoever_waits():
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=80)
-    with design_progress(console, lambda: next(times)) as watch:
+    with progress_bar(on=console, clock=lambda: 0.0) as bar:
+        watch = design_steps(bar)
         watch("independent", 0, 2)
         assert out.getvalue() == ""
+        watch(STRONGEST, 0, 1)
+        assert "finding the strongest privacy" in out.getvalue()
         watch("mask", 1, 2)
-    assert ("predicting mask" in out.getvalue()) == shown
-
-
-def test_the_search_is_shown_at_once_and_nothing_where_nobody_looks():
-    for terminal in (True, False):
-        out = io.StringIO()
-        console = Console(file=out, force_terminal=terminal, width=80)
-        with design_progress(console, lambda: 0.0) as watch:
-            watch(STRONGEST, 0, 1)
-        assert ("finding the strongest privacy" in out.getvalue()) == terminal
+    assert "predicting mask" in out.getvalue()
 
 
 def test_the_page_is_true(command, tmp_path):

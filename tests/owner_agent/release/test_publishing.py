@@ -16,7 +16,8 @@ import pytest
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
 from owner_agent.departures.outbox import MANIFEST
-from owner_agent.release.publish import Options, publish, withdraw
+from owner_agent.release.options import Options
+from owner_agent.release.publish import publish, withdraw
 from owner_agent.site.planning import planned
 from owner_agent.state import private_files
 from owner_agent.state.lock import publishing_alone

@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from owner_agent.cli.display import patient_progress, show_plan
+from owner_agent.cli.plan_display import show_plan
 from owner_agent.report import page
 from owner_agent.report.contents import Assumptions
 from owner_agent.report.figures import posterior_picture, width_picture
@@ -623,22 +623,6 @@ def test_colour_says_how_bad(monkeypatch):
     green, yellow, red = "\x1b[32m", "\x1b[33m", "\x1b[1;31m"
     for colour, text in ((green, "13.6%"), (yellow, "61.2%"), (red, "99.8%")):
         assert re.search(re.escape(colour) + " *" + re.escape(text), out.getvalue())
-
-
-def test_a_bar_is_shown_only_to_those_who_wait():
-    for seconds, shown in ((1.0, False), (3.0, True)):
-        out = io.StringIO()
-        times = iter([0.0, *[seconds] * 9])
-        with patient_progress(
-            Console(file=out, force_terminal=True), "measuring", times.__next__
-        ) as tick:
-            tick(1, 3)
-            tick(2, 3)
-        assert ("measuring" in out.getvalue()) is shown
-    quiet = io.StringIO()
-    with patient_progress(Console(file=quiet), "measuring", iter([0.0, 9.0, 9.0]).__next__) as tick:
-        tick(1, 1)
-    assert "measuring" not in quiet.getvalue()
 
 
 def test_a_site_file_is_reported(tmp_path):

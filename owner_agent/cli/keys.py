@@ -1,0 +1,127 @@
+"""`owner-agent keys`: this site's secrets, and its identity among peers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from owner_agent.cli.options import SITE, JsonOption, SiteOption, surroundings_of
+from shared.errors import KeyFileError, OptionError
+from shared.terminal import console, print_json
+
+if TYPE_CHECKING:
+    from owner_agent.state.keys import KeyStore
+
+app = typer.Typer(help="Make, import, export and identify this site's secrets.")
+
+
+class KeyChoice(StrEnum):
+    """Which of the two secrets."""
+
+    draw = "draw"
+    linkage = "linkage"
+
+
+@app.command()
+def create(
+    context: typer.Context,
+    linkage: Annotated[
+        bool, typer.Option("--linkage", help="Make the linkage secret, as the first owner.")
+    ] = False,
+    site: SiteOption = SITE,
+) -> None:
+    """Make the draw key, which never leaves this site (or the shared linkage secret)."""
+    store = _store(site)
+    name = KeyChoice.linkage if linkage else KeyChoice.draw
+    store.create(name.value, surroundings_of(context).random_bytes)
+    console().print(f"Made {store.path(name.value)}.", markup=False, soft_wrap=True)
+
+
+@app.command(name="import")
+def import_key(
+    name: Annotated[KeyChoice, typer.Argument(help="Which secret.")],
+    file: Annotated[Path, typer.Argument(help="A file of 64 hexadecimal digits or base64.")],
+    site: SiteOption = SITE,
+) -> None:
+    """Take a secret over from a file that only you may read."""
+    from owner_agent.state.keys import read_key
+
+    store = _store(site)
+    store.add(name.value, read_key(file))
+    console().print(f"Stored {store.path(name.value)}.", markup=False, soft_wrap=True)
+
+
+@app.command()
+def export(
+    name: Annotated[KeyChoice, typer.Argument(help="Only `linkage` may leave.")],
+    file: Annotated[Path, typer.Argument(help="The new file.")],
+    site: SiteOption = SITE,
+) -> None:
+    """Write the linkage secret to a file, to be handed to another owner of the study."""
+    if name is not KeyChoice.linkage:
+        raise OptionError(
+            "The draw key never leaves this site.",
+            where="name",
+            remedy="Copy the state directory if you move the agent to another machine.",
+        )
+    _store(site).export_linkage(file)
+    console().print(f"Wrote {file}.", markup=False, soft_wrap=True)
+
+
+@app.command()
+def show(site: SiteOption = SITE, json: JsonOption = False) -> None:
+    """Print the secrets' fingerprints, which identify them and reveal nothing."""
+    prints = _store(site).fingerprints()
+    if json:
+        print_json(prints)
+        return
+    for name, value in prints.items():
+        console().print(f"{name:8} {value or 'absent'}", markup=False)
+
+
+@app.command()
+def identity(
+    context: typer.Context,
+    certificate: Annotated[
+        Path | None, typer.Option(help="A new file for the certificate, to hand to the others.")
+    ] = None,
+    site: SiteOption = SITE,
+    json: JsonOption = False,
+) -> None:
+    """Make this owner's identity among its peers, or show it; the key never leaves."""
+    from owner_agent.peer.identity.identity import make_identity
+    from owner_agent.site.site import load_site
+
+    made = make_identity(load_site(site), surroundings_of(context).now()).public
+    if certificate is not None:
+        _export(made.pem, certificate)
+    if json:
+        print_json({"owner": made.name, "fingerprint": made.fingerprint})
+        return
+    console().print(f"{made.name} {made.fingerprint}", markup=False, soft_wrap=True)
+    if certificate is not None:
+        console().print(f"Wrote {certificate}.", markup=False, soft_wrap=True)
+
+
+def _store(site: Path) -> KeyStore:
+    from owner_agent.site.site import load_site
+    from owner_agent.state.keys import KeyStore
+
+    return KeyStore(load_site(site).state)
+
+
+def _export(pem: bytes, path: Path) -> None:
+    from owner_agent.state.private_files import write_new
+
+    try:
+        write_new(path, pem)
+    except FileExistsError:
+        if path.read_bytes() != pem:
+            raise KeyFileError(
+                f"{path} exists and is another file; it was not changed.",
+                where=str(path),
+                remedy="Name a new file.",
+            ) from None

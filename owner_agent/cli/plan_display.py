@@ -1,0 +1,123 @@
+"""A plan's report for people: the essentials; the page has all of it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from owner_agent.cli.display import show_warnings
+from owner_agent.costs.measures import number
+from owner_agent.costs.study_display import show_study
+from owner_agent.costs.thresholds import ALARMING, POSTERIOR
+from owner_agent.report.contents import BlockReport, VariableReport
+from owner_agent.report.report import LISTED_CHOICES, PlanReport, shares_reported
+from shared.pictures.svg import short
+from shared.privacy import PRIOR
+
+_BLOCK_NAME = 16
+"""So much of a block's name stands beside each of its variables."""
+
+
+def show_plan(console: Console, plan: PlanReport) -> None:
+    """Print the essentials of a plan's report."""
+    title = f"What the plan reveals, and its errors at {plan.records:,} records"
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
+    table.add_column("variable", overflow="fold")
+    table.add_column("channel", overflow="fold")
+    grows = f"block alone:\n{PRIOR:.0%} grows to"
+    for heading in ("gamma", "epsilon", grows, "best guess", "95% ±"):
+        table.add_column(heading, justify="right")
+    for row in plan.variables:
+        table.add_row(*_plan_row(row), style=None if row.sensitive else "dim")
+    console.print(table)
+    console.print(
+        "gamma bounds how much more likely a report is under one truth than under another; epsilon"
+        f" is its logarithm. A belief of {PRIOR:.0%} in a statement about a variable grows to so"
+        " much at most by the report of its own block alone; other blocks may tell of it too. The"
+        " best guess is right so often without and with that report, for an attacker who believes"
+        f" {_believed(plan)}. The last column is half the 95% interval of the worst proportion.",
+        style="dim",
+    )
+    if any(math.isinf(row.bounds.told.gamma) for row in plan.variables):
+        console.print("∞: some report proves that some category is not the true one.", style="dim")
+    _show_together(console, plan)
+    show_study(console, plan.study)
+    show_warnings(console, plan.warnings)
+
+
+def _plan_row(row: VariableReport) -> tuple[RenderableType, ...]:
+    bounds, accuracy = row.bounds, row.attack.accuracy
+    shared = f"\n(with {short(row.block, _BLOCK_NAME)})" if row.block != row.name else ""
+    grouped = math.isinf(bounds.told.gamma) and math.isfinite(bounds.gamma_within)
+    within = f"\n({number(bounds.gamma_within)} in group)" if grouped else ""
+    return (
+        escape(row.name + ("" if row.sensitive else " (public)") + shared),
+        escape(row.channel),
+        number(bounds.told.gamma) + within,
+        number(bounds.told.epsilon),
+        Text(f"{bounds.rho2:.1%}", _severity(bounds.rho2) if row.sensitive else ""),
+        "-" if accuracy is None else f"{accuracy.blind:.0%} → {accuracy.expected:.0%}",
+        "-" if row.half_width is None else f"{row.half_width:.2%}",
+    )
+
+
+def _severity(posterior: float) -> str:
+    if posterior >= ALARMING:
+        return "bold red"
+    return "yellow" if posterior >= POSTERIOR else "green"
+
+
+def _believed(plan: PlanReport) -> str:
+    given = len(plan.assumed.priors)
+    return f"the given priors of {given} variables" if given else "all categories equally likely"
+
+
+def _show_together(console: Console, plan: PlanReport) -> None:
+    told = plan.together.told
+    if any(block.sensitive for block in plan.blocks):
+        console.print(
+            f"All sensitive variables of a record together: gamma {told.written_gamma},"
+            f" epsilon {number(told.epsilon)}; {PRIOR:.0%} grows to"
+            f" {told.grown(PRIOR):.1%}, however their values go together."
+        )
+    for block in plan.blocks:
+        if block.choices:
+            _show_choices(console, plan, block)
+    before = [] if plan.losses is None else [c for c in plan.losses.columns if c.before]
+    for line in () if plan.corrected is None else plan.corrected.lines():
+        console.print(line, style="bold yellow", markup=False)
+    for loss in before:
+        refused = "; publish refuses it unless you accept the loss" if loss.refused else ""
+        console.print(
+            f"{loss.column} left before: epsilon {number(loss.before)}, after this plan"
+            f" {number(loss.after)}{refused}.",
+            style="bold yellow" if loss.refused else None,
+            markup=False,
+        )
+
+
+def _show_choices(console: Console, plan: PlanReport, block: BlockReport) -> None:
+    """Print the first parts of a sampled block, and how many records report each variable."""
+    for choice in block.choices[:LISTED_CHOICES]:
+        console.print(
+            f"{choice.probability:.1%} of the records report {', '.join(choice.variables)}.",
+            markup=False,
+        )
+    more = len(block.choices) - LISTED_CHOICES
+    if more > 0:
+        console.print(f"... and {more:,} more such parts; --json has all.")
+        console.print(shares_reported(plan, block), markup=False)
+
+
+def show_written(console: Console, path: Path) -> None:
+    """Print where a report was written, as short as it can be said."""
+    inside = path.is_relative_to(Path.cwd())
+    console.print("The whole report is in")
+    shown = path.relative_to(Path.cwd()) if inside else path
+    console.print(Text(str(shown), overflow="fold", no_wrap=False))

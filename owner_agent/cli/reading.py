@@ -1,0 +1,220 @@
+"""The commands that read the table or the ledger and send nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from owner_agent.cli.options import (
+    SITE,
+    JsonOption,
+    RecordsOption,
+    SiteOption,
+    require_countable,
+    surroundings_of,
+)
+from owner_agent.costs.thresholds import THRESHOLD
+from owner_agent.table.methods import Method
+from shared.errors import OptionError, StoreCorrupt
+from shared.terminal import console, print_json, progress_bar, report_error
+
+if TYPE_CHECKING:
+    from owner_agent.report.report import PlanReport
+    from owner_agent.site.site import Site
+    from owner_agent.state.surroundings import Surroundings
+
+
+def check(site: SiteOption = SITE, json: JsonOption = False) -> None:
+    """Validate the table against the site file; nothing is sent."""
+    from owner_agent.cli.display import show_warnings
+    from owner_agent.costs.lookalikes import lookalikes
+    from owner_agent.report.report import warnings
+    from owner_agent.site.planning import planned, raise_together
+    from owner_agent.site.site import load_site
+    from owner_agent.table.encode import inspect
+
+    opened = load_site(site)
+    plan = planned(opened)
+    found = inspect(opened, plan)
+    told = [*warnings(plan), *lookalikes(opened, plan, found.encoded)]
+    if json:
+        problems = [
+            {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}
+            for p in found.problems
+        ]
+        print_json(
+            {
+                "owner": opened.owner,
+                "rows": found.rows,
+                "variables": len(plan.variables),
+                "plan_digest": plan.plan.digest,
+                "warnings": told,
+                "problems": problems,
+            }
+        )
+    else:
+        console().print(
+            f"{found.rows:,} rows, {len(plan.variables)} variables"
+            f" ({len(plan.sensitive)} sensitive), {len(found.problems)} problems.",
+            markup=False,
+        )
+        show_warnings(console(), told)
+    if json or len(found.problems) < 2:
+        raise_together(list(found.problems))
+        return
+    for problem in found.problems:
+        report_error(problem)
+    raise typer.Exit(max(problem.exit_code for problem in found.problems))
+
+
+def plan(
+    context: typer.Context,
+    site: SiteOption = SITE,
+    records: RecordsOption = None,
+    prior: Annotated[
+        Path | None,
+        typer.Option(help="JSON {variable: [probabilities]}: public beliefs of an attacker."),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="The posterior from which on a category is plausible.")
+    ] = THRESHOLD,
+    report: Annotated[
+        Path | None, typer.Option(help="An .html file or a folder for the report.")
+    ] = None,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Write no file, print only.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Report what publishing would reveal, and how accurate the results would be."""
+    from owner_agent.cli.plan_display import show_plan, show_written
+    from owner_agent.report.page import write_report
+    from owner_agent.site.site import load_site
+
+    require_countable(records)
+    if report is not None and no_report:
+        raise OptionError("Give --report or --no-report, not both.", where="report")
+    opened = load_site(site)
+    made = _measured(opened, surroundings_of(context), records, prior, threshold)
+    page = None
+    # Scripts that ask for JSON get it on standard output and no file they did not ask for.
+    if report is not None or not (no_report or json):
+        page = _page(opened, report, [site] if prior is None else [site, prior])
+        with progress_bar("drawing the report") as tick:
+            write_report(made, opened.owner, page, tick)
+    if json:
+        print_json(made.as_dict())
+        return
+    show_plan(console(), made)
+    if page is not None:
+        show_written(console(), page)
+
+
+def _measured(
+    site: Site,
+    surroundings: Surroundings,
+    records: int | None,
+    prior: Path | None,
+    threshold: float,
+) -> PlanReport:
+    from owner_agent.costs.corrected import corrected_of
+    from owner_agent.costs.losses import losses_of
+    from owner_agent.costs.whole_study import outlook_of
+    from owner_agent.report.contents import Assumptions
+    from owner_agent.report.priors import read_priors
+    from owner_agent.report.report import report
+    from owner_agent.site.planning import planned
+    from owner_agent.table.table import read_table
+
+    plan = planned(site)
+    assumed = Assumptions({} if prior is None else read_priors(prior, plan), threshold)
+    corrected = None
+    if records is None:
+        with progress_bar("looking for corrected records") as tick:
+            corrected = corrected_of(site, plan, tick)
+        records = read_table(site.table, [site.file.record_id]).rows
+    renewed = () if corrected is None else corrected.renewed(None)
+    losses = losses_of(site, plan, renewed)
+    outlook = outlook_of(site, plan, surroundings, renewed)
+    with progress_bar("measuring the plan") as tick:
+        return report(plan, records, assumed, losses, corrected, outlook, tick)
+
+
+def _page(site: Site, report: Path | None, read: list[Path]) -> Path:
+    """Return where a report goes: nowhere that anything is read from."""
+    from owner_agent.report.page import chosen_page, default_page, require_apart
+
+    page = default_page(site.state) if report is None else chosen_page(report)
+    lists = [site.folder / v.categories_from for v in site.file.variables if v.categories_from]
+    require_apart(page, [*read, site.table, *lists])
+    return page
+
+
+def discretize(
+    column: Annotated[str, typer.Option(help="The numeric column of the table.")],
+    method: Annotated[Method, typer.Option(help="How to choose the cuts.")] = Method.mgas,
+    minimum_count: Annotated[
+        int | None, typer.Option(help="The fewest records in a group.")
+    ] = None,
+    granularity: Annotated[float | None, typer.Option(help="The least width of a group.")] = None,
+    groups: Annotated[int | None, typer.Option(help="The number of groups.")] = None,
+    low: Annotated[float | None, typer.Option(help="The lower end of the range.")] = None,
+    high: Annotated[float | None, typer.Option(help="The upper end of the range.")] = None,
+    grid: Annotated[
+        float | None, typer.Option(help="The step to which values are rounded first.")
+    ] = None,
+    site: SiteOption = SITE,
+    json: JsonOption = False,
+) -> None:
+    """Propose cuts for a numeric column, to put into the site file; nothing is sent."""
+    from owner_agent.site.site import load_site
+    from owner_agent.table.discretizing import propose
+
+    options = {
+        "minimum_count": minimum_count, "granularity": granularity, "groups": groups,
+        "low": low, "high": high, "grid": grid,
+    }  # fmt: skip
+    made = propose(load_site(site), column, method, options)
+    if json:
+        print_json(made.as_dict())
+        return
+    for line in made.lines():
+        console().print(line, markup=False, soft_wrap=True)
+
+
+def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
+    """List everything that ever left this site, and the privacy spent."""
+    from owner_agent.cli.display import show_ledger
+    from owner_agent.cli.peer_display import (
+        shared_json,
+        show_lost,
+        show_peer_lines,
+        show_told,
+        told_json,
+    )
+    from owner_agent.costs.summaries import ledger_json
+    from owner_agent.departures.ledger import Ledger
+    from owner_agent.peer.disclosure.exact import recalled
+    from owner_agent.peer.session.journal import all_kept
+    from owner_agent.site.site import load_site
+
+    opened = load_site(site)
+    entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
+    # Whoever lost that file wants to know all the same what left.
+    lost: StoreCorrupt | None = None
+    try:
+        told = recalled(opened.state)
+    except StoreCorrupt as error:
+        told, lost = [], error
+    if json:
+        shared = {"parameters_shared": shared_json(kept), **told_json(told, lost)}
+        print_json({**ledger_json(entries), **shared})
+        return
+    show_ledger(console(), entries)
+    show_peer_lines(console(), entries, kept)
+    peer = opened.file.peer
+    show_told(console(), told, None if peer is None else peer.groupings)
+    if lost is not None:
+        show_lost(console(), lost)

@@ -1,0 +1,141 @@
+"""The commands that send: `join`, `publish` and `withdraw`, and the agent that others tell to."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from owner_agent.cli.options import (
+    SITE,
+    CorrectionsOption,
+    JsonOption,
+    SiteOption,
+    surroundings_of,
+)
+from owner_agent.release.options import PART_RECORDS, Options
+from shared.errors import OptionError
+from shared.progress import unwatched
+from shared.terminal import console, print_json, progress_bar
+
+STAGES = {"pseudonyms": "computing pseudonyms", "parts": "uploading parts"}
+
+
+def join(
+    context: typer.Context,
+    secret: Annotated[str | None, typer.Argument(help="The invitation's secret.")] = None,
+    secret_file: Annotated[
+        Path | None, typer.Option(help="A file that holds it; - is standard input.")
+    ] = None,
+    site: SiteOption = SITE,
+) -> None:
+    """Accept an invitation to the study."""
+    from owner_agent.release.joining import join as join_study
+    from owner_agent.site.site import load_site
+
+    told = _secret(secret, secret_file)
+    issued = join_study(load_site(site), told, surroundings_of(context))
+    console().print(f"Joined study {issued.study} as {issued.name}.", markup=False)
+
+
+def publish(
+    context: typer.Context,
+    site: SiteOption = SITE,
+    part_records: Annotated[int, typer.Option(help="Records in a part.")] = PART_RECORDS,
+    accept_added_loss: Annotated[
+        bool,
+        typer.Option(
+            "--accept-added-loss",
+            help="Publish although a column left under other draws; its epsilons add.",
+        ),
+    ] = False,
+    corrections: CorrectionsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Randomize the table and publish it, or continue where that was interrupted."""
+    from owner_agent.cli.display import inconsistency, show_outcome, show_warnings
+    from owner_agent.costs.corrected import corrected_of
+    from owner_agent.costs.study_display import show_study_briefly
+    from owner_agent.costs.summaries import outcome_json, study_json
+    from owner_agent.costs.whole_study import Outlook, outlook_of
+    from owner_agent.release.publish import publish as publish_table
+    from owner_agent.report.report import warnings
+    from owner_agent.site.planning import planned
+    from owner_agent.site.site import load_site
+
+    surroundings, opened = surroundings_of(context), load_site(site)
+    plan = planned(opened)
+    show_warnings(console(stderr=True), warnings(plan))
+    fresh = (corrections or opened.file.corrections) == "fresh"
+    found = corrected_of(opened, plan, unwatched) if fresh else None
+    renewed = found.renewed(corrections) if found is not None else ()
+    told = outlook_of(opened, plan, surroundings, renewed)
+    if not json:
+        show_study_briefly(console(), told)
+    if isinstance(told, Outlook):
+        told.require_accepted()
+    options = Options(part_records, accept_added_loss, corrections)
+    with progress_bar(patience=0) as bar:
+        outcome = publish_table(
+            opened,
+            surroundings,
+            options,
+            lambda stage, done, total: bar.stage(STAGES[stage], done, total),
+        )
+    if json:
+        print_json({**outcome_json(outcome), **study_json(told)})
+    else:
+        show_outcome(console(), outcome)
+    show_warnings(console(stderr=True), inconsistency(outcome))
+
+
+def withdraw(
+    context: typer.Context,
+    release: Annotated[str, typer.Argument(help="The release's name, as in the ledger.")],
+    site: SiteOption = SITE,
+) -> None:
+    """Ask the miner to use a release no more; the ledger keeps it."""
+    from owner_agent.release.publish import withdraw as withdraw_release
+    from owner_agent.site.site import load_site
+
+    withdraw_release(load_site(site), release, surroundings_of(context))
+    console().print(f"Release {release} is withdrawn.", markup=False)
+
+
+def serve(
+    context: typer.Context,
+    site: SiteOption = SITE,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8100,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="Written with url and pid once it accepts requests.")
+    ] = None,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Listen on other than loopback addresses.")
+    ] = False,
+) -> None:
+    """Run the local agent, which publishes when told to over HTTP."""
+    from owner_agent.http.serving import Listen, serve_agent
+
+    listen = Listen(host, port, allow_remote=allow_remote, ready_file=ready_file)
+    serve_agent(site, surroundings_of(context), listen)
+
+
+def _secret(secret: str | None, file: Path | None) -> str:
+    if (secret is None) == (file is None):
+        raise OptionError(
+            "Give the invitation's secret, or a file that holds it, and not both.",
+            where="secret",
+            remedy="A file keeps it out of the list of processes: --secret-file F.",
+        )
+    if file is None:
+        return str(secret)
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(
+            f"The file {file} cannot be read as text.", where="secret-file"
+        ) from error
+    return text.strip()

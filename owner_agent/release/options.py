@@ -1,0 +1,22 @@
+"""How to publish, where there is a choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from owner_agent.site.corrections import Choice
+
+PART_RECORDS = 100_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to publish: the size of parts, and what is chosen where privacy would be lost.
+
+    `corrections` is what to do with records that were reported before and have other values now;
+    None leaves it to the site file, and refuses where that is silent.
+    """
+
+    part_records: int = PART_RECORDS
+    accept_added_loss: bool = False
+    corrections: Choice | None = None

@@ -1,0 +1,45 @@
+"""The bar that every command shows to people who wait."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from shared.terminal import PATIENCE, progress_bar
+
+
+def shown(acts, *, waited=0.0, terminal=True, **options):
+    """Return what a terminal shows of some work, after each act."""
+    out, now = io.StringIO(), [0.0]
+    console = Console(file=out, force_terminal=terminal, width=80)
+    seen = []
+    with progress_bar(on=console, clock=lambda: now[0], **options) as bar:
+        now[0] = waited
+        for act in acts:
+            act(bar)
+            seen.append(out.getvalue())
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("waited", "told"), [(PATIENCE - 0.1, False), (PATIENCE, True), (3 * PATIENCE, True)]
+)
+def test_a_bar_is_shown_only_to_those_who_wait(waited, told):
+    (seen,) = shown([lambda bar: bar(1, 4)], waited=waited, doing="measuring")
+    assert ("measuring" in seen) is told
+    assert ("25%" in seen) is told
+
+
+def test_nothing_is_shown_where_nobody_looks():
+    acts = [lambda bar: bar(1, 3), lambda bar: bar.stage("looking", 1, None)]
+    assert shown(acts, waited=9.0, terminal=False, doing="measuring", patience=0) == ["", ""]
+
+
+def test_work_of_unknown_length_and_impatient_commands_show_it_at_once():
+    before, after = shown(
+        [lambda bar: bar.stage("independent", 0, 2), lambda bar: bar.stage("searching", 0, None)]
+    )
+    assert before == ""
+    assert "searching" in after
+    (seen,) = shown([lambda bar: bar(0, 2)], doing="uploading [x]", patience=0)
+    assert "uploading [x]" in seen
