@@ -20,7 +20,8 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 
 LAYERS = """
 shared.errors
-shared.domain shared.terminal
+shared.domain shared.progress shared.pictures
+shared.terminal
 shared.channels shared.discretize
 shared.marginals shared.plan
 shared.estimation.core shared.privacy.structures

@@ -34,7 +34,9 @@ ALLOWED = {
 }
 """Which packages a package may use."""
 
-LEARNERS = ("shared.domain", "shared.errors", "shared.learn", "shared.marginals", "shared.progress")
+LEARNERS = tuple(
+    f"shared.{room}" for room in ("domain", "errors", "learn", "marginals", "pictures", "progress")
+)
 """Learners see marginals: never rows of reports, matrices, plans or estimators."""
 
 EFFECTS = {"httpx", "fastapi", "uvicorn", "sqlalchemy", "socket", "requests"}

@@ -1,4 +1,8 @@
-"""The kinds of jobs and of models: one entry each, and nothing else in the service names them."""
+"""The kinds of jobs and of models: one entry each, and nothing else in the service names them.
+
+Each checks what a job asks and may cost, and hands it to a learner of `shared.learn`; jobs are run
+by `miner_service.jobs`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The best plan for a stated need: requirements, a goal, every family's predicted error."""
+"""The best plan for a stated need: requirements, a goal, every family's predicted error.
+
+What a plan reveals is measured in `shared.privacy`; the custodian's commands are in
+`owner_agent.design`.
+"""
 
 from shared.design.choose import (
     Comparison,
