@@ -16,7 +16,7 @@ from shared.terminal import console
 from shared.wire.people import StudyCreate
 
 DataDir = Annotated[
-    Path, typer.Option("--data", help="Where everything is kept; made if it is not there.")
+    Path, typer.Option("--data", help="The data directory; made if it is not there.")
 ]
 DEFAULT_DATA = Path("miner-data")
 
@@ -64,7 +64,7 @@ ColumnBudget = Annotated[
 
 def create(
     name: Annotated[str, typer.Argument(help="Letters, digits and . _ -, at most 64.")],
-    title: Annotated[str, typer.Option(help="What people read.")] = "",
+    title: Annotated[str, typer.Option(help="The title that people read.")] = "",
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
     data: DataDir = DEFAULT_DATA,

@@ -113,7 +113,7 @@ def _add_reading(app: typer.Typer, surroundings: Surroundings) -> None:
             typer.Option(help="JSON {variable: [probabilities]}: public beliefs of an attacker."),
         ] = None,
         threshold: Annotated[
-            float, typer.Option(help="The posterior from which on a category is plausible.")
+            float, typer.Option(help="The posterior above which a category is plausible.")
         ] = THRESHOLD,
         report: Annotated[
             Path | None, typer.Option(help="An .html file or a folder for the report.")
@@ -168,10 +168,10 @@ def _add_reading(app: typer.Typer, surroundings: Surroundings) -> None:
         gamma: Annotated[
             float | None, typer.Option(help="The largest gamma about a whole record.")
         ] = None,
-        epsilon: Annotated[float | None, typer.Option(help="Its logarithm instead.")] = None,
+        epsilon: Annotated[float | None, typer.Option(help="The largest epsilon instead.")] = None,
         breach: Annotated[
             tuple[float, float] | None,
-            typer.Option(help="Or: a belief of the first may not grow to the second."),
+            typer.Option(help="Instead: no belief of the first may grow to the second."),
         ] = None,
         learn: Annotated[Learning | None, typer.Option(help="What will be learned.")] = None,
         length: Annotated[int | None, typer.Option(help="The longest itemset.")] = None,
@@ -313,10 +313,11 @@ def _add_serving(app: typer.Typer, surroundings: Surroundings) -> None:
         host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
         port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8100,
         ready_file: Annotated[
-            Path | None, typer.Option(help="Written with url and pid once it accepts requests.")
+            Path | None, typer.Option(help="A file for url and pid once it accepts requests.")
         ] = None,
         allow_remote: Annotated[
-            bool, typer.Option("--allow-remote", help="Listen on other than loopback addresses.")
+            bool,
+            typer.Option("--allow-remote", help="Also listen on addresses other than loopback."),
         ] = False,
     ) -> None:
         """Run the local agent, which publishes when told to over HTTP."""

@@ -41,7 +41,7 @@ def add_peer_commands(app: typer.Typer, surroundings: Surroundings) -> None:
     def peer(
         site: SiteOption = SITE,
         ready_file: Annotated[
-            Path | None, typer.Option(help="Written with url and pid once it accepts calls.")
+            Path | None, typer.Option(help="A file for url and pid once it accepts calls.")
         ] = None,
         only: Annotated[
             Path | None,

@@ -37,7 +37,7 @@ def add_predict_command(app: typer.Typer) -> None:
         ] = None,
         out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
         probabilities: Annotated[
-            bool, typer.Option("--probabilities", help="Write those of all classes too.")
+            bool, typer.Option("--probabilities", help="Write all classes' probabilities.")
         ] = False,
         json: Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")] = False,
     ) -> None:
@@ -64,7 +64,7 @@ def _source(site: Site | None, table: Path | None, record_id: str | None) -> Sou
         return Source.of_site(site, table, record_id)
     if table is None:
         raise OptionError(
-            "Of which records?",
+            "No records are named.",
             where="table",
             remedy="Name a table after the model, or a site file with --site.",
         )

@@ -185,7 +185,7 @@ def _labels(
     if unknown.any():
         values = "" if section.sensitive else f": {_distinct(text, unknown)}"
         raise UnknownCategory(
-            f"Column {section.source!r} holds values that are no category of variable"
+            f"Column {section.source!r} holds values that are not categories of variable"
             f" {section.name!r} in {rows_text(unknown)}{values}.",
             where=section.source,
             remedy="Correct those cells, or add the category to the site file.",

@@ -54,7 +54,7 @@ class Options:
     def __post_init__(self) -> None:
         if not 0 <= self.draws <= MAX_DRAWS:
             raise OptionError(
-                f"{self.draws} draws are not a number from 0 to {MAX_DRAWS}.", where="--draws"
+                f"--draws must be between 0 and {MAX_DRAWS}, not {self.draws}.", where="--draws"
             )
         Search(() if self.ordered else None, self.max_parents, self.tabu, self.refine)
 

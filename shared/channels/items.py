@@ -54,7 +54,8 @@ class OneHot(ListedTransition):
         _require_items((self.size,))
         if not 0 <= self.flip_units <= RESOLUTION:
             raise NotStochastic(
-                f"The probability of flipping an item is {self.flip_units / RESOLUTION:.6g}."
+                f"The probability of flipping an item must be between 0 and 1, not"
+                f" {self.flip_units / RESOLUTION:.6g}."
             )
 
     @classmethod
@@ -139,8 +140,8 @@ class CutAndPaste(Transition):
             )
         if not 1 <= self.paste_units <= RESOLUTION:
             raise NotStochastic(
-                f"rho is {self.rho:.6g}.",
-                remedy="Give a probability above 0: with rho = 0 every reported item is true.",
+                f"rho must be above 0 and at most 1, not {self.rho:.6g}.",
+                remedy="With rho = 0 every reported item would be true.",
             )
 
     @classmethod

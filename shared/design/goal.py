@@ -92,9 +92,8 @@ def goal(
     names = domain.names
     if order is not None and order > len(names):
         raise OptionError(
-            f"Of {len(names)} variables no {order} interact.",
+            f"order must be between 1 and {len(names)}, not {order}.",
             where="order",
-            remedy=f"Let at most {len(names)} interact.",
         )
     if learn == "structure" and structure is not None:
         families = Structure.of(structure)
@@ -108,15 +107,14 @@ def goal(
     longest = {"counts": 1, "pairs": pair, "structure": pair, "itemsets": length}.get(learn)
     if longest is None:
         raise OptionError(
-            f"Nothing is known of learning {learn!r}.",
+            f"There is no design for learning {learn!r}.",
             where="learn",
             remedy="Choose counts, pairs, itemsets or structure.",
         )
     if not 1 <= longest <= len(names):
         raise OptionError(
-            f"Itemsets of {longest} of {len(names)} variables there are none.",
+            f"length must be between 1 and {len(names)}, not {longest}.",
             where="length",
-            remedy=f"Give a length between 1 and {len(names)}.",
         )
     chosen: list[tuple[str, ...]] = []
     omitted = 0

@@ -99,7 +99,7 @@ def finite(values: npt.ArrayLike) -> Floats:
     wrong = int(numbers.size - np.isfinite(numbers).sum())
     if wrong:
         raise OptionError(
-            f"{wrong} of {numbers.size} values are no finite numbers.",
+            f"{wrong} of {numbers.size} values are not finite numbers.",
             where="values",
             remedy="Leave records without a number out, or give them a category of their own.",
         )

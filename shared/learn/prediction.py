@@ -100,7 +100,7 @@ def read_predictor(text: str) -> Predictor:
     kind = document.get("kind") if isinstance(document, dict) else None
     if not isinstance(kind, str) or kind not in _READERS:
         raise InputError(
-            "The document is no model that predicts.",
+            "The document is not a model that predicts.",
             where="kind",
             remedy=f"Its kind must be one of {sorted(_READERS)}.",
         )
@@ -178,7 +178,7 @@ def _code(
     if cuts is not None and math.isfinite(number):
         return int(np.searchsorted(cuts, number, side="right"))
     raise UnknownCategory(
-        f"Record {record} has a value of {variable.name!r} that is none of its categories.",
+        f"Record {record} has a value of {variable.name!r} that is not one of its categories.",
         where=variable.name,
         remedy=_wanted(variable, cuts),
     )

@@ -48,7 +48,7 @@ def k_anonymity(
     """
     if not 0 <= threshold < 1:
         raise OptionError(
-            f"A threshold of {threshold} on a posterior is not in [0, 1).",
+            f"threshold must be at least 0 and below 1, not {threshold}.",
             where="threshold",
             remedy="Give a small probability, such as 0.01; 0 counts every possible category.",
         )

@@ -47,7 +47,7 @@ def check_package(sender: str, package: Package, offer: Offer, names: Sequence[s
         plan = package.plan.to_plan()
     except PramanaError as error:
         raise PeerDeviated(
-            f"The plan of {sender} is none: {error.message}", where=sender
+            f"The plan of {sender} is invalid: {error.message}", where=sender
         ) from error
     offered = {o.variable.name: o for o in offer.variables}
     for variable in plan.domain:
@@ -122,7 +122,7 @@ def _records(
         try:
             keys, columns = decode_part(plan, body)
         except PartInvalid as error:
-            raise _other_data(sender, f"a part that is none ({error.message})") from error
+            raise _other_data(sender, f"an invalid part ({error.message})") from error
         if len(keys) != part.records:
             raise _other_data(sender, "another number of records")
         decoded.append((keys, columns))

@@ -40,7 +40,7 @@ def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
     """
     ledger = Ledger(holding.site.state)
     if any(entry.release_id == proposal.session for entry in ledger.entries()):
-        raise Conflict("There was a session of this number before.", where=proposal.session)
+        raise Conflict("There was a session with this number before.", where=proposal.session)
     others = [name for name in proposal.participants if name != holding.site.owner]
     ledger.add(
         Entry(

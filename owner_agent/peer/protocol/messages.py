@@ -227,7 +227,7 @@ def read(kind: type[Read], content: str | bytes, who: str) -> Read:
     except ValidationError as error:
         places = sorted({".".join(map(str, e["loc"][:2])) for e in error.errors()})[:5]
         raise PeerDeviated(
-            f"{who} sent a {kind.__name__} that is not one, at {', '.join(places)}.",
+            f"{who} sent a malformed {kind.__name__}, at {', '.join(places)}.",
             where=who,
             remedy="Check that both owners run the same version of the agent.",
         ) from None

@@ -104,7 +104,9 @@ class Session:
             StateError: it stated one of this kind before; nobody may get two to choose from.
         """
         if kind in self.own:
-            raise StateError(f"This owner has stated its {kind}.", where=self.proposal.session)
+            raise StateError(
+                f"This owner has already stated its {kind}.", where=self.proposal.session
+            )
         self.own[kind] = signed
         return signed
 
@@ -119,7 +121,7 @@ class Session:
             raise error_of(self.problem)
         if self.phase not in wanted:
             raise StateError(
-                f"The session is {self.phase}; that was expected when {' or '.join(wanted)}.",
+                f"The session is {self.phase}; it must be {' or '.join(wanted)} for this request.",
                 where=self.proposal.session,
             )
 

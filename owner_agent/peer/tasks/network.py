@@ -98,7 +98,7 @@ def merge(
         learned.network()
     except PramanaError as error:
         raise PeerDeviated(
-            f"The owners' parts make no network: {error.message}", where=error.where
+            f"The owners' parts do not form a network: {error.message}", where=error.where
         ) from error
     told = [link for part in parts.values() for link in part.links]
     if told and sorted((k.parent, k.child) for k in told) != sorted(structure.links):

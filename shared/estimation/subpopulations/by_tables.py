@@ -135,7 +135,7 @@ def asked_of(domain: Domain, given: Mapping[str, int], variables: Sequence[str])
     """
     if not variables or len({*variables, *given}) < len(variables) + len(given):
         raise OptionError(
-            f"Counts are asked of distinct variables that are not given, not of {list(variables)}."
+            f"The variables must be distinct and not among those given, not {list(variables)}."
         )
     asked = domain.project(variables)
     if asked.size > SUBTABLE_CELLS:

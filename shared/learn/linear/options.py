@@ -65,7 +65,9 @@ class LinearOptions:
                     remedy=f"Choose one of {names}.",
                 )
         if not (self.l2 >= 0 and math.isfinite(self.l2)):
-            raise OptionError(f"l2 = {self.l2} is not a finite number of 0 or more.", where="l2")
+            raise OptionError(
+                f"l2 must be a finite number of 0 or more, not {self.l2}.", where="l2"
+            )
         if self.loss == "perceptron" and (self.l2 > 0 or self.counts is not None):
             raise OptionError(
                 "The perceptron takes no l2 and no choice of counts.",
@@ -74,6 +76,6 @@ class LinearOptions:
             )
         for where, number in (("steps", self.steps), ("sample", self.sample)):
             if number < 1:
-                raise OptionError(f"{where} = {number} is less than 1.", where=where)
+                raise OptionError(f"{where} must be at least 1, not {number}.", where=where)
         numeric = {name: tuple(map(float, numbers)) for name, numbers in self.numeric.items()}
         object.__setattr__(self, "numeric", numeric)

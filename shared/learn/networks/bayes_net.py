@@ -135,7 +135,7 @@ def learn_parameters(
     if method not in ("ml", "map"):
         raise OptionError(f"There is no method {method!r}.", remedy="Choose 'ml' or 'map'.")
     if not (alpha > 0 and np.isfinite(alpha)):
-        raise OptionError(f"A Dirichlet parameter of {alpha} is not positive.", where="alpha")
+        raise OptionError(f"alpha must be positive, not {alpha}.", where="alpha")
     prior = alpha if method == "map" else 0.0
     domain = marginals.domain.project(structure.nodes)
     report = on_node or (lambda _done, _total: None)

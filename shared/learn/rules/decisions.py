@@ -112,7 +112,6 @@ def require_share(value: float, where: str, *, zero: bool = False, one: bool = T
     if not 0 <= value <= 1 or (value == 0 and not zero) or (value == 1 and not one):
         least, most = "at least" if zero else "above", "at most" if one else "below"
         raise OptionError(
-            f"{where.replace('_', ' ').capitalize()} is {value}.",
+            f"{where} must be {least} 0 and {most} 1, not {value}.",
             where=where,
-            remedy=f"Give a number {least} 0 and {most} 1.",
         )

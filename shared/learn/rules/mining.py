@@ -86,7 +86,7 @@ def mine_itemsets(
     """
     items = tuple(items)
     if not items:
-        raise OptionError("Itemsets are made of items, and there are none.", where="items")
+        raise OptionError("There are no items to make itemsets of.", where="items")
     supports = marginals.supports(items)
     levels = _levels(
         supports, variables_of(items), options, on_step or (lambda _done, _total: None)

@@ -43,12 +43,12 @@ class RuleOptions:
         require_share(self.false_discovery, "false_discovery", one=False)
         if self.max_length is not None and self.max_length < 1:
             raise OptionError(
-                f"Itemsets of at most {self.max_length} items are none.", where="max_length"
+                f"max_length must be at least 1, not {self.max_length}.", where="max_length"
             )
         for where, known in (("decisions", Decisions), ("against", Against)):
             if getattr(self, where) not in get_args(known):
                 raise OptionError(
-                    f"There is no {where!r} of {getattr(self, where)!r}.",
+                    f"{where} cannot be {getattr(self, where)!r}.",
                     where=where,
                     remedy=f"Choose one of {list(get_args(known))}.",
                 )

@@ -119,7 +119,7 @@ def _root(nodes: Sequence[_Node]) -> Node:
     named = sorted(child for node in nodes for child in node.children)
     if not nodes or named != list(range(1, len(nodes))):
         raise InputError(
-            "The nodes make no tree: each but the first must be the child of one other.",
+            "The nodes do not form a tree: each but the first must be the child of one other.",
             where="nodes",
         )
     depth = [0] * len(nodes)

@@ -52,20 +52,24 @@ class TreeOptions:
                 remedy="Choose 'gain' or 'gain-ratio'.",
             )
         if self.max_depth is not None and self.max_depth < 0:
-            raise OptionError("A tree has no negative depth.", where="max_depth")
+            raise OptionError(
+                f"max_depth must be 0 or more, not {self.max_depth}.", where="max_depth"
+            )
         if self.significance is not None and not 0 < self.significance <= 1:
             raise OptionError(
-                f"A significance of {self.significance} is no probability above 0.",
+                f"significance must be above 0 and at most 1, not {self.significance}.",
                 where="significance",
                 remedy="Give a share of cases such as 0.05, or none to split without a test.",
             )
         if not (math.isfinite(self.least_records) and self.least_records >= 0):
-            raise OptionError("The least records must be a number from 0.", where="least_records")
+            raise OptionError(
+                "least_records must be a finite number of 0 or more.", where="least_records"
+            )
         if self.shrinkage is not None and not (
             math.isfinite(self.shrinkage) and self.shrinkage > 0
         ):
             raise OptionError(
-                "The usual distance of children must be a number above 0.",
+                "shrinkage must be a finite number above 0.",
                 where="shrinkage",
                 remedy="Give none to take every leaf's own estimate.",
             )

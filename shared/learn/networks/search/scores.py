@@ -61,14 +61,14 @@ class Scoring:
             )
         if not 0 < self.eta <= 1:
             raise OptionError(
-                f"An eta of {self.eta} is not above 0 and at most 1.",
+                f"eta must be above 0 and at most 1, not {self.eta}.",
                 where="eta",
                 remedy="Scores are negative logarithms: 0.97 demands a gain of 3 %.",
             )
         for option in ("c_star", "alpha", "equivalent_sample_size"):
             value = getattr(self, option)
             if not (value > 0 and math.isfinite(value)):
-                raise OptionError(f"{option} = {value} is not a positive number.", where=option)
+                raise OptionError(f"{option} must be a positive number, not {value}.", where=option)
         self._require_belonging()
 
     def _require_belonging(self) -> None:

@@ -55,12 +55,14 @@ class Search:
             raise OptionError("The order names a variable twice.", where="order")
         if self.max_parents < 1:
             raise OptionError(
-                f"A limit of {self.max_parents} parents allows no links.", where="max_parents"
+                f"max_parents must be at least 1, not {self.max_parents}.", where="max_parents"
             )
         if self.tabu < 0:
-            raise OptionError(f"tabu = {self.tabu} is negative.", where="tabu")
+            raise OptionError(f"tabu must be 0 or more, not {self.tabu}.", where="tabu")
         if self.order is None and not self.refine:
-            raise OptionError("Only a search along an order can go unrefined.", where="refine")
+            raise OptionError(
+                "Only a search along an order can do without refinement.", where="refine"
+            )
 
 
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: OnStep) -> Parents:

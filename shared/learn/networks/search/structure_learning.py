@@ -154,15 +154,15 @@ def _require(
 ) -> None:
     if draws < 0 or seed < 0:
         raise OptionError(
-            f"draws = {draws} or seed = {seed} is negative.", where="draws" if draws < 0 else "seed"
+            f"draws and seed must be 0 or more, not {draws} and {seed}.",
+            where="draws" if draws < 0 else "seed",
         )
     if search.order is not None and set(search.order) != set(nodes):
         missing = sorted(set(nodes) - set(search.order))
         unknown = sorted(set(search.order) - set(nodes))
         raise OptionError(
-            f"The order is not one of the variables learned: missing {missing}, unknown {unknown}.",
+            f"The order must name each variable once: missing {missing}, unknown {unknown}.",
             where="order",
-            remedy="Name every variable once.",
         )
     if children is not None:
         if search.order is None:

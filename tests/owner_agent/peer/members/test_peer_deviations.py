@@ -316,7 +316,7 @@ def test_an_initiator_cannot_let_two_owners_write_different_networks(world, lear
 def test_an_owner_signs_one_statement_of_a_kind(world, learned):
     partners, parts = learned()
     session = world.participants["south"].session
-    with pytest.raises(StateError, match="has stated its part"):
+    with pytest.raises(StateError, match="has already stated its part"):
         session.sign_once("part", parts[1])
     with pytest.raises(StateError, match="is learned"):
         partners[1].begin(SESSION)

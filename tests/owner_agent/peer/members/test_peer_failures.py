@@ -116,14 +116,14 @@ def test_an_address_that_is_no_owners_agent(world, ended):
     world.wire.bend = lambda receiver, request: (
         httpx.Response(200, content=b"<html>") if receiver == "south" else None
     )
-    ended(PeerDeviated, "south sent a Signed that is not one", heard=("north", "east"))
+    ended(PeerDeviated, "south sent a malformed Signed", heard=("north", "east"))
 
 
 def test_an_address_that_answers_with_other_errors(world, ended):
     world.wire.bend = lambda receiver, request: (
         httpx.Response(500, content=b"oops") if receiver == "south" else None
     )
-    ended(PeerUnreachable, "no owner's agent", heard=("north", "east"))
+    ended(PeerUnreachable, "not an owner's agent", heard=("north", "east"))
 
 
 def test_a_session_ends_by_its_deadline_if_nobody_calls(world, parameters_task):

@@ -212,7 +212,7 @@ def test_learning_can_be_watched_and_stopped():
 def test_bad_options_are_refused():
     with pytest.raises(OptionError, match="no method 'best'"):
         learn_parameters(expected_marginals(), STRUCTURE, method="best")  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="not positive"):
+    with pytest.raises(OptionError, match="must be positive"):
         learn_parameters(expected_marginals(), STRUCTURE, method="map", alpha=0)
     with pytest.raises(UnknownVariable, match="'z'"):
         learn_parameters(expected_marginals(), Structure.of({"z": []}))
