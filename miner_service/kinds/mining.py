@@ -120,7 +120,7 @@ class ChosenMarginals:
 
 
 def default_key(spec: JobSpec, alignment: Alignment) -> str:
-    """Return the key of a job that names none: the same work on the same data has the same."""
+    """Return the key of a job that names none: equal for equal work on equal data."""
     work = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
     content = f"{work}\n{alignment.digest}"
     return "job-" + hashlib.sha256(content.encode()).hexdigest()[:16]

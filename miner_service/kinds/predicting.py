@@ -1,4 +1,4 @@
-"""What jobs that learn to tell a class have in common, and the documents of their models."""
+"""What jobs that learn to predict a class have in common, and the documents of their models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`owner-agent predict`: a model that came here tells the class of this owner's own records."""
+"""`owner-agent predict`: a model that came here predicts the class of this owner's own records."""
 
 from __future__ import annotations
 

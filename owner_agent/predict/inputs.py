@@ -1,6 +1,6 @@
 """The owner's own records as a model's inputs: columns by name, cells as codes of its variables.
 
-No message quotes a cell, also where the site file calls the column not sensitive.
+No message quotes a cell, even where the site file calls the column not sensitive.
 """
 
 from __future__ import annotations

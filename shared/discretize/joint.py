@@ -72,7 +72,7 @@ def mgas_joint(
     the data and **not** differentially private.
 
     Raises:
-        OptionError: points that are no finite numbers, too few or within less than `granularity`;
+        OptionError: points that are not finite numbers, too few or within less than `granularity`;
             K below 1 or g below 0.
         LimitExceeded: more than `JOINT_LIMIT` points.
     """

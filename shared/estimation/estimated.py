@@ -176,8 +176,8 @@ class EstimatedTable:
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts in bootstrap samples of the reports (see `MarginalTable`).
 
-        Where the counts are no linear function of the reports, or noise was added to these, normal
-        deviates of their covariance are added to them.
+        Where the counts are not a linear function of the reports, or noise was added to these,
+        normal deviates of their covariance are added to them.
 
         Raises:
             LimitExceeded: such counts have more than `INFORMATION_CELLS` cells.

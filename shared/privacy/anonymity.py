@@ -42,7 +42,7 @@ def k_anonymity(
         threshold: a posterior, at least 0 and below 1.
 
     Raises:
-        OptionError: the prior is none, `threshold` is outside its range, or it is so large that
+        OptionError: the prior is invalid, `threshold` is outside its range, or it is so large that
             some report leaves nothing plausible.
         LimitExceeded: a channel without closed form over too many categories.
     """

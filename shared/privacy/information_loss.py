@@ -47,7 +47,7 @@ class Histogram:
             sum.
 
     Raises:
-        OptionError: they do not fit, or are no histogram.
+        OptionError: they do not fit, or do not form a histogram.
     """
 
     edges: tuple[float, ...]
@@ -149,7 +149,7 @@ def density_l1(
         A number between 0 and 2.
 
     Raises:
-        OptionError: edges or probabilities are no histogram (see `Histogram`).
+        OptionError: edges or probabilities do not form a histogram (see `Histogram`).
     """
     estimate = Histogram(
         tuple(np.asarray(edges, dtype=np.float64).tolist()),

@@ -1,4 +1,4 @@
-"""What was ever told exactly of each own column, kept for ever, and what may be told besides.
+"""What was ever told exactly of each own column, kept for ever, and what may still be told.
 
 All that was told against some columns of the peers is part of one table, and so is what is told
 against fewer of them: it adds nothing. Against others it is another table, and two tables whose

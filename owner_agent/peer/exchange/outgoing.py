@@ -75,7 +75,7 @@ class Outgoing:
 
 
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
-    """Return what a peer gets to see that may have some variables; None if that is nothing.
+    """Return what a peer entitled to some variables gets to see; None if that is nothing.
 
     Where the channel of a joint block can be restricted to the variables asked, the margin of the
     block's joint draw is sent; otherwise the whole block, for nobody could invert less of it.
@@ -201,7 +201,7 @@ def outgoing(
 
 
 def enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
-    """Write down, before a byte leaves, that it does: a new entry, or the one of the same bytes."""
+    """Write down what leaves before a byte does: a new entry, or the one of the same bytes."""
     found = ledger.find(entry.miner, entry.study, entry.name)
     if found is None:
         ledger.add(replace(entry, prepared=now, changed=now))

@@ -326,7 +326,7 @@ class Participant(Member):
         with mine.lock:
             try:
                 yield mine
-                # Its own work is no silence of the initiator's.
+                # While it works itself, the initiator is not silent.
                 mine.heard = self.clock()
             except PramanaError as error:
                 self.give_up(mine, error)

@@ -79,7 +79,7 @@ def merge(
 
     Raises:
         PeerDeviated: a part holds other families than its owner's, parents that were not agreed,
-            tables of other shapes, or what is no distribution; or there is a cycle.
+            tables of other shapes, or no distribution; or there is a cycle.
     """
     families: dict[str, LearnedFamily] = {}
     for owner in learners(proposal):

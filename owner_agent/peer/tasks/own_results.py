@@ -105,7 +105,7 @@ def items_of(task: RulesTask, domain: Domain) -> tuple[Item, ...]:
     """Return the items of a task: of its own variables, whatever else is in the domain.
 
     Raises:
-        UnknownCategory: it names a category that is none.
+        UnknownCategory: it names a category that does not exist.
     """
     own = domain.project(task.variables)
     if task.present is not None:

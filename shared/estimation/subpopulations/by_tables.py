@@ -130,7 +130,7 @@ def asked_of(domain: Domain, given: Mapping[str, int], variables: Sequence[str])
 
     Raises:
         UnknownVariable: one is not there.
-        OptionError: there are none, or one is given or named twice.
+        OptionError: no variable is named, or one is given or named twice.
         LimitExceeded: their table has more than `SUBTABLE_CELLS` cells.
     """
     if not variables or len({*variables, *given}) < len(variables) + len(given):

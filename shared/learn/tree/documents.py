@@ -43,7 +43,7 @@ def read_tree_json(text: str) -> DecisionTree:
     """Read a tree from the JSON text of `write_tree_json`.
 
     Raises:
-        InputError: the text is no such document, or its nodes make no tree.
+        InputError: the text is not such a document, or its nodes do not form a tree.
         DomainError, NotStochastic, OptionError, UnknownVariable: it is, but a variable, a node or
             an option cannot be.
     """

@@ -28,7 +28,7 @@ class DecisionTree:
     Raises:
         DomainError: no inputs, the class among them, or a node that does not fit the variables or
             asks what was asked above it.
-        UnknownVariable: a split by a variable that is no input.
+        UnknownVariable: a split by a variable that is not an input.
     """
 
     inputs: Domain

@@ -1,7 +1,7 @@
 """Bayesian networks in the Bayesian Interchange Format (BIF 0.15), written and read.
 
-BIF knows only words. A label that is none is written with each offending character as `_xHEX_`
-(its Unicode code point), which reading turns back.
+BIF knows only words. In other labels each offending character is written as `_xHEX_` (its
+Unicode code point), which reading turns back.
 """
 
 from __future__ import annotations
