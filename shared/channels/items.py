@@ -134,9 +134,8 @@ class CutAndPaste(Transition):
         _require_items(self.sizes)
         if self.cut < 0 or not 1 <= len(self.sizes) <= self.of:
             raise ChannelError(
-                f"Cut and paste keeps at most {self.cut} items of {self.of}, reported of"
-                f" {len(self.sizes)} variables.",
-                remedy="Give a number of items, K, of 0 or more.",
+                f"Cut and paste must keep 0 or more items of 1 to {self.of} variables, not"
+                f" {self.cut} of {len(self.sizes)}."
             )
         if not 1 <= self.paste_units <= RESOLUTION:
             raise NotStochastic(

@@ -122,7 +122,8 @@ def goal(
         total = math.comb(len(names), k)
         if total > COMBINATIONS:
             raise LimitExceeded(
-                f"There are {total} sets of {k} of {len(names)} variables.",
+                f"There are {total} sets of {k} of {len(names)} variables; {COMBINATIONS} are"
+                " allowed.",
                 where="length",
                 remedy="Ask for shorter itemsets.",
             )
