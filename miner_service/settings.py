@@ -1,4 +1,4 @@
-"""What a miner is told at its start: where it keeps its data, where it listens, how much it takes.
+"""The settings of a miner: where it keeps its data, where it listens, how much it accepts.
 
 Limits protect the service from a mistaken or hostile client; each is checked before the work that
 it bounds is done.

@@ -229,7 +229,7 @@ def _counted(table: _Table, splits: Sequence[_Split], places: dict[Hashable, int
         whole = [sorted({places[name] for name in a | c}) for a, c in splits]
     except KeyError as error:
         raise OptionError(
-            "An itemset has an item that is no column of the table.", where="df_orig"
+            "An itemset has an item that is not a column of the table.", where="df_orig"
         ) from error
     antecedents = [[i in own for i in row] for own, row in zip(left, whole, strict=True)]
     found = table.marginals.supports(table.items)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shared.wire.people import StudyCreate
 
 DataDir = Annotated[
-    Path, typer.Option("--data", help="Where everything is kept; made if it is not there.")
+    Path, typer.Option("--data", help="The data directory; made if it is not there.")
 ]
 DEFAULT_DATA = Path("miner-data")
 
@@ -66,7 +66,7 @@ ColumnBudget = Annotated[
 
 def create(
     name: Annotated[str, typer.Argument(help="Letters, digits and . _ -, at most 64.")],
-    title: Annotated[str, typer.Option(help="What people read.")] = "",
+    title: Annotated[str, typer.Option(help="The title that people read.")] = "",
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
     data: DataDir = DEFAULT_DATA,

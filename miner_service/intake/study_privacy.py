@@ -189,7 +189,7 @@ def _cost(block: Block) -> Amplification:
     try:
         return Amplification.of(block.channel)
     except LimitExceeded:
-        # A bound that cannot be computed is none.
+        # A bound that cannot be computed bounds nothing.
         return Amplification(math.inf)
 
 

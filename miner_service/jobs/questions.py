@@ -1,4 +1,4 @@
-"""What one asks of a model, all of it bounded: distributions, synthetic records, predictions."""
+"""Questions to a model, each bounded: distributions, synthetic records, predictions."""
 
 from __future__ import annotations
 

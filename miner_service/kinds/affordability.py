@@ -149,8 +149,7 @@ def require_affordable_search(
     """
     if len(nodes) > limits.search_variables:
         raise LimitExceeded(
-            f"A structure is to be searched for among {len(nodes)} variables;"
-            f" {limits.search_variables} are allowed.",
+            f"The search has {len(nodes)} variables; {limits.search_variables} are allowed.",
             where="variables",
             remedy="Name those that matter in `variables`.",
         )

@@ -44,7 +44,7 @@ def _check(spec: AssociationRulesSpec) -> None:
     spec.options()
     if spec.items is not None and (spec.present is not None or spec.variables is not None):
         raise OptionError(
-            "The items are named, and chosen by `variables` or `present` besides.",
+            "`items` cannot be given together with `variables` or `present`.",
             where="items",
             remedy="Give `items` alone, or leave it out.",
         )
@@ -72,8 +72,8 @@ def _require_affordable(
     items = items_wanted(layout.domain.project(variables), spec.present, spec.items)
     if len(variables) > limits.search_variables or len(items) > MOST_ITEMS:
         raise LimitExceeded(
-            f"Itemsets are to be found among {len(items)} items of {len(variables)} variables;"
-            f" {MOST_ITEMS} of {limits.search_variables} are allowed.",
+            f"The job has {len(items)} items of {len(variables)} variables; {MOST_ITEMS} items of"
+            f" {limits.search_variables} variables are allowed.",
             where="items",
             remedy="Name those that matter in `items` or `variables`.",
         )

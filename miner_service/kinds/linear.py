@@ -65,7 +65,7 @@ def _require_affordable(
     if len(variables) > limits.search_variables or columns > MOST_COLUMNS:
         raise LimitExceeded(
             f"The classifier would have {columns} columns of {len(variables) - 1} features;"
-            f" {MOST_COLUMNS} of {limits.search_variables - 1} are allowed.",
+            f" {MOST_COLUMNS} columns of {limits.search_variables - 1} features are allowed.",
             where="features",
             remedy='Choose fewer features, or the encoding "ordinal".',
         )

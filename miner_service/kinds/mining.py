@@ -119,7 +119,7 @@ class ChosenMarginals:
 
 
 def default_key(spec: JobSpec, alignment: Alignment) -> str:
-    """Return the key of a job that names none: the same work on the same data has the same."""
+    """Return the key of a job that names none: equal for equal work on equal data."""
     work = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
     content = f"{work}\n{alignment.digest}"
     return "job-" + hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -140,7 +140,7 @@ def prepare(
         RecordsDoNotAlign: the owners' records may not be joined as the job asks.
         VariablesMissing: a variable is not reported, or withheld from every report.
         Conflict: two owners report the same variable (with records `any`: of the same record).
-        UnknownCategory: the job names a category that is none.
+        UnknownCategory: the job names a category that does not exist.
         LimitExceeded: the job would be too large.
     """
     kind = kind_of(spec)
@@ -213,7 +213,7 @@ def _require_combinable(spec: JobSpec, variables: Sequence[str], groups: Sequenc
     """Check that records reported differently can be explained together."""
     if spec.estimator == "log-linear":
         raise OptionError(
-            "A log-linear model takes records that are reported alike.",
+            "A log-linear model needs records that are all reported in the same way.",
             where="estimator",
             remedy='Use the estimator "ml" with records "any".',
         )

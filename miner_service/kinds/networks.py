@@ -70,8 +70,7 @@ def _searched(spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
     if order is not None and set(order) != set(nodes):
         missing, unknown = sorted(set(nodes) - set(order)), sorted(set(order) - set(nodes))
         raise OptionError(
-            "The order is not one of the variables:"
-            f" missing {missing}, not among the variables {unknown}.",
+            f"The order must name each variable once: missing {missing}, unknown {unknown}.",
             where="search.order",
             remedy="Name in `order` the same variables as in `variables`.",
         )

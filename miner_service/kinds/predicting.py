@@ -1,4 +1,4 @@
-"""What jobs that learn to tell a class have in common, and the documents of their models."""
+"""What jobs that learn to predict a class have in common, and the documents of their models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def require_among(target: str, others: Sequence[str] | None, where: str) -> None
     names = others or ()
     if len(set(names)) < len(names) or target in names:
         raise OptionError(
-            "A variable is named twice, or is the class that is to be told from it.",
+            "A variable is named twice, or is the class itself.",
             where=where,
             remedy=f"Name in `{where}` other variables than the class, each once.",
         )
@@ -34,7 +34,7 @@ def predicted_from(target: str, others: Sequence[str] | None, reported: Domain) 
     names = [name for name in others or reported.names if name != target]
     if not names:
         raise OptionError(
-            "Nothing but the class is reported, so that nothing tells it.", where="target"
+            "Only the class is reported: there is nothing to predict it from.", where="target"
         )
     return (*names, target)
 

@@ -22,7 +22,7 @@ CELLS_SHOWN = 2_000
 """A longer table is left to the CSV."""
 
 MOST_BYTES = 20 * MEBIBYTE
-"""A table that takes more as JSON is no model: each cell names its variables and categories."""
+"""The most JSON that a table may take: each cell names its variables and categories."""
 
 _CELL_BYTES, _LABEL_BYTES = 150, 6
 """What a cell takes without its labels (four numbers), and what each label in it takes besides."""

@@ -28,7 +28,7 @@ from shared.wire.learners import DecisionTreeSpec
 from shared.wire.models import DecisionTreeMessage
 
 MOST_NODES = 20_000
-"""A larger tree is no model that anybody reads."""
+"""Nobody reads a larger tree."""
 
 NODES_DRAWN = 400
 """Of a larger tree only the questions nearest to the root are drawn."""
@@ -49,8 +49,7 @@ def _require_affordable(
     """Bound the variables, the table of each split and, where it is counted anew, of its path."""
     if len(variables) > limits.search_variables:
         raise LimitExceeded(
-            f"A tree is to be grown of {len(variables)} variables; {limits.search_variables} are"
-            " allowed.",
+            f"The tree has {len(variables)} variables; {limits.search_variables} are allowed.",
             where="attributes",
             remedy="Name those that matter in `attributes`.",
         )

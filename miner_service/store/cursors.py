@@ -1,7 +1,7 @@
 """Cursors: where the next page of a list starts, readable and makeable by this service alone.
 
-What a cursor holds is how many rows of its list its reader has had, of those that the reader may
-see: never the number of a row, from which one could count the rows that are hidden. All cursors
+A cursor holds how many of the rows that its reader may see have been read: never the number of a
+row, from which one could count the rows that are hidden. All cursors
 are of one length, and one is good only for the reader and the list that it was given for.
 """
 

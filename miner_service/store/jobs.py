@@ -124,7 +124,7 @@ def claim_next(session: Session) -> JobRow | None:
 
 
 def requeue_running(session: Session, given_up: ProblemDetail, now: datetime) -> None:
-    """Queue the jobs in whose middle the service ended.
+    """Queue again the jobs that ran when the service ended.
 
     One of which that is true `MOST_BROKEN_OFF` times in a row may be the cause of it, and fails.
     """

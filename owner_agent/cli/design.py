@@ -42,10 +42,10 @@ def design(
     gamma: Annotated[
         float | None, typer.Option(help="The largest gamma about a whole record.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Its logarithm instead.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The largest epsilon instead.")] = None,
     breach: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Or: a belief of the first may not grow to the second."),
+        typer.Option(help="Instead: no belief of the first may grow to the second."),
     ] = None,
     learn: Annotated[Learning | None, typer.Option(help="What will be learned.")] = None,
     length: Annotated[int | None, typer.Option(help="The longest itemset.")] = None,

@@ -35,7 +35,7 @@ def peer(
     context: typer.Context,
     site: SiteOption = SITE,
     ready_file: Annotated[
-        Path | None, typer.Option(help="Written with url and pid once it accepts calls.")
+        Path | None, typer.Option(help="A file for url and pid once it accepts calls.")
     ] = None,
     only: Annotated[
         Path | None,

@@ -136,7 +136,7 @@ def show_told(console: Console, told: Sequence[Disclosure], groupings: int | Non
 
 
 def show_peer_lines(console: Console, entries: Sequence[Entry], kept: Sequence[Kept] = ()) -> None:
-    """Print what of the ledger went to peers, and to whom; `kept` tells of shared parameters."""
+    """Print what the ledger says went to peers, and to whom; `kept` tells of shared parameters."""
     sent = [entry for entry in entries if entry.miner.startswith(PEER)]
     if not sent:
         return

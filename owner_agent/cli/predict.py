@@ -1,4 +1,4 @@
-"""`owner-agent predict`: a model that came here tells the class of this owner's own records."""
+"""`owner-agent predict`: a model that came here predicts the class of this owner's own records."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _source(site: Site | None, table: Path | None, record_id: str | None) -> Sou
         return Source.of_site(site, table, record_id)
     if table is None:
         raise OptionError(
-            "Of which records?",
+            "No records are named.",
             where="table",
             remedy="Name a table after the model, or a site file with --site.",
         )

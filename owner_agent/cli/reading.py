@@ -78,7 +78,7 @@ def plan(
         typer.Option(help="JSON {variable: [probabilities]}: public beliefs of an attacker."),
     ] = None,
     threshold: Annotated[
-        float, typer.Option(help="The posterior from which on a category is plausible.")
+        float, typer.Option(help="The posterior above which a category is plausible.")
     ] = THRESHOLD,
     report: Annotated[
         Path | None, typer.Option(help="An .html file or a folder for the report.")

@@ -110,7 +110,7 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8100,
     ready_file: Annotated[
-        Path | None, typer.Option(help="Written with url and pid once it accepts requests.")
+        Path | None, typer.Option(help="A file for url and pid once it accepts requests.")
     ] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Listen on other than loopback addresses.")

@@ -136,8 +136,8 @@ def _refuse_other(
     for name, codes in columns.items():
         if bool((known & (before.columns[name][place] != codes)).any()):
             raise Conflict(
-                f"Some records were reported otherwise in {name!r} by the same draw, since these"
-                " reports were made.",
+                f"Since these reports were made, the same draw reported some records differently in"
+                f" {name!r}.",
                 where=name,
                 remedy="Start again; it goes on from what has left.",
             )

@@ -98,7 +98,7 @@ class Attack:
 
     @classmethod
     def unknown(cls, categories: int, reason: str) -> Attack:
-        """Return an attack of which nothing can be said, and why."""
+        """Return an attack that cannot be assessed, and why."""
         return cls(categories, *(None,) * 8, reasons={"posteriors": reason})
 
     def as_dict(self) -> dict[str, Any]:

@@ -99,7 +99,7 @@ class Draw:
 
     @property
     def is_noise(self) -> bool:
-        """Whether it is of noise on counts, and not of the randomization of the column."""
+        """Whether it comes from noise on counts, not from randomizing the column."""
         return self.draw_id.startswith(NOISE)
 
     @property
@@ -167,7 +167,7 @@ class Ledger:
             )
 
     def begin(self) -> None:
-        """Make the ledger if there is none, so that an outbox without one is known as a loss."""
+        """Make the ledger if it is not there, so that an outbox without one means a loss."""
         self._connect().close()
 
     def find(self, miner: str, study: str, name: str) -> Entry | None:

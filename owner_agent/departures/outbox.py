@@ -124,9 +124,8 @@ def discard(outbox: Path, name: str) -> None:
 def _require_part_count(records: int, per_part: int) -> None:
     if per_part < 1:
         raise OptionError(
-            f"A part cannot hold {per_part} records.",
+            f"part-records must be at least 1, not {per_part}.",
             where="part-records",
-            remedy="Give 1 or more.",
         )
     count = len(parts_of(records, per_part))
     if count > MAX_PARTS:

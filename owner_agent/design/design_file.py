@@ -176,13 +176,13 @@ def of_site(site: Site) -> DesignFile:
 
 
 def within(file: DesignFile, left: Left) -> DesignFile:
-    """Return a design file none of whose demands go beyond what a study's budget leaves.
+    """Return a design file whose demands stay within what a study's budget leaves.
 
     A joint block counts with its whole epsilon for each of its columns, so what the tightest column
     has left is the limit of all of them.
 
     Raises:
-        OptionError: the study has no budget, or nothing is left of it; or a demand is none.
+        OptionError: the study has no budget, or nothing is left of it; or a demand is invalid.
     """
     if left.record is None and left.column is None:
         raise OptionError(

@@ -163,7 +163,7 @@ def _limits(file: DesignFile, domain: Domain) -> tuple[float | None, dict[str, f
     """Return the gamma allowed for the whole record and for each sensitive variable.
 
     Raises:
-        OptionError: requirements that cannot be met, or probabilities that are none; all of them
+        OptionError: requirements that cannot be met, or invalid probabilities; all of them
             are named.
     """
     demands = {"the whole record": file.whole_record}
@@ -305,7 +305,7 @@ def design(
         progress: called with (family, done, total).
 
     Raises:
-        OptionError: no family does what is asked, or `family` does not, there is none of that
+        OptionError: no family does what is asked, or `family` does not, there is no plan of that
             name, or a bad target.
     """
     comparison = compare(problem, progress)

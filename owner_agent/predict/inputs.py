@@ -1,6 +1,6 @@
 """The owner's own records as a model's inputs: columns by name, cells as codes of its variables.
 
-No message quotes a cell, also where the site file calls the column not sensitive.
+No message quotes a cell, even where the site file calls the column not sensitive.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _encoded(source: Source, table: TextTable, variable: Variable) -> Codes:
     wrong = found < 0
     if wrong.any():
         raise UnknownCategory(
-            f"Column {column!r} holds nothing that the model knows of {variable.name!r} in"
+            f"Column {column!r} holds values of {variable.name!r} that the model does not know in"
             f" {rows_text(wrong)}.",
             where=column,
             remedy=_wanted(variable, section),

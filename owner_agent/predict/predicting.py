@@ -161,9 +161,9 @@ def _probabilities(model: Model, columns: Mapping[str, Codes]) -> Tensor:
     shares = model.predictor.probabilities(columns)
     if shares is None:
         raise OptionError(
-            f"This {model.kind} tells classes and no probabilities of them.",
+            f"This {model.kind} predicts classes, not their probabilities.",
             where="probabilities",
-            remedy="Leave --probabilities out, or take a model of the logistic loss.",
+            remedy="Leave --probabilities out, or use a model with the logistic loss.",
         )
     return shares
 

@@ -15,7 +15,7 @@ def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:
     """Accept an invitation at the site's miner and store the token.
 
     Raises:
-        OptionError: the text is no invitation secret.
+        OptionError: the text is not an invitation secret.
         ConfigError: the invitation was for another owner or study than the site file says; its
             token is stored all the same, as it is given only once.
         Refused: the miner knows no such invitation, or it is used up or expired.
@@ -25,9 +25,9 @@ def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:
         InvitationAccept(secret=secret)
     except ValueError:
         raise OptionError(
-            "That is no invitation secret: they have 16 to 256 characters.",
+            "That is not an invitation secret: it must have 16 to 256 characters.",
             where="secret",
-            remedy="Paste the secret of the invitation whole.",
+            remedy="Paste the whole secret of the invitation.",
         ) from None
     # Before the invitation is used up: the token must have a safe place to go.
     private_directory(site.state)

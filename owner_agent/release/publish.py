@@ -147,7 +147,7 @@ def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
             )
         if entry.release_id is None:
             raise NotReady(
-                f"The miner never confirmed release {name!r}; nothing is to be withdrawn.",
+                f"The miner never confirmed release {name!r}; there is nothing to withdraw.",
                 where=name,
             )
         token = TokenStore(site.state).load(site.miner.study)

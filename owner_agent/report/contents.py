@@ -41,7 +41,7 @@ class Assumptions:
     def __post_init__(self) -> None:
         if not 0 <= self.threshold < 1:
             raise OptionError(
-                f"A threshold of {self.threshold} on a posterior is not in [0, 1).",
+                f"threshold must be at least 0 and below 1, not {self.threshold}.",
                 where="threshold",
                 remedy="Give a small probability, such as 0.01.",
             )

@@ -26,7 +26,7 @@ def read_priors(path: Path, plan: Planned) -> Priors:
     """Read beliefs from a JSON file `{variable: [probability of each category]}`.
 
     Raises:
-        OptionError: the file cannot be read or is no such object, names a variable the plan does
+        OptionError: the file cannot be read or is another object, names a variable the plan does
             not have, or gives it other than one probability for each category that sum to 1.
     """
     try:

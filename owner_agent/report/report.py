@@ -131,7 +131,7 @@ def report(
         LimitExceeded: a channel without closed form whose gamma is out of reach.
     """
     if records < 1:
-        raise OptionError(f"There are {records} records; one or more are needed.", where="records")
+        raise OptionError(f"records must be at least 1, not {records}.", where="records")
     blocks = plan.plan.blocks
     require_believable(blocks, assumed.priors)
     bounds = {block.name: Bounds.of(block.channel) for block in blocks}

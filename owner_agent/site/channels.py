@@ -1,7 +1,7 @@
 """The channels a `site.toml` can ask for, and the transition matrices they become.
 
 Every `transition` method takes the variables the channel is for, in their order, and raises
-ChannelError (NotStochastic for a probability that is none) where there is no such channel.
+ChannelError (NotStochastic for an invalid probability) where there is no such channel.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class StructuralZerosSpec(Replacing):
         """Return the channel over the variables.
 
         Raises:
-            UnknownCategory: an impossible combination is none of the variables'.
+            UnknownCategory: an impossible combination is not one of the variables'.
             ChannelError: one is named twice, fewer than two are left, or stars in categories make
                 names ambiguous.
         """

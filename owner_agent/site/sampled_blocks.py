@@ -93,8 +93,8 @@ def _require_distinct(named: tuple[tuple[str, ...], ...], axes: list[tuple[int, 
     whole = all(len(inside) == len(names) > 0 for inside, names in zip(axes, named, strict=True))
     if not axes or not whole or len(set(axes)) < len(axes):
         raise ChannelError(
-            f"The subsets {[list(names) for names in named]} are not one or more different sets of"
-            " variables, each variable once.",
+            "The subsets must be different sets of variables that name each variable once, not"
+            f" {[list(names) for names in named]}.",
             where="subsets",
             remedy="Name every subset once, and no variable twice in a subset.",
         )

@@ -50,7 +50,7 @@ class Amplified(ChannelSpec):
             return math.exp(self.epsilon or 0.0)
         except OverflowError:
             raise ChannelError(
-                f"An epsilon of {self.epsilon} is no protection that can be computed.",
+                f"An epsilon of {self.epsilon} is too large to protect anything.",
                 remedy="Choose a smaller epsilon.",
             ) from None
 

@@ -149,7 +149,7 @@ def propose(
     found = _FUNCTIONS[method](values, **given)
     if not found.cuts:
         raise OptionError(
-            f"All records of column {column!r} fall into one group, which makes no variable.",
+            f"All records of column {column!r} fall into one group; a variable needs two.",
             where="column",
             remedy="Require fewer records in a group, or a smaller granularity.",
         )
@@ -167,8 +167,8 @@ def _checked(method: Method, options: Mapping[str, float | None]) -> dict[str, f
     fewest = given.get("minimum_count", FEWEST_RECORDS)
     if fewest < FEWEST_RECORDS:
         raise OptionError(
-            f"Groups of {fewest} records are too small to be told; {FEWEST_RECORDS} are the"
-            " fewest.",
+            f"Groups of {fewest} records are too small to be shown; they need at least"
+            f" {FEWEST_RECORDS}.",
             where="minimum_count",
             remedy=f"Give --minimum-count {FEWEST_RECORDS} or more; 50 is a usual choice.",
         )

@@ -131,7 +131,7 @@ def encode_column(table: TextTable, section: VariableSection, variable: Variable
     """Return a variable's codes, one for each row.
 
     Raises:
-        TableError: cells are empty, or are no number where the column is cut.
+        TableError: cells are empty, or not numbers where the column is cut.
         UnknownCategory: cells hold no category.
     """
     text = table.columns[section.source]
@@ -185,7 +185,7 @@ def _labels(
     if unknown.any():
         values = "" if section.sensitive else f": {_distinct(text, unknown)}"
         raise UnknownCategory(
-            f"Column {section.source!r} holds values that are no category of variable"
+            f"Column {section.source!r} holds values that are not categories of variable"
             f" {section.name!r} in {rows_text(unknown)}{values}.",
             where=section.source,
             remedy="Correct those cells, or add the category to the site file.",
@@ -216,7 +216,7 @@ def _intervals(text: pa.Array, empty: Mask, section: VariableSection) -> npt.NDA
 
 
 def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
-    """Return each cell as a number, not-a-number where it is none."""
+    """Return each cell as a number, NaN where it is not one."""
     written = pc.match_substring_regex(text, _NUMBER)
     values: npt.NDArray[np.float64] = (
         pc.cast(pc.if_else(written, text, None), pa.float64())

@@ -64,7 +64,7 @@ def from_network(records: int, rng: np.random.Generator) -> Scenario:
         OptionError: fewer than one record.
     """
     if records < 1:
-        raise OptionError(f"A demonstration of {records} records is none.", where="--records")
+        raise OptionError(f"records must be at least 1, not {records}.", where="--records")
     network = ma2006.network()
     codes = network.sample(records, rng)
     ids = [f"P{number:07d}" for number in range(1, records + 1)]

@@ -51,17 +51,13 @@ class Trials:
 
     def __post_init__(self) -> None:
         if self.runs < 1:
-            raise OptionError(
-                f"{self.runs} runs are none.", where="--runs", remedy="Give 1 or more."
-            )
+            raise OptionError(f"runs must be at least 1, not {self.runs}.", where="--runs")
         if self.seed < 0:
-            raise OptionError(
-                f"A seed of {self.seed} is negative.", where="--seed", remedy="Give 0 or more."
-            )
+            raise OptionError(f"seed must be 0 or more, not {self.seed}.", where="--seed")
         if not 0 <= self.holdout < 1 or (self.holdout and not 0 < self.tested < self.records - 1):
             raise OptionError(
-                f"A share of {self.holdout:g} of {self.records} records to hold out leaves too few"
-                " on one side.",
+                f"Holding out {self.holdout:g} of {self.records} records leaves too few on one"
+                " side.",
                 where="--holdout",
                 remedy="Give a share between 0 and 1, usually 0.2 to 0.5.",
             )

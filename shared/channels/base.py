@@ -345,19 +345,16 @@ def along_axis(matrix: Tensor, tensor: Tensor, axis: int) -> Tensor:
 def require_size(size: int) -> None:
     """Refuse a channel over fewer than two categories. Raises ChannelError."""
     if size < 2:
-        raise ChannelError(f"A channel over {size} categories is none; it needs two or more.")
+        raise ChannelError(f"A channel needs two or more categories, not {size}.")
 
 
 def require_probability(what: str, p: float) -> None:
     """Check that `p` is a probability. Raises NotStochastic."""
     if not 0 <= p <= 1:
-        raise NotStochastic(f"{what} is {p}.", remedy="Give a probability between 0 and 1.")
+        raise NotStochastic(f"{what} must be between 0 and 1, not {p}.")
 
 
 def require_gamma(gamma: float) -> None:
     """Check that `gamma` is a finite amplification. Raises ChannelError."""
     if not (gamma >= 1 and math.isfinite(gamma)):
-        raise ChannelError(
-            f"An amplification of {gamma} is impossible.",
-            remedy="Give a finite gamma of 1 or more.",
-        )
+        raise ChannelError(f"gamma must be a finite number of 1 or more, not {gamma}.")

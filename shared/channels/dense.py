@@ -96,7 +96,7 @@ class Dense(ListedTransition, UnitTransition):
             prior: a probability for each of the K categories.
 
         Raises:
-            OptionError: the prior is no distribution over the K categories.
+            OptionError: the prior is not a distribution over the K categories.
         """
         weights = require_prior(prior, channel.shape[0])
         matrix = channel.matrix()

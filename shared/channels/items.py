@@ -56,7 +56,8 @@ class OneHot(ListedTransition):
         _require_items((self.size,))
         if not 0 <= self.flip_units <= RESOLUTION:
             raise NotStochastic(
-                f"The probability of flipping an item is {self.flip_units / RESOLUTION:.6g}."
+                f"The probability of flipping an item must be between 0 and 1, not"
+                f" {self.flip_units / RESOLUTION:.6g}."
             )
 
     @classmethod
@@ -140,14 +141,13 @@ class CutAndPaste(Transition):
         _require_items(self.sizes)
         if self.cut < 0 or not 1 <= len(self.sizes) <= self.of:
             raise ChannelError(
-                f"Cut and paste keeps at most {self.cut} items of {self.of}, reported of"
-                f" {len(self.sizes)} variables.",
-                remedy="Give a number of items, K, of 0 or more.",
+                f"Cut and paste must keep 0 or more items of 1 to {self.of} variables, not"
+                f" {self.cut} of {len(self.sizes)}."
             )
         if not 1 <= self.paste_units <= RESOLUTION:
             raise NotStochastic(
-                f"rho is {self.rho:.6g}.",
-                remedy="Give a probability above 0: with rho = 0 every reported item is true.",
+                f"rho must be above 0 and at most 1, not {self.rho:.6g}.",
+                remedy="With rho = 0 every reported item would be true.",
             )
 
     @classmethod

@@ -64,7 +64,8 @@ class Mixture(MixingTransition):
             )
         if not 0 <= self.keep <= MIXTURE_RESOLUTION:
             raise NotStochastic(
-                f"The record would be kept with probability {self.keep / MIXTURE_RESOLUTION:.6g}."
+                f"The probability of keeping the record must be between 0 and 1, not"
+                f" {self.keep / MIXTURE_RESOLUTION:.6g}."
             )
 
     @classmethod

@@ -253,7 +253,7 @@ class RandomSymmetric(Symmetric):
         ):
             raise NotStochastic(
                 f"A spread of {self.spread_units / RESOLUTION:.6g} around a probability of"
-                f" {self.off_units / RESOLUTION:.6g} leaves the probabilities.",
+                f" {self.off_units / RESOLUTION:.6g} gives numbers that are not probabilities.",
                 remedy="Choose a smaller alpha (a smaller share of the probability to keep).",
             )
 
@@ -268,9 +268,9 @@ class RandomSymmetric(Symmetric):
         """
         if not 0 <= share <= 1:
             raise OptionError(
-                f"alpha is {share} times the probability to keep a category.",
+                f"share must be between 0 and 1, not {share}.",
                 where="share",
-                remedy="Give a share between 0 and 1; FRAPP uses 0.5.",
+                remedy="FRAPP uses 0.5.",
             )
         middle = Symmetric.from_gamma(size, gamma)
         spread = math.floor(Fraction(share) * middle.keep_units / (size - 1))

@@ -34,9 +34,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         if self.records < 1:
-            raise OptionError(
-                f"There are {self.records} records; one or more are needed.", where="records"
-            )
+            raise OptionError(f"records must be at least 1, not {self.records}.", where="records")
 
     @property
     def tables(self) -> tuple[tuple[str, ...], ...]:
@@ -108,7 +106,7 @@ def compare(problem: Problem, progress: Progress = unwatched) -> Comparison:
     ordered = tuple(sorted(options, key=lambda o: o.prediction.score))
     if math.isinf(ordered[0].prediction.score):
         raise OptionError(
-            f"No family tells tables of up to {max(problem.goal.by_length())} variables with"
+            f"No family can estimate tables of up to {max(problem.goal.by_length())} variables with"
             f" interactions of {problem.goal.order} under these requirements. "
             + " ".join(f"{o.family}: {o.reason}" for o in ordered),
             remedy="Ask for shorter tables or a lower order of interaction, or allow more.",
@@ -161,7 +159,7 @@ def records_needed(made: Option, problem: Problem, target: float) -> int:
     score = made.prediction.score
     if math.isinf(score):
         raise OptionError(
-            f"{made.family} reaches no error with any number of records. {made.reason}",
+            f"{made.family} cannot reach this error with any number of records. {made.reason}",
             where="target",
             remedy="Choose another family, or demand something else.",
         )
@@ -222,7 +220,7 @@ _LEAST = 1e-6
 def _require_target(target: float) -> None:
     if not (target > 0 and math.isfinite(target)):
         raise OptionError(
-            f"A relative standard error of {target} is no target.",
+            f"The relative standard error must be positive, not {target}.",
             where="target",
             remedy="Give a positive number, such as 0.05 for five percent of the estimate.",
         )

@@ -75,7 +75,7 @@ def cut_and_paste(keep: int) -> Build:
     def build(needs: Requirements) -> Plan:
         block = tuple(needs.domain[name] for name in needs.sensitive)
         if keep > len(block):
-            raise OptionError(f"There are no {keep} variables to keep items of.")
+            raise OptionError(f"{keep} items cannot be kept of {len(block)} variables.")
         sizes = [v.size for v in block]
         channel = CutAndPaste.from_gamma(sizes, keep, needs.of_block(needs.sensitive))
         return _with_public(needs, [Block(block, channel)])

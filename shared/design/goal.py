@@ -117,7 +117,7 @@ def _longest(learn: Learn, length: int, count: int) -> int:
     longest = {"counts": 1, "pairs": pair, "structure": pair, "itemsets": length}.get(learn)
     if longest is None:
         raise OptionError(
-            f"Nothing is known of learning {learn!r}.",
+            f"There is no design for learning {learn!r}.",
             where="learn",
             remedy="Choose counts, pairs, itemsets or structure.",
         )
@@ -141,7 +141,8 @@ def _sets(names: Sequence[str], longest: int) -> tuple[list[tuple[str, ...]], in
         total = math.comb(len(names), k)
         if total > COMBINATIONS:
             raise LimitExceeded(
-                f"There are {total} sets of {k} of {len(names)} variables.",
+                f"There are {total} sets of {k} of {len(names)} variables; {COMBINATIONS} are"
+                " allowed.",
                 where="length",
                 remedy="Ask for shorter itemsets.",
             )

@@ -19,7 +19,7 @@ def gamma_of_epsilon(epsilon: float) -> float:
     """Return e^epsilon. Raises OptionError unless epsilon is positive and finite in effect."""
     if not 0 < epsilon < 700:
         raise OptionError(
-            f"An epsilon of {epsilon} is no requirement.",
+            f"epsilon must be above 0 and below 700, not {epsilon}.",
             where="epsilon",
             remedy="Give a positive epsilon, usually between 0.1 and 5.",
         )
@@ -33,9 +33,9 @@ def gamma_of_p(size: int, p: float) -> float:
     """
     if not 0 < p < (size - 1) / size:
         raise OptionError(
-            f"Replacing one of {size} categories with probability {p} is no requirement.",
+            f"p must be above 0 and below {size - 1}/{size} for {size} categories, not {p}.",
             where="p",
-            remedy=f"Give p between 0 and {size - 1}/{size}, where reports say nothing.",
+            remedy=f"At {size - 1}/{size} reports say nothing.",
         )
     return (size - 1) * (1 - p) / p
 
@@ -53,17 +53,17 @@ def gamma_of_minimum_k(size: int, k: int, plausible: float = PLAUSIBLE) -> float
     """
     if k > size:
         raise OptionError(
-            f"No channel leaves {k} categories plausible of {size}.",
+            f"No channel leaves {k} of {size} categories plausible.",
             where="minimum_k",
             remedy=f"The nearest that can be reached is {size}.",
         )
     if k <= 1:
-        raise OptionError(f"A minimum of {k} categories is no requirement.", where="minimum_k")
+        raise OptionError(f"minimum_k must be above 1, not {k}.", where="minimum_k")
     largest = 1 / plausible - (size - 1)
     if largest <= 1:
         raise OptionError(
-            f"With {size} categories none can keep a posterior above {plausible:g} under equal"
-            " priors and be reported with any accuracy.",
+            f"With equal priors, no accurate report can leave all of {size} categories a posterior"
+            f" above {plausible:g}.",
             where="minimum_k",
             remedy="Merge categories, or demand gamma instead.",
         )
@@ -74,7 +74,7 @@ def gamma_of_minimum_k(size: int, k: int, plausible: float = PLAUSIBLE) -> float
 def gamma_of_breach(rho: Sequence[float]) -> float:
     """Return the largest amplification under which rho_1 cannot grow to rho_2 (FRAPP eq. 2)."""
     if len(rho) != 2:
-        raise OptionError("A breach is a pair rho_1, rho_2.", where="rho")
+        raise OptionError("A breach must be a pair rho_1, rho_2.", where="rho")
     return gamma_for_breach(rho[0], rho[1])
 
 
@@ -166,7 +166,7 @@ def require_gamma(gamma: float, of: str = "") -> None:
     if not gamma > 1 or math.isnan(gamma):
         whose = f" for {of}" if of else ""
         raise OptionError(
-            f"A gamma of {gamma:g}{whose} cannot be met by reports that say anything.",
+            f"gamma{whose} must be above 1, not {gamma:g}: otherwise reports say nothing.",
             where=of or "gamma",
             remedy="Any gamma above 1 can be reached; the closer to 1, the more records it takes.",
         )

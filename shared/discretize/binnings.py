@@ -22,7 +22,7 @@ def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> 
     so no more is known of them when cuts and representatives are published.
 
     Raises:
-        OptionError: values that are no finite numbers, fewer than two groups, or a range that is
+        OptionError: values that are not finite numbers, fewer than two groups, or a range that is
             empty, not finite or too narrow to be cut so often.
     """
     require_groups(groups)
@@ -48,7 +48,7 @@ def given_cuts(
     not known before is not known after cuts and representatives are published.
 
     Raises:
-        OptionError: values that are no finite numbers, cuts that do not ascend, a single cut
+        OptionError: values that are not finite numbers, cuts that do not ascend, a single cut
             without representatives, or representatives that do not fit.
     """
     points = tuple(float(cut) for cut in cuts)
@@ -71,7 +71,7 @@ def equal_frequency(
     point.
 
     Raises:
-        OptionError: values that are no finite numbers, too few of them, too few grid points in
+        OptionError: values that are not finite numbers, too few of them, too few grid points in
             use, or a group that would hold fewer than `minimum_count` records.
     """
     require_groups(groups)

@@ -56,7 +56,7 @@ class Discretization:
         """Replace values by the order of their groups (Ma 2.3 b).
 
         Takes any number of finite values, returns as many codes 0..k-1 in the narrowest unsigned
-        type. Raises OptionError for values that are no finite numbers.
+        type. Raises OptionError for values that are not finite numbers.
         """
         found = np.searchsorted(np.array(self.cuts), finite(values), side="right")
         return found.astype(np.min_scalar_type(self.size - 1))
@@ -69,7 +69,7 @@ class Discretization:
     def variable(self, name: str) -> Variable:
         """Return the variable of the groups, with their numbers.
 
-        Raises DomainError for a single group, which is no variable.
+        Raises DomainError for a single group: a variable needs two.
         """
         return Variable(name, self.labels, self.representatives)
 
@@ -88,7 +88,7 @@ def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
 def finite(values: npt.ArrayLike) -> Floats:
     """Return values as a vector of floats.
 
-    Raises OptionError where there are none, they are no vector, or some are no finite numbers.
+    Raises OptionError where there are none, they are not a vector, or not all are finite.
     """
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or numbers.size == 0:
@@ -99,7 +99,7 @@ def finite(values: npt.ArrayLike) -> Floats:
     wrong = int(numbers.size - np.isfinite(numbers).sum())
     if wrong:
         raise OptionError(
-            f"{wrong} of {numbers.size} values are no finite numbers.",
+            f"{wrong} of {numbers.size} values are not finite numbers.",
             where="values",
             remedy="Leave records without a number out, or give them a category of their own.",
         )

@@ -59,8 +59,7 @@ class Grid:
         low, high = _STEP_RANGE
         if not low <= self.step <= high:
             raise OptionError(
-                f"A grid of step {self.step!r} cannot be; it must be positive, from {low:g} to"
-                f" {high:g}.",
+                f"The grid's step must be between {low:g} and {high:g}, not {self.step!r}.",
                 where="grid",
             )
 

@@ -72,7 +72,7 @@ def mgas_joint(
     the data and **not** differentially private.
 
     Raises:
-        OptionError: points that are no finite numbers, too few or within less than `granularity`;
+        OptionError: points that are not finite numbers, too few or within less than `granularity`;
             K below 1 or g below 0.
         LimitExceeded: more than `JOINT_LIMIT` points.
     """
@@ -201,13 +201,13 @@ def _points(points: npt.ArrayLike) -> Floats:
     wrong = int(len(given) - np.isfinite(given).all(axis=1).sum())
     if wrong:
         raise OptionError(
-            f"{wrong} of {len(given)} points have a coordinate that is no finite number.",
+            f"{wrong} of {len(given)} points have a coordinate that is not a finite number.",
             where="points",
             remedy="Leave them out.",
         )
     if np.abs(given).max() > _FARTHEST:
         raise OptionError(
-            f"A coordinate is larger than {_FARTHEST:g}; its square would be no finite number.",
+            f"A coordinate is larger than {_FARTHEST:g}; its square would not be a finite number.",
             where="points",
             remedy="Scale the coordinates.",
         )

@@ -59,7 +59,7 @@ def mgas(
     `given_cuts`) reveal nothing.
 
     Raises:
-        OptionError: values that are no finite numbers, too few of them or within less than
+        OptionError: values that are not finite numbers, too few of them or within less than
             `granularity`; K below 1, g below 0; or no grid where the granularity is 0.
     """
     numbers = finite(values)

@@ -12,7 +12,7 @@ def require_requirements(minimum_count: int, granularity: float) -> None:
     require_count(minimum_count)
     if not math.isfinite(granularity) or granularity < 0:
         raise OptionError(
-            f"A granularity of {granularity!r} cannot be; it must be 0 or more.",
+            f"granularity must be 0 or more, not {granularity!r}.",
             where="granularity",
         )
 
@@ -21,7 +21,7 @@ def require_count(minimum_count: int) -> None:
     """Raise OptionError unless K is 1 or more."""
     if minimum_count < 1:
         raise OptionError(
-            f"Groups of at least {minimum_count} records cannot be; it must be 1 or more.",
+            f"minimum_count must be at least 1, not {minimum_count}.",
             where="minimum_count",
         )
 
@@ -29,9 +29,7 @@ def require_count(minimum_count: int) -> None:
 def require_groups(groups: int) -> None:
     """Raise OptionError for fewer than two groups."""
     if groups < 2:
-        raise OptionError(
-            f"{groups} groups make no variable; it needs two or more.", where="groups"
-        )
+        raise OptionError(f"groups must be at least 2, not {groups}.", where="groups")
 
 
 def require_enough(records: int, minimum_count: int, groups: int = 1) -> None:

@@ -134,7 +134,7 @@ class CombinedMarginals:
             LimitExceeded: too many cells.
         """
         if not variables or len(set(variables)) != len(variables):
-            raise OptionError(f"A marginal is over distinct variables, not {list(variables)}.")
+            raise OptionError(f"A marginal needs distinct variables, not {list(variables)}.")
         domain = self._domain.project(variables)
         if self._estimator == "ml":
             return self._by_likelihood(domain)

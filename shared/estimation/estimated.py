@@ -176,8 +176,8 @@ class EstimatedTable:
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts in bootstrap samples of the reports (see `MarginalTable`).
 
-        Where the counts are no linear function of the reports, or noise was added to these, normal
-        deviates of their covariance are added to them.
+        Where the counts are not a linear function of the reports, or noise was added to these,
+        normal deviates of their covariance are added to them.
 
         Raises:
             LimitExceeded: such counts have more than `INFORMATION_CELLS` cells.
@@ -262,7 +262,7 @@ class EstimatedMarginals:
                 remedy="Choose 'moment', 'ml' or 'log-linear'.",
             )
         if order < 1:
-            raise OptionError(f"An order of interaction of {order} is none.", where="order")
+            raise OptionError(f"order must be at least 1, not {order}.", where="order")
         self._order = order
         self._whole: tuple[list[Axis], Fit] | None = None
         self._reported = reported
@@ -397,7 +397,7 @@ class EstimatedMarginals:
 
     def _asked(self, variables: Sequence[str]) -> Domain:
         if not variables or len(set(variables)) != len(variables):
-            raise OptionError(f"A marginal is over distinct variables, not {list(variables)}.")
+            raise OptionError(f"A marginal needs distinct variables, not {list(variables)}.")
         return self.domain.project(variables)
 
     def _by_model(self, domain: Domain) -> EstimatedTable:
@@ -469,7 +469,7 @@ class Evidence:
         asked = sorted([*left, *right, *given])
         if not left or not right or len(set(asked)) < len(asked):
             raise OptionError(
-                f"Independence is asked of distinct variables, not of {list(left)} and"
+                f"A test of independence needs distinct variables, not {list(left)} and"
                 f" {list(right)} given {list(given)}."
             )
         table = self._table(tuple(asked))

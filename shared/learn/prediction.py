@@ -67,7 +67,7 @@ def encode_records(domain: Domain, records: Sequence[Mapping[str, Value]]) -> di
     Raises:
         UnknownVariable: a record names a variable that is not in the domain.
         InputError: a record lacks a variable, or its value is neither text nor a finite number.
-        UnknownCategory: a value that is none of the variable's.
+        UnknownCategory: a value that is not among the variable's.
     """
     for number, record in enumerate(records, start=1):
         for name in record:
@@ -100,7 +100,7 @@ def read_predictor(text: str) -> Predictor:
     kind = document.get("kind") if isinstance(document, dict) else None
     if not isinstance(kind, str) or kind not in _READERS:
         raise InputError(
-            "The document is no model that predicts.",
+            "The document is not a model that predicts.",
             where="kind",
             remedy=f"Its kind must be one of {sorted(_READERS)}.",
         )
@@ -149,7 +149,7 @@ def _encoded(variable: Variable, values: Sequence[Value | None]) -> Codes:
     known: dict[Value | None, int] = {}
     codes = np.empty(len(values), dtype=np.min_scalar_type(variable.size - 1))
     for place, value in enumerate(values):
-        # True is equal to 1 and is no number here; what cannot be looked up is no value at all.
+        # True equals 1 but is not a number here; what cannot be looked up is not a value at all.
         code = known.get(value) if type(value) in (str, int, float) else None
         if code is None:
             code = known[value] = _code(variable, labels, cuts, value, place + 1)
@@ -178,7 +178,7 @@ def _code(
     if cuts is not None and math.isfinite(number):
         return int(np.searchsorted(cuts, number, side="right"))
     raise UnknownCategory(
-        f"Record {record} has a value of {variable.name!r} that is none of its categories.",
+        f"Record {record} has a value of {variable.name!r} that is not one of its categories.",
         where=variable.name,
         remedy=_wanted(variable, cuts),
     )
@@ -201,7 +201,7 @@ def _wanted(variable: Variable, cuts: tuple[float, ...] | None) -> str:
 
 
 def _number(value: object) -> float:
-    """Return a number, also of its text; not a number where it is none."""
+    """Return a number, also from its text; NaN where it is not one."""
     if isinstance(value, bool) or not isinstance(value, str | Real):
         return math.nan
     if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):

@@ -223,7 +223,7 @@ class Marginals(Protocol):
         """Return what estimates the supports of sets of these items.
 
         Raises:
-            UnknownVariable, DomainError: an item is no category of a variable here.
+            UnknownVariable, DomainError: an item is not a category of a variable here.
         """
 
     def independence(

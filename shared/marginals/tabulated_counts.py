@@ -2,8 +2,8 @@
 
 Noise of known variance in each count is one more error of every estimate made from it: an estimate
 is a sum over the reports of a weight times a count, so that the variance of each count adds its
-square of the weight times the noise's variance. Nothing else that learners ask of reports, such as
-their likelihood, is known of counts with noise; who asks is refused.
+square of the weight times the noise's variance. Whatever else learners ask of reports, such as
+their likelihood, is not known of counts with noise and refused.
 """
 
 from __future__ import annotations

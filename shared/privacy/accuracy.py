@@ -29,7 +29,7 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
         LimitExceeded: a channel without closed form over too many categories.
     """
     if records < 1:
-        raise OptionError(f"There are {records} records; one or more are needed.", where="records")
+        raise OptionError(f"records must be at least 1, not {records}.", where="records")
     restricted = block.restrict([name])
     if restricted is not None and (mixture := restricted.inverse_mixture) is not None:
         return math.sqrt(_largest_of_mixture(*mixture) / records)

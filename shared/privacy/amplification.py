@@ -34,9 +34,9 @@ class Amplification:
     def __post_init__(self) -> None:
         if not self.epsilon >= 0:
             raise OptionError(
-                f"An amplification with epsilon {self.epsilon} is below 0.",
+                f"epsilon must be at least 0, not {self.epsilon}.",
                 where="epsilon",
-                remedy="Give epsilon of 0 or more; 0 reveals nothing.",
+                remedy="An epsilon of 0 reveals nothing.",
             )
 
     @classmethod
@@ -49,9 +49,9 @@ class Amplification:
         """Return the amplification of a gamma. Raises OptionError below 1."""
         if not gamma >= 1:
             raise OptionError(
-                f"An amplification of {gamma} is below 1.",
+                f"gamma must be at least 1, not {gamma}.",
                 where="gamma",
-                remedy="Give gamma of 1 or more; 1 reveals nothing.",
+                remedy="A gamma of 1 reveals nothing.",
             )
         return cls(math.log(gamma))
 
@@ -177,7 +177,7 @@ def gamma_for_breach(rho_1: float, rho_2: float) -> float:
     """
     if not 0 < rho_1 < rho_2 < 1:
         raise OptionError(
-            f"A breach from {rho_1} to {rho_2} is none.",
+            f"A belief of {rho_1} cannot be breached by growing to {rho_2}.",
             where="rho_2",
             remedy="Give 0 < rho_1 < rho_2 < 1.",
         )

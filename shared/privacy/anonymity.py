@@ -42,13 +42,13 @@ def k_anonymity(
         threshold: a posterior, at least 0 and below 1.
 
     Raises:
-        OptionError: the prior is none, `threshold` is outside its range, or it is so large that
+        OptionError: the prior is invalid, `threshold` is outside its range, or it is so large that
             some report leaves nothing plausible.
         LimitExceeded: a channel without closed form over too many categories.
     """
     if not 0 <= threshold < 1:
         raise OptionError(
-            f"A threshold of {threshold} on a posterior is not in [0, 1).",
+            f"threshold must be at least 0 and below 1, not {threshold}.",
             where="threshold",
             remedy="Give a small probability, such as 0.01; 0 counts every possible category.",
         )

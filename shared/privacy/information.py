@@ -24,7 +24,7 @@ def conditional_entropy(channel: Transition, prior: npt.ArrayLike | None = None)
         prior: K probabilities of the true categories; None: uniform over the possible ones.
 
     Raises:
-        OptionError: the prior does not fit, or is no probability distribution.
+        OptionError: the prior does not fit, or is not a probability distribution.
         LimitExceeded: a channel without closed form over too many categories.
     """
     structure = structure_of(channel)

@@ -47,7 +47,7 @@ class Histogram:
             sum.
 
     Raises:
-        OptionError: they do not fit, or are no histogram.
+        OptionError: they do not fit, or do not form a histogram.
     """
 
     edges: tuple[float, ...]
@@ -149,7 +149,7 @@ def density_l1(
         A number between 0 and 2.
 
     Raises:
-        OptionError: edges or probabilities are no histogram (see `Histogram`).
+        OptionError: edges or probabilities do not form a histogram (see `Histogram`).
     """
     estimate = Histogram(
         tuple(np.asarray(edges, dtype=np.float64).tolist()),
@@ -219,7 +219,7 @@ def predicted_log_odds_se(
         SingularChannel: a channel has no inverse.
     """
     if records < 1:
-        raise OptionError(f"There are {records} records; one or more are needed.", where="records")
+        raise OptionError(f"records must be at least 1, not {records}.", where="records")
     if (channel_a.shape[0], channel_b.shape[0]) != (2, 2):
         raise OptionError(
             f"The odds ratio is of two binary variables; the channels have {channel_a.shape[0]}"
@@ -274,7 +274,7 @@ def _two_distributions(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Tensor, Tens
 def _distribution(counts: npt.ArrayLike, where: str) -> Tensor:
     values: Tensor = np.asarray(counts, dtype=np.float64)
     if not np.all(np.isfinite(values)):
-        raise OptionError("A count is infinite or no number.", where=where)
+        raise OptionError("A count is infinite or not a number.", where=where)
     if np.any(values < 0):
         raise OptionError(
             "A count is negative; the distance between distributions is not defined for it.",

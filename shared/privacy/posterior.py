@@ -42,7 +42,7 @@ def worst_posterior(channel: Transition, prior: npt.ArrayLike | None = None) -> 
     Read-only where all are equal. Categories that cannot occur have 0.
 
     Raises:
-        OptionError: the prior does not fit, or is no probability distribution.
+        OptionError: the prior does not fit, or is not a probability distribution.
         LimitExceeded: a channel without closed form over too many categories.
     """
     structure, given = _asked(channel, prior)
@@ -59,7 +59,7 @@ def attacker_accuracy(channel: Transition, prior: npt.ArrayLike | None = None) -
     """Return how often the Bayes guess, the truth of largest posterior, is right.
 
     Raises:
-        OptionError: the prior does not fit, or is no probability distribution.
+        OptionError: the prior does not fit, or is not a probability distribution.
         LimitExceeded: a channel without closed form over too many categories.
     """
     structure, given = _asked(channel, prior)
@@ -79,7 +79,7 @@ def upward_breach(channel: Transition, prior: npt.ArrayLike | None, rho_1: float
     property, not single categories only.
 
     Raises:
-        OptionError: `rho_1` is not between 0 and 1, or the prior is none.
+        OptionError: `rho_1` is not between 0 and 1, or the prior is invalid.
         LimitExceeded: a channel without closed form over too many categories.
     """
     require_belief(rho_1, "rho_1")
@@ -96,7 +96,7 @@ def downward_breach(channel: Transition, prior: npt.ArrayLike | None, rho_2: flo
     1 if no category has such a prior. Never below `Amplification.of(channel).fallen(rho_2)`.
 
     Raises:
-        OptionError: `rho_2` is not between 0 and 1, or the prior is none.
+        OptionError: `rho_2` is not between 0 and 1, or the prior is invalid.
         LimitExceeded: a channel without closed form over too many categories.
     """
     require_belief(rho_2, "rho_2")

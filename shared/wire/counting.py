@@ -1,4 +1,4 @@
-"""What all jobs say alike, and the job that only counts."""
+"""What all jobs have in common, and the job that only counts."""
 
 from __future__ import annotations
 

@@ -299,7 +299,7 @@ def test_rules_that_cannot_be():
     renamed = frequent.assign(
         itemsets=[frozenset(f"{i}!" for i in items) for items in frequent["itemsets"]]
     )
-    with pytest.raises(OptionError, match="no column"):
+    with pytest.raises(OptionError, match="not a column"):
         ours.association_rules(renamed, df_orig=table, plan=PLAN, min_threshold=0.0)
     with pytest.raises(OptionError):
         ours.apriori(table, 0.0)

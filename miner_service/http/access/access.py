@@ -1,6 +1,6 @@
 """Who may do what: a caller's role and study against what is asked.
 
-What a caller may not see is answered exactly as what does not exist: that something is there is
+What a caller may not see is answered exactly as if it did not exist: that something is there is
 information. Only of what it may see is it told that its role may not do something with it.
 """
 

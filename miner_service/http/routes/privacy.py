@@ -37,7 +37,7 @@ def forecast_privacy(
         owner = caller.name if caller.role == OWNER else body.owner
         if owner is None:
             raise OptionError(
-                "It is not said whose release it would be.",
+                "The question does not say whose release it is about.",
                 where="owner",
                 remedy="Name an owner of the study.",
             )

@@ -156,7 +156,7 @@ def _part_media(request: Request) -> str:
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media not in (PART_MEDIA_TYPE, PART_JSON_MEDIA_TYPE):
         raise PartInvalid(
-            f"A part is sent as {PART_MEDIA_TYPE}, a small one also as {PART_JSON_MEDIA_TYPE}.",
+            f"A part must be {PART_MEDIA_TYPE} or, if small, {PART_JSON_MEDIA_TYPE}.",
             where="Content-Type",
             remedy="Set the Content-Type header to what the body is.",
         )

@@ -65,7 +65,7 @@ def _require_enough(
     given = f" given {list(parents)}" if parents else ""
     raise SmallCounts(
         f"{owner} does not share the parameters of {node!r}{given}: some combination of their"
-        f" values, as {owner} has them, is that of fewer than {floor} records.",
+        f" values, as {owner} has them, occurs in fewer than {floor} records.",
         where=node,
         remedy=f"Merge rare categories, {task_of(proposal).fewer}, or let {owner} lower"
         " smallest_count in its [peer] section deliberately.",

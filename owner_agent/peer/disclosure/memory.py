@@ -1,4 +1,4 @@
-"""What was ever told exactly of each own column, kept for ever, and what may be told besides.
+"""What was ever told exactly of each own column, kept for ever, and what may still be told.
 
 All that was told against some columns of the peers is part of one table, and so is what is told
 against fewer of them: it adds nothing. Against others it is another table, and two tables whose
@@ -147,9 +147,9 @@ def refusal(owner: str, variable: str, groupings: int) -> OtherGroupings:
     """Return the error of a column that would be told by too many groupings."""
     most = "one grouping" if groupings == 1 else f"{groupings} groupings"
     return OtherGroupings(
-        f"{owner} does not share parameters with {variable!r}: they would tell it by other groups"
-        f" of records, or of other records or values, than before; {owner} allows {most}. Two"
-        " tables that differ in few records tell of those records.",
+        f"{owner} does not share parameters with {variable!r}: they would group its records in"
+        f" another way than before, or be of other records or values; {owner} allows {most}. Two"
+        " tables that differ in few records reveal those records.",
         where=variable,
         remedy="Learn from the same columns and records as before, all in one session; or let"
         f" {owner} share counts with noise, or raise groupings in its [peer] section deliberately.",

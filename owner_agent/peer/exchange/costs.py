@@ -54,7 +54,7 @@ def require_stated(owner: str, announcement: Announcement, receiver: str) -> Non
         cost = next((cost for cost in left if _covers(cost, block)), None)
         if cost is None:
             raise PeerDeviated(
-                f"{owner} does not state what {block.name!r} costs, or less than it does.",
+                f"{owner} states no cost for {block.name!r}, or less than its true cost.",
                 where=owner,
             )
         left.remove(cost)

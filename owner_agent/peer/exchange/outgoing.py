@@ -65,7 +65,7 @@ class Outgoing:
 
 
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
-    """Return what a peer gets to see that may have some variables; None if that is nothing.
+    """Return what a peer entitled to some variables gets to see; None if that is nothing.
 
     Where the channel of a joint block can be restricted to the variables asked, the margin of the
     block's joint draw is sent; otherwise the whole block, for nobody could invert less of it.

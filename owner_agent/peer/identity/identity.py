@@ -42,7 +42,7 @@ class Pinned:
     pem: bytes
 
     def __post_init__(self) -> None:
-        """Refuse what is no certificate of an Ed25519 key. Raises ConfigError."""
+        """Refuse what is not a certificate of an Ed25519 key. Raises ConfigError."""
         try:
             key = x509.load_pem_x509_certificate(self.pem).public_key()
         except ValueError:
@@ -100,7 +100,7 @@ _CERTIFICATE, _KEY = "identity.pem", "identity.key"
 
 
 def make_identity(site: Site, now: dt.datetime) -> Identity:
-    """Return the site's identity, made if there is none.
+    """Return the site's identity, made if it is not there.
 
     Raises:
         KeyFileError: the files are readable by others, or not what was written.

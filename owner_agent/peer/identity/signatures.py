@@ -120,7 +120,7 @@ def statement_of(signed: Signed, owner: Pinned, session: str, kind: type[Stated]
     """Return the message that an owner stated.
 
     Raises:
-        PeerDeviated: the owner did not sign this in this session, or it is no such message.
+        PeerDeviated: the owner did not sign this in this session, or it is another message.
     """
     text = _statement(session, kind, signed.content)
     if signed.owner != owner.name or not owner.signed(bytes.fromhex(signed.signature), text):

@@ -332,7 +332,7 @@ class Participant(Member):
         mine = self._mine(session, caller, initiator=True)
         with mine.lock, self._ending(mine):
             yield mine
-            # Its own work is no silence of the initiator's.
+            # While it works itself, the initiator is not silent.
             mine.heard = self.clock()
 
     @contextmanager

@@ -36,7 +36,7 @@ def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
     """
     ledger = Ledger(holding.site.state)
     if any(entry.release_id == proposal.session for entry in ledger.entries()):
-        raise Conflict("There was a session of this number before.", where=proposal.session)
+        raise Conflict("There was a session with this number before.", where=proposal.session)
     ledger.add(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
 
 
@@ -94,7 +94,7 @@ def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None
 
 
 def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
-    """Write down, before a byte leaves, that it does: a new entry, or the one of the same bytes."""
+    """Write down what leaves before a byte does: a new entry, or the one of the same bytes."""
     found = ledger.find(entry.miner, entry.study, entry.name)
     if found is None:
         ledger.add(replace(entry, prepared=now, changed=now))

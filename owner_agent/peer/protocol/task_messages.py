@@ -82,7 +82,7 @@ class RulesTask(AssociationRulesTask):
 
 
 class TreeTask(DecisionTreeTask):
-    """A decision tree, for the initiator alone (Ma 7.2). A `significance` of 1 is no test."""
+    """A decision tree, for the initiator alone (Ma 7.2). A `significance` of 1 tests nothing."""
 
     kind: Literal["decision-tree"] = "decision-tree"
     attributes: Columns

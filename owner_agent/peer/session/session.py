@@ -108,7 +108,9 @@ class Session:
             StateError: it stated one of this kind before; nobody may get two to choose from.
         """
         if made.noun in self.own:
-            raise StateError(f"This owner has stated its {made.noun}.", where=self.proposal.session)
+            raise StateError(
+                f"This owner has already stated its {made.noun}.", where=self.proposal.session
+            )
         self.own[made.noun] = state(identity, self.proposal.session, made)
         return self.own[made.noun]
 
@@ -123,7 +125,7 @@ class Session:
             raise error_of(self.problem)
         if self.phase not in wanted:
             raise StateError(
-                f"The session is {self.phase}; that was expected when {' or '.join(wanted)}.",
+                f"The session is {self.phase}; it must be {' or '.join(wanted)} for this request.",
                 where=self.proposal.session,
             )
 

@@ -79,7 +79,7 @@ def merge(
 
     Raises:
         PeerDeviated: a part holds other families than its owner's, parents that were not agreed,
-            tables of other shapes, or what is no distribution; or there is a cycle.
+            tables of other shapes, or no distribution; or there is a cycle.
     """
     families: dict[str, LearnedFamily] = {}
     for owner in learners(proposal):
@@ -98,7 +98,7 @@ def merge(
         learned.network()
     except PramanaError as error:
         raise PeerDeviated(
-            f"The owners' parts make no network: {error.message}", where=error.where
+            f"The owners' parts do not form a network: {error.message}", where=error.where
         ) from error
     told = [link for part in parts.values() for link in part.links]
     if told and sorted((k.parent, k.child) for k in told) != sorted(structure.links):

@@ -104,7 +104,7 @@ def items_of(task: RulesTask, domain: Domain) -> tuple[Item, ...]:
     """Return the items of a task: of its own variables, whatever else is in the domain.
 
     Raises:
-        UnknownCategory: it names a category that is none.
+        UnknownCategory: it names a category that does not exist.
     """
     return items_wanted(domain.project(task.variables), task.present, task.items)
 

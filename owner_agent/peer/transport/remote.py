@@ -172,7 +172,7 @@ class RemotePartner:
             problem = read_problem(content)
         if problem is None:
             return PeerUnreachable(
-                f"What answers for {self.name} at {self._peer.url} is no owner's agent (status"
+                f"What answers for {self.name} at {self._peer.url} is not an owner's agent (status"
                 f" {response.status_code}).",
                 where=self.name,
                 remedy=f"Check the address of {self.name} in the site file.",

@@ -52,7 +52,9 @@ class Setting:
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise OptionError(
-                f"A seed of {self.seed} is negative.", where="--seed", remedy="Give 0 or more."
+                f"seed must be 0 or more, not {self.seed}.",
+                where="--seed",
+                remedy="Give 0 or more.",
             )
         if self.data is not None and not self.data.is_dir():
             raise OptionError(
@@ -160,6 +162,6 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise OptionError(f"{self.name!r} is no name of an experiment.", where="name")
+            raise OptionError(f"{self.name!r} is not a valid name for an experiment.", where="name")
         if not self.title or not self.source:
             raise OptionError(f"Experiment {self.name} needs a title and a source.", where="title")

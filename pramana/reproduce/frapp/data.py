@@ -72,8 +72,8 @@ class Attribute:
         made = self._of_labels(column) if self.labels else self._of_numbers(column, side)
         if bad := int((made < 0).sum()):
             raise TableError(
-                f"Column {self.name!r} has {bad} values that are"
-                f" {'none of its categories' if self.labels else 'no numbers'}.",
+                f"Column {self.name!r} has {bad} values that are not"
+                f" {'among its categories' if self.labels else 'numbers'}.",
                 where=self.name,
                 remedy=f"Its categories are {list(self.variable.categories)}.",
             )

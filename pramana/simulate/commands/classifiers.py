@@ -31,17 +31,17 @@ def tree(
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
     criterion: Annotated[
-        Literal["gain", "gain-ratio"], typer.Option(help="What chooses an attribute.")
+        Literal["gain", "gain-ratio"], typer.Option(help="How an attribute is chosen.")
     ] = "gain",
     max_depth: Annotated[int | None, typer.Option(help="Most attributes on a path.")] = None,
     significance: Annotated[
         float,
-        typer.Option(help="Split only if chance shows such a gain no more often; 1: no test."),
+        typer.Option(help="The p-value from which a node is not split; 1: no test."),
     ] = 0.05,
     least_records: Annotated[
-        float, typer.Option(help="Least effective records of a node to split.")
+        float, typer.Option(help="Fewest effective records of a node that is split.")
     ] = 10.0,
-    prune: Annotated[bool, typer.Option(help="Take splits back that do not pay.")] = True,
+    prune: Annotated[bool, typer.Option(help="Undo splits that do not pay.")] = True,
     shrinkage: Annotated[
         float,
         typer.Option(help="How far children usually are from their parent; 0: leaves as they are."),

@@ -150,7 +150,7 @@ class Setup:
             raise _not_one(first, second, both=len(given) > 1)
         if (self.design is None) != (self.gamma is None):
             raise OptionError(
-                "--design needs --gamma." if self.gamma is None else "--gamma is of --design.",
+                "--design needs --gamma." if self.gamma is None else "--gamma belongs to --design.",
                 where="--gamma",
                 remedy="Give --design with --gamma, or --p or --channels alone.",
             )
@@ -223,7 +223,9 @@ _TYPED = {"refine": "--no-refine"}
 
 def _not_one(one: str, other: str, *, both: bool) -> OptionError:
     return OptionError(
-        f"{one} and {other} exclude each other." if both else f"There is no {one} and no {other}.",
+        f"{one} and {other} exclude each other."
+        if both
+        else f"Neither {one} nor {other} is given.",
         where=one,
         remedy=f"Give either {one} or {other}.",
     )

@@ -26,10 +26,9 @@ def symmetric(domain: Domain, p: float) -> Plan:
     """
     if not 0 <= p <= 1:
         raise OptionError(
-            f"A probability of replacing a category of {p:g} is none.",
+            f"p must be between 0 and 1, not {p:g}.",
             where="--p",
-            remedy="Give a number from 0 to 1; at (K - 1) / K the reports on a variable of K"
-            " categories say nothing.",
+            remedy="At (K - 1) / K the reports on a variable of K categories say nothing.",
         )
     blocks = tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in domain)
     silent = [b for b in blocks if b.channel.condition_number > CONDITION_LIMIT]

@@ -53,7 +53,7 @@ def read_source(
     """
     if intervals is not None and not _FEWEST <= intervals <= MOST_INTERVALS:
         raise OptionError(
-            f"{intervals} intervals are not a number from {_FEWEST} to {MOST_INTERVALS}.",
+            f"intervals must be between {_FEWEST} and {MOST_INTERVALS}, not {intervals}.",
             where="--intervals",
         )
     frame = _read(path)
@@ -72,7 +72,7 @@ def read_source(
     if len(usable) < _FEWEST:
         rest = f" {_listed(bad)}." if bad else ""
         raise TableError(
-            f"Only one column of {path.name} can be used, and links are between two.{rest}",
+            f"Only one column of {path.name} can be used, and a link needs two.{rest}",
             where="--variables" if variables else "--table",
             remedy=remedy,
         )
@@ -179,7 +179,7 @@ def _unusable(column: pd.Series[str], name: str, known: Domain | None) -> str:
         return f"{empty} empty cells"
     if known is not None and name in known:
         strange = int((~column.isin(known[name].categories)).sum())
-        return f"{strange} values that are none of the plan's categories" if strange else ""
+        return f"{strange} values that are not among the plan's categories" if strange else ""
     values = column.nunique()
     if values < 2:
         return "one value only"

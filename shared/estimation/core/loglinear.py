@@ -127,7 +127,7 @@ def design(shape: Sequence[int], order: int) -> Design:
     """
     if not 1 <= order <= len(shape):
         raise OptionError(
-            f"A model of interactions of {order} variables over {len(shape)} is none.",
+            f"order must be between 1 and {len(shape)}, not {order}.",
             where="order",
         )
     count = parameters(shape, order)

@@ -130,12 +130,12 @@ def asked_of(domain: Domain, given: Mapping[str, int], variables: Sequence[str])
 
     Raises:
         UnknownVariable: one is not there.
-        OptionError: there are none, or one is given or named twice.
+        OptionError: no variable is named, or one is given or named twice.
         LimitExceeded: their table has more than `SUBTABLE_CELLS` cells.
     """
     if not variables or len({*variables, *given}) < len(variables) + len(given):
         raise OptionError(
-            f"Counts are asked of distinct variables that are not given, not of {list(variables)}."
+            f"The variables must be distinct and not among those given, not {list(variables)}."
         )
     asked = domain.project(variables)
     if asked.size > SUBTABLE_CELLS:

@@ -131,7 +131,7 @@ def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
 
     Raises:
         UnknownVariable: a variable that is not there.
-        DomainError: a code that is no category, or an item named twice.
+        DomainError: a code that is not a category, or an item named twice.
     """
     for name, code in items:
         if not 0 <= code < domain[name].size:

@@ -18,8 +18,8 @@ def record_columns(inputs: Domain, codes: Mapping[str, Codes]) -> tuple[Codes, .
 
     Raises:
         UnknownVariable: an input is not there.
-        DomainError: a column is no list of whole numbers, columns have different lengths, or a code
-            is outside its variable.
+        DomainError: a column is not a list of whole numbers, columns have different lengths, or a
+            code is outside its variable.
     """
     for name in inputs.names:
         if name not in codes:

@@ -39,7 +39,7 @@ def columns_of(variables: Domain, options: LinearOptions) -> tuple[Column, ...]:
     With the `ordinal` encoding it is one column of 1 .. K.
 
     Raises:
-        UnknownVariable: numbers for a variable that is none of the features.
+        UnknownVariable: numbers for a variable that is not a feature.
         OptionError: numbers that are not one finite number for each category, or all equal.
     """
     for name, numbers in options.numeric.items():

@@ -58,7 +58,7 @@ def read_linear_json(text: str) -> LinearClassifier:
     """Read a classifier from the text of `write_linear_json`.
 
     Raises:
-        InputError: the text is no such document.
+        InputError: the text is not such a document.
         DomainError, UnknownVariable, UnknownCategory, OptionError: it is, but describes no
             classifier.
     """

@@ -152,7 +152,7 @@ def _chosen(
             where="features",
         )
     if seed < 0:
-        raise OptionError(f"The seed {seed} is negative.", where="seed")
+        raise OptionError(f"seed must be 0 or more, not {seed}.", where="seed")
     return Domain(tuple(inputs)), classes
 
 

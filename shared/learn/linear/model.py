@@ -116,7 +116,7 @@ class LinearClassifier:
     def __post_init__(self) -> None:
         if not len(self.inputs) or self.target.name in self.inputs:
             raise DomainError(
-                f"{self.target.name!r} must be told from one or more other variables.",
+                f"{self.target.name!r} needs one or more other variables to be predicted from.",
                 where=self.target.name,
             )
         self._require_columns()

@@ -22,7 +22,7 @@ from shared.learn.networks.synthetic import sample_chunks
 from shared.marginals.counts import Codes, Marginals, MarginalTable, Tensor
 
 _NO_VARIATION = 1e-12
-"""A variance below this share of the squared range of a column's values is none."""
+"""A variance below this share of the squared range of a column's values counts as zero."""
 
 Tick = Callable[[], None]
 """Called between pieces of work; may raise to stop."""

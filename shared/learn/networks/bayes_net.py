@@ -24,7 +24,7 @@ LEVEL = 0.95
 """The level of the intervals."""
 
 _NO_COUNT = 1e-9
-"""A margin below this share of the records is no count: likelihood never quite reaches zero."""
+"""A margin below this share of the records counts as zero: likelihood never quite gets there."""
 
 _ROUNDING = 1e-12
 

@@ -114,4 +114,6 @@ class Search:
         if self.order is not None and len(set(self.order)) < len(self.order):
             raise OptionError("The order names a variable twice.", where="order")
         if self.order is None and not self.refine:
-            raise OptionError("Only a search along an order can go unrefined.", where="refine")
+            raise OptionError(
+                "Only a search along an order can do without refinement.", where="refine"
+            )

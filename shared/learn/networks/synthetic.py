@@ -46,9 +46,9 @@ def sample_chunks(network: BayesNet, records: int, seed: int) -> Iterator[dict[s
         OptionError: no records, or a negative seed.
     """
     if records < 1:
-        raise OptionError(f"{records} records cannot be drawn.", where="records")
+        raise OptionError(f"records must be at least 1, not {records}.", where="records")
     if seed < 0:
-        raise OptionError(f"The seed {seed} is negative.", where="seed")
+        raise OptionError(f"seed must be 0 or more, not {seed}.", where="seed")
     rng = stream(seed)
     starts = range(0, records, CHUNK)
     return (network.sample(min(CHUNK, records - start), rng) for start in starts)

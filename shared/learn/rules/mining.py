@@ -57,7 +57,7 @@ _UNTOLD = (SingularChannel, EstimationError, LimitExceeded)
 """What is raised where the reports tell nothing of an itemset."""
 
 _ROUNDING = 1e-12
-"""A variance below this share of its count is no error but rounding."""
+"""A variance below this share of its count is rounding, not error."""
 
 
 def mine_itemsets(
@@ -79,14 +79,14 @@ def mine_itemsets(
 
     Raises:
         OptionError: no items.
-        UnknownVariable, DomainError: an item that is none here.
+        UnknownVariable, DomainError: an item that does not exist here.
         LimitExceeded: more than `MOST_CANDIDATES` itemsets of one length, or too many for their
             length (`mixed_supports.MOST_ENTRIES`).
         SingularChannel, EstimationError, LimitExceeded: not even single items can be estimated.
     """
     items = tuple(items)
     if not items:
-        raise OptionError("Itemsets are made of items, and there are none.", where="items")
+        raise OptionError("There are no items to make itemsets of.", where="items")
     supports = marginals.supports(items)
     levels = _levels(
         supports, variables_of(items), options, on_step or (lambda _done, _total: None)

@@ -1,4 +1,4 @@
-"""Itemsets counted some at a time, so that a long count is seen to go on and can be stopped."""
+"""Itemsets counted some at a time, so that a long count shows progress and can be stopped."""
 
 from __future__ import annotations
 

@@ -105,5 +105,5 @@ def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floa
 
 
 def _rounding(counts: RuleCounts) -> Floats:
-    """Return what is no variance of counts of that size but rounding."""
+    """Return the variance below which counts of that size differ by rounding only."""
     return np.asarray(1e-12 * np.abs(counts.counts).max(axis=1, initial=1.0))

@@ -89,7 +89,7 @@ def derive_rules(
         Rules by length, then by itemset, longer antecedents first.
 
     Raises:
-        OptionError: the confidence is no share.
+        OptionError: the confidence is not a share.
         LimitExceeded: more than `most` rules, an itemset of too many items, or itemsets too many
             for their length (`mixed_supports.MOST_ENTRIES`). Where rules are to be `certain`, also
             more than `MOST_RULES` of which only the estimate suffices.

@@ -43,7 +43,7 @@ def read_tree_json(text: str) -> DecisionTree:
     """Read a tree from the JSON text of `write_tree_json`.
 
     Raises:
-        InputError: the text is no such document, or its nodes make no tree.
+        InputError: the text is not such a document, or its nodes do not form a tree.
         DomainError, NotStochastic, OptionError, UnknownVariable: it is, but a variable, a node or
             an option cannot be.
     """
@@ -119,7 +119,7 @@ def _root(nodes: Sequence[_Node]) -> Node:
     named = sorted(child for node in nodes for child in node.children)
     if not nodes or named != list(range(1, len(nodes))):
         raise InputError(
-            "The nodes make no tree: each but the first must be the child of one other.",
+            "The nodes do not form a tree: each but the first must be the child of one other.",
             where="nodes",
         )
     depth = [0] * len(nodes)

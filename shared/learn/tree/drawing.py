@@ -66,7 +66,7 @@ def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> str:
         OptionError: a negative depth.
     """
     if max_depth is not None and max_depth < 0:
-        raise OptionError("A tree has no negative depth.", where="max_depth")
+        raise OptionError(f"max_depth must be 0 or more, not {max_depth}.", where="max_depth")
     root = _placed(tree, tree.root, 0, _Rows(), max_depth)
     columns = _columns(root)
     legend, end = _legend(tree.target)

@@ -1,4 +1,4 @@
-"""What a node knows of its records' classes: raw counts with errors, and valid probabilities."""
+"""The classes of a node's records: raw counts with errors, and valid probabilities."""
 
 from __future__ import annotations
 

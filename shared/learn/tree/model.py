@@ -25,7 +25,7 @@ class DecisionTree:
     Raises:
         DomainError: no inputs, the class among them, or a node that does not fit the variables or
             asks what was asked above it.
-        UnknownVariable: a split by a variable that is no input.
+        UnknownVariable: a split by a variable that is not an input.
     """
 
     inputs: Domain
@@ -37,7 +37,7 @@ class DecisionTree:
     def __post_init__(self) -> None:
         if not len(self.inputs) or self.target.name in self.inputs:
             raise DomainError(
-                f"{self.target.name!r} must be told from one or more other variables.",
+                f"{self.target.name!r} needs one or more other variables to be predicted from.",
                 where=self.target.name,
             )
         self._require_fitting(self.root, frozenset())

@@ -42,7 +42,7 @@ class ClassCounts:
         if min(*self.se_records, *self.se_population, self.effective) < 0:
             raise DomainError("A node's errors and effective records must be 0 or more.")
         if min(self.probabilities) < 0 or abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
-            raise NotStochastic("A node's class probabilities are no distribution.")
+            raise NotStochastic("A node's class probabilities are not a distribution.")
 
     @property
     def total(self) -> float:
@@ -82,7 +82,7 @@ class Split:
             )
         if self.degrees < 1 or self.tried < 1:
             raise DomainError(
-                f"The split by {self.attribute!r} has no degree of freedom, or was tried of none.",
+                f"The split by {self.attribute!r} has no degree of freedom, or none was tried.",
                 where=self.attribute,
             )
 

@@ -72,7 +72,7 @@ class Candidate:
 
     @cached_property
     def gain(self) -> float:
-        """The information gain in bits; none of a table that is empty or less."""
+        """The information gain in bits; 0 for a table that is empty or less."""
         # Fitted one by one, two tables of a node may differ in their sums.
         if self.counts.sum() <= EMPTY * self.table.records:
             return 0.0

@@ -21,7 +21,7 @@ _AXES = 64
 
 
 _CELLS = 1 << 1000
-"""A share of more cells than this is no number a computer has."""
+"""With more cells than this, a share of one is too small for a float."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -305,7 +305,7 @@ def test_where_only_the_class_is_reported_nothing_tells_it(start, build, plan_c,
     for spec in (TREE, LINEAR):
         body = {"spec": {**spec, "target": "C"}}
         answer = analyst("POST", "/v1/studies/survey/jobs", json=body)
-        assert_problem(answer, 422, "option-invalid", "Nothing but the class")
+        assert_problem(answer, 422, "option-invalid", "Only the class")
 
 
 def test_what_a_tree_may_cost_is_asked_before_it_runs(survey, assert_problem, monkeypatch):

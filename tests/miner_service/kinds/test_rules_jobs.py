@@ -168,7 +168,7 @@ def test_too_many_variables_or_items_are_refused(survey, assert_problem, monkeyp
     assert study.learn(**RULES, variables=VARIABLES[:2])["itemsets"]
     monkeypatch.setattr(itemsets, "MOST_ITEMS", 4)
     answer = study.job(**RULES, variables=VARIABLES[:2])
-    assert_problem(answer, 413, "limit-exceeded", "5 items", "4 of 3 are allowed")
+    assert_problem(answer, 413, "limit-exceeded", "5 items", "4 items of 3 variables are allowed")
 
 
 def test_only_where_itemsets_need_tables_is_their_size_bounded(survey, assert_problem):

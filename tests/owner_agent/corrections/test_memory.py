@@ -29,7 +29,7 @@ def test_what_is_remembered_is_recalled_in_the_order_asked():
 
 def test_a_second_report_of_a_record_by_the_same_draw_is_refused():
     memory = Memory().with_reports(keys_of([1, 5]), {"d": {"a": np.array([0, 1], np.uint8)}})
-    with pytest.raises(Conflict, match=r"reported otherwise in 'a'"):
+    with pytest.raises(Conflict, match=r"reported some records differently in 'a'"):
         memory.with_reports(keys_of([5, 6]), {"d": {"a": np.array([0, 1], np.uint8)}})
     memory.with_reports(keys_of([5]), {"other draw": {"a": np.array([0], np.uint8)}})
     replaced = memory.with_reports(

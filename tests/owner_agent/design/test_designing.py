@@ -176,10 +176,10 @@ def test_every_kind_of_requirement(demand, expected):
     ("variable", "says"),
     [
         ({"minimum_k": 9}, "No channel leaves 9 .* nearest that can be reached is 4"),
-        ({"minimum_k": 0}, "minimum of 0"),
-        ({"p": 0.8}, "between 0 and 3/4"),
+        ({"minimum_k": 0}, "minimum_k must be above 1, not 0"),
+        ({"p": 0.8}, "below 3/4 for 4 categories"),
         ({"gamma": 1.0}, "Any gamma above 1 can be reached"),
-        ({"epsilon": -1.0}, "epsilon of -1.0 is no requirement"),
+        ({"epsilon": -1.0}, "epsilon must be above 0 and below 700, not -1.0"),
         ({"rho": [0.5, 0.05]}, "0 < rho_1 < rho_2"),
         ({"probabilities": [0.5, 0.5, 0.5, 0.5]}, "sum"),
     ],
@@ -365,7 +365,7 @@ def test_the_design_answers_the_reverse_questions():
     assert "independent does not reach" in named.unreached
     with pytest.raises(OptionError, match="no family 'best'"):
         design(problem, family="best")
-    with pytest.raises(OptionError, match="is no target"):
+    with pytest.raises(OptionError, match="must be positive"):
         design(problem, target=0.0)
 
 
@@ -462,7 +462,7 @@ def test_the_command_designs_for_the_site(bench, command, site_text, tmp_path):
         (("--epsilon", "inf"), "--epsilon is not a finite number"),
         (("--breach", "nan", "0.5"), "--breach is not a finite number"),
         (("--gamma", "9", "--family", "sampled-1"), "sampled-1 cannot do this: By moments"),
-        (("--gamma", "9", "--target", "-1"), "is no target"),
+        (("--gamma", "9", "--target", "-1"), "must be positive"),
         (("--gamma", "9", "--family", "best"), "no family 'best'"),
         (("--breach", "0.5", "0.1"), "0 < rho_1 < rho_2"),
         (("--spec", "none.toml"), "cannot be read"),

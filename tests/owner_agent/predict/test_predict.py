@@ -242,7 +242,9 @@ def test_other_categories_than_the_sites_are_read_as_the_model_says(folder, site
     words = (folder / "tree.json", "--site", site)
     code, _, err = called(*words)
     assert code == 2
-    assert "Column 'years' holds nothing that the model knows of 'age' in 1 row (row 7)." in err
+    assert (
+        "Column 'years' holds values of 'age' that the model does not know in 1 row (row 7)." in err
+    )
     assert "site file gives this variable other categories" in " ".join(err.split())
     (folder / "patients.csv").write_text(table(head="id,years,region"))
     assert called(*words)[0] == 0
@@ -265,8 +267,10 @@ def test_unknown_values_are_named_by_row_and_column_and_never_told(folder, site,
     (folder / "odd.csv").write_text(table(odd))
     code, out, err = called(folder / "tree.json", folder / "odd.csv", "--record-id", "id")
     assert code == 2
-    assert "Column 'age' holds nothing that the model knows of 'age' in 1 row (row 2)." in err
-    assert "'region' in 2 rows (rows 1, 4)." in err
+    assert (
+        "Column 'age' holds values of 'age' that the model does not know in 1 row (row 2)." in err
+    )
+    assert "'region' that the model does not know in 2 rows (rows 1, 4)." in err
     assert "--site" in err
     # The region is not sensitive: the site file's own check would quote it.
     (folder / "patients.csv").write_text(table(odd, head="id,years,region"))
@@ -286,8 +290,8 @@ def test_unknown_values_are_named_by_row_and_column_and_never_told(folder, site,
     [
         ("{", "cannot be read as the JSON of a model"),
         ("[" * 200_000, "cannot be read as the JSON of a model"),
-        ("[]", "no model that predicts"),
-        ('{"kind": "association-rules"}', "no model that predicts"),
+        ("[]", "not a model that predicts"),
+        ('{"kind": "association-rules"}', "not a model that predicts"),
         ('{"kind": "decision-tree"}', "not a decision tree"),
         ('{"kind": "linear-classifier", "more": 1}', "not a linear classifier"),
     ],
@@ -308,7 +312,7 @@ def test_what_else_is_refused(folder, site, called):
     (folder / "taken.csv").write_text("mine")
     refused = {
         (folder / "none.json", path): (2, "none.json cannot be read as the JSON of a model"),
-        (tree_,): (2, "Of which records?"),
+        (tree_,): (2, "No records are named."),
         (tree_, folder / "none.csv"): (2, "There is no table at"),
         (tree_, path, "--record-id", "no"): (2, "has no column 'no'"),
         (tree_, folder / "twice.csv", "--record-id", "id"): (2, "more than once"),
@@ -346,7 +350,7 @@ def test_probabilities_of_a_model_that_has_none(folder, called):
     assert called(*words, "--out", folder / "o.csv")[0] == 0
     code, _, err = called(*words, "--probabilities")
     assert code == 2
-    assert "tells classes and no probabilities" in err
+    assert "predicts classes, not their probabilities" in err
 
 
 def test_labels_that_need_quotes_stay_whole(folder):

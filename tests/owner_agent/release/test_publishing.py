@@ -721,7 +721,7 @@ def test_two_publications_at_once(bench):
 
 @pytest.mark.parametrize(
     ("per_part", "rows", "error", "says"),
-    [(0, 50, OptionError, "cannot hold 0 records"), (1, 10_001, LimitExceeded, "10001 parts")],
+    [(0, 50, OptionError, "at least 1, not 0"), (1, 10_001, LimitExceeded, "10001 parts")],
 )
 def test_impossible_parts(bench, table_text, per_part, rows, error, says):
     bench.write(table=table_text(rows))

@@ -461,7 +461,7 @@ def test_bad_thresholds_are_refused(threshold):
 
 
 def test_no_records_are_refused():
-    with pytest.raises(OptionError, match="0 records"):
+    with pytest.raises(OptionError, match="at least 1, not 0"):
         report(plan_of(SCHEMES["binary"]), 0)
 
 

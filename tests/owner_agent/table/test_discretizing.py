@@ -133,7 +133,7 @@ def test_a_cell_that_is_no_number_is_told_by_its_row(bench, command, cell):
         ([1, 2], "income", "equal-frequency", {"groups": 2, "minimum_count": 1}, OptionError,
          "needs --grid"),
         ([1, 2], "income", "mgas", {"minimum_count": 4, "granularity": 1}, OptionError,
-         "Groups of 4 records are too small to be told; 5 are the fewest"),
+         "Groups of 4 records are too small to be shown; they need at least 5"),
         ([1, 2], "income", "equal-frequency", {"groups": 2, "minimum_count": 1, "grid": 1},
          OptionError, "Groups of 1 records are too small"),
     ],

@@ -260,7 +260,7 @@ def test_the_plans_categories_are_the_tables(tmp_path: Path):
     known = Domain.of(a=["low", "middle", "high"])
     source = read_source(path, None, known)
     assert source.codes["a"].tolist() == [2, 0, 2]
-    with pytest.raises(TableError, match="2 values that are none of the plan's") as refused:
+    with pytest.raises(TableError, match="2 values that are not among the plan's") as refused:
         read_source(path, ["a", "b"], Domain.of(a=["low", "middle"]))
     assert "high" not in str(refused.value)
 
@@ -316,7 +316,12 @@ def test_p_is_the_probability_of_another_category():
 
 @pytest.mark.parametrize(
     ("p", "says"),
-    [(-0.1, "is none"), (1.01, "is none"), (math.nan, "is none"), (0.75, "below 3/4")],
+    [
+        (-0.1, "must be between 0 and 1"),
+        (1.01, "must be between 0 and 1"),
+        (math.nan, "must be between 0 and 1"),
+        (0.75, "below 3/4"),
+    ],
 )
 def test_impossible_probabilities_are_refused(p: float, says: str):
     with pytest.raises(OptionError, match=says):
@@ -415,7 +420,7 @@ def test_trials_randomize_by_the_plan_and_repeat(assert_distribution):
     assert (second.true.table(names) != true).any()
 
 
-@pytest.mark.parametrize(("runs", "seed", "says"), [(0, 1, "are none"), (1, -1, "negative")])
+@pytest.mark.parametrize(("runs", "seed", "says"), [(0, 1, "at least 1"), (1, -1, "0 or more")])
 def test_trials_that_are_none_are_refused(runs: int, seed: int, says: str):
     with pytest.raises(OptionError, match=says):
         Trials(small_table(), symmetric(small_table().domain, 0.1), 40, runs, seed)
@@ -622,17 +627,17 @@ def test_standard_output_holds_the_json_alone(bif: Path):
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        (["--p", "0.1"], OptionError, "no --bif and no --table"),
+        (["--p", "0.1"], OptionError, "Neither --bif nor --table"),
         (["--bif", "BIF", "--table", "t.csv", "--p", "0.1"], OptionError, "exclude each other"),
-        (["--bif", "BIF"], OptionError, "no --p and no --channels"),
+        (["--bif", "BIF"], OptionError, "Neither --p nor --channels"),
         (["--bif", "BIF", "--p", "0.1", "--channels", "c"], OptionError, "exclude each other"),
         (["--bif", "none.bif", "--p", "0.1"], OptionError, "none.bif cannot be read"),
         (["--bif", str(Path(__file__)), "--p", "0.1"], InputError, "not a Bayesian network in BIF"),
         (["--bif", "BIF", "--p", "0.1", "--variables", "A"], OptionError, "chooses columns"),
         (["--bif", "BIF", "--p", "0.5"], OptionError, "say nothing"),
         (["--bif", "BIF", "--p", "0.1", "--records", "1"], OptionError, "too few"),
-        (["--bif", "BIF", "--p", "0.1", "--runs", "0"], OptionError, "none"),
-        (["--bif", "BIF", "--p", "0.1", "--seed", "-1"], OptionError, "negative"),
+        (["--bif", "BIF", "--p", "0.1", "--runs", "0"], OptionError, "at least 1"),
+        (["--bif", "BIF", "--p", "0.1", "--seed", "-1"], OptionError, "0 or more"),
         (["--bif", "BIF", "--p", "0.1", "--eta", "0.9"], OptionError, "--eta does not belong"),
         (["--bif", "BIF", "--p", "0.1", "--c-star", "2"], OptionError, "--c-star does not"),
         (

@@ -176,7 +176,7 @@ def test_held_out_records_are_the_others():
 @pytest.mark.parametrize("share", [-0.1, 1.0, 0.001, 0.999, math.nan])
 def test_shares_that_leave_nothing(share: float):
     made = source(100)
-    with pytest.raises(OptionError, match="hold out") as caught:
+    with pytest.raises(OptionError, match="Holding out") as caught:
         Trials(made, symmetric(made.domain, 0.1), 100, 1, 1, holdout=share)
     assert caught.value.where == "--holdout"
 
@@ -357,17 +357,17 @@ def test_what_is_printed(table: Path, command: tuple[str, ...], says: list[str])
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (("rules",), "no --p and no --channels"),
+        (("rules",), "Neither --p nor --channels"),
         (("rules", "--design", "auto"), "--design needs --gamma"),
-        (("rules", "--p", "0.1", "--gamma", "19"), "--gamma is of --design"),
+        (("rules", "--p", "0.1", "--gamma", "19"), "--gamma belongs to --design"),
         (("rules", "--p", "0.1", "--design", "auto", "--gamma", "9"), "exclude each other"),
-        (("rules", "--design", "auto", "--gamma", "1"), "gamma of 1"),
+        (("rules", "--design", "auto", "--gamma", "1"), "--gamma must be above 1"),
         (("rules", "--p", "0.1", "--min-support", "0"), "--min"),
         (("rules", "--p", "0.1", "--false-discovery", "2"), "--false-discovery"),
         (("rules", "--p", "0.1", "--max-length", "0"), "--max-length"),
         (("tree", "--target", "other", "--p", "0.1"), "other"),
         (("tree", "--target", "v1", "--p", "0.1", "--max-depth", "-1"), "--max-depth"),
-        (("tree", "--target", "v1", "--p", "0.1", "--holdout", "1"), "hold out"),
+        (("tree", "--target", "v1", "--p", "0.1", "--holdout", "1"), "Holding out"),
         (("linear", "--target", "v1", "--p", "0.1", "--l2", "-1"), "--l2"),
         (
             ("linear", "--target", "v1", "--p", "0.1", "--loss", "perceptron", "--l2", "1"),

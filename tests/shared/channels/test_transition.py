@@ -113,8 +113,8 @@ def test_gamma_is_never_exceeded_and_no_accuracy_is_given_away(size: int, gamma:
         (lambda: Symmetric.from_probability(3, -0.1), NotStochastic, "between 0 and 1"),
         (lambda: Symmetric.from_probability(2, 1e-12), ChannelError, "finer than 2\\^-32"),
         (lambda: Symmetric(3, RESOLUTION), NotStochastic, "between 0 and 1/2"),
-        (lambda: Symmetric.from_gamma(3, 0.5), ChannelError, "gamma of 1 or more"),
-        (lambda: Symmetric.from_gamma(3, float("inf")), ChannelError, "finite gamma"),
+        (lambda: Symmetric.from_gamma(3, 0.5), ChannelError, "1 or more, not 0.5"),
+        (lambda: Symmetric.from_gamma(3, float("inf")), ChannelError, "finite number"),
         (lambda: Identity(1), ChannelError, "two or more"),
         (
             lambda: Grouped(((0, 1), (1,)), (None, None)),

@@ -1,7 +1,7 @@
 """Bayesian networks in the Bayesian Interchange Format (BIF 0.15), written and read.
 
-BIF knows only words. A label that is none is written with each offending character as `_xHEX_`
-(its Unicode code point), which reading turns back.
+BIF knows only words. In other labels each offending character is written as `_xHEX_` (its
+Unicode code point), which reading turns back.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class _Reader:
         for name in self._parents:
             if name not in self._variables:
                 raise InputError(
-                    f"There is a `probability` block of {name!r}, which is no variable.",
+                    f"There is a `probability` block of {name!r}, which is not a variable.",
                     where=name,
                     remedy="Declare it in a `variable` block, or take the block out.",
                 )
@@ -237,7 +237,7 @@ def _require_distribution(node: str, row: _Row, values: Tensor) -> None:
     total = float(values.sum())
     if values.min() < 0 or not abs(total - 1) < _PRINTED_ROUNDING:
         raise NotStochastic(
-            f"{_named(row)} of node {node!r} is no distribution: its numbers sum to {total:.6g},"
+            f"{_named(row)} of node {node!r} is not a distribution: its numbers sum to {total:.6g},"
             f" the smallest is {values.min():.6g}.",
             where=node,
             remedy="Probabilities are at least 0 and sum to 1.",

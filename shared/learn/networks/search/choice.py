@@ -1,4 +1,4 @@
-"""Choosing the move that gains most, knowing of each gain only as much as that needs."""
+"""Choosing the move that gains most, computing each gain only as far as that needs."""
 
 from __future__ import annotations
 

@@ -158,9 +158,8 @@ def _require(
         missing = sorted(set(nodes) - set(search.order))
         unknown = sorted(set(search.order) - set(nodes))
         raise OptionError(
-            f"The order is not one of the variables learned: missing {missing}, unknown {unknown}.",
+            f"The order must name each variable once: missing {missing}, unknown {unknown}.",
             where="order",
-            remedy="Name every variable once.",
         )
     if children is not None:
         if search.order is None:

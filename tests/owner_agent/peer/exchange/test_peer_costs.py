@@ -69,7 +69,7 @@ def test_whoever_states_less_than_its_columns_cost_is_not_followed(world, parame
     assert set(honest["packages"]) == {"south", "east"}
     made = Announcement.model_validate({**honest, "costs": costs})
     told[0] = state(north.identity, SESSION, made)
-    with pytest.raises(PeerDeviated, match="north does not state what '[AB]' costs"):
+    with pytest.raises(PeerDeviated, match="north states no cost for '[AB]'"):
         partners[1].ask(ANNOUNCEMENTS, SESSION, Statements(all=told))
     assert south.session.phase == "ended"
 

@@ -321,7 +321,7 @@ def test_an_owner_signs_one_statement_of_a_kind(world, learned):
     partners, parts = learned()
     south = world.participants["south"]
     part = Part.model_validate_json(parts[1].content)
-    with pytest.raises(StateError, match="has stated its part"):
+    with pytest.raises(StateError, match="has already stated its part"):
         south.session.sign_once(south.identity, part)
     with pytest.raises(StateError, match="is learned"):
         partners[1].ask(BEGIN, SESSION)

@@ -124,7 +124,7 @@ def test_an_address_that_answers_with_other_errors(world, ended):
     world.wire.bend = lambda receiver, request: (
         httpx.Response(500, content=b"oops") if receiver == "south" else None
     )
-    ended(PeerUnreachable, "no owner's agent", heard=("north", "east"))
+    ended(PeerUnreachable, "not an owner's agent", heard=("north", "east"))
 
 
 def test_a_session_ends_by_its_deadline_if_nobody_calls(world, parameters_task):

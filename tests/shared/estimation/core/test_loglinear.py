@@ -322,7 +322,7 @@ def test_what_cannot_be_fitted_is_refused(monkeypatch: pytest.MonkeyPatch):
     impossible[0] = 1  # all three variables reported: no choice does that
     with pytest.raises(EstimationError, match="probability zero"):
         fit([Stratum(impossible, (channel,))], SHAPE)
-    with pytest.raises(OptionError, match="interactions of 4"):
+    with pytest.raises(OptionError, match="between 1 and 3, not 4"):
         design(SHAPE, 4)
     with pytest.raises(LimitExceeded, match="too large"):
         design((10,) * 6, 2)

@@ -251,7 +251,7 @@ probability ( b | a ) { (x) 0.5, 0.5; (y) 0.2, 0.8; }
         ("(y)", "table 0.5, 0.5, 0.5, 0.5; (y)", InputError, "'b' stands beside other rows"),
         ("table 0.25, 0.75;", "table 0.25;", InputError, "`table` of node 'a' has 1 numbers for 2"),
         ("table 0.25, 0.75;", "", InputError, "row `table` of node 'a' is missing"),
-        ("table 0.25, 0.75;", "table 0.25, 0.7;", NotStochastic, "`table` of node 'a' is no dist"),
+        ("table 0.25, 0.75;", "table 0.25, 0.7;", NotStochastic, "`table` of node 'a' is not a d"),
         ("probability ( a ) {", "property { ", InputError, "not a Bayesian network in BIF"),
         ("probability ( a ) { table 0.25, 0.75; }", "", InputError, "'a' has no `probability`"),
         (

@@ -137,7 +137,7 @@ def test_items_that_are_none():
     with pytest.raises(UnknownVariable):
         chosen_items(over, {"beer": ["yes"]})
     marginals = exact(OVER, COLUMNS)
-    with pytest.raises(OptionError, match="none"):
+    with pytest.raises(OptionError, match="no items"):
         mine_itemsets(marginals, [], RuleOptions(0.1))
     with pytest.raises(UnknownVariable):
         mine_itemsets(marginals, [("beer", 0)], RuleOptions(0.1))
