@@ -37,7 +37,7 @@ from shared.channels.mixture import (
 )
 from shared.channels.parameters import CATEGORIES, RESOLUTION, VARIABLES, keys_of
 from shared.channels.sampled import CHOICES, Sampled
-from shared.channels.symmetric import Identity, MixingTransition, RandomSymmetric, Symmetric
+from shared.channels.symmetric import Identity, RandomSymmetric, Symmetric
 
 FAMILIES: tuple[type[Transition], ...] = (
     Identity,
@@ -73,7 +73,6 @@ __all__ = [
     "Identity",
     "Listed",
     "ListedTransition",
-    "MixingTransition",
     "Mixture",
     "OneHot",
     "RandomSymmetric",
