@@ -169,10 +169,7 @@ class GroupedSpec(Replacing):
         codes = labels(variables)
         require_known([c for group in self.groups for c in group], codes, "groups")
         self._require_partition(codes)
-        return Grouped(
-            tuple(tuple(codes[c] for c in group) for group in self.groups),
-            tuple(self.symmetric(len(group)) if len(group) > 1 else None for group in self.groups),
-        )
+        return Grouped.alike([[codes[c] for c in group] for group in self.groups], self.symmetric)
 
     def _require_partition(self, codes: dict[str, int]) -> None:
         times = Counter(category for group in self.groups for category in group)

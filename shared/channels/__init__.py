@@ -10,6 +10,11 @@ product; with `P` the matrix and `x` the vectors along the axis:
     solve           D x         moment estimate of true counts, D P' = I (Ma 2.4.1)
     solve_adjoint   D' x        the function of the report that estimates a function of the truth
     solve_squared   (D^2) x     elementwise squares: second moments of the estimate
+
+A family is one class here: its fields are what is published of it, each with its range, of which
+its canonical document and its message on the wire are made; it has its words for people, and says
+of itself what others need to know. What a channel costs in privacy, how reports are drawn by it and
+how a site file asks for it are not here but dispatched on these classes, each in its own room.
 """
 
 from shared.channels.base import (
@@ -37,7 +42,7 @@ from shared.channels.mixture import (
 )
 from shared.channels.parameters import CATEGORIES, RESOLUTION, VARIABLES, keys_of
 from shared.channels.sampled import CHOICES, Sampled
-from shared.channels.symmetric import Identity, MixingTransition, RandomSymmetric, Symmetric
+from shared.channels.symmetric import Identity, RandomSymmetric, Symmetric
 
 FAMILIES: tuple[type[Transition], ...] = (
     Identity,
@@ -73,7 +78,6 @@ __all__ = [
     "Identity",
     "Listed",
     "ListedTransition",
-    "MixingTransition",
     "Mixture",
     "OneHot",
     "RandomSymmetric",

@@ -139,7 +139,7 @@ class Transition(ABC):
 
     @property
     def replaced(self) -> float | None:
-        """The probability that a truth is reported as another one; None if they differ in it."""
+        """The probability that a truth is reported as another; None where it is not one number."""
         return None
 
     @property

@@ -29,23 +29,18 @@ STRUCTURAL_CELLS = 1 << 20
 """A product with impossible combinations has at most this many cells."""
 
 
-Part = tuple[tuple[int, ...], UnitTransition | None]
-"""Some categories and the channel among them; None for a category alone."""
-
-
 class _Blocks(UnitTransition):
-    """A block-diagonal channel: parts that act on categories of their own."""
+    """A block-diagonal channel: parts that act among categories of their own."""
 
     @property
     @abstractmethod
-    def _parts(self) -> Sequence[Part]:
-        """The parts, which hold each category once."""
+    def _parts(self) -> Sequence[tuple[tuple[int, ...], UnitTransition]]:
+        """The categories and the channel of each part; all other categories stay as they are."""
 
     def units(self) -> Units:
-        full = np.zeros(self.shape, dtype=np.int64)
+        full = np.eye(self.shape[0], dtype=np.int64) * RESOLUTION
         for group, channel in self._parts:
-            block = np.array([[RESOLUTION]]) if channel is None else channel.units()
-            full[np.ix_(group, group)] = block
+            full[np.ix_(group, group)] = channel.units()
         return full
 
     def _each(
@@ -54,8 +49,7 @@ class _Blocks(UnitTransition):
         source = np.moveaxis(tensor, axis, 0)
         result = source.astype(np.float64)
         for group, channel in self._parts:
-            if channel is not None:
-                result[list(group)] = act(channel, source[list(group)])
+            result[list(group)] = act(channel, source[list(group)])
         return np.moveaxis(result, 0, axis)
 
     def apply(self, tensor: Tensor, axis: int) -> Tensor:
@@ -75,15 +69,22 @@ class _Blocks(UnitTransition):
 
     @property
     def condition_number(self) -> float:
-        channels = [channel for _, channel in self._parts if channel is not None]
-        if all(channel.mixture for channel in channels):
+        if all(channel.mixture for _, channel in self._parts):
             # Normal blocks: the singular values are 1 and one more of each symmetric channel.
-            return max((channel.condition_number for channel in channels), default=1.0)
+            return max((channel.condition_number for _, channel in self._parts), default=1.0)
         return self._listed_condition_number
 
     @cached_property
     def _listed_condition_number(self) -> float:
         return condition_number(self.matrix())
+
+    @property
+    def is_identity(self) -> bool:
+        return all(channel.is_identity for _, channel in self._parts)
+
+    @property
+    def deterministic(self) -> bool:
+        return all(channel.deterministic for _, channel in self._parts)
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Grouped(_Blocks):
             raise ChannelError(
                 f"There are {len(self.groups)} groups and {len(self.channels)} channels."
             )
-        for index, (group, channel) in enumerate(self._parts):
+        for index, (group, channel) in enumerate(zip(self.groups, self.channels, strict=True)):
             _require_simple(channel)
             size = 1 if channel is None else channel.shape[0]
             if len(group) != size or (channel is not None and channel.shape != (size, size)):
@@ -124,19 +125,24 @@ class Grouped(_Blocks):
                 )
 
     @classmethod
-    def from_probability(cls, groups: Sequence[Sequence[int]], p: float) -> Grouped:
-        """Build with Ma's multi-category randomization, replacing with probability `p`, in each."""
+    def alike(
+        cls, groups: Sequence[Sequence[int]], make: Callable[[int], UnitTransition]
+    ) -> Grouped:
+        """Build with the channel that `make` returns for the size of each group of two or more."""
         return cls(
             tuple(tuple(group) for group in groups),
-            tuple(
-                Symmetric.from_probability(len(group), p) if len(group) > 1 else None
-                for group in groups
-            ),
+            tuple(make(len(group)) if len(group) > 1 else None for group in groups),
         )
 
+    @classmethod
+    def from_probability(cls, groups: Sequence[Sequence[int]], p: float) -> Grouped:
+        """Build with Ma's multi-category randomization, replacing with probability `p`, in each."""
+        return cls.alike(groups, lambda size: Symmetric.from_probability(size, p))
+
     @property
-    def _parts(self) -> Sequence[Part]:
-        return list(zip(self.groups, self.channels, strict=True))
+    def _parts(self) -> Sequence[tuple[tuple[int, ...], UnitTransition]]:
+        pairs = zip(self.groups, self.channels, strict=True)
+        return [(group, channel) for group, channel in pairs if channel is not None]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -149,10 +155,6 @@ class Grouped(_Blocks):
         self._require_listable()
         lumped = lump(self.units(), sizes, kept)
         return None if lumped is None else Dense.from_units(lumped)
-
-    @property
-    def deterministic(self) -> bool:
-        return all(channel is None or channel.deterministic for channel in self.channels)
 
     def describe(self) -> str:
         return f"grouped in {len(self.groups)}"
@@ -210,25 +212,17 @@ class StructuralZeros(_Blocks):
         return tuple(code for code in range(self.size) if code not in none)
 
     @property
-    def _parts(self) -> Sequence[Part]:
-        return [(self.possible, self.channel), *(((code,), None) for code in self.impossible)]
+    def _parts(self) -> Sequence[tuple[tuple[int, ...], UnitTransition]]:
+        return [(self.possible, self.channel)]
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.size, self.size
 
-    @property
-    def is_identity(self) -> bool:
-        return self.channel.is_identity
-
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
         # Over the possible truths only it might be lumpable; which they are is not the same in
         # every margin, so the block is estimated whole.
         return self if all(kept) else None
-
-    @property
-    def deterministic(self) -> bool:
-        return self.channel.deterministic
 
     def describe(self) -> str:
         return f"{self.channel.describe()}, {len(self.impossible)} impossible"

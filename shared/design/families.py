@@ -19,6 +19,7 @@ from shared.channels import (
     RandomSymmetric,
     Sampled,
     Symmetric,
+    Transition,
     most_accurate,
 )
 from shared.design.requirement import Requirements
@@ -31,41 +32,23 @@ Build = Callable[[Requirements], Plan]
 
 def independent(needs: Requirements) -> Plan:
     """Every variable by a symmetric channel of its own (Ma 2.1)."""
-    domain = needs.domain
-    return _with_public(
-        needs,
-        [
-            Block((domain[name],), Symmetric.from_gamma(domain[name].size, gamma))
-            for name, gamma in needs.split().items()
-        ],
-    )
-
-
-def gamma_diagonal(needs: Requirements) -> Plan:
-    """The whole record by one gamma-diagonal matrix (DET-GD, FRAPP 3)."""
-    block = tuple(needs.domain[name] for name in needs.sensitive)
-    size = math.prod(v.size for v in block)
-    channel = Mixture.from_gamma(size, needs.of_block(needs.sensitive))
-    return _with_public(needs, [Block(block, channel)])
-
-
-def random_gamma_diagonal(needs: Requirements) -> Plan:
-    """The whole record by a matrix drawn anew for every record (RAN-GD, FRAPP 4)."""
-    block = tuple(needs.domain[name] for name in needs.sensitive)
-    size = math.prod(v.size for v in block)
-    channel = RandomSymmetric.around_gamma(size, needs.of_block(needs.sensitive), 0.5)
-    return _with_public(needs, [Block(block, channel)])
+    return _each(needs, Symmetric.from_gamma)
 
 
 def mask(needs: Requirements) -> Plan:
     """Every category an item that is flipped by itself (MASK, FRAPP 7)."""
-    domain = needs.domain
-    return _with_public(
-        needs,
-        [
-            Block((domain[name],), OneHot.from_gamma(domain[name].size, gamma))
-            for name, gamma in needs.split().items()
-        ],
+    return _each(needs, OneHot.from_gamma)
+
+
+def gamma_diagonal(needs: Requirements) -> Plan:
+    """The whole record by one gamma-diagonal matrix (DET-GD, FRAPP 3)."""
+    return _whole(needs, lambda sizes, gamma: Mixture.from_gamma(math.prod(sizes), gamma))
+
+
+def random_gamma_diagonal(needs: Requirements) -> Plan:
+    """The whole record by a matrix drawn anew for every record (RAN-GD, FRAPP 4)."""
+    return _whole(
+        needs, lambda sizes, gamma: RandomSymmetric.around_gamma(math.prod(sizes), gamma, 0.5)
     )
 
 
@@ -73,12 +56,9 @@ def cut_and_paste(keep: int) -> Build:
     """Return the family that keeps up to `keep` items of the record (FRAPP eq. 12)."""
 
     def build(needs: Requirements) -> Plan:
-        block = tuple(needs.domain[name] for name in needs.sensitive)
-        if keep > len(block):
-            raise OptionError(f"{keep} items cannot be kept of {len(block)} variables.")
-        sizes = [v.size for v in block]
-        channel = CutAndPaste.from_gamma(sizes, keep, needs.of_block(needs.sensitive))
-        return _with_public(needs, [Block(block, channel)])
+        if keep > len(needs.sensitive):
+            raise OptionError(f"{keep} items cannot be kept of {len(needs.sensitive)} variables.")
+        return _whole(needs, lambda sizes, gamma: CutAndPaste.from_gamma(sizes, keep, gamma))
 
     return build
 
@@ -92,15 +72,13 @@ def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -
     """
 
     def build(needs: Requirements) -> Plan:
-        block = tuple(needs.domain[name] for name in needs.sensitive)
         chances = np.full(len(subsets), 1 / len(subsets)) if weights is None else weights
         choices = []
         for names, units in zip(subsets, _units(chances), strict=True):
             size = math.prod(needs.domain[name].size for name in names)
             axes = tuple(needs.sensitive.index(name) for name in names)
             choices.append(Choice(axes, units, most_accurate(size, needs.of_block(names))))
-        sizes = tuple(v.size for v in block)
-        return _with_public(needs, [Block(block, Sampled(sizes, tuple(choices)))])
+        return _whole(needs, lambda sizes, _: Sampled(sizes, tuple(choices)))
 
     return build
 
@@ -140,6 +118,19 @@ def families(needs: Requirements, sets: Sequence[tuple[str, ...]]) -> Iterator[t
     uniform = len({len(s) for s in largest}) == 1
     if covered and 1 < len(largest) <= CHOICES and not uniform:
         yield "sampled-sets", sampled(largest)
+
+
+def _each(needs: Requirements, make: Callable[[int, float], Transition]) -> Plan:
+    """Return the plan that gives every variable a channel of its own, of its share of gamma."""
+    own = [(needs.domain[name], gamma) for name, gamma in needs.split().items()]
+    return _with_public(needs, [Block((v,), make(v.size, gamma)) for v, gamma in own])
+
+
+def _whole(needs: Requirements, make: Callable[[tuple[int, ...], float], Transition]) -> Plan:
+    """Return the plan that gives all sensitive variables together one channel, of their gamma."""
+    block = tuple(needs.domain[name] for name in needs.sensitive)
+    channel = make(tuple(v.size for v in block), needs.of_block(needs.sensitive))
+    return _with_public(needs, [Block(block, channel)])
 
 
 def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:

@@ -6,7 +6,7 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from shared.channels import CATEGORIES, CHOICES, VARIABLES
+from shared.channels import CATEGORIES, VARIABLES
 
 KEY_BYTES = 16
 """Length of a record pseudonym."""
@@ -18,7 +18,6 @@ MAX_PARTS = 10_000
 MAX_VARIABLES = VARIABLES
 MAX_CATEGORIES = CATEGORIES
 MAX_RECORDS = 1 << 33
-MAX_CHOICES = CHOICES
 MAX_ASKED = 16
 
 
