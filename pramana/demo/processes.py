@@ -8,8 +8,6 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from shared.errors import Unreachable
 
@@ -17,7 +15,7 @@ _START_SECONDS = 300.0
 _STOP_SECONDS = 10.0
 
 
-class Processes:
+class Processes(ExitStack):
     """The processes of one demonstration; leaving the context stops them all.
 
     Args:
@@ -25,19 +23,8 @@ class Processes:
     """
 
     def __init__(self, logs: Path) -> None:
+        super().__init__()
         self._logs = logs
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.close()
 
     def serve(self, name: str, module: str, *arguments: str) -> str:
         """Start `python -m module arguments --port 0 --ready-file ...`; return its URL once ready.
@@ -48,9 +35,9 @@ class Processes:
         ready = self._logs / f"{name}.ready"
         command = [sys.executable, "-m", module, *arguments]
         command += ["--port", "0", "--ready-file", str(ready)]
-        log = self._stack.enter_context((self._logs / f"{name}.log").open("wb"))
+        log = self.enter_context((self._logs / f"{name}.log").open("wb"))
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        self._stack.callback(_stop, process)
+        self.callback(_stop, process)
         deadline = time.monotonic() + _START_SECONDS
         while not ready.exists():
             if process.poll() is not None or time.monotonic() > deadline:

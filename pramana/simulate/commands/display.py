@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.table import Table
 
@@ -36,10 +36,7 @@ def show_bayes_net(outcome: bayes_net.Outcome) -> None:
     trials = outcome.trials
     links = len(outcome.reference.structure.links)
     _heading(trials, f"{links} links, score {outcome.options.scoring.name}")
-    shown = Table(box=None, pad_edge=False)
-    shown.add_column("mean over the runs")
-    shown.add_column("randomized", justify="right")
-    shown.add_column("clean records", justify="right")
+    shown = _table("mean over the runs", "randomized", "clean records")
     for name, label in _ROWS.items():
         shown.add_row(label, _cell(outcome.randomized, name), _cell(outcome.clean, name))
     shown.add_row(
@@ -75,10 +72,8 @@ def show_rules(outcome: rules.Outcome) -> None:
         outcome.trials,
         f"minimum support {options.minimum_support:g}, {options.decisions} decisions",
     )
-    shown = Table(box=None, pad_edge=False)
-    titles = ("length", "frequent", "found", "support error %", "missed %", "false %")
-    for title in titles:
-        shown.add_column(title, justify="right")
+    titles = ("frequent", "found", "support error %", "missed %", "false %")
+    shown = _table("length", *titles, first="right")
     for row in outcome.means().to_dict("records"):
         errors = [_number(row[name], row[f"{name}_se"]) for name in MEASURES]
         shown.add_row(
@@ -103,9 +98,7 @@ def show_classifier(outcome: classifiers.Outcome) -> None:
     """Print how often the classifiers are right on records held out."""
     out, trials = console(), outcome.trials
     _heading(trials, f"target {outcome.target}, {trials.tested:,} of the records held out")
-    shown = Table(box=None, pad_edge=False)
-    for title in ("share of the records held out that is right", "mean", "sd"):
-        shown.add_column(title, justify="right" if title in ("mean", "sd") else "left")
+    shown = _table("share of the records held out that is right", "mean", "sd")
     for name, label in _RIGHT.items():
         both = spread(outcome.runs, name)
         shown.add_row(label, *(f"{v:.4f}" if v is not None else "n/a" for v in both.values()))
@@ -115,6 +108,14 @@ def show_classifier(outcome: classifiers.Outcome) -> None:
         soft_wrap=True,
     )
     _note(trials)
+
+
+def _table(title: str, *others: str, first: Literal["left", "right"] = "left") -> Table:
+    shown = Table(box=None, pad_edge=False)
+    shown.add_column(title, justify=first)
+    for other in others:
+        shown.add_column(other, justify="right")
+    return shown
 
 
 def _heading(trials: Trials, rest: str) -> None:
