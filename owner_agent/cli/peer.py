@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.identity.identity import make_identity
 from owner_agent.site.corrections import HELP, Choice
 from owner_agent.site.site import load_site
@@ -14,9 +15,6 @@ from owner_agent.state.private_files import write_new
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import KeyFileError, PramanaError
 from shared.terminal import console, print_json
-
-if TYPE_CHECKING:
-    from owner_agent.peer.exchange.outgoing import Consent
 
 SiteOption = Annotated[Path, typer.Option("--site", help="The site file.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")]
@@ -29,9 +27,6 @@ AcceptOption = Annotated[
 ]
 CorrectionsOption = Annotated[Choice | None, typer.Option(help=HELP)]
 SITE = Path("site.toml")
-
-Accepted = tuple[bool, Choice | None]
-"""Whether an added loss is accepted, and what is chosen for corrected records."""
 
 
 def add_peer_commands(app: typer.Typer, surroundings: Surroundings) -> None:
@@ -51,8 +46,8 @@ def add_peer_commands(app: typer.Typer, surroundings: Surroundings) -> None:
         corrections: CorrectionsOption = None,
     ) -> None:
         """Take part in sessions that the known peers begin, until stopped."""
-        accepted = (accept_added_loss, corrections)
-        serve_peer(site, surroundings, ready_file, only, accepted)
+        accepts = Consent(accept_added_loss, corrections)
+        serve_peer(site, surroundings, ready_file, only, accepts)
 
     @app.command()
     def learn(
@@ -63,7 +58,8 @@ def add_peer_commands(app: typer.Typer, surroundings: Surroundings) -> None:
         json: JsonOption = False,
     ) -> None:
         """Begin a session with the known peers, and learn together."""
-        begin_session(site, surroundings, peers, (accept_added_loss, corrections), json=json)
+        accepts = Consent(accept_added_loss, corrections)
+        begin_session(site, surroundings, peers, accepts, json=json)
 
 
 def add_identity_command(app: typer.Typer, surroundings: Surroundings) -> None:
@@ -94,7 +90,7 @@ def serve_peer(
     surroundings: Surroundings,
     ready_file: Path | None,
     only: Path | None,
-    accepted: Accepted,
+    accepts: Consent,
 ) -> None:
     """Serve until stopped. Raises ConfigError, KeyFileError, OptionError."""
     # The server is large and the other commands do not need it.
@@ -103,7 +99,7 @@ def serve_peer(
     from owner_agent.peer.transport.serving import PeerServer
 
     agreed = None if only is None else load_session_file(only)
-    with opened(site, surroundings, _tell, SECONDS, _consent(accepted)) as participant:
+    with opened(site, surroundings, _tell, SECONDS, accepts) as participant:
         participant.only = agreed
         fingerprint = participant.identity.public.fingerprint
         listen = participant.site.peer.listen
@@ -112,7 +108,7 @@ def serve_peer(
 
 
 def begin_session(
-    path: Path, surroundings: Surroundings, peers: Path, accepted: Accepted, *, json: bool
+    path: Path, surroundings: Surroundings, peers: Path, accepts: Consent, *, json: bool
 ) -> None:
     """Run one session, and print what came of it; SIGTERM ends it as Ctrl-C does.
 
@@ -135,7 +131,7 @@ def begin_session(
             surroundings,
             _silent,
             file.seconds,
-            _consent(accepted),
+            accepts,
             connect_seconds=file.connect_seconds,
         ) as participant,
         participant.leading(proposal),
@@ -148,12 +144,6 @@ def begin_session(
             # What is wrong here may be said here, though the others were told less.
             raise participant.own_error or error from None
     print_json(outcome_json(outcome)) if json else show_outcome(console(), outcome)
-
-
-def _consent(accepted: Accepted) -> Consent:
-    from owner_agent.peer.exchange.outgoing import Consent
-
-    return Consent(*accepted)
 
 
 def _export(pem: bytes, path: Path) -> None:
