@@ -123,7 +123,7 @@ class Session:
             raise error_of(self.problem)
         if self.phase not in wanted:
             raise StateError(
-                f"The session is {self.phase}; that was expected when {' or '.join(wanted)}.",
+                f"The session is {self.phase}, and not {' or '.join(wanted)}.",
                 where=self.proposal.session,
             )
 
