@@ -18,7 +18,7 @@ from shared.errors import PramanaError
 from shared.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from owner_agent.peer.exchange.outgoing import Consent
+    from owner_agent.peer.exchange.consent import Consent
     from owner_agent.peer.members.joint import JointOutcome
     from owner_agent.state.surroundings import Surroundings
 
@@ -45,7 +45,7 @@ def peer(
     corrections: CorrectionsOption = None,
 ) -> None:
     """Take part in sessions that the known peers begin, until stopped."""
-    from owner_agent.peer.exchange.outgoing import Consent
+    from owner_agent.peer.exchange.consent import Consent
     from owner_agent.peer.protocol.session_file import SECONDS, load_session_file
     from owner_agent.peer.transport.connections import opened
     from owner_agent.peer.transport.serving import PeerServer
@@ -70,7 +70,7 @@ def learn(
 ) -> None:
     """Begin a session with the known peers, and learn together."""
     from owner_agent.cli.peer_display import outcome_json, show_outcome
-    from owner_agent.peer.exchange.outgoing import Consent
+    from owner_agent.peer.exchange.consent import Consent
 
     consent = Consent(accept_added_loss, corrections)
     outcome = _session(site, surroundings_of(context), peers, consent)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from owner_agent.corrections.memory import Memory
 from owner_agent.departures.ledger import Entry
 from owner_agent.departures.outbox import Prepared, reopen
@@ -18,7 +16,7 @@ from owner_agent.randomize.draws import draw_id
 from owner_agent.randomize.reports import Randomized
 from owner_agent.state.keys import Keys as Secrets
 from shared.errors import PramanaError
-from shared.wire.parts import decode_part
+from shared.wire.parts import decode_part, joined_parts
 
 LONGEST_EPOCHS = 64
 """A block's records are drawn anew fewer times than this."""
@@ -45,10 +43,7 @@ def rebuilt(
 def _read(prepared: Prepared) -> Randomized:
     plan = prepared.manifest.plan.to_plan()
     parts = [decode_part(plan, prepared.part(n)) for n in range(len(prepared.manifest.parts))]
-    columns = {
-        name: np.concatenate([codes[name] for _, codes in parts]) for name in plan.reported_sizes
-    }
-    return Randomized(plan, np.concatenate([keys for keys, _ in parts]), columns)
+    return Randomized(plan, *joined_parts(plan, parts))
 
 
 def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, study: str) -> Memory:

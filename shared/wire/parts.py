@@ -10,7 +10,7 @@ import hashlib
 import math
 import struct
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -253,6 +253,16 @@ def locate(
         return place, np.zeros(len(wanted), dtype=np.bool_)
     there: npt.NDArray[np.bool_] = held[np.minimum(place, len(held) - 1)] == wanted
     return place, there
+
+
+def joined_parts(
+    plan: Plan, parts: Sequence[tuple[Keys, dict[str, Codes]]]
+) -> tuple[Keys, dict[str, Codes]]:
+    """Return the pseudonyms and codes of decoded parts of one release, in one piece."""
+    columns = {
+        name: np.concatenate([codes[name] for _, codes in parts]) for name in plan.reported_sizes
+    }
+    return np.concatenate([keys for keys, _ in parts]), columns
 
 
 def parts_of(records: int, per_part: int) -> list[tuple[int, int]]:

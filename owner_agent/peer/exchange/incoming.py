@@ -19,7 +19,7 @@ from shared.estimation.combined import CombinedMarginals
 from shared.marginals.counts import Codes, Marginals, ReportedCounts, Reports
 from shared.marginals.tabulated_counts import TabulatedCounts
 from shared.plan import Plan
-from shared.wire.parts import Keys, decode_part
+from shared.wire.parts import Keys, decode_part, joined_parts
 from shared.wire.releases import release_digest
 
 Fetch = Callable[[int], bytes]
@@ -120,17 +120,12 @@ def _records(
     decoded = []
     for body, part in zip(bodies, package.parts, strict=True):
         try:
-            keys, columns = decode_part(plan, body)
+            decoded.append(decode_part(plan, body))
         except PartInvalid as error:
             raise _other_data(sender, f"a part that cannot be read ({error.message})") from error
-        if len(keys) != part.records:
+        if len(decoded[-1][0]) != part.records:
             raise _other_data(sender, "another number of records")
-        decoded.append((keys, columns))
-    joined = {
-        name: np.concatenate([columns[name] for _, columns in decoded])
-        for name in plan.reported_sizes
-    }
-    return np.concatenate([keys for keys, _ in decoded]), joined
+    return joined_parts(plan, decoded)
 
 
 def _tables(

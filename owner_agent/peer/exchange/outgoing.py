@@ -18,12 +18,12 @@ from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import Prepared, discard
 from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.departures.recognition import recognized
+from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.exchange.ledger_lines import session_entry
 from owner_agent.peer.exchange.packages import Bodies, packed
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.reports import Randomized
-from owner_agent.site.corrections import Choice
 from owner_agent.site.protection import require_protected
 from shared.plan import Block, Plan
 from shared.privacy import epsilon
@@ -79,14 +79,6 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
         drawn.append(block)
         sent.append(block if channel is None else Block(tuple(inside), channel))
     return Share(tuple(drawn), tuple(sent)) if drawn else None
-
-
-@dataclass(frozen=True)
-class Consent:
-    """What the custodian accepts beforehand: a further loss, and how corrected records are met."""
-
-    added_loss: bool = False
-    corrections: Choice | None = None
 
 
 def draws_of(

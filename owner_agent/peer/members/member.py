@@ -14,12 +14,13 @@ from owner_agent.peer.members.records import close_lines, mark_session, write_ag
 from owner_agent.peer.protocol.messages import Agreed, Part, Signed
 from owner_agent.peer.protocol.partner import Peer
 from owner_agent.peer.protocol.steps import STATUS
-from owner_agent.peer.session.session import Session
+from owner_agent.peer.session.session import Session, no_session
 from owner_agent.peer.session.staging import stage
 from owner_agent.peer.tasks.network import digest_of_files
 from owner_agent.site.site import Site
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import (
+    Forbidden,
     KeyFileError,
     LimitExceeded,
     OtherGroupings,
@@ -146,6 +147,43 @@ class Member:
         return SessionEnded(
             f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
         )
+
+    def mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
+        """Return the session that a caller asks about.
+
+        Raises:
+            NotFound: it is not this owner's, or the caller has no part in it.
+            Forbidden: the caller did not begin it, and only its `initiator` may ask.
+        """
+        mine = self.session
+        if (
+            mine is None
+            or mine.proposal.session != session
+            or caller not in mine.proposal.participants
+        ):
+            raise no_session(session)
+        if initiator and caller != mine.proposal.initiator:
+            raise Forbidden(
+                f"Only {mine.proposal.initiator}, who began the session, may ask that.",
+                where=caller,
+            )
+        if initiator:
+            mine.heard = self.clock()
+        return mine
+
+    @contextmanager
+    def ending(self, mine: Session) -> Iterator[None]:
+        """End the session at any error; of one that nobody foresaw the others hear its kind."""
+        try:
+            yield
+        except PramanaError as error:
+            self.give_up(mine, error)
+            raise
+        except Exception as error:
+            # What an unforeseen error says may quote a record.
+            ended = self.unforeseen(error)
+            self.give_up(mine, ended)
+            raise ended from error
 
     def give_up(self, mine: Session, error: PramanaError) -> None:
         """End a session without a result, and say here why."""

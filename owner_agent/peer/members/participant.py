@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from owner_agent.peer.disclosure.exact import require_tellable_before
+from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.exchange.costs import costs_of, session_lines, session_told
-from owner_agent.peer.exchange.outgoing import Consent, Outgoing, outgoing, share_of
+from owner_agent.peer.exchange.outgoing import Outgoing, outgoing, share_of
 from owner_agent.peer.members.agreement import (
     agree_on_announcements,
     agree_on_offers,
@@ -46,7 +47,7 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import Answer, Request, Step
 from owner_agent.peer.session.journal import Kept, earlier_status, families_of, keep
-from owner_agent.peer.session.session import Session, error_of, no_session
+from owner_agent.peer.session.session import Session, error_of
 from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variables_of
 from owner_agent.peer.tasks.holding import hold, offer
 from owner_agent.peer.tasks.network import files_of, merge, part_of
@@ -169,7 +170,7 @@ class Participant(Member):
 
     def announced(self, session: str) -> dict[str, Announcement]:
         """Return what all announced in a session. Raises NotFound."""
-        return self._mine(session, self.name).announcements
+        return self.mine(session, self.name).announcements
 
     def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""
@@ -188,7 +189,7 @@ class Participant(Member):
             NotFound: no such session or part.
         """
         self.sweep()
-        mine = self._mine(session, caller)
+        mine = self.mine(session, caller)
         with mine.lock:
             if mine.problem is not None:
                 raise error_of(mine.problem)
@@ -200,7 +201,7 @@ class Participant(Member):
                 )
             if not 0 <= number < len(made.package.parts):
                 raise NotFound("There is no such part.", where=str(number))
-            with self._ending(mine), self.own_affairs():
+            with self.ending(mine), self.own_affairs():
                 enter_package(mine, caller, self.surroundings, self.accepts)
             return made.part(number)
 
@@ -211,7 +212,7 @@ class Participant(Member):
         """
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
-        mine = self._mine(session, caller)
+        mine = self.mine(session, caller)
         if caller == mine.proposal.initiator:
             mine.heard = self.clock()
         return mine.status()
@@ -229,7 +230,7 @@ class Participant(Member):
         Raises:
             PeerDeviated: somebody does not.
         """
-        mine = self._mine(session, self.name, initiator=True)
+        mine = self.mine(session, self.name, initiator=True)
         agree_on_result(mine, self.everybody(), agreed)
 
     def commit(self, caller: str, session: str, agreed: Statements) -> Status:
@@ -242,7 +243,7 @@ class Participant(Member):
         """
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
-        mine = self._mine(session, caller, initiator=True)
+        mine = self.mine(session, caller, initiator=True)
         self.sweep()
         with mine.lock:
             if mine.phase in {"written", "finished"}:
@@ -264,7 +265,7 @@ class Participant(Member):
         """End a session without a result; what all agreed to and was to be written stays."""
         # Whoever begins a session may end it while this owner still reads its table for it.
         with self._taking_up:
-            mine = self._mine(session, caller, initiator=True)
+            mine = self.mine(session, caller, initiator=True)
         if mine.agreed is None or caller == self.name:
             self.give_up(mine, error_of(ending.problem))
         return mine.status()
@@ -329,42 +330,11 @@ class Participant(Member):
     def _step(self, caller: str, session: str) -> Iterator[Session]:
         """Do one step that the initiator asks for; the session ends here if it cannot be done."""
         self.sweep()
-        mine = self._mine(session, caller, initiator=True)
-        with mine.lock, self._ending(mine):
+        mine = self.mine(session, caller, initiator=True)
+        with mine.lock, self.ending(mine):
             yield mine
             # While it works itself, the initiator is not silent.
             mine.heard = self.clock()
-
-    @contextmanager
-    def _ending(self, mine: Session) -> Iterator[None]:
-        """End the session at any error; of one that nobody foresaw the others hear its kind."""
-        try:
-            yield
-        except PramanaError as error:
-            self.give_up(mine, error)
-            raise
-        except Exception as error:
-            # What an unforeseen error says may quote a record.
-            ended = self.unforeseen(error)
-            self.give_up(mine, ended)
-            raise ended from error
-
-    def _mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
-        mine = self.session
-        if (
-            mine is None
-            or mine.proposal.session != session
-            or caller not in mine.proposal.participants
-        ):
-            raise no_session(session)
-        if initiator and caller != mine.proposal.initiator:
-            raise Forbidden(
-                f"Only {mine.proposal.initiator}, who began the session, may ask that.",
-                where=caller,
-            )
-        if initiator:
-            mine.heard = self.clock()
-        return mine
 
     def _busy(self) -> Conflict:
         return Conflict(

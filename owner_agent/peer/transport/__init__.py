@@ -1,4 +1,4 @@
-"""Owners on one or on many machines: routes, calls, TLS, and the process's own owner as a partner.
+"""Owners on many machines: calls to other owners, the routes that take theirs, and TLS.
 
 Nothing is decided here; a call becomes a step of `owner_agent.peer.members`.
 """

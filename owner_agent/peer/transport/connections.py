@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from owner_agent.peer.exchange.outgoing import Consent
+from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.identity.identity import load_identity, pinned
 from owner_agent.peer.members.member import Tell
 from owner_agent.peer.members.participant import Participant

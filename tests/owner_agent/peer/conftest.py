@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
-from owner_agent.peer.exchange.outgoing import Consent
+from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.identity.identity import make_identity
 from owner_agent.peer.members.joint import JointOutcome, run_session
 from owner_agent.peer.members.participant import Participant

@@ -9,6 +9,7 @@ from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.protocol import messages
 from owner_agent.peer.protocol.steps import STEPS
 from owner_agent.peer.session.session import Session
+from tests.places import ROOT
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
@@ -21,8 +22,11 @@ def test_the_participant_takes_and_answers_what_the_table_says(step):
     assert hints["return"] is step.answer
 
 
-def test_no_two_steps_have_one_request():
-    assert len({(step.method, step.path) for step in STEPS}) == len(STEPS)
+def test_no_two_steps_have_one_request_and_all_are_documented():
+    requests = {f"`{step.method} {step.path}`".replace("{session}", "{id}") for step in STEPS}
+    assert len(requests) == len(STEPS)
+    page = (ROOT / "docs" / "peers.md").read_text()
+    assert [request for request in requests if f"| {request} |" not in page] == []
 
 
 def test_signed_messages_have_the_names_that_peers_know():
