@@ -177,8 +177,7 @@ class Participant(Member):
                 raise NotFound("There is no such part.", where=str(number))
             try:
                 with self.own_affairs():
-                    now, sleep = self.surroundings.now(), self.surroundings.sleep
-                    enter_package(mine, caller, now, sleep, self.accepts)
+                    enter_package(mine, caller, self.surroundings, self.accepts)
             except PramanaError as error:
                 self.give_up(mine, error)
                 raise

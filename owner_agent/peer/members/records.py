@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -23,7 +23,6 @@ from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import Conflict
 
-_TRIES = 20
 _PAUSE = 0.25
 
 
@@ -70,7 +69,7 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
 
 
 def enter_package(
-    session: Session, peer: str, now: datetime, sleep: Callable[[float], None], consent: Consent
+    session: Session, peer: str, surroundings: Surroundings, consent: Consent
 ) -> None:
     """Write down that a peer gets its columns, unless this session did so already.
 
@@ -80,8 +79,7 @@ def enter_package(
     Args:
         session: the session.
         peer: who gets them.
-        now: the time.
-        sleep: waits a number of seconds.
+        surroundings: the time, and how to wait for another publication.
         consent: what the custodian accepts.
 
     Raises:
@@ -93,7 +91,7 @@ def enter_package(
     ledger = Ledger(session.holding.site.state)
     if any((e.miner, e.name) == (entry.miner, entry.name) for e in _lines(session, ledger)):
         return
-    with _publishing(session.holding.site.state, sleep):
+    with _publishing(session.holding.site.state, surroundings):
         entries = ledger.entries()
         populated = [_drawn_now(draw, session.holding, entries) for draw in entry.draws]
         draws = recognized(populated, session.holding.values, entries)
@@ -101,7 +99,7 @@ def enter_package(
             # What other peers got in this session was looked at when all of it was announced.
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier, made.settled.renewed)
-        enter(ledger, replace(entry, draws=draws), now)
+        enter(ledger, replace(entry, draws=draws), surroundings.now())
 
 
 def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None:
@@ -111,7 +109,7 @@ def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None
         PramanaError: it may not be told; what `Told.enter` raises.
         Conflict: another publication did not end.
     """
-    with _publishing(session.holding.site.state, surroundings.sleep):
+    with _publishing(session.holding.site.state, surroundings):
         told.enter(session.holding, session.proposal, surroundings.now())
 
 
@@ -122,17 +120,17 @@ def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw
 
 
 @contextmanager
-def _publishing(state: Path, sleep: Callable[[float], None]) -> Iterator[None]:
+def _publishing(state: Path, surroundings: Surroundings) -> Iterator[None]:
     """Hold the state directory's lock, after a short wait if somebody else does."""
     with ExitStack() as stack:
-        for attempt in range(_TRIES):
+        for left in reversed(range(surroundings.lock_attempts)):
             try:
                 stack.enter_context(publishing_alone(state))
                 break
             except Conflict:
-                if attempt == _TRIES - 1:
+                if not left:
                     raise
-                sleep(_PAUSE)
+                surroundings.sleep(_PAUSE)
         yield
 
 

@@ -43,15 +43,10 @@ class Called:
 
 def create_peer_app(participant: Participant) -> FastAPI:
     """Return the application that serves an owner to its peers."""
-    app = FastAPI(
-        title="Pramana peer",
-        routes=_routes.routes,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-    )
+    app = FastAPI(title="Pramana peer", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.doors = Doors(participant, Gate(participant.known))
     add_handlers(app)
+    app.include_router(_routes)
     return app
 
 
