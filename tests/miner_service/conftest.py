@@ -256,6 +256,14 @@ def when_stopping() -> Callable[[Miner, Callable[[], None]], None]:
     return begin
 
 
+@pytest.fixture(scope="session")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The OpenAPI document, which takes long to make and is the same for every miner."""
+    with TestClient(create_app(Settings(tmp_path_factory.mktemp("documented")))) as client:
+        told: dict[str, Any] = client.get("/openapi.json").json()
+        return told
+
+
 @pytest.fixture
 def miner(start: Callable[..., Miner]) -> Miner:
     """A running miner."""
