@@ -224,11 +224,14 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Miner]]:
     with ExitStack() as stack:
 
         def start_one(
-            limits: Limits | None = None, learn: Any = learn_model, entered: bool = True
+            limits: Limits | None = None,
+            learn: Any = learn_model,
+            entered: bool = True,
+            **options: float,
         ) -> Miner:
             data = tmp_path / "data"
             clock = Clock()
-            settings = Settings(data, limits=limits or Limits(), event_seconds=0.01)
+            settings = Settings(data, limits=limits or Limits(), event_seconds=0.01, **options)
             app = create_app(settings, clock=clock, learn=learn)
             client = TestClient(app, raise_server_exceptions=False)
             if entered:
