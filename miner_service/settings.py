@@ -86,6 +86,8 @@ class Settings:
     limits: Limits = Limits()
     event_seconds: float = 0.2
     """How often the events of a job are looked up while someone listens."""
+    wanted_seconds: float = 0.2
+    """How often a running job asks whether it is still wanted: the store costs more than a step."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:

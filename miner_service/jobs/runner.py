@@ -34,9 +34,6 @@ Learn = Callable[
 ]
 """Does the work of a job; calls back after each step, and lets errors of that call through."""
 
-_WANTED_SECONDS = 0.2
-"""A search takes many short steps; asking the store at each would cost more than they do."""
-
 _PROGRESS_SECONDS = 0.25
 _STOP_SECONDS = 10.0
 
@@ -217,12 +214,13 @@ class _Progress:
     def __call__(self, done: int, total: int) -> None:
         """Take note of a step done. Raises JobCancelled, LimitExceeded."""
         now = self._services.now()
-        asked = (now - self._asked).total_seconds() < _WANTED_SECONDS
+        settings = self._services.settings
+        asked = (now - self._asked).total_seconds() < settings.wanted_seconds
         if self._stopping.is_set() or not (asked or self._wanted()):
             raise JobCancelled("The job is no longer wanted.", where=self._attempt.job)
         if not asked:
             self._asked = now
-        allowed = self._services.settings.limits.job_seconds
+        allowed = settings.limits.job_seconds
         if (now - self._started).total_seconds() > allowed:
             raise LimitExceeded(
                 f"The job ran for more than {allowed} seconds and was stopped.",

@@ -23,7 +23,8 @@ class Surroundings:
     """Transport, clock, patience and randomness, all replaceable.
 
     `transport` None is the network; `attempts` is how often a request is tried before the miner
-    counts as unreachable.
+    counts as unreachable, `lock_attempts` how often a session tries to hold the state directory's
+    lock while another publication does.
     """
 
     transport: httpx.BaseTransport | None = None
@@ -31,3 +32,4 @@ class Surroundings:
     now: Callable[[], datetime] = utc_now
     random_bytes: Callable[[int], bytes] = secrets.token_bytes
     attempts: int = 5
+    lock_attempts: int = 20

@@ -387,7 +387,7 @@ def test_strangers_do_not_get_through_the_handshake(owners, tmp_path):
     anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
     with pytest.raises(httpx.TransportError):
-        httpx.get(url, verify=anybody)
+        httpx.get(url, verify=anybody, timeout=None)
     stranger = tmp_path / "stranger"
     stranger.mkdir()
     text = owners.site("laboratory").read_text().replace('owner = "laboratory"', 'owner = "eve"')
@@ -397,7 +397,7 @@ def test_strangers_do_not_get_through_the_handshake(owners, tmp_path):
     keys = stranger / ".pramana" / "keys"
     anybody.load_cert_chain(keys / "identity.pem", keys / "identity.key")
     with pytest.raises(httpx.TransportError):
-        httpx.get(url, verify=anybody)
+        httpx.get(url, verify=anybody, timeout=None)
     # The control: a known owner gets an answer, though an unsigned request gets no more.
     keys = owners.root / "laboratory" / ".pramana" / "keys"
     known = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -224,11 +224,14 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Miner]]:
     with ExitStack() as stack:
 
         def start_one(
-            limits: Limits | None = None, learn: Any = learn_model, entered: bool = True
+            limits: Limits | None = None,
+            learn: Any = learn_model,
+            entered: bool = True,
+            **options: float,
         ) -> Miner:
             data = tmp_path / "data"
             clock = Clock()
-            settings = Settings(data, limits=limits or Limits(), event_seconds=0.01)
+            settings = Settings(data, limits=limits or Limits(), event_seconds=0.01, **options)
             app = create_app(settings, clock=clock, learn=learn)
             client = TestClient(app, raise_server_exceptions=False)
             if entered:
@@ -254,6 +257,14 @@ def when_stopping() -> Callable[[Miner, Callable[[], None]], None]:
         threading.Thread(target=wait, daemon=True).start()
 
     return begin
+
+
+@pytest.fixture(scope="session")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The OpenAPI document, which takes long to make and is the same for every miner."""
+    with TestClient(create_app(Settings(tmp_path_factory.mktemp("documented")))) as client:
+        told: dict[str, Any] = client.get("/openapi.json").json()
+        return told
 
 
 @pytest.fixture

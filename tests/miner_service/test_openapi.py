@@ -59,11 +59,6 @@ CONTRACT = {
 }
 
 
-@pytest.fixture
-def document(miner):
-    return miner.nobody.get("/openapi.json")
-
-
 def operations(document):
     for path, methods in document["paths"].items():
         for method, operation in methods.items():

@@ -24,7 +24,6 @@ from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import Conflict
 
-_TRIES = 20
 _PAUSE = 0.25
 
 
@@ -114,12 +113,12 @@ def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw
 def _publishing(state: Path, surroundings: Surroundings) -> Iterator[None]:
     """Hold the state directory's lock, after a short wait if somebody else does."""
     with ExitStack() as stack:
-        for attempt in range(_TRIES):
+        for left in reversed(range(surroundings.lock_attempts)):
             try:
                 stack.enter_context(publishing_alone(state))
                 break
             except Conflict:
-                if attempt == _TRIES - 1:
+                if not left:
                     raise
                 surroundings.sleep(_PAUSE)
         yield

@@ -34,7 +34,7 @@ HIDDEN = {
 
 
 @pytest.fixture
-def world(miner, release_a, release_c):
+def world(miner, document, release_a, release_c):
     """A study with everything in it, and people of it and of another study."""
     analyst = miner.study("asia")
     north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
@@ -44,6 +44,7 @@ def world(miner, release_a, release_c):
     made = analyst("POST", "/v1/studies/asia/jobs", json={"spec": spec})
     job = analyst.wait(made.headers["location"])
     invited = analyst("POST", "/v1/studies/asia/invitations", json={"owner": "west"}).json()
+    miner.document = document
     miner.there = {
         "study": "asia",
         "owner": "south",
@@ -78,9 +79,9 @@ def world(miner, release_a, release_c):
     return miner
 
 
-def addressed(miner):
+def addressed(document):
     """Every method, path and name of a route with identifiers in its path, and their names."""
-    for path, methods in miner.app.openapi()["paths"].items():
+    for path, methods in document["paths"].items():
         if names := re.findall(r"{(\w+)}", path):
             for method, route in methods.items():
                 yield method.upper(), path, route["operationId"], names
@@ -95,7 +96,7 @@ def ask(miner, person, method, path, name, values):
 
 
 def test_this_file_knows_every_identifier(world):
-    routes = list(addressed(world))
+    routes = list(addressed(world.document))
     assert {name for *_, names in routes for name in names} == EVERYTHING
     assert set(world.bodies) <= {name for _, _, name, _ in routes}
     assert len(routes) >= 34
@@ -105,7 +106,7 @@ def test_this_file_knows_every_identifier(world):
 def test_what_is_hidden_is_answered_as_what_is_absent(world, reader):
     person, before = world.people[reader], world.snapshot()
     differing, asked = [], 0
-    for method, path, route, names in addressed(world):
+    for method, path, route, names in addressed(world.document):
         hidden = HIDDEN[reader] & set(names)
         for name in hidden:
             values = {**world.there, name: ABSENT[name]}
@@ -131,7 +132,9 @@ def test_whom_an_owner_may_not_remove_may_be_there_or_not(world, reader):
 def test_the_admin_finds_all_of_it(world):
     found = {}
     # What ends something comes last.
-    for method, path, route, _ in sorted(addressed(world), key=lambda item: item[0] == "DELETE"):
+    for method, path, route, _ in sorted(
+        addressed(world.document), key=lambda item: item[0] == "DELETE"
+    ):
         status, _, body = ask(world, world.admin, method, path, route, world.there)
         found[method, path] = status
         assert body is None or "no such" not in body["detail"].lower(), (method, path)

@@ -9,7 +9,6 @@ import threading
 import numpy as np
 import pytest
 
-from miner_service.jobs import runner as jobs
 from miner_service.jobs.runner import learn_model
 from miner_service.kinds.affordability import Layout, largest_family
 from miner_service.settings import Limits
@@ -316,8 +315,7 @@ def test_the_bound_holds_where_owners_randomize_the_same_variables_otherwise(joi
     assert bound <= 2 * 2 * 6 * 5, "never more than all cells there are"
 
 
-def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy, monkeypatch):
-    monkeypatch.setattr(jobs, "_WANTED_SECONDS", 0)
+def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy):
     seen, go_on, stopped = [], threading.Event(), threading.Event()
 
     def watched(spec, prepared, services, on_step):
@@ -334,7 +332,7 @@ def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy, monkeypatch
             stopped.set()
             raise
 
-    miner = noisy(learn=watched)
+    miner = noisy(learn=watched, wanted_seconds=0)
     body = {"spec": {**ORDERED, "variables": list("ABCD")}}
     path = [miner.analyst("POST", JOBS, json=body).headers["location"]]
     go_on.set()

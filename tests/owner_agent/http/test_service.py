@@ -153,7 +153,7 @@ def test_a_real_agent_says_when_it_is_ready(bench):
     ) as process:
         try:
             while not ready.exists() and process.poll() is None:
-                time.sleep(0.05)
+                time.sleep(0.02)
             told = json.loads(ready.read_text())
             assert told["pid"] == process.pid
             token = (bench.state / "agent.token").read_text().strip()

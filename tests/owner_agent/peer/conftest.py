@@ -159,6 +159,7 @@ class World:
     told: dict[str, list[str]] = field(default_factory=dict)
     steps: list[tuple[str, int, int]] = field(default_factory=list)
     stack: ExitStack = field(default_factory=ExitStack)
+    lock_attempts: int = 1 << 30
 
     def folder(self, owner: str) -> Path:
         return self.root / owner
@@ -169,6 +170,7 @@ class World:
             sleep=lambda _seconds: time.sleep(0.002),
             now=lambda: self.now,
             attempts=attempts,
+            lock_attempts=self.lock_attempts,
         )
 
     def add(self, owner: str, text: str, codes: dict[str, np.ndarray], **table: int) -> None:

@@ -256,7 +256,9 @@ def test_what_left_since_the_announcement_is_looked_at(closed_world, parameters_
     assert [e.miner for e in lines if e.draws] == ["https://miner"]
 
 
-def test_nothing_leaves_while_something_else_is_published(world, parameters_task):
+def test_nothing_leaves_while_something_else_is_published(closed_world, parameters_task):
+    world, closed_world.lock_attempts = closed_world, 3
+    world.open()
     announced(world, parameters_task)
     with publishing_alone(world.folder("south") / ".pramana"), pytest.raises(Conflict):
         world.participants["east"].partners("south").package_part(SESSION, 0, 1 << 20)

@@ -389,6 +389,7 @@ def test_a_model_that_does_not_settle_names_the_option_that_helps():
     assert "--estimator moment" in (caught.value.remedy or "")
 
 
+@pytest.mark.calibration
 @pytest.mark.public_data
 def test_census_at_gamma_19_under_the_designers_plan(tmp_path: Path):
     """Two runs of seed 1; docs/simulate.md has ten."""
