@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
 
 from pramana.simulate.commands import options as given
+from shared.learn.common.options import limits_of
+from shared.learn.networks.options import Draws, ScoreName, Scoring, Search
+
+_score, _search = partial(given.learner, Scoring), partial(given.learner, Search)
 
 
 def bayes_net(
@@ -21,29 +26,39 @@ def bayes_net(
     design: given.Design = None,
     gamma: given.Gamma = None,
     score: Annotated[
-        Literal["likelihood", "bic", "bayesian", "bdeu"],
-        typer.Option(help="likelihood is of the randomized counts; the others are Ma's, plain."),
-    ] = "likelihood",
+        ScoreName, _score("name", "likelihood is of the randomized counts; the others Ma's, plain")
+    ] = Scoring.name,
     order: Annotated[
         Literal["given", "none"],
         typer.Option(help="given: K2 along the file's order; none: hill climbing with tabu."),
     ] = "none",
-    max_parents: Annotated[int, typer.Option(help="Most parents of a node.")] = 3,
-    tabu: Annotated[int, typer.Option(help="Moves that hill climbing tries from a peak.")] = 50,
+    max_parents: Annotated[
+        int, _search("max_parents", "Most parents of a node")
+    ] = Search.max_parents,
+    tabu: Annotated[
+        int, _search("tabu", "Moves that hill climbing tries from a peak")
+    ] = Search.tabu,
     eta: Annotated[
-        float, typer.Option(help="Ma's threshold: a relative gain of 1 - eta is demanded.")
-    ] = 1.0,
-    c_star: Annotated[float, typer.Option(help="Ma's factor of the penalty of bic.")] = 1.0,
-    alpha: Annotated[float, typer.Option(help="Dirichlet parameter per cell, of bayesian.")] = 1.0,
+        float, _score("eta", "Ma's threshold: a relative gain of 1 - eta is demanded")
+    ] = Scoring.eta,
+    c_star: Annotated[
+        float, _score("c_star", "Ma's factor of the penalty of bic")
+    ] = Scoring.c_star,
+    alpha: Annotated[
+        float, _score("alpha", "Dirichlet parameter per cell, of bayesian")
+    ] = Scoring.alpha,
     equivalent_sample_size: Annotated[
-        float, typer.Option(help="Weight of the prior of bdeu, in records.")
-    ] = 10.0,
+        float, _score("equivalent_sample_size", "Weight of the prior of bdeu, in records")
+    ] = Scoring.equivalent_sample_size,
     draws: Annotated[
-        int, typer.Option(help="Bootstrap draws for the links' confidence; 0 for none.")
+        int,
+        typer.Option(
+            help=f"Bootstrap draws for the links' confidence; 0 for none ({limits_of(Draws)})."
+        ),
     ] = 0,
     refine: Annotated[
-        bool, typer.Option(help="With an order: also drop and exchange parents, as K2 does not.")
-    ] = True,
+        bool, _search("refine", "With an order: also drop and exchange parents, as K2 does not")
+    ] = Search.refine,
     estimator: given.EstimatorOption = None,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -58,7 +73,6 @@ def bayes_net(
     from pramana.simulate.commands.display import show_bayes_net
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
     from shared.design import goal
-    from shared.learn.networks.options import Scoring
 
     require_place(json)
     setup = given.Setup(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pramana.simulate.commands import options as given
+from shared.learn.linear.options import Encoding, LinearOptions, Loss
+from shared.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
     from pramana.simulate.classifiers import Learn
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 L2 = 1e-3
 """The weight of the squared weights unless told otherwise."""
+
+_tree = partial(given.learner, TreeOptions)
+_linear = partial(given.learner, LinearOptions)
 
 
 def tree(
@@ -31,21 +35,20 @@ def tree(
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
     criterion: Annotated[
-        Literal["gain", "gain-ratio"], typer.Option(help="What chooses an attribute.")
-    ] = "gain",
-    max_depth: Annotated[int | None, typer.Option(help="Most attributes on a path.")] = None,
+        Criterion, _tree("criterion", "What chooses an attribute")
+    ] = TreeOptions.criterion,
+    max_depth: Annotated[int | None, _tree("max_depth", "Most attributes on a path")] = None,
     significance: Annotated[
-        float,
-        typer.Option(help="Split only if chance shows such a gain no more often; 1: no test."),
-    ] = 0.05,
+        float, _tree("significance", "Split only if chance shows as much no more often; 1: no test")
+    ] = TreeOptions.significance or 1.0,
     least_records: Annotated[
-        float, typer.Option(help="Least effective records of a node to split.")
-    ] = 10.0,
-    prune: Annotated[bool, typer.Option(help="Take splits back that do not pay.")] = True,
+        float, _tree("least_records", "Least effective records of a node to split")
+    ] = TreeOptions.least_records,
+    prune: Annotated[bool, _tree("prune", "Take splits back that do not pay")] = TreeOptions.prune,
     shrinkage: Annotated[
         float,
-        typer.Option(help="How far children usually are from their parent; 0: leaves as they are."),
-    ] = 0.1,
+        _tree("shrinkage", "How far children usually are from their parent; 0: leaves as they are"),
+    ] = TreeOptions.shrinkage or 0.0,
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -58,12 +61,9 @@ def tree(
     codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     from shared.learn.tree.growth import learn_tree
-    from shared.learn.tree.options import TreeOptions
 
     with given.options_as_typed():
-        options = TreeOptions(
-            criterion, max_depth, significance, least_records, prune, shrinkage or None
-        )
+        options = TreeOptions(criterion, max_depth, significance, least_records, prune, shrinkage)
     setup = given.Setup(
         bif, table, variables, intervals, records, p, channels, design, gamma, estimator
     )
@@ -90,20 +90,18 @@ def linear(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
-    loss: Annotated[
-        Literal["perceptron", "least-squares", "logistic"], typer.Option(help="What is minimized.")
-    ] = "logistic",
+    loss: Annotated[Loss, _linear("loss", "What is minimized")] = LinearOptions.loss,
     l2: Annotated[
         float | None,
-        typer.Option(
-            help="Weight of the squared weights; default 0.001, so that weights stay finite where"
-            " the classes can be separated. Not for the perceptron."
+        _linear(
+            "l2",
+            f"Weight of the squared weights; default {L2}, so that weights stay finite where the"
+            " classes can be separated; not for the perceptron",
         ),
     ] = None,
     encoding: Annotated[
-        Literal["indicator", "ordinal"],
-        typer.Option(help="A column per category, or the categories' numbers 1 to K."),
-    ] = "indicator",
+        Encoding, _linear("encoding", "A column per category, or the categories' numbers 1 to K")
+    ] = LinearOptions.encoding,
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -116,7 +114,6 @@ def linear(
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     from shared.learn.linear.fitting import learn_linear
-    from shared.learn.linear.options import LinearOptions
 
     pocket = loss == "perceptron"
     with given.options_as_typed():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-import typer
+from functools import partial
+from typing import Annotated
 
 from pramana.simulate.commands import options as given
+from shared.learn.rules.options import Decisions, RuleOptions
+
+_rules = partial(given.learner, RuleOptions)
 
 
 def rules(
@@ -21,16 +23,16 @@ def rules(
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
     min_support: Annotated[
-        float, typer.Option(help="The least share of the records of a frequent itemset.")
+        float, _rules("minimum_support", "The least share of the records of a frequent itemset")
     ] = 0.05,
-    max_length: Annotated[int | None, typer.Option(help="Most items of an itemset.")] = None,
+    max_length: Annotated[int | None, _rules("max_length", "Most items of an itemset")] = None,
     decisions: Annotated[
-        Literal["point", "controlled"],
-        typer.Option(help="point: the estimate decides; controlled: few discoveries are false."),
-    ] = "point",
+        Decisions,
+        _rules("decisions", "point: the estimate decides; controlled: few discoveries are false"),
+    ] = RuleOptions.decisions,
     false_discovery: Annotated[
-        float, typer.Option(help="The share of false discoveries allowed, of controlled.")
-    ] = 0.05,
+        float, _rules("false_discovery", "The share of false discoveries allowed, of controlled")
+    ] = RuleOptions.false_discovery,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
     json: given.Json = None,
@@ -45,7 +47,6 @@ def rules(
     from pramana.simulate.inputs.designs import for_itemsets
     from pramana.simulate.rules import simulate
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
-    from shared.learn.rules.options import RuleOptions
 
     require_place(json)
     with given.options_as_typed():
