@@ -13,6 +13,30 @@ from shared.learn.common.options import limits_of
 from shared.learn.networks.options import Draws, ScoreName, Scoring, Search
 
 _score, _search = partial(given.learner, Scoring), partial(given.learner, Search)
+Score = Annotated[
+    ScoreName, _score("name", "likelihood is of the randomized counts; the others Ma's, plain")
+]
+Order = Annotated[
+    Literal["given", "none"],
+    typer.Option(help="given: K2 along the file's order; none: hill climbing with tabu."),
+]
+MaxParents = Annotated[int, _search("max_parents", "Most parents of a node")]
+Tabu = Annotated[int, _search("tabu", "Moves that hill climbing tries from a peak")]
+Eta = Annotated[float, _score("eta", "Ma's threshold: a relative gain of 1 - eta is demanded")]
+CStar = Annotated[float, _score("c_star", "Ma's factor of the penalty of bic")]
+Alpha = Annotated[float, _score("alpha", "Dirichlet parameter per cell, of bayesian")]
+SampleSize = Annotated[
+    float, _score("equivalent_sample_size", "Weight of the prior of bdeu, in records")
+]
+DrawsOption = Annotated[
+    int,
+    typer.Option(
+        help=f"Bootstrap draws for the links' confidence; 0 for none ({limits_of(Draws)})."
+    ),
+]
+Refine = Annotated[
+    bool, _search("refine", "With an order: also drop and exchange parents, as K2 does not")
+]
 
 
 def bayes_net(
@@ -25,40 +49,16 @@ def bayes_net(
     channels: given.Channels = None,
     design: given.Design = None,
     gamma: given.Gamma = None,
-    score: Annotated[
-        ScoreName, _score("name", "likelihood is of the randomized counts; the others Ma's, plain")
-    ] = Scoring.name,
-    order: Annotated[
-        Literal["given", "none"],
-        typer.Option(help="given: K2 along the file's order; none: hill climbing with tabu."),
-    ] = "none",
-    max_parents: Annotated[
-        int, _search("max_parents", "Most parents of a node")
-    ] = Search.max_parents,
-    tabu: Annotated[
-        int, _search("tabu", "Moves that hill climbing tries from a peak")
-    ] = Search.tabu,
-    eta: Annotated[
-        float, _score("eta", "Ma's threshold: a relative gain of 1 - eta is demanded")
-    ] = Scoring.eta,
-    c_star: Annotated[
-        float, _score("c_star", "Ma's factor of the penalty of bic")
-    ] = Scoring.c_star,
-    alpha: Annotated[
-        float, _score("alpha", "Dirichlet parameter per cell, of bayesian")
-    ] = Scoring.alpha,
-    equivalent_sample_size: Annotated[
-        float, _score("equivalent_sample_size", "Weight of the prior of bdeu, in records")
-    ] = Scoring.equivalent_sample_size,
-    draws: Annotated[
-        int,
-        typer.Option(
-            help=f"Bootstrap draws for the links' confidence; 0 for none ({limits_of(Draws)})."
-        ),
-    ] = 0,
-    refine: Annotated[
-        bool, _search("refine", "With an order: also drop and exchange parents, as K2 does not")
-    ] = Search.refine,
+    score: Score = Scoring.name,
+    order: Order = "none",
+    max_parents: MaxParents = Search.max_parents,
+    tabu: Tabu = Search.tabu,
+    eta: Eta = Scoring.eta,
+    c_star: CStar = Scoring.c_star,
+    alpha: Alpha = Scoring.alpha,
+    equivalent_sample_size: SampleSize = Scoring.equivalent_sample_size,
+    draws: DrawsOption = 0,
+    refine: Refine = Search.refine,
     estimator: given.EstimatorOption = None,
     runs: given.Runs = 10,
     seed: given.Seed = 1,

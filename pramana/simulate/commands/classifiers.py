@@ -20,6 +20,31 @@ L2 = 1e-3
 
 _tree = partial(given.learner, TreeOptions)
 _linear = partial(given.learner, LinearOptions)
+CriterionOption = Annotated[Criterion, _tree("criterion", "What chooses an attribute")]
+MaxDepth = Annotated[int | None, _tree("max_depth", "Most attributes on a path")]
+Significance = Annotated[
+    float, _tree("significance", "Split only if chance shows as much no more often; 1: no test")
+]
+LeastRecords = Annotated[
+    float, _tree("least_records", "Least effective records of a node to split")
+]
+Prune = Annotated[bool, _tree("prune", "Take splits back that do not pay")]
+Shrinkage = Annotated[
+    float,
+    _tree("shrinkage", "How far children usually are from their parent; 0: leaves as they are"),
+]
+LossOption = Annotated[Loss, _linear("loss", "What is minimized")]
+Penalty = Annotated[
+    float | None,
+    _linear(
+        "l2",
+        f"Weight of the squared weights; default {L2}, so that weights stay finite where the"
+        " classes can be separated; not for the perceptron",
+    ),
+]
+EncodingOption = Annotated[
+    Encoding, _linear("encoding", "A column per category, or the categories' numbers 1 to K")
+]
 
 
 def tree(
@@ -34,21 +59,12 @@ def tree(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
-    criterion: Annotated[
-        Criterion, _tree("criterion", "What chooses an attribute")
-    ] = TreeOptions.criterion,
-    max_depth: Annotated[int | None, _tree("max_depth", "Most attributes on a path")] = None,
-    significance: Annotated[
-        float, _tree("significance", "Split only if chance shows as much no more often; 1: no test")
-    ] = TreeOptions.significance or 1.0,
-    least_records: Annotated[
-        float, _tree("least_records", "Least effective records of a node to split")
-    ] = TreeOptions.least_records,
-    prune: Annotated[bool, _tree("prune", "Take splits back that do not pay")] = TreeOptions.prune,
-    shrinkage: Annotated[
-        float,
-        _tree("shrinkage", "How far children usually are from their parent; 0: leaves as they are"),
-    ] = TreeOptions.shrinkage or 0.0,
+    criterion: CriterionOption = TreeOptions.criterion,
+    max_depth: MaxDepth = TreeOptions.max_depth,
+    significance: Significance = TreeOptions.significance or 1.0,
+    least_records: LeastRecords = TreeOptions.least_records,
+    prune: Prune = TreeOptions.prune,
+    shrinkage: Shrinkage = TreeOptions.shrinkage or 0.0,
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -90,18 +106,9 @@ def linear(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
-    loss: Annotated[Loss, _linear("loss", "What is minimized")] = LinearOptions.loss,
-    l2: Annotated[
-        float | None,
-        _linear(
-            "l2",
-            f"Weight of the squared weights; default {L2}, so that weights stay finite where the"
-            " classes can be separated; not for the perceptron",
-        ),
-    ] = None,
-    encoding: Annotated[
-        Encoding, _linear("encoding", "A column per category, or the categories' numbers 1 to K")
-    ] = LinearOptions.encoding,
+    loss: LossOption = LinearOptions.loss,
+    l2: Penalty = None,
+    encoding: EncodingOption = LinearOptions.encoding,
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,

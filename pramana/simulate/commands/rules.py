@@ -9,6 +9,17 @@ from pramana.simulate.commands import options as given
 from shared.learn.rules.options import Decisions, RuleOptions
 
 _rules = partial(given.learner, RuleOptions)
+MinSupport = Annotated[
+    float, _rules("minimum_support", "The least share of the records of a frequent itemset")
+]
+MaxLength = Annotated[int | None, _rules("max_length", "Most items of an itemset")]
+DecisionsOption = Annotated[
+    Decisions,
+    _rules("decisions", "point: the estimate decides; controlled: few discoveries are false"),
+]
+FalseDiscovery = Annotated[
+    float, _rules("false_discovery", "The share of false discoveries allowed, of controlled")
+]
 
 
 def rules(
@@ -22,17 +33,10 @@ def rules(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
-    min_support: Annotated[
-        float, _rules("minimum_support", "The least share of the records of a frequent itemset")
-    ] = 0.05,
-    max_length: Annotated[int | None, _rules("max_length", "Most items of an itemset")] = None,
-    decisions: Annotated[
-        Decisions,
-        _rules("decisions", "point: the estimate decides; controlled: few discoveries are false"),
-    ] = RuleOptions.decisions,
-    false_discovery: Annotated[
-        float, _rules("false_discovery", "The share of false discoveries allowed, of controlled")
-    ] = RuleOptions.false_discovery,
+    min_support: MinSupport = 0.05,
+    max_length: MaxLength = RuleOptions.max_length,
+    decisions: DecisionsOption = RuleOptions.decisions,
+    false_discovery: FalseDiscovery = RuleOptions.false_discovery,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
     json: given.Json = None,
