@@ -25,7 +25,7 @@ from shared.domain import Domain, Variable
 from shared.errors import EmptyTable, MissingColumn, OptionError, TableError
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.common.options import InnerShare, require_limit
-from shared.learn.rules.decisions import deviate
+from shared.learn.rules.decisions import normal_quantile
 from shared.learn.rules.exchange.frames import RULE_ERRORS, itemsets_frame
 from shared.learn.rules.measures import MEASURES, measures
 from shared.learn.rules.mining import mine_itemsets
@@ -202,7 +202,7 @@ def _errors(
 ) -> dict[str, Floats]:
     """Return the columns of errors of rules, items named by columns or by their places."""
     require_limit(level, InnerShare, "confidence")
-    table, z = _Table.of(df, plan), deviate(level)
+    table, z = _Table.of(df, plan), normal_quantile(level)
     # Under a plan names are strings, so that a number can only be a place.
     places: dict[Hashable, int] = {place: place for place in range(df.shape[1])}
     places |= {name: place for place, name in enumerate(df.columns)}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from shared.domain import Domain
 from shared.errors import OptionError
+from shared.learn.common.documents import write_json
 from shared.wire.models import DecisionTreeMessage, LinearClassifierMessage
 
 
@@ -46,4 +47,4 @@ def read_document(message: DecisionTreeMessage | LinearClassifierMessage) -> str
 
 def write_document(message: DecisionTreeMessage | LinearClassifierMessage) -> str:
     """Return the same as lines, for a file."""
-    return json.dumps(message.document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return write_json(message.document)

@@ -44,10 +44,10 @@ class Options:
 
     scoring: Scoring = field(default_factory=Scoring)
     ordered: bool = False
-    max_parents: int = 3
-    tabu: int = 50
+    max_parents: int = Search.max_parents
+    tabu: int = Search.tabu
     draws: int = 0
-    refine: bool = True
+    refine: bool = Search.refine
     estimator: Estimator = "moment"
 
     def __post_init__(self) -> None:

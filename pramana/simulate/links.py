@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from shared.learn.networks.search.equivalence import Pattern
+from shared.learn.networks.search.equivalence import CPDAG
 from shared.learn.networks.structure import Structure
 
 Link = tuple[str, str]
@@ -59,5 +59,5 @@ def adjacent(links: Iterable[Link]) -> frozenset[frozenset[str]]:
 
 def directed(structure: Structure) -> frozenset[Link]:
     """Return the links that have the same direction in every structure of the class."""
-    pattern = Pattern.of({node: frozenset(parents) for node, parents in structure.families})
-    return frozenset((p, node) for node, parents in pattern.parents.items() for p in parents)
+    cpdag = CPDAG.of({node: frozenset(parents) for node, parents in structure.families})
+    return frozenset((p, node) for node, parents in cpdag.parents.items() for p in parents)

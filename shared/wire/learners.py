@@ -1,6 +1,7 @@
 """What is asked of learners of association rules, decision trees and linear classifiers.
 
-A job at the miner is the task and which records it counts; owners agree on the task alone.
+A job at the miner is the task and which records it counts; owners agree on the task alone. Fields
+follow the options in classes of their own where the JSON has had them there.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ reads.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,6 +22,7 @@ from owner_agent.peer.tasks.catalogue import learners, variables_of
 from owner_agent.peer.tasks.findings import Findings
 from shared.domain import Domain, Variable
 from shared.errors import PeerDeviated, PramanaError
+from shared.learn.common.documents import write_json
 from shared.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
 from shared.learn.networks.exchange.bif import write_bif
 from shared.learn.networks.exchange.drawing import draw_structure
@@ -130,9 +130,8 @@ def files_of(
         "links": [link.model_dump(mode="json") for link in merged.links],
         "parameters": [asdict(parameter) for parameter in learned.parameters()],
     }
-    written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
     return {
-        "network.json": written.encode() + b"\n",
+        "network.json": write_json(document).encode(),
         "network.bif": write_bif(learned.network(), proposal.study).encode(),
         "network.svg": draw_structure(learned.structure, groups).encode(),
     }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TableTask, TreeTask
 from owner_agent.peer.tasks.findings import Findings, Watch
 from shared.domain import Domain
+from shared.learn.common.documents import write_json
 from shared.learn.linear.documents import write_linear_json
 from shared.learn.linear.drawing import draw_weights
 from shared.learn.linear.fitting import learn_linear
@@ -58,10 +58,9 @@ def learn_rules(
         certain=task.certain,
         on_step=_part(watch, 70, _PERCENT),
     )
-    document = json.dumps(rules_json(found, rules), ensure_ascii=False, allow_nan=False, indent=1)
     return Findings.kept(
         {
-            "rules.json": document + "\n",
+            "rules.json": write_json(rules_json(found, rules)),
             "itemsets.csv": itemsets_csv(found),
             "rules.csv": rules_csv(found, rules),
             "itemsets.svg": draw_itemsets(found),

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
 
 from pramana.simulate.commands import options as given
+from shared.learn.common.options import limits_of
+from shared.learn.networks.options import Draws, ScoreName, Scoring, Search
 
+_score, _search = partial(given.learner, Scoring), partial(given.learner, Search)
 Score = Annotated[
-    Literal["likelihood", "bic", "bayesian", "bdeu"],
-    typer.Option(help="likelihood is of the randomized counts; the others are Ma's, plain."),
+    ScoreName, _score("name", "likelihood is of the randomized counts; the others Ma's, plain")
 ]
 Order = Annotated[
     Literal["given", "none"],
     typer.Option(help="given: K2 along the file's order; none: hill climbing with tabu."),
+]
+MaxParents = Annotated[int, _search("max_parents", "Most parents of a node")]
+Tabu = Annotated[int, _search("tabu", "Moves that hill climbing tries from a peak")]
+Eta = Annotated[float, _score("eta", "Ma's threshold: a relative gain of 1 - eta is demanded")]
+CStar = Annotated[float, _score("c_star", "Ma's factor of the penalty of bic")]
+Alpha = Annotated[float, _score("alpha", "Dirichlet parameter per cell, of bayesian")]
+SampleSize = Annotated[
+    float, _score("equivalent_sample_size", "Weight of the prior of bdeu, in records")
+]
+DrawsOption = Annotated[
+    int,
+    typer.Option(
+        help=f"Bootstrap draws for the links' confidence; 0 for none ({limits_of(Draws)})."
+    ),
+]
+Refine = Annotated[
+    bool, _search("refine", "With an order: also drop and exchange parents, as K2 does not")
 ]
 
 
@@ -29,24 +49,16 @@ def bayes_net(
     channels: given.Channels = None,
     design: given.Design = None,
     gamma: given.Gamma = None,
-    score: Score = "likelihood",
+    score: Score = Scoring.name,
     order: Order = "none",
-    max_parents: Annotated[int, typer.Option(help="Most parents of a node.")] = 3,
-    tabu: Annotated[int, typer.Option(help="Moves that hill climbing tries from a peak.")] = 50,
-    eta: Annotated[
-        float, typer.Option(help="Ma's threshold: a relative gain of 1 - eta is demanded.")
-    ] = 1.0,
-    c_star: Annotated[float, typer.Option(help="Ma's factor of the penalty of bic.")] = 1.0,
-    alpha: Annotated[float, typer.Option(help="Dirichlet parameter per cell, of bayesian.")] = 1.0,
-    equivalent_sample_size: Annotated[
-        float, typer.Option(help="Weight of the prior of bdeu, in records.")
-    ] = 10.0,
-    draws: Annotated[
-        int, typer.Option(help="Bootstrap draws for the links' confidence; 0 for none.")
-    ] = 0,
-    refine: Annotated[
-        bool, typer.Option(help="With an order: also drop and exchange parents, as K2 does not.")
-    ] = True,
+    max_parents: MaxParents = Search.max_parents,
+    tabu: Tabu = Search.tabu,
+    eta: Eta = Scoring.eta,
+    c_star: CStar = Scoring.c_star,
+    alpha: Alpha = Scoring.alpha,
+    equivalent_sample_size: SampleSize = Scoring.equivalent_sample_size,
+    draws: DrawsOption = 0,
+    refine: Refine = Search.refine,
     estimator: given.EstimatorOption = None,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -61,7 +73,6 @@ def bayes_net(
     from pramana.simulate.commands.display import show_bayes_net
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
     from shared.design import goal
-    from shared.learn.networks.options import Scoring
 
     require_place(json)
     setup = given.Setup(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pramana.simulate.commands import options as given
+from shared.learn.linear.options import Encoding, LinearOptions, Loss
+from shared.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
     from pramana.simulate.classifiers import Learn
@@ -16,6 +17,34 @@ if TYPE_CHECKING:
 
 L2 = 1e-3
 """The weight of the squared weights unless told otherwise."""
+
+_tree = partial(given.learner, TreeOptions)
+_linear = partial(given.learner, LinearOptions)
+CriterionOption = Annotated[Criterion, _tree("criterion", "What chooses an attribute")]
+MaxDepth = Annotated[int | None, _tree("max_depth", "Most attributes on a path")]
+Significance = Annotated[
+    float, _tree("significance", "Split only if chance shows as much no more often; 1: no test")
+]
+LeastRecords = Annotated[
+    float, _tree("least_records", "Least effective records of a node to split")
+]
+Prune = Annotated[bool, _tree("prune", "Take splits back that do not pay")]
+Shrinkage = Annotated[
+    float,
+    _tree("shrinkage", "How far children usually are from their parent; 0: leaves as they are"),
+]
+LossOption = Annotated[Loss, _linear("loss", "What is minimized")]
+Penalty = Annotated[
+    float | None,
+    _linear(
+        "l2",
+        f"Weight of the squared weights; default {L2}, so that weights stay finite where the"
+        " classes can be separated; not for the perceptron",
+    ),
+]
+EncodingOption = Annotated[
+    Encoding, _linear("encoding", "A column per category, or the categories' numbers 1 to K")
+]
 
 
 def tree(
@@ -30,22 +59,12 @@ def tree(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
-    criterion: Annotated[
-        Literal["gain", "gain-ratio"], typer.Option(help="How an attribute is chosen.")
-    ] = "gain",
-    max_depth: Annotated[int | None, typer.Option(help="Most attributes on a path.")] = None,
-    significance: Annotated[
-        float,
-        typer.Option(help="The p-value from which a node is not split; 1: no test."),
-    ] = 0.05,
-    least_records: Annotated[
-        float, typer.Option(help="Fewest effective records of a node that is split.")
-    ] = 10.0,
-    prune: Annotated[bool, typer.Option(help="Undo splits that do not pay.")] = True,
-    shrinkage: Annotated[
-        float,
-        typer.Option(help="How far children usually are from their parent; 0: leaves as they are."),
-    ] = 0.1,
+    criterion: CriterionOption = TreeOptions.criterion,
+    max_depth: MaxDepth = TreeOptions.max_depth,
+    significance: Significance = TreeOptions.significance or 1.0,
+    least_records: LeastRecords = TreeOptions.least_records,
+    prune: Prune = TreeOptions.prune,
+    shrinkage: Shrinkage = TreeOptions.shrinkage or 0.0,
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -58,12 +77,9 @@ def tree(
     codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     from shared.learn.tree.growth import learn_tree
-    from shared.learn.tree.options import TreeOptions
 
     with given.options_as_typed():
-        options = TreeOptions(
-            criterion, max_depth, significance, least_records, prune, shrinkage or None
-        )
+        options = TreeOptions(criterion, max_depth, significance, least_records, prune, shrinkage)
     setup = given.Setup(
         bif, table, variables, intervals, records, p, channels, design, gamma, estimator
     )
@@ -90,20 +106,9 @@ def linear(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
-    loss: Annotated[
-        Literal["perceptron", "least-squares", "logistic"], typer.Option(help="What is minimized.")
-    ] = "logistic",
-    l2: Annotated[
-        float | None,
-        typer.Option(
-            help="Weight of the squared weights; default 0.001, so that weights stay finite where"
-            " the classes can be separated. Not for the perceptron."
-        ),
-    ] = None,
-    encoding: Annotated[
-        Literal["indicator", "ordinal"],
-        typer.Option(help="A column per category, or the categories' numbers 1 to K."),
-    ] = "indicator",
+    loss: LossOption = LinearOptions.loss,
+    l2: Penalty = None,
+    encoding: EncodingOption = LinearOptions.encoding,
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -116,7 +121,6 @@ def linear(
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     from shared.learn.linear.fitting import learn_linear
-    from shared.learn.linear.options import LinearOptions
 
     pocket = loss == "perceptron"
     with given.options_as_typed():

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from shared.errors import NotConverged, OptionError
+from shared.learn.common.options import limits_of, types_of
 from shared.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -74,6 +75,13 @@ Seed = Annotated[int, typer.Option(help="Decides records and reports.")]
 Json = Annotated[
     Path | None, typer.Option(help="Write the result to this JSON file; - for standard output.")
 ]
+
+
+def learner(options: type, name: str, told: str) -> Any:
+    """Return a command's option for one of a learner's, with its limits after what is told."""
+    limits = limits_of(types_of(options)[name])
+    return typer.Option(help=f"{told} ({limits})." if limits else f"{told}.")
+
 
 Watch = Callable[[float], None]
 """Called with the share of all work that is done."""

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-import typer
+from functools import partial
+from typing import Annotated
 
 from pramana.simulate.commands import options as given
+from shared.learn.rules.options import Decisions, RuleOptions
+
+_rules = partial(given.learner, RuleOptions)
+MinSupport = Annotated[
+    float, _rules("minimum_support", "The least share of the records of a frequent itemset")
+]
+MaxLength = Annotated[int | None, _rules("max_length", "Most items of an itemset")]
+DecisionsOption = Annotated[
+    Decisions,
+    _rules("decisions", "point: the estimate decides; controlled: few discoveries are false"),
+]
+FalseDiscovery = Annotated[
+    float, _rules("false_discovery", "The share of false discoveries allowed, of controlled")
+]
 
 
 def rules(
@@ -20,17 +33,10 @@ def rules(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
-    min_support: Annotated[
-        float, typer.Option(help="The least share of the records of a frequent itemset.")
-    ] = 0.05,
-    max_length: Annotated[int | None, typer.Option(help="Most items of an itemset.")] = None,
-    decisions: Annotated[
-        Literal["point", "controlled"],
-        typer.Option(help="point: the estimate decides; controlled: few discoveries are false."),
-    ] = "point",
-    false_discovery: Annotated[
-        float, typer.Option(help="The share of false discoveries allowed, of controlled.")
-    ] = 0.05,
+    min_support: MinSupport = 0.05,
+    max_length: MaxLength = RuleOptions.max_length,
+    decisions: DecisionsOption = RuleOptions.decisions,
+    false_discovery: FalseDiscovery = RuleOptions.false_discovery,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
     json: given.Json = None,
@@ -45,7 +51,6 @@ def rules(
     from pramana.simulate.inputs.designs import for_itemsets
     from pramana.simulate.rules import simulate
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
-    from shared.learn.rules.options import RuleOptions
 
     require_place(json)
     with given.options_as_typed():

@@ -2,43 +2,63 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shared.domain import Variable
+from shared.errors import InputError
 
 _FAULTS_SHOWN = 3
 
 
 class Part(BaseModel):
-    """A part of a document: unknown fields are refused, and texts in place of numbers."""
+    """A part of a document: unknown fields are refused, and texts in place of numbers.
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+    So they are in the dataclasses that it holds.
+    """
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True, defer_build=True)
 
 
-class VariablePart(Part):
-    """A variable: its name, its categories, and the numbers that stand for them if it has any."""
-
-    name: str
-    categories: list[str]
-    representatives: list[float] | None = None
-
-    def variable(self) -> Variable:
-        """Return the variable. Raises DomainError."""
-        numbers = None if self.representatives is None else tuple(self.representatives)
-        return Variable(self.name, tuple(self.categories), numbers)
+PartT = TypeVar("PartT", bound=BaseModel)
 
 
 def variable_json(variable: Variable) -> dict[str, Any]:
-    """Return a variable as a `VariablePart` reads it."""
+    """Return a variable; without representatives nothing is said of them."""
     numbers = variable.representatives
     return {
         "name": variable.name,
         "categories": list(variable.categories),
         **({} if numbers is None else {"representatives": list(numbers)}),
     }
+
+
+def write_json(document: Mapping[str, Any]) -> str:
+    """Return a document as JSON text; every number is written so that nothing of it is lost."""
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
+    """Read a document from JSON text.
+
+    Args:
+        form: what it must be.
+        text: the JSON.
+        what: it in words, with an article.
+        remedy: where to get such a text.
+
+    Raises:
+        InputError: the text is not JSON, or a part of it is not what it must be.
+    """
+    try:
+        return form.model_validate_json(text)
+    except ValidationError as error:
+        raise InputError(
+            f"The text is not {what} in JSON: {faults(error)}.", remedy=remedy
+        ) from error
 
 
 def faults(error: ValidationError) -> str:

@@ -2,83 +2,81 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
-from shared.domain import Domain
-from shared.errors import InputError
-from shared.learn.common.documents import Part, VariablePart, faults, variable_json
+from shared.domain import Domain, Variable
+from shared.learn.common.documents import Part, read_json, variable_json, write_json
 from shared.learn.linear.columns import Column
 from shared.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane, Weight
-from shared.learn.linear.options import Counts, Encoding, LinearOptions, Loss
+from shared.learn.linear.options import LinearOptions
 
 KIND = "linear-classifier"
 
 
 def linear_json(model: LinearClassifier) -> dict[str, Any]:
     """Return a classifier as what JSON can say."""
-    return {
-        "kind": KIND,
-        "target": variable_json(model.target),
-        "inputs": [variable_json(variable) for variable in model.inputs],
-        "columns": [
-            {
-                "variable": column.variable,
-                "name": column.name,
-                "values": list(column.values),
-                "deviation": column.deviation,
-            }
-            for column in model.columns
-        ],
-        "planes": [
-            {"positive": p.positive, "weights": [_weight(w) for w in p.weights]}
-            for p in model.planes
-        ],
-        "options": asdict(model.options)
-        | {"numeric": {name: list(v) for name, v in model.options.numeric.items()}},
-        "basis": model.basis,
-        "records": model.records,
-        "sampled": model.sampled,
-        "seed": model.seed,
-        "accuracy": None if model.accuracy is None else asdict(model.accuracy),
-        "notes": list(model.notes),
-    }
+    planes = [
+        {
+            "positive": plane.positive,
+            "weights": [asdict(weight) | {"interval": weight.interval} for weight in plane.weights],
+        }
+        for plane in model.planes
+    ]
+    document: dict[str, Any] = to_jsonable_python(
+        {
+            "kind": KIND,
+            "target": variable_json(model.target),
+            "inputs": [variable_json(variable) for variable in model.inputs],
+            "columns": model.columns,
+            "planes": planes,
+            "options": model.options,
+            "basis": model.basis,
+            "records": model.records,
+            "sampled": model.sampled,
+            "seed": model.seed,
+            "accuracy": model.accuracy,
+            "notes": model.notes,
+        }
+    )
+    return document
 
 
 def write_linear_json(model: LinearClassifier) -> str:
     """Return a classifier as JSON text; every number is written so that none is lost."""
-    text = json.dumps(linear_json(model), ensure_ascii=False, allow_nan=False, indent=1)
-    return text + "\n"
+    return write_json(linear_json(model))
 
 
 def read_linear_json(text: str) -> LinearClassifier:
     """Read a classifier from the text of `write_linear_json`.
 
     Raises:
-        InputError: the text is not such a document.
+        InputError: the text is no such document, or an option is out of its range.
         DomainError, UnknownVariable, UnknownCategory, OptionError: it is, but describes no
             classifier.
     """
-    try:
-        document = _Document.model_validate(json.loads(text))
-    except ValidationError as error:
-        raise _not_one(faults(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise _not_one("it is not JSON") from error
-    return document.classifier()
-
-
-class _Column(Part):
-    variable: str
-    name: str
-    values: list[float]
-    deviation: float
+    document = read_json(
+        _Document,
+        text,
+        "a linear classifier",
+        "Give the JSON of a linear classifier as `write_linear_json` or the miner gives it.",
+    )
+    planes = [
+        Plane(
+            plane.positive,
+            tuple(Weight(w.column, w.estimate, w.se, w.se_records) for w in plane.weights),
+        )
+        for plane in document.planes
+    ]
+    told = {name: value for name, value in document if name != "kind"}
+    return LinearClassifier(**told | {"inputs": Domain(document.inputs), "planes": tuple(planes)})
 
 
 class _Weight(Part):
+    """A weight as it is told: its interval follows from its error."""
+
     column: str
     estimate: float
     se: float | None
@@ -91,67 +89,16 @@ class _Plane(Part):
     weights: list[_Weight]
 
 
-class _Options(Part):
-    loss: Loss
-    l2: float
-    encoding: Encoding
-    numeric: dict[str, list[float]]
-    counts: Counts | None
-    steps: int
-    sample: int
-
-
-class _Accuracy(Part):
-    estimate: float
-    se: float | None
-    se_records: float | None
-
-
 class _Document(Part):
     kind: Literal["linear-classifier"]
-    target: VariablePart
-    inputs: list[VariablePart]
-    columns: list[_Column]
+    target: Variable
+    inputs: tuple[Variable, ...]
+    columns: tuple[Column, ...]
     planes: list[_Plane]
-    options: _Options
+    options: LinearOptions
     basis: Basis
     records: int
     sampled: int | None
     seed: int
-    accuracy: _Accuracy | None
-    notes: list[str]
-
-    def classifier(self) -> LinearClassifier:
-        options = self.options
-        numeric = {name: tuple(numbers) for name, numbers in options.numeric.items()}
-        return LinearClassifier(
-            Domain(tuple(variable.variable() for variable in self.inputs)),
-            self.target.variable(),
-            tuple(Column(c.variable, c.name, tuple(c.values), c.deviation) for c in self.columns),
-            tuple(
-                Plane(
-                    p.positive,
-                    tuple(Weight(w.column, w.estimate, w.se, w.se_records) for w in p.weights),
-                )
-                for p in self.planes
-            ),
-            LinearOptions(**(options.model_dump() | {"numeric": numeric})),
-            self.basis,
-            self.records,
-            self.sampled,
-            self.seed,
-            None if self.accuracy is None else Accuracy(**self.accuracy.model_dump()),
-            tuple(self.notes),
-        )
-
-
-def _weight(weight: Weight) -> dict[str, Any]:
-    interval = None if weight.interval is None else list(weight.interval)
-    return {**asdict(weight), "interval": interval}
-
-
-def _not_one(why: str) -> InputError:
-    return InputError(
-        f"The text is not a linear classifier in JSON: {why}.",
-        remedy="Give the JSON of a linear classifier as `write_linear_json` or the miner gives it.",
-    )
+    accuracy: Accuracy | None
+    notes: tuple[str, ...]

@@ -10,6 +10,7 @@ import numpy as np
 
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, OptionError
+from shared.learn.common.options import Seed, require_limit
 from shared.learn.linear.columns import Scaling, columns_of
 from shared.learn.linear.model import INTERCEPT, Basis, LinearClassifier, Plane, Weight
 from shared.learn.linear.options import LinearOptions
@@ -66,7 +67,7 @@ def learn_linear(
     Raises:
         UnknownVariable: a name the marginals do not have, or numbers for none of the features.
         OptionError: no features, one twice, the class among them, numbers that do not fit, or a
-            negative seed.
+            seed out of its range.
         EstimationError: no column varies, fewer than two classes have records, columns depend on
             each other, classes are separated (logistic loss without l2), or `raw` counts were
             demanded and allow no solution.
@@ -79,25 +80,14 @@ def learn_linear(
     sources = Sources(marginals, inputs, target, options)
     progress = _Progress(on_step or (lambda _done, _total: None), len(positives))
     task = Task(inputs, classes, options, scaling, seed, sources, progress.start, progress.on_share)
-    if task.bases[0] == "network":
-        progress.before = NETWORK
-    progress.start()
     basis, fits = _first_fit(task, positives, evident, progress)
-    progress.planes(len(positives))
     planes = tuple(_plane(fit, classes, scaling) for fit in fits)
+    drawn = options.sample if basis == "network" else None
+    notes = notes_of(classes, columns, options, task.bases, basis, planes)
     model = LinearClassifier(
-        inputs,
-        classes,
-        columns,
-        planes,
-        options,
-        basis,
-        marginals.records,
-        sampled=options.sample if basis == "network" else None,
-        seed=seed,
-        notes=notes_of(classes, columns, options, task.bases, basis, planes),
+        inputs, classes, columns, planes, options, basis, marginals.records, drawn, seed
     )
-    return replace(model, accuracy=task.accuracy(model))
+    return replace(model, accuracy=task.accuracy(model), notes=notes)
 
 
 @dataclass
@@ -151,8 +141,7 @@ def _chosen(
             f" {target!r}.",
             where="features",
         )
-    if seed < 0:
-        raise OptionError(f"seed must be 0 or more, not {seed}.", where="seed")
+    require_limit(seed, Seed, "seed")
     return Domain(tuple(inputs)), classes
 
 
@@ -160,6 +149,9 @@ def _first_fit(
     task: Task, positives: Sequence[int], evident: Collection[int], progress: _Progress
 ) -> tuple[Basis, list[Fit]]:
     """Return the planes on the first basis that gives one for each evident class."""
+    if task.bases[0] == "network":
+        progress.before = NETWORK
+    progress.start()
     for basis in task.bases:
         task.prepare(basis)
         fits, failed = [], None
@@ -177,6 +169,7 @@ def _first_fit(
                 break
         else:
             if len(fits) >= min(2, len(positives)):
+                progress.planes(len(positives))
                 return basis, fits
             if failed is not None:
                 raise failed

@@ -42,8 +42,8 @@ where an itemset is at the minimum; the p-value of one that was examined for tha
 it."""
 
 
-def deviate(confidence: float) -> float:
-    """Return the normal deviate of a two-sided interval of that confidence."""
+def normal_quantile(confidence: float) -> float:
+    """Return the normal normal_quantile of a two-sided interval of that confidence."""
     return float(ndtri(0.5 + confidence / 2))
 
 
@@ -58,7 +58,7 @@ def interval(support: Floats, noise: Floats, z: float, share: float) -> tuple[Fl
     Args:
         support: estimated supports.
         noise: the variances of randomization of the supports.
-        z: the normal deviate.
+        z: the normal normal_quantile.
         share: of `sampled_share`.
     """
     half = share * z**2 / 2

@@ -37,9 +37,9 @@ from shared.errors import EstimationError, LimitExceeded, OptionError, SingularC
 from shared.learn.rules.candidates import Trie, next_candidates
 from shared.learn.rules.consistency import consistent_supports
 from shared.learn.rules.decisions import (
-    deviate,
     discovered,
     interval,
+    normal_quantile,
     of_the_examined,
     p_values,
     sampled_share,
@@ -133,7 +133,7 @@ def _judged(
     variance = counts.variance(population=False)
     noise = np.where(variance > _ROUNDING * np.abs(counts.counts), variance, 0.0) / records**2
     share = sampled_share(options.against, records)
-    low, high = interval(support, noise, deviate(options.confidence), share)
+    low, high = interval(support, noise, normal_quantile(options.confidence), share)
     p_value = p_values(support, noise, options.minimum_support, share)
     if before:
         p_value = np.maximum(p_value, before[-1].p_value[subsets].max(axis=1, initial=0.0))

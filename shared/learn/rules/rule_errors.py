@@ -47,7 +47,7 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> Measured:
 
     Args:
         counts: the three counts of each rule; antecedents positive.
-        z: the normal deviate of the intervals.
+        z: the normal quantile of the intervals.
         population: which error.
     """
     whole, antecedent = counts.counts[:, 0], counts.counts[:, 1]

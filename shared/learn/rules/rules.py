@@ -18,7 +18,7 @@ import numpy as np
 from shared.errors import LimitExceeded
 from shared.learn.common.options import require_limit
 from shared.learn.rules.candidates import Trie
-from shared.learn.rules.decisions import deviate
+from shared.learn.rules.decisions import normal_quantile
 from shared.learn.rules.itemsets import FoundItemsets, Level
 from shared.learn.rules.options import MINIMUM_CONFIDENCE, MinimumConfidence
 from shared.learn.rules.piecewise import PIECE, pieces, variables_of
@@ -205,7 +205,7 @@ def _counted(
 def _measured(found: FoundItemsets, counts: RuleCounts) -> tuple[Measured, ...]:
     """Return supports, confidences, lifts and leverages of rules."""
     population = found.options.against == "population"
-    z = deviate(found.options.confidence)
+    z = normal_quantile(found.options.confidence)
     return tuple(
         measure(counts, z, population=population)
         for measure in (supports, confidences, lifts, leverages)

@@ -6,25 +6,23 @@ order of the attribute's categories. A leaf has no `split`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from shared.domain import Domain
+from shared.domain import Domain, Variable
 from shared.errors import InputError
-from shared.learn.common.documents import Part, VariablePart, faults, variable_json
+from shared.learn.common.documents import Part, read_json, variable_json, write_json
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import ClassCounts, Node, Split
-from shared.learn.tree.options import DEEPEST, Criterion, TreeOptions
+from shared.learn.tree.options import DEEPEST, TreeOptions
 
 
 def write_tree_json(tree: DecisionTree) -> str:
     """Return a tree as JSON text; every number is written so that nothing of it is lost."""
-    document = tree_json(tree)
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return write_json(tree_json(tree))
 
 
 def tree_json(tree: DecisionTree) -> dict[str, Any]:
@@ -43,74 +41,34 @@ def read_tree_json(text: str) -> DecisionTree:
     """Read a tree from the JSON text of `write_tree_json`.
 
     Raises:
-        InputError: the text is not such a document, or its nodes do not form a tree.
-        DomainError, NotStochastic, OptionError, UnknownVariable: it is, but a variable, a node or
-            an option cannot be.
+        InputError: the text is no such document, an option is out of its range, or the nodes make
+            no tree.
+        DomainError, NotStochastic, UnknownVariable: it is, but a variable or a node cannot be.
     """
-    try:
-        document = _Document.model_validate_json(text)
-    except ValidationError as error:
-        raise InputError(
-            f"The text is not a decision tree in JSON: {faults(error)}.",
-            remedy="Give the JSON of a decision tree as it was written.",
-        ) from error
+    document = read_json(
+        _Document, text, "a decision tree", "Give the JSON of a decision tree as it was written."
+    )
     return DecisionTree(
-        inputs=Domain(tuple(variable.variable() for variable in document.inputs)),
-        target=document.target.variable(),
+        inputs=Domain(document.inputs),
+        target=document.target,
         root=_root(document.nodes),
         records=document.records,
-        options=TreeOptions(**document.options.model_dump()),
+        options=document.options,
     )
 
 
-class _Options(Part):
-    criterion: Criterion
-    max_depth: int | None
-    significance: float | None
-    least_records: float
-    prune: bool
-    shrinkage: float | None
-
-
-class _Classes(Part):
-    counts: list[float]
-    se_records: list[float]
-    se_population: list[float]
-    effective: float
-    probabilities: list[float]
-
-    def made(self) -> ClassCounts:
-        return ClassCounts(
-            tuple(self.counts),
-            tuple(self.se_records),
-            tuple(self.se_population),
-            self.effective,
-            tuple(self.probabilities),
-        )
-
-
-class _Split(Part):
-    attribute: str
-    gain: float
-    se: float
-    chance: float
-    degrees: int
-    tried: int
-    p_value: float
-
-
 class _Node(Part):
-    classes: _Classes
-    split: _Split | None = None
+    classes: ClassCounts
+    split: Split | None = None
     children: list[int] = Field(default_factory=list)
 
 
 class _Document(Part):
     kind: Literal["decision-tree"]
     records: int
-    options: _Options
-    inputs: list[VariablePart]
-    target: VariablePart
+    options: TreeOptions
+    inputs: tuple[Variable, ...]
+    target: Variable
     nodes: list[_Node]
 
 
@@ -132,8 +90,7 @@ def _root(nodes: Sequence[_Node]) -> Node:
         if depth[place] > DEEPEST:
             raise InputError(f"A path of the tree asks more than {DEEPEST} questions.")
         children = tuple(made.pop(child) for child in node.children)
-        split = None if node.split is None else Split(**node.split.model_dump())
-        made[place] = Node(node.classes.made(), split, children)
+        made[place] = Node(node.classes, node.split, children)
     return made[0]
 
 

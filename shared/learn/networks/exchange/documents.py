@@ -11,14 +11,14 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from shared.domain import Domain, Variable
 from shared.errors import InputError
-from shared.learn.common.documents import faults
+from shared.learn.common.documents import Part, faults, variable_json, write_json
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.search.structure_learning import LearnedLink
 from shared.learn.networks.structure import Structure
@@ -45,7 +45,7 @@ def write_network_json(network: BayesNet, links: Sequence[LearnedLink] = ()) -> 
         for name, parents in network.structure.families
     ]
     document = {"kind": "bayes-net", "nodes": nodes, "links": [_written(link) for link in links]}
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return write_json(document)
 
 
 def read_network_json(text: str) -> NetworkDocument:
@@ -78,11 +78,7 @@ def _written(link: LearnedLink) -> dict[str, Any]:
     return {**asdict(link), "inflation": finite(link.inflation)}
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-
-class _Link(_Part):
+class _Link(Part, strict=False):
     """Nothing but the link is said in a given structure; an infinite inflation is null."""
 
     parent: str
@@ -93,7 +89,7 @@ class _Link(_Part):
     compelled: bool | None
 
 
-class _Node(_Part):
+class _Node(Part, strict=False):
     name: str
     categories: list[str]
     representatives: list[float] | None = None
@@ -108,10 +104,10 @@ class _NodeWithTable(_Node):
     table: list[Any]
 
 
-class _Document(_Part):
+class _Document(Part, strict=False):
     kind: Literal["bayes-net"]
     nodes: list[_NodeWithTable]
-    links: list[_Link] = []
+    links: Annotated[list[_Link], Field(default_factory=list)]
 
     def tables(self, _domain: Domain, _structure: Structure) -> dict[str, Tensor]:
         return {node.name: _numbers(node.name, node.table) for node in self.nodes}
@@ -159,14 +155,7 @@ def _cell(domain: Domain, parents: Sequence[str], parameter: _Parameter) -> tupl
 
 
 def _node(variable: Variable, parents: Sequence[str], table: Tensor) -> dict[str, Any]:
-    numbers = variable.representatives
-    return {
-        "name": variable.name,
-        "categories": list(variable.categories),
-        **({} if numbers is None else {"representatives": list(numbers)}),
-        "parents": list(parents),
-        "table": table.tolist(),
-    }
+    return variable_json(variable) | {"parents": list(parents), "table": table.tolist()}
 
 
 def _numbers(node: str, table: list[Any]) -> Tensor:

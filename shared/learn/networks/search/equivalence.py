@@ -23,14 +23,14 @@ MOST_NEIGHBOURS = 6
 
 
 @dataclass(frozen=True)
-class Pattern:
+class CPDAG:
     """A partially directed graph: parents and undirected neighbours of every node."""
 
     parents: dict[str, Nodes]
     neighbours: dict[str, Nodes]
 
     @classmethod
-    def of(cls, parents: dict[str, Nodes]) -> Pattern:
+    def of(cls, parents: dict[str, Nodes]) -> CPDAG:
         """Return the class of a structure: only links alike in all its members are directed.
 
         Those are the links of two parents that are not linked themselves, and what follows from
@@ -114,29 +114,29 @@ class Change:
     turned: Nodes
     given: Nodes
 
-    def apply(self, pattern: Pattern) -> Pattern:
+    def apply(self, cpdag: CPDAG) -> CPDAG:
         """Return the graph after the change; its class is that of any member."""
         if self.kind == "insert":
-            return _directed(pattern, self.child, self.turned | {self.parent})
-        return _without(pattern, self.child, self.parent, self.turned)
+            return _directed(cpdag, self.child, self.turned | {self.parent})
+        return _without(cpdag, self.child, self.parent, self.turned)
 
 
 def settle_class(
-    judge: Judge, pattern: Pattern, limit: int, on_step: Callable[[int, int], None]
-) -> Pattern:
+    judge: Judge, cpdag: CPDAG, limit: int, on_step: Callable[[int, int], None]
+) -> CPDAG:
     """Insert links while that gains, then delete links while that gains.
 
     Args:
         judge: says what a link is worth.
-        pattern: the class to begin from.
+        cpdag: the class to begin from.
         limit: the most parents of a variable in the member that stands for a class.
         on_step: called at each change with links and links expected.
     """
     for changes in (insertions, deletions):
         refused: set[Change] = set()
         while True:
-            links = sum(len(pattern.adjacent(node)) for node in pattern.parents) // 2
-            expected = max(2 * len(pattern.parents), links + 1)
+            links = sum(len(cpdag.adjacent(node)) for node in cpdag.parents) // 2
+            expected = max(2 * len(cpdag.parents), links + 1)
 
             def tick(links: int = links, expected: int = expected) -> None:
                 on_step(links, expected)
@@ -145,7 +145,7 @@ def settle_class(
             found = best(
                 [
                     Candidate(change, _gain(judge, change))
-                    for change in changes(pattern, limit)
+                    for change in changes(cpdag, limit)
                     if change not in refused
                 ],
                 LEAST_GAIN,
@@ -153,12 +153,12 @@ def settle_class(
             )
             if found is None:
                 break
-            parents = found[1].apply(pattern).member()
+            parents = found[1].apply(cpdag).member()
             if max(map(len, parents.values())) > limit:
                 refused.add(found[1])
             else:
-                pattern, refused = Pattern.of(parents), set()
-    return pattern
+                cpdag, refused = CPDAG.of(parents), set()
+    return cpdag
 
 
 def _gain(judge: Judge, change: Change) -> Gain:
@@ -166,50 +166,50 @@ def _gain(judge: Judge, change: Change) -> Gain:
     return gain if change.kind == "insert" else Dropped(gain)
 
 
-def insertions(pattern: Pattern, limit: int) -> Iterator[Change]:
+def insertions(cpdag: CPDAG, limit: int) -> Iterator[Change]:
     """Yield the valid insertions (Chickering 2002, theorem 15)."""
-    onward = {node: set(pattern.neighbours[node]) for node in pattern.parents}
-    for child, given in pattern.parents.items():
+    onward = {node: set(cpdag.neighbours[node]) for node in cpdag.parents}
+    for child, given in cpdag.parents.items():
         for parent in given:
             onward[parent].add(child)
-    adjacent = {node: pattern.adjacent(node) for node in pattern.parents}
-    for child in pattern.parents:
-        for parent in pattern.parents:
+    adjacent = {node: cpdag.adjacent(node) for node in cpdag.parents}
+    for child in cpdag.parents:
+        for parent in cpdag.parents:
             if parent == child or parent in adjacent[child]:
                 continue
-            common = pattern.neighbours[child] & adjacent[parent]
-            for turned in _subsets(pattern.neighbours[child] - adjacent[parent]):
+            common = cpdag.neighbours[child] & adjacent[parent]
+            for turned in _subsets(cpdag.neighbours[child] - adjacent[parent]):
                 block = common | turned
-                given = block | pattern.parents[child]
+                given = block | cpdag.parents[child]
                 if len(given) >= limit or not _clique(block, adjacent):
                     continue
                 if not _reaches(onward, child, parent, block):
                     yield Change("insert", parent, child, turned, given)
 
 
-def deletions(pattern: Pattern, _limit: int) -> Iterator[Change]:
+def deletions(cpdag: CPDAG, _limit: int) -> Iterator[Change]:
     """Yield the valid deletions (theorem 17); they keep within any limit."""
-    adjacent = {node: pattern.adjacent(node) for node in pattern.parents}
-    for child in pattern.parents:
-        for parent in sorted(pattern.parents[child] | pattern.neighbours[child]):
-            common = pattern.neighbours[child] & adjacent[parent]
+    adjacent = {node: cpdag.adjacent(node) for node in cpdag.parents}
+    for child in cpdag.parents:
+        for parent in sorted(cpdag.parents[child] | cpdag.neighbours[child]):
+            common = cpdag.neighbours[child] & adjacent[parent]
             for turned in _subsets(common):
                 if _clique(common - turned, adjacent):
-                    given = ((common - turned) | pattern.parents[child]) - {parent}
+                    given = ((common - turned) | cpdag.parents[child]) - {parent}
                     yield Change("delete", parent, child, turned, given)
 
 
-def _directed(pattern: Pattern, child: str, towards: Collection[str]) -> Pattern:
-    parents, neighbours = dict(pattern.parents), dict(pattern.neighbours)
+def _directed(cpdag: CPDAG, child: str, towards: Collection[str]) -> CPDAG:
+    parents, neighbours = dict(cpdag.parents), dict(cpdag.neighbours)
     for node in towards:
         parents[child] |= {node}
         neighbours[child] -= {node}
         neighbours[node] -= {child}
-    return Pattern(parents, neighbours)
+    return CPDAG(parents, neighbours)
 
 
-def _without(pattern: Pattern, child: str, parent: str, turned: Nodes) -> Pattern:
-    parents, neighbours = dict(pattern.parents), dict(pattern.neighbours)
+def _without(cpdag: CPDAG, child: str, parent: str, turned: Nodes) -> CPDAG:
+    parents, neighbours = dict(cpdag.parents), dict(cpdag.neighbours)
     parents[child] -= {parent}
     neighbours[child] -= {parent}
     neighbours[parent] -= {child}
@@ -219,7 +219,7 @@ def _without(pattern: Pattern, child: str, parent: str, turned: Nodes) -> Patter
                 parents[node] |= {origin}
                 neighbours[node] -= {origin}
                 neighbours[origin] -= {node}
-    return Pattern(parents, neighbours)
+    return CPDAG(parents, neighbours)
 
 
 def _subsets(nodes: Nodes) -> Iterator[Nodes]:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from shared.learn.networks.options import Search
 from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
-from shared.learn.networks.search.equivalence import Pattern, settle_class
+from shared.learn.networks.search.equivalence import CPDAG, settle_class
 from shared.learn.networks.search.scores import Judge, value_of
 
 OnStep = Callable[[int, int], None]
@@ -100,13 +100,13 @@ def _settle(
 ) -> Parents:
     """Search classes and single structures in turn until a class comes back; keep the best."""
     limit = reach.search.max_parents
-    found = settle_class(judge, Pattern.of(parents), limit, on_step)
+    found = settle_class(judge, CPDAG.of(parents), limit, on_step)
     top = found.member()
-    met: list[Pattern] = []
+    met: list[CPDAG] = []
     while found not in met:
         met.append(found)
         improved = _ascend(judge, found.member(), reach, on_step)
-        found = settle_class(judge, Pattern.of(improved), limit, on_step)
+        found = settle_class(judge, CPDAG.of(improved), limit, on_step)
         for structure in (improved, found.member()):
             if better(structure, top) > LEAST_GAIN:
                 top = structure

@@ -13,7 +13,7 @@ from shared.learn.common.options import Seed, require_limit
 from shared.learn.common.resampling import stream
 from shared.learn.networks.options import DRAWS, Draws, Scoring, Search
 from shared.learn.networks.search.comparison import on_one_table
-from shared.learn.networks.search.equivalence import Pattern
+from shared.learn.networks.search.equivalence import CPDAG
 from shared.learn.networks.search.scores import Judge, judge_of, value_of
 from shared.learn.networks.search.searches import OnStep, Parents, by_families, climb, k2
 from shared.learn.networks.structure import Structure
@@ -136,13 +136,13 @@ class _Appraisal:
             sampled = np.concatenate(batches)
             confidence = float(np.mean(sampled - (sampled.mean() - gain) > 0))
         inflation = self.marginals.independence([child], [parent], sorted(given)).inflation
-        compelled = parent in self.pattern.parents[child]
+        compelled = parent in self.cpdag.parents[child]
         return LearnedLink(parent, child, gain, inflation, confidence, compelled)
 
     @cached_property
-    def pattern(self) -> Pattern:
+    def cpdag(self) -> CPDAG:
         """The class of the structure."""
-        return Pattern.of(self.parents)
+        return CPDAG.of(self.parents)
 
 
 def _require(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shared.domain import Domain, Variable
-from shared.errors import DomainError, InputError, UnknownCategory, UnknownVariable
+from shared.errors import DomainError, InputError, OptionError, UnknownCategory, UnknownVariable
 from shared.learn.linear.columns import Column
 from shared.learn.linear.documents import linear_json, read_linear_json, write_linear_json
 from shared.learn.linear.drawing import draw_weights
@@ -207,7 +207,9 @@ def changed(**change: object) -> str:
         (changed(extra=1), InputError),
         (changed(records="100"), InputError),
         (changed(basis="guess"), InputError),
-        (changed(options={"loss": "logistic"}), InputError),
+        (changed(options={"loss": "hinge"}), InputError),
+        (changed(options={"steps": 0}), InputError),
+        (changed(options={"loss": "perceptron", "l2": 1}), OptionError),
         (changed(planes=[]), DomainError),
         (changed(seed=None), InputError),
     ],
@@ -216,6 +218,10 @@ def test_json_that_is_none(text: str, error: type[Exception]) -> None:
     with pytest.raises(error) as caught:
         read_linear_json(text)
     assert "100" not in str(caught.value)
+
+
+def test_an_option_that_is_not_told_has_its_default() -> None:
+    assert read_linear_json(changed(options={"l2": 2})).options == LinearOptions(l2=2.0)
 
 
 def test_the_picture_has_a_bar_and_an_interval_for_each_weight() -> None:

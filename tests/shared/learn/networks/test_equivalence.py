@@ -16,8 +16,8 @@ from shared.errors import StructureError
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.search import equivalence
 from shared.learn.networks.search.equivalence import (
+    CPDAG,
     Change,
-    Pattern,
     deletions,
     insertions,
     settle_class,
@@ -89,19 +89,19 @@ def test_a_pattern_is_the_union_of_its_class():
         directed = {(a, b) for a, b in union if (b, a) not in union}
         open_pairs = {(a, b) for a, b in union if (b, a) in union}
         for parents in members:
-            pattern = Pattern.of(parents)
-            assert {(p, c) for c, given in pattern.parents.items() for p in given} == directed
-            assert {(n, o) for n, others in pattern.neighbours.items() for o in others} == (
+            cpdag = CPDAG.of(parents)
+            assert {(p, c) for c, given in cpdag.parents.items() for p in given} == directed
+            assert {(n, o) for n, others in cpdag.neighbours.items() for o in others} == (
                 open_pairs
             )
             for node in NODES:
                 linked = {a for a, b in union if b == node} | {b for a, b in union if a == node}
-                assert pattern.adjacent(node) == linked
+                assert cpdag.adjacent(node) == linked
 
 
 def test_the_member_of_a_pattern_is_in_its_class():
     for key, members in classes().items():
-        member = Pattern.of(members[0]).member()
+        member = CPDAG.of(members[0]).member()
         assert acyclic(member)
         assert class_of(member) == key
 
@@ -110,16 +110,16 @@ def test_a_graph_of_no_structure_is_refused():
     square = {"a": "bd", "b": "ac", "c": "bd", "d": "ac"}
     around = {node: frozenset(others) for node, others in square.items()}
     with pytest.raises(StructureError, match="cycle"):
-        Pattern(dict.fromkeys(NODES, frozenset()), around).member()
+        CPDAG(dict.fromkeys(NODES, frozenset()), around).member()
     circle = {"a": frozenset("d"), "b": frozenset("a"), "c": frozenset("b"), "d": frozenset("c")}
     with pytest.raises(StructureError, match="cycle"):
-        Pattern(circle, dict.fromkeys(NODES, frozenset())).member()
+        CPDAG(circle, dict.fromkeys(NODES, frozenset())).member()
 
 
-def reached(pattern: Pattern, changes) -> dict[object, list[Change]]:
+def reached(cpdag: CPDAG, changes) -> dict[object, list[Change]]:
     found = defaultdict(list)
-    for change in changes(pattern, 3):
-        found[class_of(change.apply(pattern).member())].append(change)
+    for change in changes(cpdag, 3):
+        found[class_of(change.apply(cpdag).member())].append(change)
     return found
 
 
@@ -141,7 +141,7 @@ def test_changes_lead_to_every_class_one_link_away_and_to_no_other(kind: str):
                 if acyclic(after):
                     given = parents[child] - {parent}
                     wanted[class_of(after)].add((parent, child, given))
-        found = reached(Pattern.of(members[0]), changes)
+        found = reached(CPDAG.of(members[0]), changes)
         assert found.keys() == wanted.keys()
         for key, made in found.items():
             for change in made:
@@ -150,17 +150,17 @@ def test_changes_lead_to_every_class_one_link_away_and_to_no_other(kind: str):
 
 
 def test_insertions_keep_within_the_limit():
-    pattern = Pattern.of(parents_of(frozenset([("a", "d"), ("b", "d")])))
-    into_d = [c for c in insertions(pattern, 3) if c.child == "d"]
+    cpdag = CPDAG.of(parents_of(frozenset([("a", "d"), ("b", "d")])))
+    into_d = [c for c in insertions(cpdag, 3) if c.child == "d"]
     assert into_d
     assert all(len(change.given) == 2 for change in into_d)
-    assert not [c for c in insertions(pattern, 2) if c.child == "d"]
+    assert not [c for c in insertions(cpdag, 2) if c.child == "d"]
 
 
 def test_a_hub_of_many_links_is_not_enumerated(monkeypatch: pytest.MonkeyPatch):
     """A subset of its neighbours is directed: of the first few only, or time would be unbounded."""
     nodes = "abcdefgh"
-    hub = Pattern.of(parents_of(frozenset(("a", n) for n in "bcdefg"), nodes))
+    hub = CPDAG.of(parents_of(frozenset(("a", n) for n in "bcdefg"), nodes))
     into_hub = [c for c in insertions(hub, 9) if (c.parent, c.child) == ("h", "a")]
     # No two of its neighbours are linked: none or one of the six may be turned.
     assert len(into_hub) == 7
@@ -220,16 +220,16 @@ def quiet(done: int, total: int) -> None:
 def test_with_enough_records_the_true_class_is_found(seed: int):
     network = random_network(seed)
     true = {node: frozenset(given) for node, given in network.structure.families}
-    empty = Pattern.of(dict.fromkeys(FIVE, frozenset()))
+    empty = CPDAG.of(dict.fromkeys(FIVE, frozenset()))
     found = settle_class(Oracle(network), empty, 4, quiet)
     assert class_of(found.member()) == class_of(true)
-    assert found == Pattern.of(true)
+    assert found == CPDAG.of(true)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_classes_keep_within_their_limit(seed: int):
     network = random_network(seed)
-    empty = Pattern.of(dict.fromkeys(FIVE, frozenset()))
+    empty = CPDAG.of(dict.fromkeys(FIVE, frozenset()))
     steps: list[tuple[int, int]] = []
     found = settle_class(Oracle(network), empty, 1, lambda *step: steps.append(step))
     parents = found.member()
@@ -242,7 +242,7 @@ def test_from_a_class_with_too_many_links_it_deletes():
     network = random_network(3)
     true = {node: frozenset(given) for node, given in network.structure.families}
     order = "".join(network.structure.order)
-    full = Pattern.of({node: frozenset(order[: order.index(node)]) for node in FIVE})
+    full = CPDAG.of({node: frozenset(order[: order.index(node)]) for node in FIVE})
     assert len(links_of(true)) < 10
     found = settle_class(Oracle(network), full, 4, quiet)
-    assert found == Pattern.of(true)
+    assert found == CPDAG.of(true)

@@ -363,8 +363,8 @@ def test_steps_are_told_and_can_stop_it():
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"draws": -1}, OptionError, "not -1 and 0"),
-        ({"seed": -1}, OptionError, "not 200 and -1"),
+        ({"draws": -1}, OptionError, "draws must be at least 0 .*, not -1"),
+        ({"seed": -1}, OptionError, "seed must be at least 0 .*, not -1"),
         ({"search": Search(("A", "B"))}, OptionError, r"missing \['C', 'D', 'E', 'F'\]"),
         ({"search": Search(tuple("ABCDEFG"))}, OptionError, r"unknown \['G'\]"),
         ({"children": ["A"]}, OptionError, "Only with an order"),

@@ -18,9 +18,9 @@ from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.tree.documents import read_tree_json, tree_json, write_tree_json
 from shared.learn.tree.drawing import draw_tree
 from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.model import DEEPEST, DecisionTree
+from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import ClassCounts, Node, Split
-from shared.learn.tree.options import TreeOptions
+from shared.learn.tree.options import DEEPEST, TreeOptions
 from shared.learn.tree.text import write_tree_text
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
@@ -222,7 +222,7 @@ def broken(change) -> str:
         (lambda d: d["nodes"][0]["classes"].update(counts=[1.0, "2", 3.0]), InputError),
         (lambda d: d["nodes"][0]["classes"].update(probabilities=[1.0, 1.0, 1.0]), NotStochastic),
         (lambda d: d["nodes"][0]["split"].update(attribute="nothing"), UnknownVariable),
-        (lambda d: d["options"].update(least_records=-1), OptionError),
+        (lambda d: d["options"].update(least_records=-1), InputError),
         (lambda d: d["inputs"].append(d["inputs"][0]), DomainError),
     ],
 )
@@ -258,6 +258,8 @@ def test_the_message_names_the_place_and_not_what_is_there():
         read_tree_json(text)
     assert "nodes.0.classes.effective" in str(caught.value)
     assert "SECRET" not in str(caught.value)
+    with pytest.raises(InputError, match="options.max_depth"):
+        read_tree_json(broken(lambda d: d["options"].update(max_depth=-1)))
 
 
 # Text.
