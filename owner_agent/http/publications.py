@@ -12,9 +12,10 @@ from pydantic import Field
 from owner_agent.costs.summaries import outcome_json
 from owner_agent.http.problems import problem_of_error, unforeseen
 from owner_agent.release.options import PART_RECORDS
-from owner_agent.release.publish import Outcome, Watch
+from owner_agent.release.publish import Outcome
 from owner_agent.site.corrections import Choice
 from shared.errors import Conflict, NotFound, PramanaError
+from shared.progress import StagedProgress
 from shared.wire.base import Message, ProblemDetail
 
 PublicationState = Literal["running", "succeeded", "failed"]
@@ -42,7 +43,7 @@ class Publication(Message):
 class Publications:
     """Publications of one site, run in a thread each, one at a time; kept in memory."""
 
-    def __init__(self, publish_once: Callable[[PublicationCreate, Watch], Outcome]):
+    def __init__(self, publish_once: Callable[[PublicationCreate, StagedProgress], Outcome]):
         self._publish_once = publish_once
         self._all: dict[str, Publication] = {}
         self._changing = threading.Lock()
@@ -81,7 +82,7 @@ class Publications:
         return next(reversed(self._all.values()), None)
 
     def _run(self, identity: str, request: PublicationCreate) -> None:
-        def watch(stage: str, done: int, total: int) -> None:
+        def watch(stage: str, done: float, total: float) -> None:
             if stage == "parts":
                 self._update(identity, parts_sent=done, parts=total)
 

@@ -12,7 +12,6 @@ from owner_agent.departures.fingerprints import Values, values_of
 from owner_agent.peer.protocol.messages import Offer, OfferedVariable, Proposal
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.site.planning import Planned, planned
-from owner_agent.site.protection import require_protected
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import KeyStore
@@ -57,8 +56,6 @@ def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Told) -
         KeyFileError: a secret is absent or unsafe.
     """
     plan = planned(site)
-    for block in plan.plan.blocks:
-        require_protected(block, plan.sensitive)
     names = tuple(name for name in variables if name in plan.variables)
     if not names:
         raise VariablesMissing(
