@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from miner_service.kinds.affordability import Layout, largest_family, require_table
-from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
+from miner_service.kinds.base import Content, JobKind, ModelKind, View
 from miner_service.kinds.page import render
 from miner_service.kinds.predicting import (
     predicted_from,
@@ -25,6 +25,7 @@ from shared.learn.linear import (
 )
 from shared.learn.linear.columns import columns_of
 from shared.marginals.counts import Marginals
+from shared.progress import Progress
 from shared.wire.learners import LinearClassifierSpec
 from shared.wire.models import LinearClassifierMessage
 
@@ -110,7 +111,7 @@ def _columns(spec: LinearClassifierSpec, variable: Variable) -> int:
     return 1 if one else variable.size - 1
 
 
-def _learn(spec: LinearClassifierSpec, marginals: Marginals, on_step: OnStep) -> Content:
+def _learn(spec: LinearClassifierSpec, marginals: Marginals, on_step: Progress) -> Content:
     features = [name for name in marginals.domain.names if name != spec.target]
     model = learn_linear(
         marginals, spec.target, features, _fitting_of(spec), seed=spec.seed, on_step=on_step

@@ -82,7 +82,7 @@ class Publications:
         return next(reversed(self._all.values()), None)
 
     def _run(self, identity: str, request: PublicationCreate) -> None:
-        def watch(stage: str, done: float, total: float) -> None:
+        def watch(stage: str, done: int, total: int) -> None:
             if stage == "parts":
                 self._update(identity, parts_sent=done, parts=total)
 

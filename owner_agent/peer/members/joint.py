@@ -24,9 +24,7 @@ from owner_agent.peer.session.session import error_of, problem_for
 from owner_agent.peer.tasks.catalogue import learners, task_of
 from shared.errors import PeerDeviated, PramanaError, SessionEnded
 from shared.privacy import StudyTold
-
-Watch = Callable[[str, int, int], None]
-"""Called with a step, how much of it is done, and of how much."""
+from shared.progress import StagedProgress
 
 POLL_SECONDS = 0.2
 LAST_SECONDS = 20.0
@@ -56,7 +54,7 @@ def run_session(
     partners: Sequence[Partner],
     participant: Participant,
     proposal: Proposal,
-    watch: Watch,
+    watch: StagedProgress,
 ) -> JointOutcome:
     """Run a session to its end.
 
@@ -77,7 +75,7 @@ def _run(
     partners: Sequence[Partner],
     participant: Participant,
     proposal: Proposal,
-    watch: Watch,
+    watch: StagedProgress,
 ) -> JointOutcome:
     surroundings, name = participant.surroundings, participant.name
 
@@ -132,7 +130,7 @@ class _Steps:
     partners: Sequence[Partner]
     proposal: Proposal
     sleep: Callable[[float], None]
-    watch: Watch
+    watch: StagedProgress
     clock: Callable[[], float]
     ends: float
 

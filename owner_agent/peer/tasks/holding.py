@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +19,9 @@ from owner_agent.table.encode import encode
 from shared.domain import Domain, Variable
 from shared.errors import DuplicateRecordId, RecordsDoNotAlign, VariablesMissing
 from shared.marginals.counts import Codes
+from shared.progress import Progress
 from shared.wire.parts import Keys, key_words, strictly_ascending
 from shared.wire.plans import VariableMessage
-
-Told = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +46,7 @@ class Holding:
         return Domain(tuple(self.plan.variables[name] for name in self.names))
 
 
-def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Told) -> Holding:
+def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Progress) -> Holding:
     """Read the site's table for a session about some variables.
 
     Raises:

@@ -16,9 +16,7 @@ from shared.errors import OptionError
 from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
 from shared.learn.networks.search.equivalence import Pattern, settle_class
 from shared.learn.networks.search.scores import Judge, value_of
-
-OnStep = Callable[[int, int], None]
-"""Called with steps done and expected in all; may raise to stop."""
+from shared.progress import Progress
 
 Parents = dict[str, frozenset[str]]
 
@@ -63,7 +61,7 @@ class Search:
             raise OptionError("Only a search along an order can go unrefined.", where="refine")
 
 
-def k2(judge: Judge, search: Search, children: Collection[str], on_step: OnStep) -> Parents:
+def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
     """Give each child the parents worth most among those before it in the order (Ma 5.5.1).
 
     Args:
@@ -89,7 +87,7 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: OnStep)
 
 
 def climb(
-    judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: OnStep
+    judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: Progress
 ) -> Parents:
     """Search without an order, and return the best structure met.
 
@@ -133,7 +131,7 @@ def climb(
 
 
 def _settle(
-    judge: Judge, parents: Parents, reach: Reach, better: Better, on_step: OnStep
+    judge: Judge, parents: Parents, reach: Reach, better: Better, on_step: Progress
 ) -> Parents:
     """Search classes and single structures in turn until a class comes back; keep the best."""
     limit = reach.search.max_parents
@@ -196,7 +194,7 @@ class Reach:
         return self.rank is None or self.rank[parent] < self.rank[child]
 
 
-def _ascend(judge: Judge, parents: Parents, reach: Reach, on_step: OnStep) -> Parents:
+def _ascend(judge: Judge, parents: Parents, reach: Reach, on_step: Progress) -> Parents:
     """Take the move that gains most until none gains, then drop links that are worth nothing.
 
     Gains of moves are of tables of their own, so moves may lead in a circle. Then that state of the
