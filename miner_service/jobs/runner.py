@@ -15,13 +15,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from miner_service.kinds import OnStep, kind_of, mining
+from miner_service.kinds import kind_of, mining
 from miner_service.services import Services, pair
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
 from shared.errors import Conflict, JobCancelled, LimitExceeded, PramanaError
+from shared.progress import Progress
 from shared.wire.jobs import Job, JobCreate, JobSpec, read_job_spec
 from shared.wire.models import ModelHead
 from shared.wire.problems import ProblemDetail, problem_of, unforeseen
@@ -29,7 +30,7 @@ from shared.wire.problems import ProblemDetail, problem_of, unforeseen
 log = logging.getLogger(__name__)
 
 Learn = Callable[
-    [JobSpec, mining.Prepared, Services, OnStep],
+    [JobSpec, mining.Prepared, Services, Progress],
     mining.Learned,
 ]
 """Does the work of a job; calls back after each step, and lets errors of that call through."""
@@ -86,7 +87,7 @@ def cancel(services: Services, identifier: str) -> Job:
 
 
 def learn_model(
-    spec: JobSpec, prepared: mining.Prepared, services: Services, on_step: OnStep
+    spec: JobSpec, prepared: mining.Prepared, services: Services, on_step: Progress
 ) -> mining.Learned:
     """Do the work of a job on the service's own files."""
     return mining.learn(spec, prepared, services.aligner, services.columns, on_step)

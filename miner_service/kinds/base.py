@@ -10,15 +10,13 @@ from miner_service.kinds.affordability import Layout
 from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.marginals.counts import Marginals
+from shared.progress import Progress
 from shared.wire.counting import CountsSpec
 from shared.wire.models import ModelHead
 
 if TYPE_CHECKING:
     from shared.learn.networks.exchange.documents import NetworkDocument
     from shared.learn.prediction import Predictor
-
-OnStep = Callable[[int, int], None]
-"""Called with (steps done, steps in all); may raise to stop."""
 
 Content = dict[str, Any]
 """What a model's message says besides its head."""
@@ -80,11 +78,11 @@ class JobKind(Generic[SpecT]):
     model: ModelKind[Any]
     variables: Callable[[SpecT, Domain], tuple[str, ...]]
     require_affordable: Callable[[SpecT, tuple[str, ...], Layout, Limits], None]
-    learn: Callable[[SpecT, Marginals, OnStep], Content]
+    learn: Callable[[SpecT, Marginals, Progress], Content]
     check: Callable[[SpecT], object] = field(default=lambda _spec: None)
 
 
-def part_of(on_step: OnStep, start: int, length: int) -> OnStep:
+def part_of(on_step: Progress, start: int, length: int) -> Progress:
     """Report a part of a job as its share of the whole, in hundredths; a search may step back."""
     furthest = start
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from miner_service.kinds.affordability import Layout, largest_family, require_table
-from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View, part_of
+from miner_service.kinds.base import Content, JobKind, ModelKind, View, part_of
 from miner_service.kinds.page import render
 from miner_service.settings import Limits
 from shared.domain import Domain
@@ -22,6 +22,7 @@ from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.rules import derive_rules
 from shared.marginals.counts import Marginals
 from shared.marginals.support_counts import Flags
+from shared.progress import Progress
 from shared.wire.learners import AssociationRulesSpec
 from shared.wire.models import AssociationRulesMessage
 
@@ -83,7 +84,7 @@ def _require_affordable(
     require_table(spec, family, layout, limits, where="max_length")
 
 
-def _learn(spec: AssociationRulesSpec, marginals: Marginals, on_step: OnStep) -> Content:
+def _learn(spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) -> Content:
     found = mine_itemsets(
         marginals,
         items_wanted(marginals.domain, spec.present, spec.items),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from miner_service.kinds.affordability import Layout, largest_family, require_table
-from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
+from miner_service.kinds.base import Content, JobKind, ModelKind, View
 from miner_service.kinds.page import render
 from miner_service.kinds.predicting import (
     predicted_from,
@@ -21,6 +21,7 @@ from shared.learn.linear.fitting import CELLS, learn_linear
 from shared.learn.linear.model import LinearClassifier
 from shared.learn.linear.options import LinearOptions
 from shared.marginals.counts import Marginals
+from shared.progress import Progress
 from shared.wire.learners import LinearClassifierSpec
 from shared.wire.models import LinearClassifierMessage
 
@@ -102,7 +103,7 @@ def _columns(options: LinearOptions, variable: Variable) -> int:
     return 1 if one else variable.size - 1
 
 
-def _learn(spec: LinearClassifierSpec, marginals: Marginals, on_step: OnStep) -> Content:
+def _learn(spec: LinearClassifierSpec, marginals: Marginals, on_step: Progress) -> Content:
     features = [name for name in marginals.domain.names if name != spec.target]
     model = learn_linear(
         marginals, spec.target, features, spec.options(), seed=spec.seed, on_step=on_step

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from miner_service.alignment.align import Aligner, require_aligned
 from miner_service.alignment.joining import LoadColumns, Release, marginals_of
-from miner_service.kinds import Content, OnStep, kind_of
+from miner_service.kinds import Content, kind_of
 from miner_service.kinds.affordability import Layout
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
@@ -29,6 +29,7 @@ from shared.marginals.counts import (
 )
 from shared.marginals.support_counts import Item
 from shared.plan import Block, Plan
+from shared.progress import Progress
 from shared.wire.jobs import JobSpec
 from shared.wire.releases import Alignment
 
@@ -166,7 +167,7 @@ def prepare(
 
 
 def learn(
-    spec: JobSpec, prepared: Prepared, aligner: Aligner, load: LoadColumns, on_step: OnStep
+    spec: JobSpec, prepared: Prepared, aligner: Aligner, load: LoadColumns, on_step: Progress
 ) -> Learned:
     """Estimate the counts that a job needs and learn its model from them.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from miner_service.kinds.affordability import require_affordable_search, require_small
-from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View, part_of
+from miner_service.kinds.base import Content, JobKind, ModelKind, View, part_of
 from miner_service.kinds.page import render
 from shared.domain import Domain
 from shared.errors import OptionError
@@ -18,6 +18,7 @@ from shared.learn.networks.exchange.drawing import draw_structure
 from shared.learn.networks.search.structure_learning import LearnedLink, learn_structure
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals
+from shared.progress import Progress
 from shared.wire.models import BayesNetMessage, LinkMessage, NodeMessage, ParameterMessage
 from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
@@ -34,12 +35,14 @@ def document_of(model: BayesNetMessage) -> NetworkDocument:
 
 
 def _learn_parameters(
-    spec: BayesNetParametersSpec, marginals: Marginals, on_step: OnStep
+    spec: BayesNetParametersSpec, marginals: Marginals, on_step: Progress
 ) -> Content:
     return _content(_parameters(spec, marginals, Structure.of(spec.structure), on_step), ())
 
 
-def _learn_structure(spec: BayesNetStructureSpec, marginals: Marginals, on_step: OnStep) -> Content:
+def _learn_structure(
+    spec: BayesNetStructureSpec, marginals: Marginals, on_step: Progress
+) -> Content:
     found = learn_structure(
         marginals,
         spec.scoring(),
@@ -56,7 +59,7 @@ def _parameters(
     spec: BayesNetParametersSpec | BayesNetStructureSpec,
     marginals: Marginals,
     structure: Structure,
-    on_step: OnStep,
+    on_step: Progress,
 ) -> LearnedBayesNet:
     return learn_parameters(marginals, structure, **asdict(spec.parameters()), on_node=on_step)
 

@@ -8,13 +8,14 @@ import io
 import numpy as np
 
 from miner_service.kinds.affordability import Layout, require_table
-from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
+from miner_service.kinds.base import Content, JobKind, ModelKind, View
 from miner_service.kinds.page import render
 from miner_service.settings import MEBIBYTE, Limits
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
 from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import Marginals
+from shared.progress import Progress
 from shared.wire.counting import ContingencyTableSpec
 from shared.wire.models import CategoriesMessage, CellMessage, ContingencyTableMessage
 
@@ -70,7 +71,7 @@ def _length(text: str) -> int:
     return len(text.encode())
 
 
-def _learn(spec: ContingencyTableSpec, marginals: Marginals, on_step: OnStep) -> Content:
+def _learn(spec: ContingencyTableSpec, marginals: Marginals, on_step: Progress) -> Content:
     """Return the table's raw counts with both errors, and the nearest valid ones."""
     on_step(0, 1)
     table = marginals.marginal(spec.variables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from miner_service.kinds.affordability import Layout, largest_family, require_table
-from miner_service.kinds.base import Content, JobKind, ModelKind, OnStep, View
+from miner_service.kinds.base import Content, JobKind, ModelKind, View
 from miner_service.kinds.page import render
 from miner_service.kinds.predicting import (
     predicted_from,
@@ -24,6 +24,7 @@ from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.text import write_tree_text
 from shared.marginals.counts import CUBE_CELLS, Marginals
 from shared.plan import Plan
+from shared.progress import Progress
 from shared.wire.learners import DecisionTreeSpec
 from shared.wire.models import DecisionTreeMessage
 
@@ -76,7 +77,7 @@ def _counted_once(plan: Plan) -> bool:
     return math.prod(plan.reported_sizes.values()) <= CUBE_CELLS
 
 
-def _learn(spec: DecisionTreeSpec, marginals: Marginals, on_step: OnStep) -> Content:
+def _learn(spec: DecisionTreeSpec, marginals: Marginals, on_step: Progress) -> Content:
     attributes = [name for name in marginals.domain.names if name != spec.target]
     tree = learn_tree(marginals, spec.target, attributes, spec.options(), on_step)
     nodes = sum(1 for _ in tree.root)

@@ -122,7 +122,7 @@ def show_design_written(console: Console, path: Path | None) -> None:
 def design_steps(bar: Bar) -> StagedProgress:
     """Return what a design tells a bar; how long its search takes is not known."""
 
-    def watch(family: str, done: float, total: float) -> None:
+    def watch(family: str, done: int, total: int) -> None:
         if family == STRONGEST:
             bar.stage(f"finding the {family}", done, None)
         else:

@@ -6,7 +6,7 @@ values were corrected since they were reported, block by block, and nothing of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,7 @@ from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from shared.errors import InputError, KeyFileError
 from shared.privacy import epsilon
-
-Watch = Callable[[int, int], None]
-"""Called with (done, total) pseudonyms."""
+from shared.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class Corrected:
         return tuple(line for line in said if line is not None)
 
 
-def corrected_of(site: Site, plan: Planned, watch: Watch) -> Corrected | None:
+def corrected_of(site: Site, plan: Planned, watch: Progress) -> Corrected | None:
     """Compare the table with what left; None where nothing has left to the site's studies.
 
     Args:
@@ -118,13 +116,11 @@ def corrected_of(site: Site, plan: Planned, watch: Watch) -> Corrected | None:
 
 
 def _compared(
-    site: Site, study: str, plan: Planned, entries: Sequence[Entry], watch: Watch
+    site: Site, study: str, plan: Planned, entries: Sequence[Entry], watch: Progress
 ) -> tuple[Correction, ...]:
     """Compare the table with what left in one study."""
     secrets = KeyStore(site.state).load()
-    records, _ = read_records(
-        site, study, plan, secrets, lambda _stage, done, total: watch(done, total)
-    )
+    records, _ = read_records(site, study, plan, secrets, watch)
     past = Past.of(site.state, entries, secrets, study)
     return examine(plan.plan, records, past).corrections
 

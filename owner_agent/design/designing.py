@@ -23,12 +23,13 @@ from shared.design import (
     reference,
     strongest_privacy,
 )
-from shared.design.choose import Progress, unwatched
+from shared.design.choose import unwatched
 from shared.design.requirement import require_gamma
 from shared.domain import Domain, Variable
 from shared.errors import OptionError, PramanaError
 from shared.plan import Plan
 from shared.privacy import PRIOR, Amplification
+from shared.progress import StagedProgress
 
 LENGTH = 3
 """The longest itemset, where nothing else is said."""
@@ -294,7 +295,7 @@ def design(
     problem: Problem,
     target: float | None = None,
     family: str | None = None,
-    progress: Progress = unwatched,
+    progress: StagedProgress = unwatched,
 ) -> Designed:
     """Compare all families; choose the best, or `family`; answer the reverse questions.
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from owner_agent.design.design_file import DesignFile
 from owner_agent.site.site import Site
+from owner_agent.site.writing import toml
 from shared.channels import RESOLUTION, CutAndPaste, Mixture, OneHot, RandomSymmetric
 from shared.design import Option, Requirements
 from shared.errors import OptionError
 from shared.plan import Block
 
-WIDTH = 100
 SHARE = 0.5
 """The share of RAN-GD's alpha that `random_gamma_diagonal` uses."""
 
@@ -40,23 +39,25 @@ def snippet(made: Option, needs: Requirements, entries: Mapping[str, Mapping[str
             remedy="Choose another family.",
         )
     alone = {b.names[0]: b for b in made.plan.blocks if len(b.names) == 1}
-    lines = [
-        f"# {made.family}: gamma {made.gamma:.6g} about the whole record.",
-        "# Put these in place of the variables and blocks of the site file.",
-    ]
+    content: dict[str, list[dict[str, Any]]] = {"variables": []}
     for variable in needs.domain:
-        sensitive = variable.name in needs.variables
-        keys = {"name": variable.name, **entries[variable.name], "sensitive": sensitive}
-        lines += ["", "[[variables]]", *_assignments(keys)]
-        if sensitive and variable.name in alone:
-            channel = _channel(alone[variable.name], needs)
-            inside = ", ".join(f"{key} = {_value(value)}" for key, value in channel.items())
-            lines.append(f"channel = {{ {inside} }}")
-    for block in made.plan.blocks:
-        if len(block.names) > 1:
-            lines += ["", "[[blocks]]", *_assignments({"variables": list(block.names)}), ""]
-            lines += ["[blocks.channel]", *_assignments(_channel(block, needs))]
-    return "\n".join(lines) + "\n"
+        name, sensitive = variable.name, variable.name in needs.variables
+        keys = {"name": name, **entries[name], "sensitive": sensitive}
+        if sensitive and name in alone:
+            keys["channel"] = _channel(alone[name], needs)
+        content["variables"].append(keys)
+    blocks = [
+        {"variables": list(block.names), "channel": _channel(block, needs)}
+        for block in made.plan.blocks
+        if len(block.names) > 1
+    ]
+    if blocks:
+        content["blocks"] = blocks
+    return toml(
+        content,
+        f"{made.family}: gamma {made.gamma:.6g} about the whole record.",
+        "Put these in place of the variables and blocks of the site file.",
+    )
 
 
 def save(path: Path, text: str) -> None:
@@ -111,26 +112,3 @@ def _sampled(block: Block, needs: Requirements) -> dict[str, Any]:
         "subsets": subsets,
         "weights": [choice.weight / RESOLUTION for choice in choices],
     }
-
-
-def _assignments(keys: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in keys.items():
-        line = f"{key} = {_value(value)}"
-        if len(line) <= WIDTH or not isinstance(value, list | tuple):
-            yield line
-        else:
-            yield f"{key} = ["
-            yield from (f"    {_value(item)}," for item in value)
-            yield "]"
-
-
-def _value(value: Any) -> str:
-    """Write a value in TOML: a string, a truth value, a finite number, or a list of these."""
-    if isinstance(value, str):
-        # JSON leaves the delete character as it is, which TOML does not allow.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    return repr(value)

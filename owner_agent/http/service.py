@@ -18,13 +18,14 @@ from owner_agent.departures.ledger import Ledger
 from owner_agent.http.problems import add_handlers
 from owner_agent.http.publications import Publication, PublicationCreate, Publications
 from owner_agent.release.options import Options
-from owner_agent.release.publish import Outcome, Watch, publish
+from owner_agent.release.publish import Outcome, publish
 from owner_agent.report.report import report
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.table.table import read_table
 from shared.errors import Unauthenticated
+from shared.progress import StagedProgress
 from shared.wire.base import MAX_RECORDS
 
 
@@ -41,7 +42,7 @@ class Agent:
 def create_app(site: Path, token: str, surroundings: Surroundings) -> FastAPI:
     """Return the agent's application for a site file."""
 
-    def publish_once(request: PublicationCreate, watch: Watch) -> Outcome:
+    def publish_once(request: PublicationCreate, watch: StagedProgress) -> Outcome:
         options = Options(request.part_records, request.accept_added_loss, request.corrections)
         return publish(load_site(site), surroundings, options, watch)
 

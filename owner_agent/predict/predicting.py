@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,12 @@ from shared.domain import Variable
 from shared.errors import InputError, OptionError
 from shared.learn.prediction import Predictor, read_predictor
 from shared.marginals.counts import Codes, Tensor
+from shared.progress import Progress
 
 ROW = "row"
 """The column of the records' numbers, where nothing else names them."""
 
 _CHUNK = 1 << 16
-
-Watch = Callable[[int, int], None]
-"""Called with (steps done, steps in all)."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def _no_model(path: Path) -> InputError:
     )
 
 
-def predict(model: Model, source: Source, watch: Watch, *, probabilities: bool) -> Predictions:
+def predict(model: Model, source: Source, watch: Progress, *, probabilities: bool) -> Predictions:
     """Predict the class of every record of a table.
 
     Args:

@@ -17,7 +17,7 @@ are drawn anew, independently, in another epoch.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -29,6 +29,7 @@ from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import fingerprint
 from shared.marginals.counts import Codes
 from shared.plan import Block
+from shared.progress import Progress, unwatched
 from shared.wire.base import KEY_BYTES
 from shared.wire.parts import Keys
 
@@ -37,16 +38,9 @@ _BLOCK_LENGTH = 64
 
 _BATCH = 1 << 16
 
-Progress = Callable[[int, int], None]
-"""Called with (done, total)."""
-
-
-def silent(done: int, total: int) -> None:
-    """Report progress to nobody."""
-
 
 def pseudonyms(
-    secrets: Secrets, study: str, record_ids: Iterable[str], progress: Progress = silent
+    secrets: Secrets, study: str, record_ids: Iterable[str], progress: Progress = unwatched
 ) -> Keys:
     """Return HMAC-SHA-256(linkage secret, domain || study || record id), 128 bits each.
 

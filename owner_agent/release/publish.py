@@ -11,39 +11,32 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from owner_agent.corrections.permanent import Past, Records, Settled, settle
 from owner_agent.departures.composition import refuse_conflicts
 from owner_agent.departures.fingerprints import fingerprint_of, values_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
-from owner_agent.departures.outbox import OUTBOX, Prepared, discard, prepare, reopen
+from owner_agent.departures.outbox import OUTBOX, discard, prepare, reopen
 from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.departures.recognition import recognized
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import Randomized
 from owner_agent.release.client import Miner
+from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.options import Options
 from owner_agent.site.planning import Planned, planned
-from owner_agent.site.protection import require_protected
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys, KeyStore
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from owner_agent.table.encode import Encoded, encode
-from shared.errors import (
-    NotFound,
-    NotReady,
-    ReleaseNotOpen,
-    TransportError,
-    Unreachable,
-)
+from shared.errors import NotFound, NotReady
 from shared.plan import Plan
 from shared.privacy import epsilon
-from shared.wire.releases import Consistency, Release
-
-Watch = Callable[[str, int, int], None]
-"""Called with a stage (`pseudonyms` or `parts`), how much of it is done, and of how much."""
+from shared.progress import Progress, StagedProgress
+from shared.wire.releases import Consistency, Release, ReleaseCreate
 
 
 @dataclass(frozen=True)
@@ -69,12 +62,11 @@ class Outcome:
     consistency: Consistency | None = None
 
 
-def unwatched(stage: str, done: int, total: int) -> None:
-    """Report progress to nobody."""
-
-
 def publish(
-    site: Site, surroundings: Surroundings, options: Options, watch: Watch = unwatched
+    site: Site,
+    surroundings: Surroundings,
+    options: Options,
+    watch: StagedProgress = lambda _stage, _done, _total: None,
 ) -> Outcome:
     """Publish the site's table under its plan, or continue where an earlier attempt ended.
 
@@ -96,35 +88,50 @@ def publish(
         secrets = KeyStore(site.state).load()
         ledger = Ledger(site.state)
         entries = ledger.entries()
-        records, table = read_records(site, site.miner.study, plan, secrets, watch)
-        values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
+        records, table = read_records(
+            site,
+            site.miner.study,
+            plan,
+            secrets,
+            lambda done, total: watch("pseudonyms", done, total),
+        )
         past = Past.of(site.state, entries, secrets, site.miner.study)
         settled = settle(plan.plan, records, past, options.corrections or site.file.corrections)
-        randomized = settled.randomized
+        values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
         draws = planned_draws(
             plan, settled.identities, lambda draw_id: population_of(records.keys, draw_id, entries)
         )
         draws = recognized(draws, values, entries)
         if not options.accept_added_loss:
             refuse_conflicts(draws, entries, settled.renewed)
-        entry = ledger.find_content(site.miner.url, site.miner.study, randomized.digest)
+        entry = ledger.find_content(site.miner.url, site.miner.study, settled.randomized.digest)
         if entry is not None and entry.state == "withdrawn":
-            raise _withdrawn(entry, f"on {entry.changed:%Y-%m-%d}")
+            raise withdrawn(entry, f"on {entry.changed:%Y-%m-%d}")
         outbox = site.state / OUTBOX
         prepared = reopen(outbox, entry.name) if entry is not None else None
         if prepared is None and entry is not None and entry.state == "sealed":
             return _outcome(entry, str(entry.release_id), settled, already=True)
         if prepared is None:
             ledger.begin()
-            prepared = prepare(
-                outbox, randomized, options.part_records, told_draws(plan.plan, draws)
-            )
+            told = told_draws(plan.plan, draws)
+            prepared = prepare(outbox, settled.randomized, options.part_records, told)
         fingerprint = fingerprint_of(values, [draw.column for draw in draws])
-        new = _New(randomized, draws, fingerprint, surroundings.now())
-        entry = _entered(site, ledger, prepared, new)
+        now = surroundings.now()
+        new = _entry(site, prepared.manifest, settled.randomized, draws, fingerprint, now)
+        entry = _entered(ledger, new, outbox)
         with Miner(site.miner.url, token, surroundings) as miner:
-            to = _Sending(ledger, past, settled, surroundings, watch)
-            return _send(miner, prepared, entry, to)
+            delivery = Delivery(miner, prepared, entry, ledger, surroundings.now)
+            # A miner that is not there hears of nothing, and nothing is written down for it.
+            delivery.require_reachable()
+            # The manifest holds digests of the reports: who guesses them could check the guess.
+            settled.remember(past, entry.content)
+            release = delivery.announce()
+            already = release.state == entry.state == "sealed" and release.id == entry.release_id
+            if not already:
+                release = delivery.complete(
+                    release, lambda done, total: watch("parts", done, total)
+                )
+            return _outcome(entry, release.id, settled, already=already, release=release)
 
 
 def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
@@ -194,146 +201,58 @@ def told_draws(plan: Plan, draws: Sequence[Draw]) -> tuple[str, ...]:
 
 
 def read_records(
-    site: Site, study: str, plan: Planned, secrets: Keys, watch: Watch = unwatched
+    site: Site, study: str, plan: Planned, secrets: Keys, progress: Progress
 ) -> tuple[Records, Encoded]:
     """Return the table, and its records with their pseudonyms in a study, in the table's order.
 
     Raises:
-        InputError: the table is wrong, or a sensitive variable would leave unprotected.
+        InputError: the table is wrong.
     """
-    for block in plan.plan.blocks:
-        require_protected(block, plan.sensitive)
     table = encode(site, plan)
-    keys = pseudonyms(
-        secrets,
-        study,
-        table.record_ids,
-        lambda done, total: watch("pseudonyms", done, total),
-    )
+    keys = pseudonyms(secrets, study, table.record_ids, progress)
     return Records(secrets, study, keys, table.columns), table
 
 
-@dataclass(frozen=True)
-class _New:
-    randomized: Randomized
-    draws: tuple[Draw, ...]
-    fingerprint: bytes
-    now: datetime
-
-
-def _entered(site: Site, ledger: Ledger, prepared: Prepared, new: _New) -> Entry:
-    """Return the release's ledger entry, writing it if there is none; discard unsent ones."""
-    manifest = prepared.manifest
-    for other in ledger.entries():
-        here = (other.miner, other.study) == (site.miner.url, site.miner.study)
-        if here and other.state == "prepared" and other.name != manifest.name:
-            ledger.mark(other, "discarded", new.now)
-            discard(prepared.folder.parent, other.name)
-    found = ledger.find(site.miner.url, site.miner.study, manifest.name)
-    if found is not None:
-        if found.left:
-            return found
-        return ledger.renew(found, new.draws, new.now)
-    entry = Entry(
+def _entry(
+    site: Site,
+    manifest: ReleaseCreate,
+    randomized: Randomized,
+    draws: tuple[Draw, ...],
+    fingerprint: bytes,
+    now: datetime,
+) -> Entry:
+    """Return the ledger entry of a release that was prepared now."""
+    return Entry(
         miner=site.miner.url,
         study=site.miner.study,
         name=manifest.name,
-        content=new.randomized.digest,
+        content=randomized.digest,
         digest=manifest.digest,
-        plan_digest=new.randomized.plan.digest,
+        plan_digest=randomized.plan.digest,
         records=manifest.records,
         parts=len(manifest.parts),
         state="prepared",
-        prepared=new.now,
-        changed=new.now,
+        prepared=now,
+        changed=now,
         release_id=None,
-        draws=new.draws,
-        sketch=sketch_of(new.randomized.keys),
-        fingerprint=new.fingerprint,
-    )
-    ledger.add(entry)
-    return entry
-
-
-@dataclass(frozen=True)
-class _Sending:
-    ledger: Ledger
-    past: Past
-    settled: Settled
-    surroundings: Surroundings
-    watch: Watch
-
-
-def _send(miner: Miner, prepared: Prepared, entry: Entry, to: _Sending) -> Outcome:
-    """Bring the miner from whatever it has of a release to all of it, sealed."""
-    arrived = ""
-    total = len(prepared.manifest.parts)
-    try:
-        if entry.state == "prepared":
-            # A miner that is not there hears of nothing, and nothing is written down for it.
-            miner.study(entry.study)
-        # The manifest holds digests of the reports: who guesses them could check the guess.
-        to.settled.remember(to.past, entry.content)
-        if entry.state == "prepared":
-            to.ledger.mark(entry, "sending", to.surroundings.now())
-        release = miner.create_release(entry.study, prepared.manifest)
-        _require_same(release, prepared)
-        if release.state == "withdrawn":
-            to.ledger.mark(entry, "withdrawn", to.surroundings.now(), release.id)
-            raise _withdrawn(entry, "at the miner")
-        if (release.state, release.id, entry.state) == ("sealed", entry.release_id, "sealed"):
-            return _outcome(entry, release.id, to.settled, already=True, release=release)
-        to.ledger.mark(entry, "sending", to.surroundings.now(), release.id)
-        acknowledged = len(release.parts_received)
-        arrived = f"{acknowledged} of {total} parts have arrived"
-        to.watch("parts", acknowledged, total)
-        if release.state == "open":
-            for number in sorted(set(range(total)) - set(release.parts_received)):
-                miner.put_part(release.id, number, prepared.part(number))
-                acknowledged += 1
-                arrived = f"{acknowledged} of {total} parts have arrived"
-                to.watch("parts", acknowledged, total)
-            release = miner.seal(release.id)
-    except Unreachable as error:
-        raise _interrupted(error, entry, arrived) from error
-    _require_same(release, prepared)
-    if release.state != "sealed":
-        raise TransportError(
-            f"The miner was asked to seal release {entry.name} and calls it {release.state}."
-        )
-    to.ledger.mark(entry, "sealed", to.surroundings.now(), release.id)
-    return _outcome(entry, release.id, to.settled, already=False, release=release)
-
-
-def _interrupted(error: Unreachable, entry: Entry, arrived: str) -> Unreachable:
-    if not arrived and entry.state == "sealed":
-        arrived = "the miner sealed it before, and could not be asked whether it still has it"
-    arrived = arrived or "the miner could not be asked what it has of it"
-    return Unreachable(
-        f"{error.message} Release {entry.name} is safe in the outbox; {arrived}.",
-        where=error.where,
-        remedy="`owner-agent publish` continues it with the same bytes.",
+        draws=draws,
+        sketch=sketch_of(randomized.keys),
+        fingerprint=fingerprint,
     )
 
 
-def _require_same(release: Release, prepared: Prepared) -> None:
-    if release.digest != prepared.manifest.digest:
-        raise TransportError(
-            f"The miner has release {release.name} with digest {release.digest[:12]}, not"
-            f" {prepared.manifest.digest[:12]}.",
-            where=release.name,
-            remedy="Tell the study; nothing more was sent.",
-        )
-
-
-def _withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
-    return ReleaseNotOpen(
-        f"Release {entry.name}, which holds exactly these records, was withdrawn {where}; the same"
-        " content cannot be published again under that name.",
-        where=entry.name,
-        remedy="A table with more or fewer records makes a new release, in which the others are"
-        " reported as before.",
-    )
+def _entered(ledger: Ledger, new: Entry, outbox: Path) -> Entry:
+    """Return the entry of a release, written down if it was not; discard others that never left."""
+    for other in ledger.entries():
+        here = (other.miner, other.study) == (new.miner, new.study)
+        if here and other.state == "prepared" and other.name != new.name:
+            ledger.mark(other, "discarded", new.changed)
+            discard(outbox, other.name)
+    found = ledger.find(new.miner, new.study, new.name)
+    if found is None:
+        ledger.add(new)
+        return new
+    return found if found.left else ledger.renew(found, new.draws, new.changed)
 
 
 def _outcome(

@@ -14,10 +14,11 @@ from owner_agent.report.figures import (
     strength_picture,
     width_picture,
 )
-from owner_agent.report.report import LISTED_CHOICES, PlanReport, Tick, shares_reported, unwatched
+from owner_agent.report.report import LISTED_CHOICES, PlanReport, shares_reported
 from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import OptionError
 from shared.pictures.svg import short
+from shared.progress import Progress, unwatched
 
 FOLDER = "report"
 """In the state directory, where the report is written unless another place is named."""
@@ -89,7 +90,7 @@ def require_apart(page: Path, inputs: Iterable[Path]) -> None:
 
 
 def write_report(
-    plan: PlanReport, owner: str, page: Path, tick: Tick = unwatched
+    plan: PlanReport, owner: str, page: Path, tick: Progress = unwatched
 ) -> tuple[Path, Path]:
     """Write the page and, beside it, its numbers as JSON; both readable by their owner only.
 
@@ -109,7 +110,7 @@ def write_report(
     return page, numbers
 
 
-def html(plan: PlanReport, owner: str, tick: Tick = unwatched) -> str:
+def html(plan: PlanReport, owner: str, tick: Progress = unwatched) -> str:
     """Return the page. Every number in it is one of `PlanReport.as_dict`, written shorter."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -8,7 +8,7 @@ may count in the table is how many records were corrected since they were report
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -34,17 +34,12 @@ from owner_agent.site.protection import share_proven
 from shared.errors import OptionError, PramanaError
 from shared.plan import Block
 from shared.privacy import PRIOR
+from shared.progress import Progress, unwatched
 
 LISTED_CHOICES = 12
 """Of a sampled block so many parts are shown; JSON has all."""
 
 T = TypeVar("T")
-Tick = Callable[[int, int], None]
-"""Called with (done, total)."""
-
-
-def unwatched(done: int, total: int) -> None:
-    """Report progress to nobody."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +107,7 @@ def report(
     losses: Losses | None = None,
     corrected: Corrected | None = None,
     study: Outlook | str | None = None,
-    tick: Tick = unwatched,
+    tick: Progress = unwatched,
 ) -> PlanReport:
     """Report on a plan.
 
@@ -221,7 +216,7 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def _counted(total: int, tick: Tick) -> Iterator[None]:
+def _counted(total: int, tick: Progress) -> Iterator[None]:
     for done in itertools.count(1):
         tick(done, total)
         yield

@@ -25,13 +25,26 @@ from shared.wire.plans import PlanMessage
 
 @dataclass(frozen=True)
 class Planned:
-    """A site's variables and its plan."""
+    """A site's variables and its plan, which protects every sensitive one.
+
+    Raises:
+        UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
+    """
 
     variables: dict[str, Variable]
     plan: Plan
     sensitive: frozenset[str]
     columns: dict[str, str]
     """The table's column of every variable."""
+
+    def __post_init__(self) -> None:
+        problems: list[PramanaError] = []
+        for block in self.plan.blocks:
+            try:
+                require_protected(block, self.sensitive)
+            except UnprotectedVariable as error:
+                problems.append(error)
+        raise_together(problems)
 
 
 def planned(site: Site) -> Planned:
@@ -153,7 +166,6 @@ def _block(
             remedy=error.remedy,
         ) from error
     require_estimable(block)
-    require_protected(block, sensitive)
     return block
 
 

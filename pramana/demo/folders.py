@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from owner_agent.site.writing import toml
 from pramana.demo.scenario import RECORD_ID, Scenario, SiteTable
 from shared.errors import ConfigError
 
@@ -95,32 +95,17 @@ def write_site(
     table = pd.DataFrame(site.columns, dtype=str).iloc[order]
     table.to_csv(home / "table.csv", index=False, lineterminator="\n")
     path = home / "site.toml"
-    path.write_text(_site_file(site, miner), encoding="utf-8")
+    content: dict[str, Any] = {
+        "owner": site.owner,
+        "table": "table.csv",
+        "record_id": RECORD_ID,
+        "miner": miner,
+        "variables": list(site.variables),
+    }
+    if site.blocks:
+        content["blocks"] = list(site.blocks)
+    path.write_text(toml(content), encoding="utf-8")
     return path
-
-
-def _site_file(site: SiteTable, miner: dict[str, Any]) -> str:
-    lines = [
-        f"owner = {_toml(site.owner)}",
-        'table = "table.csv"',
-        f"record_id = {_toml(RECORD_ID)}",
-        "",
-        "[miner]",
-        *(f"{key} = {_toml(value)}" for key, value in miner.items()),
-    ]
-    for section, entries in (("variables", site.variables), ("blocks", site.blocks)):
-        for entry in entries:
-            lines += ["", f"[[{section}]]", *(f"{k} = {_toml(v)}" for k, v in entry.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(v) for v in value) + "]"
-    # JSON's strings, numbers and booleans are TOML's.
-    return json.dumps(value, ensure_ascii=False)
 
 
 def owners(scenario: Scenario) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.design.families import Build, families, sampled
@@ -14,9 +14,7 @@ from shared.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from shared.marginals.counts import Tensor
 from shared.plan import Plan
 from shared.privacy import Amplification
-
-Progress = Callable[[str, int, int], None]
-"""Called with (family, done, total)."""
+from shared.progress import StagedProgress
 
 
 def unwatched(family: str, done: int, total: int) -> None:
@@ -91,7 +89,7 @@ class Comparison:
         return self.options[0]
 
 
-def compare(problem: Problem, progress: Progress = unwatched) -> Comparison:
+def compare(problem: Problem, progress: StagedProgress = unwatched) -> Comparison:
     """Predict every family's error for a problem.
 
     Raises:

@@ -7,7 +7,7 @@ all have agreed to one result. From then on it is written, and nobody is told of
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,10 +36,8 @@ from owner_agent.peer.session.session import error_of
 from owner_agent.peer.tasks.catalogue import learners, task_of
 from shared.errors import PeerDeviated, PramanaError, SessionEnded
 from shared.privacy import StudyTold
+from shared.progress import StagedProgress
 from shared.wire.problems import problem_of
-
-Watch = Callable[[str, int, int], None]
-"""Called with a step, how much of it is done, and of how much."""
 
 POLL_SECONDS = 0.2
 LAST_SECONDS = 20.0
@@ -63,7 +61,9 @@ class JointOutcome:
     told: StudyTold
 
 
-def run_session(participant: Participant, proposal: Proposal, watch: Watch) -> JointOutcome:
+def run_session(
+    participant: Participant, proposal: Proposal, watch: StagedProgress
+) -> JointOutcome:
     """Run a session to its end.
 
     Args:
@@ -107,7 +107,7 @@ class _Led:
     participant: Participant
     others: Sequence[Partner]
     proposal: Proposal
-    watch: Watch
+    watch: StagedProgress
     ends: float
 
     @property

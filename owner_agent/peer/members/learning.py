@@ -15,12 +15,15 @@ from owner_agent.peer.protocol.messages import Package
 from owner_agent.peer.protocol.partner import Peer
 from owner_agent.peer.session.session import Session
 from owner_agent.peer.tasks.catalogue import entitled, task_of
-from owner_agent.peer.tasks.findings import Findings, Watch
+from owner_agent.peer.tasks.findings import Findings
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Marginals, Reports
+from shared.progress import Progress
 
 
-def learn(mine: Session, partners: Callable[[str], Peer], watch: Watch, now: datetime) -> Findings:
+def learn(
+    mine: Session, partners: Callable[[str], Peer], watch: Progress, now: datetime
+) -> Findings:
     """Fetch, check and count the peers' columns, and run the task's learner.
 
     Raises:
@@ -43,7 +46,7 @@ def learn(mine: Session, partners: Callable[[str], Peer], watch: Watch, now: dat
 
 
 def _learned_with_noise(
-    mine: Session, counted: Counted, received: list[Received], watch: Watch
+    mine: Session, counted: Counted, received: list[Received], watch: Progress
 ) -> Findings:
     """Learn from noisy tables of the agreed families, which are all that is told."""
     proposal, holding = mine.proposal, mine.holding
@@ -57,7 +60,7 @@ def _learned_with_noise(
 
 
 def _learned(
-    mine: Session, counted: Counted, own: Reports, received: list[Received], watch: Watch
+    mine: Session, counted: Counted, own: Reports, received: list[Received], watch: Progress
 ) -> Findings:
     proposal, holding = mine.proposal, mine.holding
     marginals: Marginals
@@ -68,7 +71,7 @@ def _learned(
     return task_of(proposal).learn(proposal.task, marginals, shared_nodes(holding, proposal), watch)
 
 
-def _received(mine: Session, partners: Callable[[str], Peer], watch: Watch) -> list[Received]:
+def _received(mine: Session, partners: Callable[[str], Peer], watch: Progress) -> list[Received]:
     own, received = mine.holding.site.owner, []
     for sender in mine.proposal.participants:
         if entitled(mine.proposal, mine.holdings, sender, own):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from owner_agent.peer.protocol.messages import Proposal
     from owner_agent.peer.tasks.holding import Holding
-
-Watch = Callable[[int, int], None]
-"""Called with (done, total); may raise to stop."""
 
 
 class Told(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,6 @@ from owner_agent.departures.fingerprints import Values, values_of
 from owner_agent.peer.protocol.messages import Offer, OfferedVariable, Proposal
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.site.planning import Planned, planned
-from owner_agent.site.protection import require_protected
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import KeyStore
@@ -20,10 +19,9 @@ from owner_agent.table.encode import encode
 from shared.domain import Domain, Variable
 from shared.errors import DuplicateRecordId, RecordsDoNotAlign, VariablesMissing
 from shared.marginals.counts import Codes
+from shared.progress import Progress
 from shared.wire.parts import Keys, key_words, strictly_ascending
 from shared.wire.plans import VariableMessage
-
-Told = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +46,7 @@ class Holding:
         return Domain(tuple(self.plan.variables[name] for name in self.names))
 
 
-def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Told) -> Holding:
+def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Progress) -> Holding:
     """Read the site's table for a session about some variables.
 
     Raises:
@@ -57,8 +55,6 @@ def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Told) -
         KeyFileError: a secret is absent or unsafe.
     """
     plan = planned(site)
-    for block in plan.plan.blocks:
-        require_protected(block, plan.sensitive)
     names = tuple(name for name in variables if name in plan.variables)
     if not names:
         raise VariablesMissing(

@@ -7,24 +7,25 @@ from dataclasses import asdict
 
 from owner_agent.peer.protocol.needs import Holdings, cross_parents, preceding
 from owner_agent.peer.protocol.task_messages import ParametersTask, StructureTask
-from owner_agent.peer.tasks.findings import Findings, Watch
+from owner_agent.peer.tasks.findings import Findings
 from owner_agent.peer.tasks.task import Task, require_distinct
 from shared.learn.networks.bayes_net import LearnedFamily, learn_parameters
 from shared.learn.networks.options import Scoring, Search
 from shared.learn.networks.search.structure_learning import learn_structure
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals
+from shared.progress import Progress
 
 
 def _learn_parameters(
-    task: ParametersTask, marginals: Marginals, nodes: Sequence[str], watch: Watch
+    task: ParametersTask, marginals: Marginals, nodes: Sequence[str], watch: Progress
 ) -> Findings:
     parents = {node: tuple(task.structure[node]) for node in nodes}
     return Findings(_families(task, marginals, parents, watch))
 
 
 def _learn_structure(
-    task: StructureTask, marginals: Marginals, nodes: Sequence[str], watch: Watch
+    task: StructureTask, marginals: Marginals, nodes: Sequence[str], watch: Progress
 ) -> Findings:
     # A peer's joint block may bring variables that nobody asked for: last, they are no parents.
     known = marginals.domain.names
@@ -47,7 +48,7 @@ def _families(
     task: ParametersTask | StructureTask,
     marginals: Marginals,
     parents: Mapping[str, tuple[str, ...]],
-    watch: Watch,
+    watch: Progress,
 ) -> tuple[LearnedFamily, ...]:
     """Learn some families; a peer's variable that is a parent stands without parents here."""
     others = {p: () for mine in parents.values() for p in mine if p not in parents}

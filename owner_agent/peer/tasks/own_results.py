@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TableTask, TreeTask
-from owner_agent.peer.tasks.findings import Findings, Watch
+from owner_agent.peer.tasks.findings import Findings
 from shared.domain import Domain
 from shared.learn.common.documents import write_json
 from shared.learn.linear.documents import write_linear_json
@@ -30,13 +30,14 @@ from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.text import write_tree_text
 from shared.marginals.counts import Marginals, MarginalTable
 from shared.marginals.support_counts import Item
+from shared.progress import Progress
 
 _PERCENT = 100
 """Where a task has more than one stage, its progress is told in hundredths of the whole."""
 
 
 def learn_table(
-    task: TableTask, marginals: Marginals, _nodes: Sequence[str], watch: Watch
+    task: TableTask, marginals: Marginals, _nodes: Sequence[str], watch: Progress
 ) -> Findings:
     """Count a contingency table; `table.csv`."""
     watch(0, 1)
@@ -46,7 +47,7 @@ def learn_table(
 
 
 def learn_rules(
-    task: RulesTask, marginals: Marginals, _nodes: Sequence[str], watch: Watch
+    task: RulesTask, marginals: Marginals, _nodes: Sequence[str], watch: Progress
 ) -> Findings:
     """Mine itemsets and derive their rules; `rules.json`, and tables and pictures of both."""
     items = items_of(task, marginals.domain)
@@ -70,7 +71,7 @@ def learn_rules(
 
 
 def learn_decision_tree(
-    task: TreeTask, marginals: Marginals, _nodes: Sequence[str], watch: Watch
+    task: TreeTask, marginals: Marginals, _nodes: Sequence[str], watch: Progress
 ) -> Findings:
     """Grow a decision tree; `tree.json`, as text and as a picture."""
     tree = learn_tree(marginals, task.target, task.attributes, task.options(), watch)
@@ -84,7 +85,7 @@ def learn_decision_tree(
 
 
 def learn_classifier(
-    task: LinearTask, marginals: Marginals, _nodes: Sequence[str], watch: Watch
+    task: LinearTask, marginals: Marginals, _nodes: Sequence[str], watch: Progress
 ) -> Findings:
     """Fit a linear classifier; `linear.json`, its weights as a table and as a picture."""
     model = learn_linear(
@@ -108,7 +109,7 @@ def items_of(task: RulesTask, domain: Domain) -> tuple[Item, ...]:
     return items_wanted(domain.project(task.variables), task.present, task.items)
 
 
-def _part(watch: Watch, start: int, end: int) -> Watch:
+def _part(watch: Progress, start: int, end: int) -> Progress:
     """Report a stage as its part of the whole."""
 
     def step(done: int, total: int) -> None:

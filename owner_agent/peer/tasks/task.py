@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from owner_agent.peer.protocol.needs import Holdings
-from owner_agent.peer.tasks.findings import Findings, Watch
+from owner_agent.peer.tasks.findings import Findings
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.marginals.counts import Marginals
+from shared.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Task:
     check: Callable[[Any], None]
     asks: Callable[[Any, Holdings, str, str], tuple[str, ...]]
     scopes: Callable[[Any], list[tuple[str, ...]]]
-    learn: Callable[[Any, Marginals, Sequence[str], Watch], Findings]
+    learn: Callable[[Any, Marginals, Sequence[str], Progress], Findings]
     agreed_parents: Callable[[Any, str], tuple[str, ...]]
     fewer: str
     shared: bool

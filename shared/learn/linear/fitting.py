@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -17,6 +17,7 @@ from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.sources import scaled
 from shared.learn.linear.task import CELLS, Fit, Sources, Task, notes_of
 from shared.marginals.counts import Marginals
+from shared.progress import Progress
 
 __all__ = ["CELLS", "learn_linear"]
 
@@ -25,9 +26,6 @@ EVIDENT = 2.0
 
 EMPTY = 1e-9
 """A class with less than this share of all records has none: the rest is rounding."""
-
-OnStep = Callable[[int, int], None]
-"""Called with steps done and steps in all; may raise to stop."""
 
 NETWORK = 100
 """The steps of progress that drawn records take."""
@@ -40,7 +38,7 @@ def learn_linear(
     options: LinearOptions | None = None,
     *,
     seed: int = 0,
-    on_step: OnStep | None = None,
+    on_step: Progress | None = None,
 ) -> LinearClassifier:
     """Learn planes that tell the classes of a variable apart; several classes one against the rest.
 
@@ -94,7 +92,7 @@ def learn_linear(
 class _Progress:
     """Steps done, told to `report`: those `before` the planes, and a step for each plane."""
 
-    report: OnStep
+    report: Progress
     number: int
     before: int = 0
 

@@ -7,7 +7,7 @@ from the joint error of numerator and denominator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from shared.learn.networks.network import BayesNet
 from shared.learn.networks.options import Method, ParameterOptions
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
+from shared.progress import Progress
 
 LEVEL = 0.95
 """The level of the intervals."""
@@ -112,7 +113,7 @@ def learn_parameters(
     *,
     method: Method = "ml",
     alpha: float = 1.0,
-    on_node: Callable[[int, int], None] | None = None,
+    on_node: Progress | None = None,
 ) -> LearnedBayesNet:
     """Learn all parameters of a network of given structure.
 

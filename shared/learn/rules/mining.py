@@ -50,8 +50,7 @@ from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.piecewise import pieces, variables_of
 from shared.marginals.counts import Marginals, Supports
 from shared.marginals.support_counts import Flags, Floats, Indices, Item, SupportCounts
-
-OnStep = Callable[[int, int], None]
+from shared.progress import Progress
 
 _UNTOLD = (SingularChannel, EstimationError, LimitExceeded)
 """What is raised where the reports tell nothing of an itemset."""
@@ -64,7 +63,7 @@ def mine_itemsets(
     marginals: Marginals,
     items: Sequence[Item],
     options: RuleOptions,
-    on_step: OnStep | None = None,
+    on_step: Progress | None = None,
 ) -> FoundItemsets:
     """Find the frequent itemsets made of some items.
 
@@ -98,7 +97,7 @@ def mine_itemsets(
 
 
 def _levels(
-    supports: Supports, variables: Indices, options: RuleOptions, on_step: OnStep
+    supports: Supports, variables: Indices, options: RuleOptions, on_step: Progress
 ) -> list[Level]:
     """Examine itemsets length by length."""
     most = min(options.max_length or len(variables), len(np.unique(variables)))

@@ -25,6 +25,7 @@ from shared.learn.rules.piecewise import PIECE, pieces, variables_of
 from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
 from shared.marginals.counts import Marginals, Supports
 from shared.marginals.support_counts import Flags, Floats, Indices, Item, RuleCounts
+from shared.progress import Progress
 
 MOST_RULES = 1_000_000
 """More rules than this are refused if not told otherwise."""
@@ -70,7 +71,7 @@ def derive_rules(
     *,
     certain: bool = False,
     most: int = MOST_RULES,
-    on_step: Callable[[int, int], None] | None = None,
+    on_step: Progress | None = None,
 ) -> tuple[Rule, ...]:
     """Return the rules between the parts of the itemsets held frequent.
 

@@ -21,8 +21,7 @@ from shared.learn.tree.options import DEEPEST, TreeOptions
 from shared.learn.tree.pruning import pruned
 from shared.learn.tree.splitting import Candidate, best_split
 from shared.marginals.counts import Marginals, Subpopulation
-
-OnStep = Callable[[int, int], None]
+from shared.progress import Progress
 
 STEPS = 1000
 """What the whole of a tree is in the steps of its progress."""
@@ -33,7 +32,7 @@ def learn_tree(
     target: str,
     attributes: Sequence[str] | None = None,
     options: TreeOptions | None = None,
-    on_step: OnStep | None = None,
+    on_step: Progress | None = None,
 ) -> DecisionTree:
     """Learn a decision tree.
 
@@ -84,7 +83,7 @@ class _Grower:
     target: str
     records: int
     options: TreeOptions
-    on_step: OnStep
+    on_step: Progress
     _done: float = field(default=0.0)
 
     def grow(self, everything: Subpopulation, attributes: tuple[str, ...]) -> Node:

@@ -8,13 +8,14 @@ worse ones; links that are there only because a direction was chosen too early d
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from shared.errors import StructureError
 from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, best
 from shared.learn.networks.search.scores import Gain, Judge
+from shared.progress import Progress
 
 Nodes = frozenset[str]
 
@@ -121,9 +122,7 @@ class Change:
         return _without(cpdag, self.child, self.parent, self.turned)
 
 
-def settle_class(
-    judge: Judge, cpdag: CPDAG, limit: int, on_step: Callable[[int, int], None]
-) -> CPDAG:
+def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> CPDAG:
     """Insert links while that gains, then delete links while that gains.
 
     Args:

@@ -16,9 +16,7 @@ from shared.learn.networks.options import Search
 from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
 from shared.learn.networks.search.equivalence import CPDAG, settle_class
 from shared.learn.networks.search.scores import Judge, value_of
-
-OnStep = Callable[[int, int], None]
-"""Called with steps done and expected in all; may raise to stop."""
+from shared.progress import Progress
 
 Parents = dict[str, frozenset[str]]
 
@@ -26,7 +24,7 @@ Better = Callable[[Parents, Parents], float]
 """Returns how much better, in nats, one structure is than another."""
 
 
-def k2(judge: Judge, search: Search, children: Collection[str], on_step: OnStep) -> Parents:
+def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
     """Give each child the parents worth most among those before it in the order (Ma 5.5.1).
 
     Args:
@@ -52,7 +50,7 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: OnStep)
 
 
 def climb(
-    judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: OnStep
+    judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: Progress
 ) -> Parents:
     """Search without an order, and return the best structure met.
 
@@ -96,7 +94,7 @@ def climb(
 
 
 def _settle(
-    judge: Judge, parents: Parents, reach: Reach, better: Better, on_step: OnStep
+    judge: Judge, parents: Parents, reach: Reach, better: Better, on_step: Progress
 ) -> Parents:
     """Search classes and single structures in turn until a class comes back; keep the best."""
     limit = reach.search.max_parents
@@ -159,7 +157,7 @@ class Reach:
         return self.rank is None or self.rank[parent] < self.rank[child]
 
 
-def _ascend(judge: Judge, parents: Parents, reach: Reach, on_step: OnStep) -> Parents:
+def _ascend(judge: Judge, parents: Parents, reach: Reach, on_step: Progress) -> Parents:
     """Take the move that gains most until none gains, then drop links that are worth nothing.
 
     Gains of moves are of tables of their own, so moves may lead in a circle. Then that state of the

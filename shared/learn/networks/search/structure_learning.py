@@ -15,9 +15,10 @@ from shared.learn.networks.options import DRAWS, Draws, Scoring, Search
 from shared.learn.networks.search.comparison import on_one_table
 from shared.learn.networks.search.equivalence import CPDAG
 from shared.learn.networks.search.scores import Judge, judge_of, value_of
-from shared.learn.networks.search.searches import OnStep, Parents, by_families, climb, k2
+from shared.learn.networks.search.searches import Parents, by_families, climb, k2
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals
+from shared.progress import Progress
 
 BATCH = 100
 """So many bootstrap samples are maximized at once."""
@@ -67,7 +68,7 @@ def learn_structure(
     children: Collection[str] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
-    on_step: OnStep | None = None,
+    on_step: Progress | None = None,
 ) -> LearnedStructure:
     """Learn which variables are the parents of which.
 

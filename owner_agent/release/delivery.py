@@ -1,0 +1,126 @@
+"""Bringing the miner from whatever it has of a prepared release to all of it, sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from owner_agent.departures.ledger import Entry, EntryState, Ledger
+from owner_agent.departures.outbox import Prepared
+from owner_agent.release.client import Miner
+from shared.errors import ReleaseNotOpen, TransportError, Unreachable
+from shared.progress import Progress
+from shared.wire.releases import Release
+
+
+class Delivery:
+    """A release on its way; the ledger has each step before or as soon as it is taken.
+
+    Every method raises Refused where the miner said no, Unreachable where it did not answer, and
+    TransportError where it answers of another release.
+    """
+
+    def __init__(
+        self,
+        miner: Miner,
+        prepared: Prepared,
+        entry: Entry,
+        ledger: Ledger,
+        now: Callable[[], datetime],
+    ):
+        self._miner = miner
+        self._prepared = prepared
+        self._entry = entry
+        self._ledger = ledger
+        self._now = now
+        self._arrived = ""
+
+    def require_reachable(self) -> None:
+        """Check that the miner is there and takes the token, unless it has heard of the release."""
+        with self._resumable():
+            if self._entry.state == "prepared":
+                self._miner.study(self._entry.study)
+
+    def announce(self) -> Release:
+        """Return what the miner has of the release, which it has heard of from here on.
+
+        Raises:
+            ReleaseNotOpen: it was withdrawn.
+        """
+        with self._resumable():
+            if self._entry.state == "prepared":
+                self._mark("sending")
+            release = self._miner.create_release(self._entry.study, self._prepared.manifest)
+        self._require_same(release)
+        if release.state == "withdrawn":
+            self._mark("withdrawn", release.id)
+            raise withdrawn(self._entry, "at the miner")
+        return release
+
+    def complete(self, release: Release, progress: Progress) -> Release:
+        """Send the parts that the miner does not have, and seal the release."""
+        self._mark("sending", release.id)
+        with self._resumable():
+            self._tell(len(release.parts_received), progress)
+            if release.state == "open":
+                total = len(self._prepared.manifest.parts)
+                absent = sorted(set(range(total)) - set(release.parts_received))
+                for sent, number in enumerate(absent, len(release.parts_received) + 1):
+                    self._miner.put_part(release.id, number, self._prepared.part(number))
+                    self._tell(sent, progress)
+                release = self._miner.seal(release.id)
+        self._require_same(release)
+        if release.state != "sealed":
+            raise TransportError(
+                f"The miner was asked to seal release {self._entry.name} and calls it"
+                f" {release.state}."
+            )
+        self._mark("sealed", release.id)
+        return release
+
+    def _tell(self, acknowledged: int, progress: Progress) -> None:
+        total = len(self._prepared.manifest.parts)
+        self._arrived = f"{acknowledged} of {total} parts have arrived"
+        progress(acknowledged, total)
+
+    def _mark(self, state: EntryState, release_id: str | None = None) -> None:
+        self._ledger.mark(self._entry, state, self._now(), release_id)
+
+    @contextmanager
+    def _resumable(self) -> Iterator[None]:
+        """Say of a miner that does not answer what it has, and how to go on."""
+        try:
+            yield
+        except Unreachable as error:
+            arrived = self._arrived or (
+                "the miner sealed it before, and could not be asked whether it still has it"
+                if self._entry.state == "sealed"
+                else "the miner could not be asked what it has of it"
+            )
+            raise Unreachable(
+                f"{error.message} Release {self._entry.name} is safe in the outbox; {arrived}.",
+                where=error.where,
+                remedy="`owner-agent publish` continues it with the same bytes.",
+            ) from error
+
+    def _require_same(self, release: Release) -> None:
+        digest = self._prepared.manifest.digest
+        if release.digest != digest:
+            raise TransportError(
+                f"The miner has release {release.name} with digest {release.digest[:12]}, not"
+                f" {digest[:12]}.",
+                where=release.name,
+                remedy="Tell the study; nothing more was sent.",
+            )
+
+
+def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
+    """Return the error of publishing what was withdrawn `where`."""
+    return ReleaseNotOpen(
+        f"Release {entry.name}, which holds exactly these records, was withdrawn {where}; the same"
+        " content cannot be published again under that name.",
+        where=entry.name,
+        remedy="A table with more or fewer records makes a new release, in which the others are"
+        " reported as before.",
+    )
