@@ -15,9 +15,9 @@ import numpy as np
 
 from shared.domain import Domain, Variable
 from shared.errors import DomainError, EmptyTable, EstimationError, OptionError
-from shared.estimation.core.axes import Moments, views_of
+from shared.estimation.core.axes import Moments, strata_of
 from shared.estimation.core.information import INFORMATION_CELLS, inverse_information
-from shared.estimation.core.strata import maximize, start
+from shared.estimation.core.likelihood import maximize
 from shared.estimation.estimated import EstimatedMarginals, EstimatedTable, Evidence
 from shared.estimation.evidence.explanation import NetworkExplanation
 from shared.estimation.evidence.independence import ConditionalIndependence
@@ -199,10 +199,10 @@ class CombinedMarginals:
         return self._evidence.explanation(parents)
 
     def _by_likelihood(self, domain: Domain) -> EstimatedTable:
-        views = views_of(self._sources, domain.names, INFORMATION_CELLS)
-        theta = maximize(views, start(views)[0]).probabilities[..., 0]
-        silent = self.records - sum(view.records for view in views)
-        second = inverse_information(views, theta, len(domain), silent)
+        strata = strata_of(self._sources, domain.names, INFORMATION_CELLS)
+        theta = maximize(strata).table
+        silent = self.records - sum(stratum.records for stratum in strata)
+        second = inverse_information(strata, theta, len(domain), silent)
         nuisance = tuple(range(len(domain), theta.ndim))
         counts: Tensor = theta.sum(axis=nuisance) * self.records
         return EstimatedTable(domain, counts, self.records, counts, (), second)

@@ -27,14 +27,14 @@ from shared.estimation.core.axes import (
     arrange,
     axes_of,
     observed,
+    strata_of,
     sum_unasked,
     table_of,
-    views_of,
 )
 from shared.estimation.core.information import INFORMATION_CELLS, inverse_information
-from shared.estimation.core.inversion import Stratum, maximum_likelihood, moment
+from shared.estimation.core.likelihood import maximize
 from shared.estimation.core.loglinear import Fit, affordable, fit
-from shared.estimation.core.strata import View
+from shared.estimation.core.strata import Stratum, moment
 from shared.estimation.evidence.explanation import NetworkExplanation
 from shared.estimation.evidence.independence import ConditionalIndependence, ReportedTable
 from shared.estimation.subpopulations.by_tables import TabulatedSubpopulation
@@ -291,7 +291,7 @@ class EstimatedMarginals:
             OptionError: a variable named twice, or none.
             SingularChannel: a channel has no inverse and the estimator is `moment`.
             LimitExceeded: too many cells.
-            NotConverged: see `maximum_likelihood`.
+            NotConverged: see `maximize`.
         """
         domain = self._asked(variables)
         if self._estimator == "log-linear":
@@ -331,9 +331,10 @@ class EstimatedMarginals:
         axes = axes_of(self._plan, variables)
         stratum = Stratum(observed(self._reported, axes), tuple(axis.channel for axis in axes))
         prior = self._prior(axes, stratum)
-        reports = stratum.expected(prior)
-        seen = np.divide(stratum.reported, reports, where=reports > 0, out=np.zeros_like(reports))
-        return arrange(sum_unasked(stratum.adjoint(seen) * prior, axes), axes, domain)
+        reports = stratum.expected(prior[..., None])
+        seen = np.divide(stratum.column, reports, where=reports > 0, out=np.zeros_like(reports))
+        posterior = stratum.adjoint(seen)[..., 0] * prior
+        return arrange(sum_unasked(posterior, axes), axes, domain)
 
     def _prior(self, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
         """Return an estimated distribution over the axes' cells under which all reports can be."""
@@ -344,9 +345,9 @@ class EstimatedMarginals:
             estimate = np.maximum(moment([stratum]), 0.0)
             if estimate.any():
                 prior: Tensor = estimate / estimate.sum()
-                if np.all(stratum.expected(prior)[stratum.reported > 0] > 0):
+                if np.all(stratum.expected(prior[..., None])[stratum.column > 0] > 0):
                     return prior
-        likely = maximum_likelihood([stratum]).probabilities
+        likely = maximize([stratum]).table
         if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
             # Others may be as likely: that is refused where the errors are made.
             self._likely_table(self._plan.domain.project(_names(axes)), axes, stratum, likely)
@@ -429,7 +430,7 @@ class EstimatedMarginals:
 
     def _by_likelihood(self, domain: Domain, axes: list[Axis], observed: Tensor) -> EstimatedTable:
         stratum = Stratum(observed, tuple(axis.channel for axis in axes))
-        theta = maximum_likelihood([stratum]).probabilities
+        theta = maximize([stratum]).table
         return self._likely_table(domain, axes, stratum, theta)
 
     def _likely_table(
@@ -440,8 +441,9 @@ class EstimatedMarginals:
             c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
             for c in stratum.channels
         ):
-            views = views_of([(self._reported, self._plan)], domain.names, INFORMATION_CELLS)
-            information = inverse_information(views, _in_order(theta, axes, views[0]), len(domain))
+            strata = strata_of([(self._reported, self._plan)], domain.names, INFORMATION_CELLS)
+            arranged = _in_order(theta, axes, strata[0])
+            information = inverse_information(strata, arranged, len(domain))
         counts = sum_unasked(theta * self.records, axes)
         return EstimatedTable(
             domain,
@@ -449,7 +451,7 @@ class EstimatedMarginals:
             self.records,
             # The unrestricted estimator's error at the fitted distribution: equal to the inverse
             # information inside the simplex, and no smaller than ML's error at its edge.
-            self.records * stratum.expected(theta),
+            self.records * stratum.expected(theta[..., None]).reshape(stratum.reported.shape),
             tuple(axes),
             information,
         )
@@ -491,7 +493,7 @@ class Evidence:
     def _table(self, asked: tuple[str, ...]) -> ReportedTable:
         table = self._kept.pop(asked, None)
         if table is None:
-            table = ReportedTable(views_of(self._sources, asked, TEST_CELLS))
+            table = ReportedTable(strata_of(self._sources, asked, TEST_CELLS))
         if math.prod(table.shape) <= KEPT_CELLS:
             self._kept[asked] = table
             if len(self._kept) > KEPT_TABLES:
@@ -544,9 +546,9 @@ def _of_model(
     return EstimatedTable(domain, counts, records, counts, (), second, modelled=True)
 
 
-def _in_order(theta: Tensor, axes: Sequence[Axis], view: View) -> Tensor:
-    """Put a table of the blocks' cells into the axes of a view of the same reports."""
-    order = [axis for group in view.groups for axis in group]
+def _in_order(theta: Tensor, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
+    """Put a table of the blocks' cells into the axes of a stratum of the same reports."""
+    order = [axis for group in stratum.groups for axis in group]
     split = theta.reshape([v.size for axis in axes for v in axis.variables])
     return split.transpose(np.argsort(order))
 

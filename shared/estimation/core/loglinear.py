@@ -28,7 +28,7 @@ import numpy as np
 from scipy import linalg
 
 from shared.errors import EstimationError, LimitExceeded, NotConverged, OptionError
-from shared.estimation.core.inversion import Stratum
+from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
 
 DESIGN_ENTRIES = 1 << 24
@@ -252,11 +252,11 @@ class _Work:
     def log_likelihood(self, theta: Tensor) -> float:
         total = 0.0
         for stratum in self.strata:
-            q = stratum.expected(theta.reshape(stratum.shape))
-            seen = stratum.reported > 0
+            q = stratum.expected(theta.reshape(*stratum.shape, 1))
+            seen = stratum.column > 0
             if np.any(q[seen] <= 0):
                 return -math.inf
-            total += float(np.sum(stratum.reported[seen] * np.log(q[seen])))
+            total += float(np.sum(stratum.column[seen] * np.log(q[seen])))
         return total
 
     def improve(self, values: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
@@ -336,9 +336,8 @@ def _sensitivity(effects: Design, theta: Tensor) -> Tensor:
 
 def _reported(stratum: Stratum, theta: Tensor, slopes: Tensor) -> tuple[Tensor, Tensor]:
     """Return the law of a report and its derivatives: L and L x parameters."""
-    q = stratum.expected(theta.reshape(stratum.shape)).ravel()
-    dq = stratum.expected(slopes.reshape(*stratum.shape, -1))
-    return q, dq.reshape(len(q), -1)
+    q = stratum.expected(theta.reshape(*stratum.shape, 1))[:, 0]
+    return q, stratum.expected(slopes.reshape(*stratum.shape, -1))
 
 
 def _kron(a: Tensor, b: Tensor) -> Tensor:
