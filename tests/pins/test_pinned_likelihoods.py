@@ -22,7 +22,6 @@ from shared.channels import (
     Withheld,
 )
 from shared.domain import Domain
-from shared.estimation.combined import CombinedMarginals
 from shared.estimation.core.likelihood import climb, maximize, saturated
 from shared.estimation.core.models import Model
 from shared.estimation.core.strata import Stratum
@@ -201,7 +200,7 @@ def marginals_of(name: str, estimator: str):
     sources = [source(seed, p, **more) for seed, p, more in SOURCES[name]]
     if len(sources) == 1:
         return EstimatedMarginals(*sources[0], estimator=estimator)
-    return CombinedMarginals(sources, estimator=estimator)
+    return EstimatedMarginals.of(sources, estimator=estimator)
 
 
 @pytest.mark.parametrize("name", SOURCES)

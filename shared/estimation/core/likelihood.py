@@ -144,7 +144,8 @@ def maximize(
     patience = min(max_steps, _PATIENCE + (0 if tiny else cells)) if small else max_steps
     certified = certified and not model.factors
     if begin is None:
-        begin = model.fit(start(strata)[0][..., None])[..., 0]
+        begin = start(strata)[0]
+        begin = model.fit(begin[..., None])[..., 0] if model.factors else begin
     found = climb(
         strata,
         model,
