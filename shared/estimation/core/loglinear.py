@@ -191,17 +191,10 @@ def fit(
         OptionError, LimitExceeded: see `design`.
         NotConverged: the iteration did not settle.
     """
-    records = [float(stratum.reported.sum()) for stratum in strata]
+    records = [stratum.records for stratum in strata]
     if not sum(records) > 0:
         raise EstimationError("There are no records to estimate from.")
-    reports = sum(stratum.reported.size for stratum in strata)
-    if 1 <= order <= len(shape) and not affordable(shape, order, reports):
-        raise LimitExceeded(
-            f"A log-linear model with {parameters(shape, order)} parameters over"
-            f" {math.prod(shape)} cells and {reports} reports is too large.",
-            remedy="Ask for fewer variables, or a lower order of interaction.",
-        )
-    effects = design(shape, order)
+    effects = _affordable_design(shape, order, sum(s.reported.size for s in strata))
     base = np.ones(math.prod(shape)) if possible is None else possible.ravel().astype(np.float64)
     work = _Work(strata, effects, base, records)
     values = np.zeros(effects.matrix.shape[1])
@@ -233,6 +226,16 @@ def fit(
         work.log_likelihood(theta),
         step,
     )
+
+
+def _affordable_design(shape: Sequence[int], order: int, reports: int) -> Design:
+    if 1 <= order <= len(shape) and not affordable(shape, order, reports):
+        raise LimitExceeded(
+            f"A log-linear model with {parameters(shape, order)} parameters over"
+            f" {math.prod(shape)} cells and {reports} reports is too large.",
+            remedy="Ask for fewer variables, or a lower order of interaction.",
+        )
+    return design(shape, order)
 
 
 @dataclass(frozen=True)

@@ -122,5 +122,5 @@ class Effects:
 
 def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
     """Return part / whole, and another value where the whole is 0."""
-    share: Tensor = np.divide(part, whole, out=np.full(part.shape, otherwise), where=whole > 0)
-    return share
+    share = np.full(np.broadcast_shapes(part.shape, whole.shape), otherwise)
+    return np.divide(part, whole, out=share, where=whole > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -182,6 +183,18 @@ def test_a_fit_is_of_its_model_and_of_no_other():
     rest = Model(SHAPE, (((0,), ()), ((1,), ())))
     counts[0, 0] = 0
     np.testing.assert_allclose(rest.fit(counts)[0, 0, 0], rest.fit(counts)[0, 0, 1])
+
+
+def test_a_fit_is_the_product_of_conditional_shares():
+    """Whatever the order of the factors: a parent may come after others that it does not know."""
+    counts = np.random.default_rng(3).random((2, 3, 2, 2, 1))
+    factors = (((0,), ()), ((1,), ()), ((2,), ()), ((3,), (0, 2)))
+    a, b, c = (counts.sum(axis=tuple({0, 1, 2, 3} - {k}), keepdims=True) for k in range(3))
+    family = counts.sum(axis=1, keepdims=True)
+    wanted = a * b * c * family / family.sum(axis=3, keepdims=True) / counts.sum() ** 3
+    for order in itertools.permutations(factors):
+        fitted = Model((2, 3, 2, 2), order).fit(counts)
+        np.testing.assert_allclose(fitted, wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("p", [0.3, 0.4, 0.45])
