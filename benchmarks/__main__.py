@@ -20,8 +20,9 @@ from shared.design.families import independent, sampled
 from shared.design.requirement import Requirements
 from shared.discretize import mgas
 from shared.domain import Domain
-from shared.estimation.core import inversion
-from shared.estimation.core.inversion import Stratum, maximum_likelihood
+from shared.estimation.core import likelihood
+from shared.estimation.core.likelihood import maximize
+from shared.estimation.core.strata import Stratum
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.options import Search
@@ -129,17 +130,17 @@ def maximizing() -> Measured:
     rng = np.random.default_rng(1)
     theta = rng.dirichlet(np.full(256, 0.3)).reshape((2,) * 8)
     channels = (Symmetric.from_probability(2, 0.4),) * 8
-    law = Stratum(theta, channels).expected(theta).ravel()
+    law = Stratum(theta, channels).expected(theta[..., None])[:, 0]
     reports = rng.multinomial(100_000, law / law.sum()).reshape(theta.shape)
     strata = [Stratum(reports.astype(float), channels)]
 
     def by_em_alone() -> object:
-        with patch.object(inversion, "NEWTON_ENTRIES", 0):
-            return maximum_likelihood(strata)
+        with patch.object(likelihood, "NEWTON_ENTRIES", 0):
+            return maximize(strata)
 
     return compare(
         "maximum likelihood of 256 cells at p = 0.4, to the same certificate",
-        lambda: maximum_likelihood(strata),
+        lambda: maximize(strata),
         "accelerated EM alone",
         by_em_alone,
         rounds=3,

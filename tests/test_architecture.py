@@ -50,7 +50,6 @@ MOST_LINES = 400
 LONGEST_FUNCTION = 60
 
 SAMPLERS = {
-    "shared.estimation.combined",
     "shared.estimation.estimated",
     "shared.estimation.evidence.independence",
     "shared.learn.common.resampling",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner_service.alignment.align import Aligner, Mask, Source
-from shared.estimation.combined import CombinedMarginals
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Codes, Marginals, ReportedCounts
 from shared.plan import Block, Plan
@@ -36,8 +35,9 @@ def marginals_of(
     needed: Needed,
     aligner: Aligner,
     load: LoadColumns,
+    variables: Sequence[str],
 ) -> Marginals:
-    """Return the marginals over the records that a job uses.
+    """Return the marginals of some variables over the records that a job uses.
 
     Raises:
         DomainError: with records `any`, two owners give a variable different categories.
@@ -49,10 +49,9 @@ def marginals_of(
     strata = [
         _stratum(needed, columns, chosen) for chosen in _chosen(spec, releases, needed, aligner)
     ]
-    if spec.records == "any" and len(strata) > 1:
-        return CombinedMarginals(strata, estimator=spec.estimator)
-    ((reported, plan),) = strata
-    return EstimatedMarginals(reported, plan, estimator=spec.estimator, order=spec.order)
+    return EstimatedMarginals.of(
+        strata, estimator=spec.estimator, order=spec.order, variables=variables
+    )
 
 
 def _chosen(

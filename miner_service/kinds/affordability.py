@@ -17,7 +17,7 @@ from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.core.loglinear import affordable
-from shared.estimation.estimated import TEST_CELLS
+from shared.estimation.evidence.tables import TEST_CELLS
 from shared.plan import Block, Plan
 from shared.wire.counting import CountsSpec
 from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from miner_service.alignment.align import Aligner, require_aligned
@@ -18,16 +18,6 @@ from miner_service.kinds.affordability import Layout
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
-from shared.marginals.counts import (
-    Explanation,
-    Independence,
-    Marginals,
-    MarginalTable,
-    Subpopulation,
-    Supports,
-    Tensor,
-)
-from shared.marginals.support_counts import Item
 from shared.plan import Block, Plan
 from shared.progress import Progress
 from shared.wire.jobs import JobSpec
@@ -78,45 +68,6 @@ class Learned:
 
     records: int
     content: Content
-
-
-@dataclass(frozen=True)
-class ChosenMarginals:
-    """Marginals of some variables only: a joint block may bring in others besides."""
-
-    domain: Domain
-    whole: Marginals
-
-    @property
-    def records(self) -> int:
-        """The number of records."""
-        return self.whole.records
-
-    def marginal(self, variables: Sequence[str]) -> MarginalTable:
-        """See `Marginals.marginal`."""
-        return self.whole.marginal(variables)
-
-    def expected(self, variables: Sequence[str]) -> Tensor:
-        """See `Marginals.expected`."""
-        return self.whole.expected(variables)
-
-    def subpopulation(self) -> Subpopulation:
-        """See `Marginals.subpopulation`."""
-        return self.whole.subpopulation()
-
-    def supports(self, items: Sequence[Item]) -> Supports:
-        """See `Marginals.supports`."""
-        return self.whole.supports(items)
-
-    def independence(
-        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
-    ) -> Independence:
-        """See `Marginals.independence`."""
-        return self.whole.independence(left, right, given)
-
-    def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """See `Marginals.explanation`."""
-        return self.whole.explanation(parents)
 
 
 def default_key(spec: JobSpec, alignment: Alignment) -> str:
@@ -174,8 +125,9 @@ def learn(
     Raises:
         EstimationError, SingularChannel, LimitExceeded: the data cannot support the estimate.
     """
-    whole = marginals_of(spec, prepared.releases, prepared.blocks, aligner, load)
-    marginals = ChosenMarginals(whole.domain.project(prepared.variables), whole)
+    marginals = marginals_of(
+        spec, prepared.releases, prepared.blocks, aligner, load, prepared.variables
+    )
     return Learned(marginals.records, kind_of(spec).learn(spec, marginals, on_step))
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from shared.channels import CONDITION_LIMIT, CutAndPaste, Sampled, Transition
 from shared.design.goal import Goal
 from shared.errors import LimitExceeded, SingularChannel
-from shared.estimation.core.inversion import Stratum
 from shared.estimation.core.loglinear import (
     DESIGN_ENTRIES,
     MAIN_VARIANCE,
@@ -28,6 +27,7 @@ from shared.estimation.core.loglinear import (
     information,
     parameters,
 )
+from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
 from shared.plan import Plan
 

@@ -15,7 +15,7 @@ import pytest
 
 from miner_service.kinds import JOB_KINDS, itemsets, linear, tables, trees
 from miner_service.settings import MEBIBYTE, Limits
-from shared.estimation.estimated import TEST_CELLS
+from shared.estimation.evidence.tables import TEST_CELLS
 from shared.learn.prediction import read_predictor
 from shared.wire.counting import CountsSpec
 from shared.wire.networks import BayesNetStructureSpec

@@ -1,4 +1,4 @@
-"""Pinned: the results of both maximizations of a likelihood, by EM alone and under a model.
+"""Pinned: the results of maximizing a likelihood, free and under a model.
 
 A log-likelihood is held to 1e-8 of itself, an estimate to a millionth of the records. What is close
 to flat is therefore asked of an iteration that is told to go on until little is left to gain; what
@@ -22,9 +22,9 @@ from shared.channels import (
     Withheld,
 )
 from shared.domain import Domain
-from shared.estimation.combined import CombinedMarginals
-from shared.estimation.core.inversion import Stratum, maximum_likelihood
-from shared.estimation.core.strata import View, maximize, saturated, start
+from shared.estimation.core.likelihood import climb, maximize, saturated
+from shared.estimation.core.models import Model
+from shared.estimation.core.strata import Stratum
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
@@ -69,7 +69,7 @@ def drawn(channels: tuple[Transition, ...], records: int, seed: int) -> Stratum:
     reported = tuple(c.shape[1] for c in channels)
     true = np.random.default_rng(77).dirichlet(np.full(int(np.prod(shape)), 0.4)).reshape(shape)
     empty = Stratum(np.zeros(reported), channels)
-    seen = empty.expected(true).ravel()
+    seen = empty.expected(true[..., None]).ravel()
     counts = np.random.default_rng(seed).multinomial(records, seen / seen.sum())
     return Stratum(counts.reshape(reported).astype(float), channels)
 
@@ -87,14 +87,14 @@ def unique(strata: list[Stratum]) -> bool:
 def test_maximum_likelihood(pin, name: str):
     layouts, records = CASES[name]
     strata = [drawn(channels, records, 5 + k) for k, channels in enumerate(layouts)]
-    found = maximum_likelihood(strata, tolerance=1e-9)
+    found = maximize(strata, tolerance=1e-9)
     assert found.gap <= 1e-9
-    pin(f"likelihood: {name}", found.log_likelihood, rel=1e-8)
+    pin(f"likelihood: {name}", found.log_likelihood[0], rel=1e-8)
     if unique(strata):
-        pin(f"estimate: {name}", found.probabilities, absolute=1e-6)
-    usual = maximum_likelihood(strata)
+        pin(f"estimate: {name}", found.table, absolute=1e-6)
+    usual = maximize(strata)
     assert usual.gap <= 1e-4
-    pin(f"usual likelihood: {name}", usual.log_likelihood, absolute=2e-4)
+    pin(f"usual likelihood: {name}", usual.log_likelihood[0], absolute=2e-4)
 
 
 SHAPE = (2, 3, 2)
@@ -117,45 +117,39 @@ TOGETHER = {
 }
 
 
-def view_of(name: str, seed: int) -> View:
+def stratum_of(name: str, seed: int) -> Stratum:
     parts = LAYOUTS[name]
     channels = tuple(channel for _, channel in parts)
     sizes = [channel.shape[1] for channel in channels]
     reported = np.random.default_rng(seed).integers(20, 300, sizes).astype(float)
-    return View(Stratum(reported, channels), tuple(group for group, _ in parts), SHAPE)
+    return Stratum(reported, channels, tuple(group for group, _ in parts), SHAPE)
 
 
-def independent(counts: np.ndarray) -> np.ndarray:
-    """The model in which the first axis is independent of the last, given the middle."""
-    left = counts.sum(axis=2, keepdims=True)
-    right = counts.sum(axis=0, keepdims=True)
-    product = left * right / counts.sum(axis=(0, 2), keepdims=True)
-    return product / product.sum(axis=(0, 1, 2))
+INDEPENDENT = Model(SHAPE, (((1,), ()), ((0,), (1,)), ((2,), (1,))))
+"""The first axis is independent of the last, given the middle."""
 
 
 @pytest.mark.parametrize("name", TOGETHER)
-@pytest.mark.parametrize("model", [None, independent], ids=["free", "independent"])
+@pytest.mark.parametrize("model", [None, INDEPENDENT], ids=["free", "independent"])
 def test_maximize(pin, name: str, model):
-    views = [view_of(layout, 3 + k) for k, layout in enumerate(TOGETHER[name])]
-    begin = start(views)[0]
-    if model is not None:
-        begin = model(begin)
-    found = maximize(views, begin, model, tolerance=1e-10)
+    strata = [stratum_of(layout, 3 + k) for k, layout in enumerate(TOGETHER[name])]
+    found = maximize(strata, model, tolerance=1e-10)
     kind = "free" if model is None else "independent"
     pin(f"{kind}: {name}", found.log_likelihood, rel=1e-8)
-    pin(f"{kind} estimate: {name}", found.probabilities[..., 0], absolute=1e-6)
-    pin(f"saturated: {name}", saturated(views), rel=1e-10)
+    pin(f"{kind} estimate: {name}", found.table, absolute=1e-6)
+    pin(f"saturated: {name}", saturated(strata), rel=1e-10)
 
 
-@pytest.mark.parametrize("model", [None, independent], ids=["free", "independent"])
+@pytest.mark.parametrize("model", [Model(SHAPE), INDEPENDENT], ids=["free", "independent"])
 def test_maximize_many_at_once(pin, model):
     """Several sets of reports, as the bootstrap has them."""
-    view = view_of("each alone", 3)
-    counts = view.reports[:, 0]
+    stratum = stratum_of("each alone", 3)
+    counts = stratum.column[:, 0]
     sets = np.random.default_rng(8).multinomial(int(counts.sum()), counts / counts.sum(), size=6).T
-    begin = np.full((*SHAPE, 1), 1 / 12)
-    found = maximize([view], begin, model, reports=[sets.astype(float)], tolerance=1e-10)
-    kind = "free" if model is None else "independent"
+    begin = np.full(SHAPE, 1 / 12)
+    reports = [sets.astype(float)]
+    found = climb([stratum], model, begin, reports=reports, tolerance=1e-10, steps=30_000)
+    kind = "independent" if model.factors else "free"
     pin(f"{kind}, many", found.log_likelihood, rel=1e-8)
     pin(f"{kind} estimates, many", found.probabilities, absolute=1e-6)
 
@@ -206,7 +200,7 @@ def marginals_of(name: str, estimator: str):
     sources = [source(seed, p, **more) for seed, p, more in SOURCES[name]]
     if len(sources) == 1:
         return EstimatedMarginals(*sources[0], estimator=estimator)
-    return CombinedMarginals(sources, estimator=estimator)
+    return EstimatedMarginals.of(sources, estimator=estimator)
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -15,7 +15,7 @@ from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
 from shared.domain import Domain
 from shared.errors import PartInvalid, PeerDeviated, PramanaError
-from shared.estimation.combined import CombinedMarginals
+from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Codes, Marginals, ReportedCounts, Reports
 from shared.marginals.tabulated_counts import TabulatedCounts
 from shared.plan import Plan
@@ -111,7 +111,7 @@ def receive(
 def horizontal_marginals(own: Reports, domain: Domain, received: Sequence[Received]) -> Marginals:
     """Return the marginals over all owners' records: own as counted, others under their plans."""
     mine = (own, Plan.unrandomized(domain))
-    return CombinedMarginals([mine, *((r.reports, r.plan) for r in received)])
+    return EstimatedMarginals.of([mine, *((r.reports, r.plan) for r in received)])
 
 
 def _records(

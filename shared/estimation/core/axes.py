@@ -12,8 +12,7 @@ import numpy as np
 from shared.channels import Transition, along_axis
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded
-from shared.estimation.core.inversion import Stratum
-from shared.estimation.core.strata import View
+from shared.estimation.core.strata import Stratum, second_moment
 from shared.marginals.counts import Reports, Tensor
 from shared.marginals.tabulated_counts import refuse_noise
 from shared.plan import Plan
@@ -107,8 +106,16 @@ class Axis:
         return (
             along_axis(np.square(decoder), ww, axis),
             along_axis(decoder * margin[of_cell], wv, axis),
-            along_axis(np.square(margin), vv, axis),
+            self._margin_moment(vv, axis, summed),
         )
+
+    def _margin_moment(self, tensor: Tensor, axis: int, summed: frozenset[str]) -> Tensor:
+        gone = [
+            place
+            for place, v in enumerate(self.variables)
+            if v.name in summed or v.name not in self.asked
+        ]
+        return second_moment(self.channel, tensor, axis, [v.size for v in self.variables], gone)
 
     def _mixture_moments(
         self, tensors: Moments, axis: int, summed: frozenset[str], mixture: tuple[float, float]
@@ -122,20 +129,11 @@ class Axis:
         gone = tuple(axis + i for i, v in enumerate(self.kept) if v.name in summed)
         s = math.prod(v.size for v in self.kept if v.name in summed)
         ww, wv, vv = tensors
-
-        def margins(tensor: Tensor, *, spread: bool) -> Tensor:
-            shape = tensor.shape
-            split = tensor.reshape(*shape[:axis], *sizes, *shape[axis + 1 :])
-            total: Tensor = split.sum(axis=gone, keepdims=True)
-            if spread:
-                total = np.broadcast_to(total, split.shape)
-            return total.reshape(*shape[:axis], -1, *shape[axis + 1 :])
-
+        split = wv.reshape(*wv.shape[:axis], *sizes, *wv.shape[axis + 1 :])
+        margin = np.broadcast_to(split.sum(axis=gone, keepdims=True), split.shape)
         everything = wv.sum(axis=axis, keepdims=True)
-        cross = a * (a + b * s) * wv + a * b * margins(wv, spread=True) + b * b * s * everything
-        both = a * (a + 2 * b * s) * margins(vv, spread=False)
-        both = both + (b * s) ** 2 * vv.sum(axis=axis, keepdims=True)
-        return self.square(ww, axis), cross, both
+        cross = a * (a + b * s) * wv + a * b * margin.reshape(wv.shape) + b * b * s * everything
+        return self.square(ww, axis), cross, self._margin_moment(vv, axis, summed)
 
 
 def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
@@ -184,9 +182,9 @@ def table_of(sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str]) -> D
     )
 
 
-def views_of(
+def strata_of(
     sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str], limit: int
-) -> tuple[View, ...]:
+) -> tuple[Stratum, ...]:
     """Return the strata that report any of some variables, on one true table.
 
     The table's axes are the variables asked, in their order, then what joint blocks bring in
@@ -205,8 +203,9 @@ def views_of(
         )
     parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
     return tuple(
-        View(
-            Stratum(observed(reports, axes), tuple(axis.channel for axis in axes)),
+        Stratum(
+            observed(reports, axes),
+            tuple(axis.channel for axis in axes),
             tuple(tuple(domain.axis(v.name) for v in axis.variables) for axis in axes),
             domain.shape,
         )

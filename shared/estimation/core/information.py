@@ -9,7 +9,7 @@ import numpy as np
 
 from shared.channels import LISTED_ENTRIES
 from shared.errors import EstimationError, LimitExceeded
-from shared.estimation.core.strata import View
+from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
 
 INFORMATION_CELLS = 4096
@@ -20,7 +20,7 @@ _EDGE = 1e-9
 
 
 def inverse_information(
-    views: Sequence[View], theta: Tensor, kept: int, silent: float = 0.0
+    strata: Sequence[Stratum], theta: Tensor, kept: int, silent: float = 0.0
 ) -> Tensor:
     """Return N^2 times the inverse observed information: the second moments of the ML counts.
 
@@ -30,8 +30,8 @@ def inverse_information(
     tells (none seen is possible there) stay at zero, without error.
 
     Args:
-        views: the strata.
-        theta: the most likely true table, in the views' shape.
+        strata: the reports.
+        theta: the most likely true table, in the strata's shape.
         kept: how many of the table's first axes to keep; the others are summed out.
         silent: records, counted in N, that report none of the table's variables. All they say is
             that the cells sum to 1.
@@ -44,19 +44,18 @@ def inverse_information(
         EstimationError: the reports cannot tell all cells apart.
     """
     cells = theta.size
-    reports = sum(view.reports.size for view in views)
+    reports = sum(stratum.column.size for stratum in strata)
     if cells > INFORMATION_CELLS or reports * cells > LISTED_ENTRIES:
         raise LimitExceeded(
             f"The information of {reports} reports over {cells} cells is too large to invert.",
             remedy="Ask for fewer variables at once.",
         )
-    every = np.eye(cells).reshape(*theta.shape, cells)
     information: Tensor = np.full((cells, cells), silent)
-    for view in views:
-        seen = view.reports[:, 0] > 0
-        expected = view.expected(theta[..., None])[seen, 0]
-        listed = view.expected(every)[seen]
-        information += (listed.T * (view.reports[seen, 0] / np.square(expected))) @ listed
+    for stratum in strata:
+        seen = stratum.column[:, 0] > 0
+        listed = stratum.listed()[seen]
+        weights = stratum.column[seen, 0] / np.square(listed @ theta.ravel())
+        information += (listed.T * weights) @ listed
     told = np.diag(information) > silent
     inner = information[np.ix_(told, told)]
     if np.any(theta.ravel()[~told] > _EDGE) or np.linalg.cond(inner) > _CONDITION:
@@ -65,7 +64,7 @@ def inverse_information(
             " maximum-likelihood error.",
             remedy="Ask for fewer variables, or use the estimator 'log-linear'.",
         )
-    records = silent + sum(view.records for view in views)
+    records = silent + sum(stratum.records for stratum in strata)
     inverse: Tensor = np.zeros((cells, cells))
     inverse[np.ix_(told, told)] = records**2 * np.linalg.inv(inner)
     left = math.prod(theta.shape[:kept])

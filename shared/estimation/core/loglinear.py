@@ -28,7 +28,7 @@ import numpy as np
 from scipy import linalg
 
 from shared.errors import EstimationError, LimitExceeded, NotConverged, OptionError
-from shared.estimation.core.inversion import Stratum
+from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
 
 DESIGN_ENTRIES = 1 << 24
@@ -191,17 +191,10 @@ def fit(
         OptionError, LimitExceeded: see `design`.
         NotConverged: the iteration did not settle.
     """
-    records = [float(stratum.reported.sum()) for stratum in strata]
+    records = [stratum.records for stratum in strata]
     if not sum(records) > 0:
         raise EstimationError("There are no records to estimate from.")
-    reports = sum(stratum.reported.size for stratum in strata)
-    if 1 <= order <= len(shape) and not affordable(shape, order, reports):
-        raise LimitExceeded(
-            f"A log-linear model with {parameters(shape, order)} parameters over"
-            f" {math.prod(shape)} cells and {reports} reports is too large.",
-            remedy="Ask for fewer variables, or a lower order of interaction.",
-        )
-    effects = design(shape, order)
+    effects = _affordable_design(shape, order, sum(s.reported.size for s in strata))
     base = np.ones(math.prod(shape)) if possible is None else possible.ravel().astype(np.float64)
     work = _Work(strata, effects, base, records)
     values = np.zeros(effects.matrix.shape[1])
@@ -235,6 +228,16 @@ def fit(
     )
 
 
+def _affordable_design(shape: Sequence[int], order: int, reports: int) -> Design:
+    if 1 <= order <= len(shape) and not affordable(shape, order, reports):
+        raise LimitExceeded(
+            f"A log-linear model with {parameters(shape, order)} parameters over"
+            f" {math.prod(shape)} cells and {reports} reports is too large.",
+            remedy="Ask for fewer variables, or a lower order of interaction.",
+        )
+    return design(shape, order)
+
+
 @dataclass(frozen=True)
 class _Work:
     """The penalized likelihood of a design's parameters given reports."""
@@ -252,11 +255,11 @@ class _Work:
     def log_likelihood(self, theta: Tensor) -> float:
         total = 0.0
         for stratum in self.strata:
-            q = stratum.expected(theta.reshape(stratum.shape))
-            seen = stratum.reported > 0
+            q = stratum.expected(theta.reshape(*stratum.shape, 1))
+            seen = stratum.column > 0
             if np.any(q[seen] <= 0):
                 return -math.inf
-            total += float(np.sum(stratum.reported[seen] * np.log(q[seen])))
+            total += float(np.sum(stratum.column[seen] * np.log(q[seen])))
         return total
 
     def improve(self, values: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
@@ -336,9 +339,8 @@ def _sensitivity(effects: Design, theta: Tensor) -> Tensor:
 
 def _reported(stratum: Stratum, theta: Tensor, slopes: Tensor) -> tuple[Tensor, Tensor]:
     """Return the law of a report and its derivatives: L and L x parameters."""
-    q = stratum.expected(theta.reshape(stratum.shape)).ravel()
-    dq = stratum.expected(slopes.reshape(*stratum.shape, -1))
-    return q, dq.reshape(len(q), -1)
+    q = stratum.expected(theta.reshape(*stratum.shape, 1))[:, 0]
+    return q, stratum.expected(slopes.reshape(*stratum.shape, -1))
 
 
 def _kron(a: Tensor, b: Tensor) -> Tensor:

@@ -11,11 +11,9 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from shared.estimation.core.strata import Maximum, maximize
-from shared.estimation.evidence.independence import ReportedTable, inside
-from shared.marginals.counts import Tensor
+from shared.estimation.core.likelihood import Maximum, maximize
+from shared.estimation.core.models import Model
+from shared.estimation.evidence.independence import TOLERANCE, ReportedTable, inside
 
 
 @dataclass(frozen=True)
@@ -47,28 +45,11 @@ class NetworkExplanation:
 
     @cached_property
     def _fitted(self) -> Maximum:
+        model = Model(
+            self.table.shape, tuple(((node,), parents) for node, parents in self.families)
+        )
         begin = self.table.begin[0]
         if begin.min() <= 0:
             begin = inside(begin)
-        return maximize(self.table.views, self._restrict(begin), self._restrict)
-
-    def _restrict(self, counts: Tensor) -> Tensor:
-        """Return the most likely networks of expected counts (cells..., sets)."""
-        nodes = {node for node, _ in self.families}
-        every = range(len(self.table.shape))
-        nuisance = tuple(axis for axis in every if axis not in nodes)
-        product: Tensor = np.ones_like(counts)
-        for node, parents in self.families:
-            gone = tuple(axis for axis in every if axis != node and axis not in parents)
-            family = counts.sum(axis=gone, keepdims=True)
-            margin = family.sum(axis=node, keepdims=True)
-            product = product * np.divide(
-                family, margin, out=np.zeros(family.shape), where=margin > 0
-            )
-        if nuisance:
-            table = counts.sum(axis=nuisance, keepdims=True)
-            cells = math.prod(self.table.shape[axis] for axis in nuisance)
-            even = np.full(counts.shape, 1 / cells)
-            product = product * np.divide(counts, table, out=even, where=table > 0)
-        restricted: Tensor = product / product.sum(axis=tuple(every))
-        return restricted
+        begin = model.fit(begin[..., None])[..., 0]
+        return maximize(self.table.strata, model, begin=begin, tolerance=TOLERANCE)

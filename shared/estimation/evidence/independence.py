@@ -15,9 +15,22 @@ from functools import cached_property
 
 import numpy as np
 
-from shared.estimation.core.strata import Maximum, View, likelihood, maximize, saturated, start
+from shared.estimation.core.likelihood import (
+    Maximum,
+    climb,
+    likelihood,
+    maximize,
+    saturated,
+    start,
+)
+from shared.estimation.core.models import Model
+from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
 
+TOLERANCE = 1e-5
+"""How far below its maximum a log-likelihood may stay, in nats."""
+
+_ROUGHLY = 1e-2
 _INSIDE = 0.02
 _LEAST = 5.0
 """Below this many expected records a cell's error says nothing of a score's."""
@@ -27,22 +40,27 @@ _LEAST = 5.0
 class ReportedTable:
     """The reports over some variables, and what every hypothesis about them shares."""
 
-    views: tuple[View, ...]
+    strata: tuple[Stratum, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The true table's shape."""
-        return self.views[0].shape
+        return self.strata[0].shape
+
+    @property
+    def records(self) -> float:
+        """The number of records."""
+        return sum(stratum.records for stratum in self.strata)
 
     @cached_property
     def saturated(self) -> float:
         """The log-likelihood that no true table exceeds."""
-        return saturated(self.views)
+        return saturated(self.strata)
 
     @cached_property
     def begin(self) -> tuple[Tensor, bool]:
         """A positive true table to begin from, and whether it is the most likely already."""
-        return start(self.views)
+        return start(self.strata)
 
     @cached_property
     def free(self) -> tuple[Tensor, float]:
@@ -50,8 +68,8 @@ class ReportedTable:
         table, exact = self.begin
         if exact:
             return table, self.saturated
-        found = maximize(self.views, table)
-        return found.probabilities, float(found.log_likelihood[0])
+        found = maximize(self.strata, begin=table, tolerance=TOLERANCE, certified=False)
+        return found.table, float(found.log_likelihood[0])
 
 
 @dataclass(frozen=True)
@@ -114,8 +132,7 @@ class ConditionalIndependence:
     @cached_property
     def fitted(self) -> Tensor:
         """The most likely distribution under independence, in the true table's shape."""
-        table: Tensor = self._independent.probabilities[..., 0]
-        return table
+        return self._independent.table
 
     @cached_property
     def inflation(self) -> float:
@@ -127,83 +144,68 @@ class ConditionalIndependence:
         independence, with at least some five records expected in each cell: where fewer are,
         neither is told by the table. Infinite where a channel has no inverse.
         """
-        if not all(view.solvable for view in self.table.views):
+        if not all(stratum.solvable for stratum in self.table.strata):
             return math.inf
         left, right, given = set(self.left), set(self.right), set(self.given)
         parts = ((left | right | given, 1), (left | given, -1), (right | given, -1), (given, 1))
-        records = sum(view.records for view in self.table.views)
-        fitted = self._independent.probabilities
-        true = self._restrict(np.maximum(fitted, _LEAST / records))
+        true = self._under(np.maximum(self.fitted, _LEAST / self.table.records))
         trace = sum(sign * self._relative_variance(axes, true) for axes, sign in parts)
         return max(1.0, trace / self.degrees)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the ratio in each of some bootstrap samples of the reports, shape (draws,)."""
-        views = [view for view in self.table.views if view.records > 0]
+        strata = [stratum for stratum in self.table.strata if stratum.records > 0]
         reports = [
-            rng.multinomial(int(v.records), v.reports[:, 0] / v.records, size=draws).T.astype(
+            rng.multinomial(int(s.records), s.column[:, 0] / s.records, size=draws).T.astype(
                 np.float64
             )
-            for v in views
+            for s in strata
         ]
-        free = inside(self.table.free[0])
-        under = self._restrict(inside(self._independent.probabilities))
-        high = maximize(views, free, reports=reports, tolerance=1e-2).log_likelihood
-        low = maximize(views, under, self._restrict, reports=reports, tolerance=1e-2)
-        ratios: Tensor = np.maximum(high - low.log_likelihood, 0.0)
+        free, under = inside(self.table.free[0]), self._under(inside(self.fitted))
+        high, low = (
+            climb(strata, model, begin, reports=reports, tolerance=_ROUGHLY, quiet=_ROUGHLY)
+            for model, begin in ((Model(self._shape), free), (self._model, under))
+        )
+        ratios: Tensor = np.maximum(high.log_likelihood - low.log_likelihood, 0.0)
         return ratios
+
+    @cached_property
+    def _model(self) -> Model:
+        alone = (self.left, self.given), (self.right, self.given)
+        return Model(self._shape, (((self.given, ()), *alone) if self.given else alone))
+
+    def _under(self, table: Tensor) -> Tensor:
+        """Return the distribution of the hypothesis that is nearest to a table."""
+        return self._model.fit(table[..., None])[..., 0]
 
     @cached_property
     def _begin(self) -> Tensor:
         # Independence made of estimates that are positive is positive itself.
-        return self._restrict(self.table.begin[0])
+        return self._under(self.table.begin[0])
 
     @cached_property
     def _begun(self) -> float:
-        value, _ = likelihood(self.table.views, self._begin)
+        value, _ = likelihood(self.table.strata, self._begin[..., None])
         return float(value[0])
 
     @cached_property
     def _independent(self) -> Maximum:
         # Estimates of exactly zero are not where independence is most likely, and EM stays there.
-        begin = self._begin if self._begin.min() > 0 else self._restrict(inside(self._begin))
-        return maximize(self.table.views, begin, self._restrict)
-
-    def _restrict(self, counts: Tensor) -> Tensor:
-        """Return the most likely independent tables of expected counts (cells..., sets)."""
-        nuisance = tuple(
-            axis
-            for axis in range(len(self._shape))
-            if axis not in (*self.left, *self.right, *self.given)
-        )
-        table = counts.sum(axis=nuisance, keepdims=True) if nuisance else counts
-        without_right = table.sum(axis=self.right, keepdims=True)
-        without_left = table.sum(axis=self.left, keepdims=True)
-        margin = without_right.sum(axis=self.left, keepdims=True)
-        product = without_right * without_left
-        product = np.divide(product, margin, out=np.zeros(product.shape), where=margin > 0)
-        if nuisance:
-            # Where nothing is expected any distribution given the others is as likely.
-            cells = math.prod(self._shape[axis] for axis in nuisance)
-            even = np.full(counts.shape, 1 / cells)
-            product = product * np.divide(counts, table, out=even, where=table > 0)
-        restricted: Tensor = product / product.sum(axis=tuple(range(product.ndim - 1)))
-        return restricted
+        begin = self._begin if self._begin.min() > 0 else self._under(inside(self._begin))
+        return maximize(self.table.strata, self._model, begin=begin, tolerance=TOLERANCE)
 
     def _relative_variance(self, axes: set[int], true: Tensor) -> float:
         """Return the sum, over the cells of a margin, of variance over expected count."""
         gone = tuple(axis for axis in range(len(self._shape)) if axis not in axes)
-        cells = true.sum(axis=gone)[..., 0]
-        records = sum(view.records for view in self.table.views)
+        cells = true.sum(axis=gone)
         variance: Tensor = sum(
-            (view.records * view.estimator_variance(true, gone) for view in self.table.views),
+            (s.records * s.estimator_variance(true, gone) for s in self.table.strata),
             np.zeros(cells.shape),
         )
-        return float((variance / (cells * records)).sum())
+        return float((variance / (cells * self.table.records)).sum())
 
 
-def inside(tables: Tensor) -> Tensor:
-    """Return distributions (cells..., sets) moved off the edge, which EM could not leave."""
-    uniform = tables.shape[-1] / tables.size
-    moved: Tensor = (1 - _INSIDE) * tables + _INSIDE * uniform
+def inside(table: Tensor) -> Tensor:
+    """Return a distribution moved off the edge, which EM could not leave."""
+    moved: Tensor = (1 - _INSIDE) * table + _INSIDE / table.size
     return moved

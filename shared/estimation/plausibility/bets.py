@@ -14,7 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from shared.channels import CONDITION_LIMIT, Listed, Transition
-from shared.estimation.core.inversion import Stratum, climb, moment
+from shared.estimation.core.likelihood import climb, start
+from shared.estimation.core.models import Model
+from shared.estimation.core.strata import Stratum, moment
 from shared.marginals.counts import Tensor
 
 SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
@@ -57,7 +59,7 @@ def _listed(channel: Transition) -> Transition:
 
 def _won(reported: Stratum, odds: Tensor) -> float:
     """Return the logarithm of what odds win on reports; they are made fair if they are not."""
-    fair = max(1.0, float(reported.adjoint(odds).max()) * (1 + _ROUNDING))
+    fair = max(1.0, float(reported.adjoint(odds.reshape(-1, 1)).max()) * (1 + _ROUNDING))
     return float((reported.reported * np.log(odds / fair)).sum())
 
 
@@ -66,7 +68,7 @@ def _odds(learned: Stratum) -> Tensor | None:
 
     With n the reports learned from and t the most likely true table, n / P't is fair and grows
     fastest (the reverse information projection: Gruenwald, de Heide and Koolen 2024, Safe testing);
-    that it is fair is what certifies the maximum in `shared.estimation.core.inversion`. The odds
+    that it is fair is what certifies the maximum in `shared.estimation.core.likelihood`. The odds
     are drawn towards 1 by the share of the distance from the image that chance alone explains
     (James and Stein 1961).
     """
@@ -78,15 +80,23 @@ def _odds(learned: Stratum) -> Tensor | None:
     saturated = float((seen * np.log(seen / records)).sum())
     chance = _chance(learned)
     enough = saturated - (chance + _HINT * math.sqrt(2 * chance)) / 2
-    best = climb([learned], tolerance=_TOLERANCE, steps=_STEPS, enough=enough)
-    if best.log_likelihood >= enough:
+    best = climb(
+        [learned],
+        Model(learned.shape),
+        start([learned])[0],
+        tolerance=_TOLERANCE,
+        steps=_STEPS,
+        enough=enough,
+    )
+    reached = float(best.log_likelihood[0])
+    if reached >= enough:
         return None
-    free = reported.size - int((best.probabilities * records > 1).sum())
-    distance = 2 * (saturated - best.log_likelihood)
+    free = reported.size - int((best.table * records > 1).sum())
+    distance = 2 * (saturated - reached)
     boldness = min(_BOLDEST, 1 - max(free, 1) / distance)
     if boldness <= 0:
         return None
-    expected = learned.expected(best.probabilities) * records
+    expected = learned.expected(best.probabilities).reshape(reported.shape) * records
     ratio = np.divide(reported, expected, out=np.zeros(reported.shape), where=expected > 0)
     odds: Tensor = 1 - boldness + boldness * ratio
     return odds

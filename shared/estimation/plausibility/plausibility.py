@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from shared.channels import StructuralZeros, Transition
 from shared.estimation.core.axes import Axis, axes_of
-from shared.estimation.core.inversion import Stratum
+from shared.estimation.core.strata import Stratum
 from shared.estimation.plausibility.bets import SHARES, evidence
 from shared.marginals.counts import Codes, ReportedCounts, Tensor
 from shared.plan import Plan
@@ -243,6 +243,6 @@ def _possible_reports(counts: npt.NDArray[np.int64], axes: list[Axis]) -> tuple[
         table = np.delete(table, axis.channel.impossible, axis=place)
     channels = tuple(_possible_channel(axis.channel) for axis in axes)
     found = Stratum(table.astype(np.float64), channels)
-    anything = np.full(found.shape, 1 / math.prod(found.shape))
+    anything = np.full((*found.shape, 1), 1 / math.prod(found.shape))
     lost = table.sum() < counts.sum()
-    return found.reported, bool(lost or np.any(table[found.expected(anything) <= 0]))
+    return found.reported, bool(lost or np.any(found.column[found.expected(anything) <= 0]))

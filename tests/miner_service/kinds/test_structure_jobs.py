@@ -15,7 +15,7 @@ from miner_service.settings import Limits
 from shared.channels import Dense, Symmetric, Withheld
 from shared.domain import Domain, Variable
 from shared.errors import JobCancelled
-from shared.estimation.core.axes import views_of
+from shared.estimation.core.axes import strata_of
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.options import Scoring, Search
@@ -305,8 +305,8 @@ def test_the_bound_holds_where_owners_randomize_the_same_variables_otherwise(joi
     largest = 0
     for number in range(1, most + 1):
         for names in itertools.combinations(nodes, number):
-            views = views_of(sources, names, 1 << 20)
-            cells = max(math.prod(views[0].shape), *(view.reports.size for view in views))
+            strata = strata_of(sources, names, 1 << 20)
+            cells = max(math.prod(strata[0].shape), *(s.reported.size for s in strata))
             assert cells <= layout.cells(set(names)), names
             largest = max(largest, layout.cells(set(names)))
     bound, names = largest_family(layout, nodes, most)

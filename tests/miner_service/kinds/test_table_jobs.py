@@ -23,7 +23,7 @@ from miner_service.store.database import Database
 from shared.channels import Identity, Symmetric, Withheld
 from shared.domain import Domain, Variable
 from shared.errors import JobCancelled
-from shared.estimation.combined import CombinedMarginals
+from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.linear.documents import linear_json
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.options import LinearOptions
@@ -334,7 +334,7 @@ def branches(start, build):
         codes = {name: c.astype(np.uint8) for name, c in codes.items()}
         miner.owner("survey", owner).publish("survey", build(plan, ids, codes, per_part=2000))
         found.append((ReportedCounts(codes, plan.reported_sizes), plan))
-    return miner, CombinedMarginals(found, estimator="moment")
+    return miner, EstimatedMarginals.of(found, estimator="moment")
 
 
 def test_owners_of_different_people_are_learned_from_together(branches):

@@ -37,8 +37,8 @@ from shared.design import (
 from shared.design.families import cut_and_paste, sampled, subsets_of
 from shared.domain import Domain
 from shared.errors import ChannelError, LimitExceeded, OptionError, StructureError, UnknownVariable
-from shared.estimation.core.inversion import Stratum
 from shared.estimation.core.loglinear import fit
+from shared.estimation.core.strata import Stratum
 from shared.plan import Plan
 from shared.privacy import Amplification, gamma, k_anonymity
 

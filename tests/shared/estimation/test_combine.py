@@ -20,7 +20,6 @@ from shared.errors import (
     OptionError,
     UnknownVariable,
 )
-from shared.estimation.combined import CombinedMarginals
 from shared.estimation.estimated import EstimatedMarginals
 from shared.plan import Block, Plan
 
@@ -83,7 +82,7 @@ def listed(plan: Plan, domain: Domain = DOMAIN) -> np.ndarray:
 def test_strata_of_one_plan_are_one_table(plan: Plan, names: list[str]):
     parts = [counted(plan, seed) for seed in (1, 2, 3)]
     whole = Table(plan.domain.names, sum(part.tensor for part in parts))
-    combined = CombinedMarginals([(part, plan) for part in parts])
+    combined = EstimatedMarginals.of([(part, plan) for part in parts])
     table, one = combined.marginal(names), EstimatedMarginals(whole, plan).marginal(names)
     assert table.domain == one.domain
     assert combined.domain == plan.domain
@@ -105,7 +104,7 @@ def test_strata_of_one_plan_are_one_table(plan: Plan, names: list[str]):
 def test_strata_of_other_plans_add_up_their_moments():
     """Dense: the decoder of each stratum's whole matrix."""
     sources = [(counted(NOISY, 4), NOISY), (counted(JOINT, 5), JOINT)]
-    table = CombinedMarginals(sources).marginal(["a", "b", "c"])
+    table = EstimatedMarginals.of(sources).marginal(["a", "b", "c"])
     counts, second = np.zeros(12), np.zeros(12)
     for reports, plan in sources:
         decoder = np.linalg.inv(listed(plan)).T
@@ -159,7 +158,7 @@ def test_normal_deviates_have_the_population_covariance_exactly():
         (Table("ac", [[30, 50], [70, 20]]), Plan.unrandomized(domain)),
         (Table("ac", [[40], [90]]), hidden),
     ]
-    table = CombinedMarginals(sources, estimator="ml").marginal(["c", "a"])
+    table = EstimatedMarginals.of(sources, estimator="ml").marginal(["c", "a"])
 
     class Units:
         def standard_normal(self, shape):
@@ -173,7 +172,7 @@ def test_normal_deviates_have_the_population_covariance_exactly():
 
 def test_combined_tables_resample_each_stratum():
     sources = [(counted(NOISY, 7), NOISY), (counted(JOINT, 8), JOINT)]
-    table = CombinedMarginals(sources).marginal(["b", "c"])
+    table = EstimatedMarginals.of(sources).marginal(["b", "c"])
     got = table.resampled(5, np.random.default_rng(9))
     rng = np.random.default_rng(9)
     wanted = sum(
@@ -227,7 +226,7 @@ MIXED = {
 def test_likelihood_equals_textbook_em(plans: tuple[Plan, ...]):
     """Missing cells among them: as if each report were treated by hand."""
     sources = [(counted(plan, seed, 40), plan) for seed, plan in enumerate(plans)]
-    combined = CombinedMarginals(sources, estimator="ml")
+    combined = EstimatedMarginals.of(sources, estimator="ml")
     table = combined.marginal(["c", "a", "b"])
     wanted = em_in_loops(sources, DOMAIN).transpose(2, 0, 1) * combined.records
     np.testing.assert_allclose(table.counts, wanted, rtol=1e-3, atol=0.1)
@@ -242,7 +241,7 @@ def test_a_margin_is_explained_by_the_reports_on_it(plans: tuple[Plan, ...]):
     for reports, plan in sources:
         part = Plan(tuple(b for b in plan.blocks if set(b.names) <= {"a", "b"}))
         parts.append((Table(part.domain.names, reports.table(part.domain.names)), part))
-    combined = CombinedMarginals(sources, estimator="ml")
+    combined = EstimatedMarginals.of(sources, estimator="ml")
     wanted = em_in_loops(parts, Domain((A, B))).T * combined.records
     table = combined.marginal(["b", "a"])
     np.testing.assert_allclose(table.counts, wanted, rtol=1e-3, atol=0.1)
@@ -257,7 +256,7 @@ def test_monotone_missing_cells_have_the_closed_form():
         (Table("ab", complete), both),
         (Table("a", more), Plan.unrandomized(Domain((A,)))),
     ]
-    table = CombinedMarginals(sources, estimator="ml").marginal(["a", "b"])
+    table = EstimatedMarginals.of(sources, estimator="ml").marginal(["a", "b"])
     of_a = (complete.sum(axis=1) + more) / 850
     given = complete / complete.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(table.counts, 850 * of_a[:, None] * given, rtol=1e-4)
@@ -278,7 +277,7 @@ def log_likelihood(sources, domain: Domain, theta: np.ndarray) -> float:
 def test_errors_are_those_of_a_numerical_hessian(plans: tuple[Plan, ...]):
     """Finite differences over all cells but one; the last follows from the rest."""
     sources = [(counted(plan, seed, 100), plan) for seed, plan in enumerate(plans)]
-    combined = CombinedMarginals(sources, estimator="ml")
+    combined = EstimatedMarginals.of(sources, estimator="ml")
     names = ["a", "b", "c"]
     table = combined.marginal(names)
     theta = table.counts.ravel() / table.records
@@ -303,7 +302,7 @@ def test_records_that_report_nothing_asked_only_count():
         (Table("a", [30, 70]), Plan.unrandomized(Domain((A,)))),
         (Table("c", [400, 500]), Plan.unrandomized(Domain((C,)))),
     ]
-    table = CombinedMarginals(sources, estimator="ml").marginal(["a"])
+    table = EstimatedMarginals.of(sources, estimator="ml").marginal(["a"])
     np.testing.assert_allclose(table.counts, [300, 700])
     np.testing.assert_allclose(table.variance(population=True), 1000**2 * 0.3 * 0.7 / 100)
 
@@ -335,7 +334,7 @@ def test_intervals_of_strata_cover_at_their_rate(estimator: str):
             shape = [plan.reported_sizes[name] for name in plan.domain.names]
             drawn = rng.multinomial(size, shares).reshape(shape)
             sources.append((Table(plan.domain.names, drawn), plan))
-        table = CombinedMarginals(sources, estimator=estimator).marginal(["a", "b"])
+        table = EstimatedMarginals.of(sources, estimator=estimator).marginal(["a", "b"])
         off = np.abs(table.counts - wanted) / np.sqrt(table.variance(population=True))
         estimates.append(table.counts)
         covered += (off <= 1.96).ravel()
@@ -348,24 +347,34 @@ def test_intervals_of_strata_cover_at_their_rate(estimator: str):
     assert (np.abs(np.mean(estimates, axis=0) - wanted) < 5.5 * error).all()
 
 
+@pytest.mark.parametrize("estimator", ["moment", "ml", "log-linear"])
+def test_a_domain_can_be_a_part_of_what_is_reported(estimator: str):
+    source = (counted(CLEAN, 10), CLEAN)
+    every = EstimatedMarginals.of([source], estimator=estimator)
+    some = EstimatedMarginals.of([source], estimator=estimator, variables=["c", "a"])
+    assert some.domain.names == ("c", "a")
+    for names in (["a"], ["a", "c"], ["b", "c"]):
+        np.testing.assert_array_equal(some.marginal(names).counts, every.marginal(names).counts)
+
+
 # What is refused ----------------------------------------------------------------------------------
 
 
 def test_what_cannot_be_combined_is_refused():
     source = (counted(CLEAN, 11), CLEAN)
     with pytest.raises(OptionError, match="'log-linear'"):
-        CombinedMarginals([source], estimator="log-linear")
+        EstimatedMarginals.of([source, source], estimator="log-linear")
     with pytest.raises(EmptyTable, match="no strata"):
-        CombinedMarginals([])
+        EstimatedMarginals.of([])
     other = Plan.unrandomized(Domain.of(a="yx"))
     with pytest.raises(DomainError, match="'a' has other categories") as raised:
-        CombinedMarginals([source, (counted(other, 12), other)])
+        EstimatedMarginals.of([source, (counted(other, 12), other)])
     assert raised.value.where == "a"
 
 
 @pytest.mark.parametrize("estimator", ["moment", "ml"])
 def test_what_is_no_marginal_is_refused(estimator: str):
-    combined = CombinedMarginals([(counted(CLEAN, 13), CLEAN)], estimator=estimator)
+    combined = EstimatedMarginals.of([(counted(CLEAN, 13), CLEAN)], estimator=estimator)
     for names in ([], ["a", "a"]):
         with pytest.raises(OptionError, match="distinct variables"):
             combined.marginal(names)
@@ -376,7 +385,7 @@ def test_what_is_no_marginal_is_refused(estimator: str):
 def test_moments_need_every_variable_in_every_stratum():
     partial = without(CLEAN, "b")
     sources = [(counted(CLEAN, 14), CLEAN), (counted(partial, 15), partial)]
-    combined = CombinedMarginals(sources)
+    combined = EstimatedMarginals.of(sources)
     with pytest.raises(EstimationError, match=r"does not report \['b'\]"):
         combined.marginal(["a", "b"])
     assert combined.marginal(["c", "a"]).records == combined.records
@@ -384,7 +393,7 @@ def test_moments_need_every_variable_in_every_stratum():
 
 def test_what_is_never_reported_together_has_no_errors():
     sources = [(counted(plan, 16), plan) for plan in (without(CLEAN, "a"), without(CLEAN, "b"))]
-    combined = CombinedMarginals(sources, estimator="ml")
+    combined = EstimatedMarginals.of(sources, estimator="ml")
     with pytest.raises(EstimationError, match="cannot tell all"):
         combined.marginal(["a", "b"])
     assert combined.marginal(["a", "c"]).counts.min() > 0
@@ -392,8 +401,8 @@ def test_what_is_never_reported_together_has_no_errors():
 
 def test_large_tables_are_refused():
     domain = Domain.of(**{f"v{i}": "xy" for i in range(13)})
-    reports = Table(domain.names, np.ones(domain.shape))
-    combined = CombinedMarginals([(reports, Plan.unrandomized(domain))], estimator="ml")
+    source = (Table(domain.names, np.ones(domain.shape)), Plan.unrandomized(domain))
+    combined = EstimatedMarginals.of([source, source], estimator="ml")
     with pytest.raises(LimitExceeded, match="8192 cells"):
         combined.marginal(domain.names)
 
@@ -405,7 +414,7 @@ def test_a_category_that_never_occurs_has_no_records_and_no_error():
     )
     table = np.array([[[700.0, 300.0], [0.0, 0.0]], [[250.0, 350.0], [0.0, 0.0]]])
     sources = [(Table(("c", "a"), part), plan) for part in table]
-    found = CombinedMarginals(sources, estimator="ml").marginal(["c", "a"])
+    found = EstimatedMarginals.of(sources, estimator="ml").marginal(["c", "a"])
     inverse = np.linalg.inv(plan.blocks[1].channel.matrix()).T
     np.testing.assert_allclose(found.counts[0], inverse @ table.sum(axis=0)[0], atol=0.5)
     np.testing.assert_allclose(found.counts[1], 0, atol=1e-6)

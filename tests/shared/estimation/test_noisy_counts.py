@@ -8,7 +8,6 @@ import pytest
 from shared.channels import Dense, Symmetric
 from shared.domain import Domain
 from shared.errors import EstimationError, UnknownVariable
-from shared.estimation.combined import CombinedMarginals
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import ReportedCounts
 from shared.marginals.tabulated_counts import NoisyCounts, NoisyTable, TabulatedCounts
@@ -97,8 +96,8 @@ def test_margins_add_up_the_noise_of_their_cells():
 def test_strata_add_their_noise():
     other = TabulatedCounts({NAMES: COUNTS}, 240)
     noisy = NoisyCounts({NAMES: NoisyTable(COUNTS, 3.0)}, 240)
-    both = CombinedMarginals([(noisy, PLAN), (other, PLAN)]).marginal(NAMES)
-    plain = CombinedMarginals([(other, PLAN), (other, PLAN)]).marginal(NAMES)
+    both = EstimatedMarginals.of([(noisy, PLAN), (other, PLAN)]).marginal(NAMES)
+    plain = EstimatedMarginals.of([(other, PLAN), (other, PLAN)]).marginal(NAMES)
     added = both.variance(population=True) - plain.variance(population=True)
     assert np.allclose(added.ravel(), 3 * (inverse() ** 2).sum(axis=1))
 

@@ -13,7 +13,8 @@ from pramana.reproduce.data import table_2_1
 from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import Owner, draw_cells
-from shared.estimation.estimated import EstimatedMarginals, EstimatedTable
+from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.tables import Estimates
 from shared.marginals.counts import Tensor, tabulate
 from shared.pictures import plots as style
 
@@ -47,7 +48,7 @@ def run(setting: Setting) -> Result:
     return Result({"counts": table}, findings, lambda figure: _draw(figure, table), height=5.0)
 
 
-def _frame(truth: Tensor, moment: EstimatedTable, likely: EstimatedTable) -> pd.DataFrame:
+def _frame(truth: Tensor, moment: Estimates, likely: Estimates) -> pd.DataFrame:
     first, second = np.indices(truth.shape) + 1
     return pd.DataFrame(
         {

@@ -13,7 +13,8 @@ from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import Owner
 from shared.discretize import Discretization, mgas
-from shared.estimation.estimated import EstimatedMarginals, EstimatedTable
+from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.tables import Estimates
 from shared.marginals.counts import Tensor
 from shared.pictures import plots as style
 
@@ -62,7 +63,7 @@ def run(setting: Setting) -> Result:
 
 
 def _frame(
-    groups: Discretization, truth: Tensor, moment: EstimatedTable, likely: EstimatedTable
+    groups: Discretization, truth: Tensor, moment: Estimates, likely: Estimates
 ) -> pd.DataFrame:
     ends = two_triangles.edges(groups)
     return pd.DataFrame(

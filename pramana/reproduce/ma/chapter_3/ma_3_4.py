@@ -11,7 +11,8 @@ import pandas as pd
 from pramana.reproduce.data import table_2_1, two_triangles
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import Owner, draw_cells
-from shared.estimation.core.inversion import Stratum, maximum_likelihood
+from shared.estimation.core.likelihood import maximize
+from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import ReportedCounts, Tensor
 from shared.pictures import plots as style
 from shared.plan import Plan
@@ -36,7 +37,7 @@ that does not depend on the number of records keeps these comparable."""
 
 _TOLERANCE = 0.01
 """Nats below the maximum at which the iteration may stop. Where almost nothing is kept the
-likelihood is nearly flat and the default of `maximum_likelihood` takes over 100,000 steps; a
+likelihood is nearly flat and the default of `maximize` takes over 100,000 steps; a
 hundredth of a nat is far below what the records can tell."""
 
 _DISTANCE = (
@@ -98,7 +99,7 @@ def _likely(reported: ReportedCounts, plan: Plan) -> Tensor:
     """Return the counts of greatest likelihood, certified to `_TOLERANCE`."""
     observed = reported.table(plan.domain.names).astype(np.float64)
     stratum = Stratum(observed, tuple(block.channel for block in plan.blocks))
-    return maximum_likelihood([stratum], tolerance=_TOLERANCE).probabilities * reported.records
+    return maximize([stratum], tolerance=_TOLERANCE).table * reported.records
 
 
 def divergence(pmf: Tensor, counts: Tensor, share: float = _MIXED) -> float:

@@ -19,8 +19,8 @@ from shared.channels import (
 )
 from shared.domain import Domain
 from shared.errors import EstimationError, LimitExceeded, NotConverged, OptionError, SingularChannel
-from shared.estimation.core.inversion import Stratum
 from shared.estimation.core.loglinear import Fit, design, fit, information, parameters
+from shared.estimation.core.strata import Stratum
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan

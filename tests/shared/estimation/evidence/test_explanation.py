@@ -10,8 +10,8 @@ from scipy.special import softmax
 from shared.channels import Dense, Symmetric
 from shared.domain import Domain
 from shared.errors import UnknownVariable
-from shared.estimation.combined import CombinedMarginals
-from shared.estimation.estimated import WHOLE_CELLS, EstimatedMarginals
+from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.evidence.tables import WHOLE_CELLS
 from shared.learn.networks.search.comparison import concerned, on_one_table, within
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
@@ -94,7 +94,7 @@ def test_the_likelihood_is_the_optimizers(parents, p):
 def test_strata_and_joint_blocks_are_explained_together():
     first, counts, matrices = sources(2, 0.2)
     second, more, others = sources(3, 0.3, joint=True)
-    explained = CombinedMarginals([first, second]).explanation(CHAIN)
+    explained = EstimatedMarginals.of([first, second]).explanation(CHAIN)
     best = optimum([(counts, matrices), (more, others)], CHAIN)
     assert explained.log_likelihood == pytest.approx(best, abs=0.02)
 
@@ -158,6 +158,6 @@ def test_too_many_kinds_of_records_are_not_explained():
 
 def test_a_node_that_nobody_reports_is_named():
     source = sources(1, 0.1)[0]
-    for marginals in (EstimatedMarginals(*source), CombinedMarginals([source])):
+    for marginals in (EstimatedMarginals(*source), EstimatedMarginals.of([source])):
         with pytest.raises(UnknownVariable, match="z"):
             marginals.explanation({"z": []})

@@ -15,7 +15,6 @@ from scipy.special import softmax, xlogy
 from shared.channels import Dense, Grouped, Identity, Symmetric, Transition, Withheld
 from shared.domain import Domain
 from shared.errors import LimitExceeded, OptionError, UnknownVariable
-from shared.estimation.combined import CombinedMarginals
 from shared.estimation.estimated import EstimatedMarginals
 from shared.estimation.evidence.independence import ConditionalIndependence
 from shared.plan import Block, Plan
@@ -315,7 +314,7 @@ def test_strata_are_one_likelihood():
     true = dependent(domain.shape, 7)
     plans = (first, second, third)
     tables = [reports(plan, true, 4000, seed) for seed, plan in enumerate(plans)]
-    evidence = CombinedMarginals(list(zip(tables, plans, strict=True))).independence(
+    evidence = EstimatedMarginals.of(list(zip(tables, plans, strict=True))).independence(
         ["x"], ["z"], ["g"]
     )
 
@@ -418,7 +417,7 @@ def test_inflation_of_strata_is_that_of_their_sum():
     exact = (Table("xgz", true), clean)
 
     def inflation(*sources) -> float:
-        return CombinedMarginals(sources).independence(["x"], ["z"], ["g"]).inflation
+        return EstimatedMarginals.of(sources).independence(["x"], ["z"], ["g"]).inflation
 
     assert inflation(noisy, noisy) == pytest.approx(inflation(noisy), rel=1e-6)
     assert inflation(exact) == pytest.approx(1, abs=1e-9)
@@ -469,7 +468,7 @@ def test_strata_are_resampled_each_for_itself():
     tables = [reports(plan, true, n, n) for n, plan in zip((500, 1500), plans, strict=True)]
     empty = (Table("xgz", np.zeros((2, 2, 2))), PLANS["identity"])
     sources = [*zip(tables, plans, strict=True), empty]
-    evidence = CombinedMarginals(sources).independence(["x"], ["z"], ["g"])
+    evidence = EstimatedMarginals.of(sources).independence(["x"], ["z"], ["g"])
     ratios = evidence.resampled(6, np.random.default_rng(18))
     rng = np.random.default_rng(18)
     drawn = [
@@ -477,7 +476,7 @@ def test_strata_are_resampled_each_for_itself():
         for table in tables
     ]
     for ratio, *seen in zip(ratios, *drawn, strict=True):
-        fresh = CombinedMarginals(
+        fresh = EstimatedMarginals.of(
             [(Table("xgz", s.reshape(2, 2, 2)), plan) for s, plan in zip(seen, plans, strict=True)]
         ).independence(["x"], ["z"], ["g"])
         assert ratio == pytest.approx(fresh.ratio, abs=0.05)
@@ -510,9 +509,9 @@ def test_what_is_no_question_is_refused(left: list[str], right: list[str], given
 def test_unknown_variables_and_large_tables_are_refused(monkeypatch: pytest.MonkeyPatch):
     plan = PLANS["dense"]
     sources = [(Table("xgz", np.ones((2, 2, 2))), plan)]
-    for marginals in (EstimatedMarginals(*sources[0]), CombinedMarginals(sources)):
+    for marginals in (EstimatedMarginals(*sources[0]), EstimatedMarginals.of(sources)):
         with pytest.raises(UnknownVariable, match="'q'"):
             marginals.independence(["x"], ["q"], [])
-    monkeypatch.setattr("shared.estimation.estimated.TEST_CELLS", 7)
+    monkeypatch.setattr("shared.estimation.evidence.tables.TEST_CELLS", 7)
     with pytest.raises(LimitExceeded, match="8 cells; at most 7"):
         EstimatedMarginals(*sources[0]).independence(["x"], ["z"], ["g"])

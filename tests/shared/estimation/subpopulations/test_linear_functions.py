@@ -19,7 +19,7 @@ from shared.channels import (
 )
 from shared.domain import Domain
 from shared.errors import EstimationError, OptionError, SingularChannel, UnknownVariable
-from shared.estimation.combined import CombinedMarginals
+from shared.estimation.estimated import EstimatedMarginals
 from shared.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
     FLIP,
@@ -108,7 +108,7 @@ STRATA = {
 @pytest.mark.parametrize("names", ASKED, ids="".join)
 def test_covariances_of_strata_are_sums_over_all_records(plans, names: list[str]):
     sources = [Records.random(PLANS[n], 40 + 9 * i, seed=i) for i, n in enumerate(plans)]
-    table = CombinedMarginals([(made.counts(), made.plan) for made in sources]).marginal(names)
+    table = EstimatedMarginals.of([(made.counts(), made.plan) for made in sources]).marginal(names)
     functions = np.concatenate([made.estimators(names).reshape(made.size, -1) for made in sources])
     weights = weights_over(table.counts.shape, 3)
     given, population = covariances(functions, functions.sum(axis=0), weights)
@@ -162,7 +162,7 @@ def test_covariances_by_information_are_those_of_all_cells(name: str, names: lis
         full, part = truthful(PLANS["not-lumpable"], 900, 5), truthful(PLANS["clean"], 300, 6)
         withheld = Plan((Block((B,), Withheld(3)), *PLANS["independent"].blocks[::2]))
         sources = [full, part, truthful(withheld, 500, 7)]
-        marginals = CombinedMarginals([(s.counts(), s.plan) for s in sources], estimator="ml")
+        marginals = EstimatedMarginals.of([(s.counts(), s.plan) for s in sources], estimator="ml")
     else:
         marginals = truthful(PLANS[name], 3000, seed=8).marginals(estimator="ml")
     table = marginals.marginal(names)
@@ -319,7 +319,7 @@ def test_a_models_posterior_follows_the_reports():
 @pytest.mark.parametrize("plans", STRATA.values(), ids=STRATA.keys())
 def test_every_stratum_has_its_own_posterior(plans):
     sources = [Records.random(PLANS[n], 60 + i, seed=20 + i) for i, n in enumerate(plans)]
-    marginals = CombinedMarginals([(made.counts(), made.plan) for made in sources])
+    marginals = EstimatedMarginals.of([(made.counts(), made.plan) for made in sources])
     for names in ASKED:
         wanted = np.zeros([marginals.domain[name].size for name in names])
         for made in sources:
@@ -335,7 +335,7 @@ def test_all_strata_have_one_posterior_by_likelihood():
     """Also of records that do not report all variables: a hundredth of the standard errors."""
     withheld = Plan(PLANS["independent"].blocks[:2])
     sources = [truthful(PLANS["mixture"], 500, 15), truthful(withheld, 300, 16)]
-    marginals = CombinedMarginals([(s.counts(), s.plan) for s in sources], estimator="ml")
+    marginals = EstimatedMarginals.of([(s.counts(), s.plan) for s in sources], estimator="ml")
     names = ["a", "c"]
     table, expected = marginals.marginal(names), marginals.expected(names)
     assert_valid(expected, 800)
@@ -385,7 +385,7 @@ def test_expectations_that_cannot_be_asked():
     for marginals in (
         made.marginals(),
         made.marginals(estimator="ml"),
-        CombinedMarginals([(made.counts(), made.plan)] * 2),
+        EstimatedMarginals.of([(made.counts(), made.plan)] * 2),
     ):
         with pytest.raises(UnknownVariable, match="'z'"):
             marginals.expected(["a", "z"])
@@ -399,4 +399,4 @@ def test_expectations_that_cannot_be_asked():
         withheld.marginals(estimator="ml").expected(["a", "c"])
     part = Records.random(Plan((Block((C,), FLIP),)), 20, seed=20)
     with pytest.raises(EstimationError, match="does not report"):
-        CombinedMarginals([(s.counts(), s.plan) for s in (withheld, part)]).expected(["a"])
+        EstimatedMarginals.of([(s.counts(), s.plan) for s in (withheld, part)]).expected(["a"])

@@ -19,7 +19,6 @@ from shared.errors import (
     SingularChannel,
     UnknownVariable,
 )
-from shared.estimation.combined import CombinedMarginals
 from shared.estimation.estimated import EstimatedMarginals
 from shared.estimation.subpopulations.by_tables import CombinedSubpopulation, TabulatedSubpopulation
 from shared.estimation.subpopulations.reported import ReportedSubpopulation
@@ -172,7 +171,7 @@ STRATA = {
 @pytest.mark.parametrize("kind", [lambda reports: reports, TablesOnly], ids=["cubes", "tables"])
 def test_tables_of_strata_add_up(names, kind):
     sources = [Records.random(PLANS[n], 30 + 7 * i, seed=i) for i, n in enumerate(names)]
-    marginals = CombinedMarginals([(kind(made.counts()), made.plan) for made in sources])
+    marginals = EstimatedMarginals.of([(kind(made.counts()), made.plan) for made in sources])
     everyone = marginals.subpopulation()
     assert isinstance(everyone, CombinedSubpopulation)
     assert_tables(everyone, sources)
@@ -182,12 +181,12 @@ def test_strata_that_do_not_report_all_variables():
     full = Records.random(PLANS["independent"], 400, seed=7)
     part = Records.random(Plan(PLANS["independent"].blocks[:2]), 300, seed=8)
     sources = [(made.counts(), made.plan) for made in (full, part)]
-    everyone = CombinedMarginals(sources).subpopulation()
+    everyone = EstimatedMarginals.of(sources).subpopulation()
     both = [full, part]
     assert_tables(everyone, both, [({}, [["a"], ["b", "a"]]), ({"b": 1}, [["a"]])])
     with pytest.raises(EstimationError, match="does not report"):
         everyone.within("c", 0).table(["a"])
-    assert_slices(CombinedMarginals(sources, estimator="ml"))
+    assert_slices(EstimatedMarginals.of(sources, estimator="ml"))
 
 
 def many_variables(records: int) -> Records:
@@ -277,8 +276,8 @@ def kinds(name: str):
     return {
         "reported": made.marginals(),
         "tabulated": EstimatedMarginals(TablesOnly(made.counts()), made.plan),
-        "combined": CombinedMarginals(sources),
-        "combined ml": CombinedMarginals(sources, estimator="ml"),
+        "combined": EstimatedMarginals.of(sources),
+        "combined ml": EstimatedMarginals.of(sources, estimator="ml"),
     }
 
 

@@ -20,7 +20,6 @@ from shared.errors import (
     SingularChannel,
     UnknownVariable,
 )
-from shared.estimation.combined import CombinedMarginals
 from shared.estimation.estimated import EstimatedMarginals
 from shared.estimation.supports.by_tables import (
     CombinedSupports,
@@ -343,7 +342,7 @@ ALIKE = {
 @pytest.mark.parametrize("names", ALIKE.values(), ids=ALIKE.keys())
 def test_supports_of_strata_add_up(names):
     sources = [Records.random(PLANS[n], 30 + 7 * i, seed=i) for i, n in enumerate(names)]
-    marginals = CombinedMarginals([(made.counts(), made.plan) for made in sources])
+    marginals = EstimatedMarginals.of([(made.counts(), made.plan) for made in sources])
     supports = marginals.supports(ITEMS)
     mixing = set(names) <= set(MIXED)
     assert isinstance(supports, CombinedSupports if mixing else TabulatedSupports)
@@ -359,9 +358,9 @@ def test_the_errors_of_strata_are_not_cut_off_one_by_one():
     some = Records.random(plan, 60, seed=9)
     sources = [(made.counts(), plan) for made in (none, some)]
     items = (("a", 0), ("c", 0))
-    supports = CombinedMarginals(sources).supports(items)
+    supports = EstimatedMarginals.of(sources).supports(items)
     assert_counts(supports, [none, some], items, (1, 2))
-    table = CombinedMarginals(sources).marginal(["a", "c"])
+    table = EstimatedMarginals.of(sources).marginal(["a", "c"])
     for population in (True, False):
         got = supports.counts(np.array([[0, 1]])).variance(population=population)
         close(got, table.variance(population=population)[0, 0])
@@ -371,13 +370,13 @@ def test_strata_that_do_not_report_all_variables():
     full = Records.random(PLANS["independent"], 300, seed=10)
     part = Records.random(Plan(PLANS["independent"].blocks[:2]), 200, seed=11)
     sources = [(made.counts(), made.plan) for made in (full, part)]
-    moments = CombinedMarginals(sources).supports(ITEMS)
+    moments = EstimatedMarginals.of(sources).supports(ITEMS)
     assert_counts_equal_tables(
-        moments, CombinedMarginals(sources), np.array([[1, 2], [2, 3], [2, 6]])
+        moments, EstimatedMarginals.of(sources), np.array([[1, 2], [2, 3], [2, 6]])
     )
     with pytest.raises(EstimationError, match="does not report"):
         moments.counts(np.array([[0]]))
-    marginals = CombinedMarginals(sources, estimator="ml")
+    marginals = EstimatedMarginals.of(sources, estimator="ml")
     assert_counts_equal_tables(marginals.supports(ITEMS), marginals, itemsets_of(ITEMS, 2))
 
 
@@ -504,7 +503,7 @@ def test_items_that_are_none_are_refused(items, error, message: str, estimator: 
     made = Records.random(PLANS["independent"], 20, seed=13)
     for marginals in (
         made.marginals(estimator=estimator),
-        CombinedMarginals([(made.counts(), made.plan)] * 2, estimator=estimator),
+        EstimatedMarginals.of([(made.counts(), made.plan)] * 2, estimator=estimator),
     ):
         with pytest.raises(error, match=message):
             marginals.supports(items)

@@ -16,7 +16,6 @@ from scipy import stats
 from shared.channels import Identity, Symmetric, Transition, Withheld
 from shared.domain import Domain
 from shared.errors import LimitExceeded, OptionError, UnknownVariable
-from shared.estimation.combined import CombinedMarginals
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.exchange.bif import read_bif
 from shared.learn.networks.network import BayesNet
@@ -176,7 +175,7 @@ def test_inflation_is_one_without_noise_and_infinite_without_inverse():
     plan = Plan((Block((domain["A"],), Identity(2)), Block((domain["B"],), Identity(2))))
     both = Table("AB", [[400, 100], [100, 400]])
     partly = Plan((plan.blocks[0], Block((domain["B"],), Withheld(2))))
-    mixed = CombinedMarginals([(both, plan), (Table("AB", [[300], [200]]), partly)])
+    mixed = EstimatedMarginals.of([(both, plan), (Table("AB", [[300], [200]]), partly)])
     (link,) = learn_structure(mixed, draws=0).links
     assert link.inflation == math.inf
 
@@ -383,7 +382,7 @@ def test_what_cannot_be_learned_is_refused(
 
 
 def test_tables_too_large_to_test_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("shared.estimation.estimated.TEST_CELLS", 3)
+    monkeypatch.setattr("shared.estimation.evidence.tables.TEST_CELLS", 3)
     with pytest.raises(LimitExceeded, match="Allow fewer parents|fewer categories"):
         learn_structure(drawn(SIX, 0.1, 1000, 9), draws=0)
 

@@ -15,7 +15,6 @@ from scipy import stats
 from shared.channels import Symmetric
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
-from shared.estimation.combined import CombinedMarginals
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.tree.growth import STEPS, learn_tree
 from shared.learn.tree.model import DecisionTree
@@ -277,7 +276,7 @@ def test_exact_and_randomized_strata_give_the_tree_of_all_records():
     plan = plan_of(domain, 0.25)
     exact = ReportedCounts(first, {v.name: v.size for v in domain})
     sources = [(exact, Plan.unrandomized(domain)), (expected_reports(plan, last), plan)]
-    tree = learn_tree(CombinedMarginals(sources), "y", None, PLAIN)
+    tree = learn_tree(EstimatedMarginals.of(sources), "y", None, PLAIN)
     assert_same(tree, clean)
     # The exact part makes the counts more certain than they are when all is randomized.
     alone = EstimatedMarginals(expected_reports(plan, columns), plan)

@@ -1,0 +1,127 @@
+"""Models of a true table: which variables it lets depend on which, and what is likely under it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shared.marginals.counts import Tensor
+from shared.marginals.support_counts import Flags, Indices
+
+Axes = tuple[int, ...]
+
+_INSIDE = 0.05
+
+
+@dataclass(frozen=True)
+class Model:
+    """Distributions that factor, as a Bayesian network does: some axes given others.
+
+    Args:
+        shape: the true table.
+        factors: sets of axes that share none, each with the axes that it is given. Axes in no
+            factor have any distribution given all others. Without factors every distribution is
+            of the model.
+    """
+
+    shape: tuple[int, ...]
+    factors: tuple[tuple[Axes, Axes], ...] = ()
+
+    @property
+    def probabilities(self) -> int:
+        """How many conditional probabilities make up a distribution, those that follow included."""
+        return sum(math.prod(self.shape[a] for a in (*own, *given)) for own, given in self.every)
+
+    @cached_property
+    def rest(self) -> Axes:
+        """The axes in no factor."""
+        return self._others(tuple(axis for own, _ in self.factors for axis in own))
+
+    @property
+    def every(self) -> tuple[tuple[Axes, Axes], ...]:
+        """The factors, and that of the axes in none."""
+        rest = ((self.rest, self._others(self.rest)),) if self.rest else ()
+        return (*self.factors, *rest)
+
+    def fit(self, counts: Tensor) -> Tensor:
+        """Return the most likely distributions of expected true counts (cells..., sets)."""
+        product = counts
+        if self.factors:
+            above, below = self._margins
+            product = counts.sum(axis=above[0], keepdims=True)
+            for place, gone in enumerate(above[1:]):
+                product = product * counts.sum(axis=gone, keepdims=True)
+                if place < len(below):
+                    margin = counts.sum(axis=below[place], keepdims=True)
+                    product = _share(product, margin, 0.0)
+            if self.rest:
+                # Where nothing is expected any distribution given the others is as likely.
+                even = 1 / math.prod(self.shape[axis] for axis in self.rest)
+                others = counts.sum(axis=self.rest, keepdims=True)
+                product = product * _share(counts, others, even)
+        distribution: Tensor = product / product.sum(axis=tuple(range(product.ndim - 1)))
+        return distribution
+
+    @cached_property
+    def _margins(self) -> tuple[list[Axes], list[Axes]]:
+        """What is summed over in the margins whose product, divided by others, makes up a fit."""
+        above = Counter(self._others((*own, *given)) for own, given in self.factors)
+        below = Counter(self._others(given) for _, given in self.factors if given)
+        return list((above - below).elements()), list((below - above).elements())
+
+    def _others(self, axes: Axes) -> Axes:
+        return tuple(axis for axis in range(len(self.shape)) if axis not in axes)
+
+
+class Effects:
+    """How the logarithms of a model's cells follow those of its conditional probabilities."""
+
+    def __init__(self, model: Model):
+        self._shape = model.shape
+        codes = np.indices(model.shape).reshape(len(model.shape), -1)
+        self._parts: list[tuple[Tensor, Indices, Tensor]] = []
+        for own, given in model.every:
+            sizes = [model.shape[axis] for axis in (*given, *own)]
+            of_cell = np.ravel_multi_index([codes[axis] for axis in (*given, *own)], sizes)
+            rows = np.arange(math.prod(sizes)) // math.prod(model.shape[axis] for axis in own)
+            same_row = (rows[of_cell][:, None] == rows).astype(np.float64)
+            self._parts.append((np.eye(len(rows))[of_cell], rows, same_row))
+        factor = np.repeat(np.arange(len(self._parts)), [len(rows) for _, rows, _ in self._parts])
+        self.apart: Flags = factor[:, None] != factor
+        """Which pairs of parameters are of different factors."""
+
+    def at(self, theta: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the derivatives at a distribution, (cells), along which each row sums to 1 still.
+
+        Returns:
+            A matrix (cells, parameters), and the probability of what each parameter is of.
+        """
+        columns, masses = [], []
+        for of_cell, rows, same_row in self._parts:
+            mass = np.asarray(theta @ of_cell, dtype=np.float64)
+            given = np.asarray(np.bincount(rows, mass)[rows], dtype=np.float64)
+            columns.append(of_cell - same_row * _share(mass, given, 0.0))
+            masses.append(mass)
+        return np.hstack(columns), np.concatenate(masses)
+
+    def moved(self, theta: Tensor, effects: Tensor, move: Tensor) -> Tensor:
+        """Return the cells, in their shape, when each probability grows by a share of itself.
+
+        What would be negative, or near 0, is put well inside.
+        """
+        ends = np.cumsum([len(rows) for _, rows, _ in self._parts])[:-1]
+        parts = zip(np.split(effects, ends, axis=1), np.split(move, ends), strict=True)
+        grown = [np.maximum(1 + own @ share, _INSIDE) for own, share in parts]
+        moved: Tensor = (theta * np.prod(grown, axis=0)).reshape(self._shape)
+        return moved
+
+
+def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
+    """Return part / whole, and another value where the whole is 0."""
+    share: Tensor = np.full(np.broadcast_shapes(part.shape, whole.shape), otherwise)
+    np.divide(part, whole, out=share, where=whole > 0)
+    return share

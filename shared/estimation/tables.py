@@ -1,0 +1,254 @@
+"""Tables of estimated counts with their errors: of one source, or the sum of several sources'.
+
+Two errors are kept apart. Given the true records, only the randomization varies and
+
+    Cov(N^ | D) = P'^-1 diag(P'N) P^-1 - diag(N)                    (Ma theorem 2, design 4);
+
+against the population the records were drawn from, the multinomial part diag(N) - N N'/n is
+added. Both are estimated by putting the observed reported counts for P'N and N^ for N.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shared.domain import Domain
+from shared.errors import LimitExceeded
+from shared.estimation.core.axes import Axis, Moments, arrange
+from shared.estimation.core.information import INFORMATION_CELLS
+from shared.marginals.counts import Tensor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Estimates(ABC):
+    """Raw counts, and the errors that follow from the products of their estimators.
+
+    `domain` has the variables, one per axis of `counts`; these may be fractional or negative.
+    """
+
+    domain: Domain
+    counts: Tensor
+    records: int
+
+    @abstractmethod
+    def products(self, weights: Tensor) -> Tensor:
+        """Return the sums over the reports of the products of estimators of linear functions.
+
+        Takes weights as `covariance_of` and returns a matrix of the same shape.
+        """
+
+    @abstractmethod
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the counts in bootstrap samples of the reports (see `MarginalTable`)."""
+
+    @abstractmethod
+    def second_moments(self, summed: Sequence[str]) -> Moments:
+        """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
+
+    def variance(self, *, population: bool) -> Tensor:
+        """Return the variance of each raw count (see the module's formulas)."""
+        second, _, _ = self.second_moments(())
+        part = np.square(self.counts) / self.records if self._of(population) else self.counts
+        return np.maximum(second - part, 0.0)
+
+    def standard_error(self, *, population: bool) -> Tensor:
+        """Return the standard error of each raw count."""
+        return np.sqrt(self.variance(population=population))
+
+    def covariance(self, *, population: bool) -> Tensor:
+        """Return the full covariance matrix of the counts, cells in C order of `domain`.
+
+        Raises:
+            LimitExceeded: more than `INFORMATION_CELLS` cells.
+        """
+        cells = self.counts.size
+        if cells > INFORMATION_CELLS:
+            raise LimitExceeded(
+                f"A covariance matrix over {cells} cells is too large to list.",
+                remedy="Ask for variances, or for fewer variables.",
+            )
+        return self.covariance_of(_each_cell(self.domain), population=population)
+
+    def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of linear functions of the counts (see `MarginalTable`)."""
+        flat, counts = weights.reshape(len(weights), -1), self.counts.ravel()
+        if self._of(population):
+            part = np.outer(flat @ counts, flat @ counts) / self.records
+        else:
+            part = (flat * counts) @ flat.T
+        return self.products(weights) - part
+
+    def _of(self, population: bool) -> bool:
+        """Say whether the error that is returned is that against the population."""
+        return population
+
+    def frame(self) -> pd.DataFrame:
+        """Return the table as a data frame: a row per cell, in C order of `domain`.
+
+        Columns: one of category labels per variable, `count`, `se_records` (the error given the
+        records) and `se_population`.
+        """
+        import pandas as pd
+
+        cells = pd.MultiIndex.from_product(
+            [v.categories for v in self.domain], names=list(self.domain.names)
+        )
+        return pd.DataFrame(
+            {
+                "count": self.counts.ravel(),
+                "se_records": self.standard_error(population=False).ravel(),
+                "se_population": self.standard_error(population=True).ravel(),
+            },
+            index=cells,
+        ).reset_index()
+
+
+@dataclass(frozen=True)
+class EstimatedTable(Estimates):
+    """A marginal table estimated from reported counts; see `MarginalTable` for its promise.
+
+    `fitted` are the reported counts from which second moments are formed: the observed ones for
+    the moment estimate, the expected ones under the estimate for maximum likelihood.
+    `modelled` says that the counts are a log-linear model's: it knows the error against the
+    population only; that given the records is smaller, and the same is returned for it. `noise` is
+    the variance of what was added to each reported count on purpose; it is in both errors.
+    """
+
+    fitted: Tensor
+    axes: tuple[Axis, ...]
+    information: Tensor | None = None
+    modelled: bool = False
+    noise: float = 0.0
+
+    def _of(self, population: bool) -> bool:
+        return population or self.modelled
+
+    def products(self, weights: Tensor) -> Tensor:
+        """Return the sums over the reports of the products of estimators of linear functions.
+
+        Takes weights as `covariance_of` and returns a matrix of the same shape.
+        """
+        if self.information is not None:
+            flat = weights.reshape(len(weights), -1)
+            of_information: Tensor = flat @ self.information @ flat.T
+            return of_information
+        order = [v.name for part in self.axes for v in part.kept]
+        moved = np.transpose(weights, [0, *(1 + self.domain.axis(n) for n in order)])
+        cells = [math.prod(v.size for v in part.kept) for part in self.axes]
+        estimators = moved.reshape(len(weights), *cells)
+        for axis, part in enumerate(self.axes):
+            estimators = part.estimator(estimators, axis + 1)
+        flat = estimators.reshape(len(weights), -1)
+        matrix: Tensor = (flat * self._squares.ravel()) @ flat.T
+        return matrix
+
+    @property
+    def _squares(self) -> Tensor:
+        """What each report's squared weight is counted with: how many made it, and its noise."""
+        return self.fitted + self.noise
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the counts in bootstrap samples of the reports (see `MarginalTable`).
+
+        Where the counts are not a linear function of the reports, or noise was added to these,
+        normal deviates of their covariance are added to them.
+
+        Raises:
+            LimitExceeded: such counts have more than `INFORMATION_CELLS` cells.
+        """
+        if self.information is not None or self.noise:
+            root = _root(self.covariance(population=True))
+            noise = rng.standard_normal((draws, len(root))) @ root
+            return self.counts + noise.reshape(draws, *self.domain.shape)
+        share = self.fitted.ravel() / self.fitted.sum()
+        sampled = rng.multinomial(self.records, share, size=draws).astype(np.float64)
+        estimate: Tensor = np.moveaxis(sampled.reshape(draws, *self.fitted.shape), 0, -1)
+        for axis, part in enumerate(self.axes):
+            estimate = part.estimate(estimate, axis)
+        kept = [v for part in self.axes for v in part.kept]
+        order = [[v.name for v in kept].index(name) for name in self.domain.names]
+        split = estimate.reshape(*(v.size for v in kept), draws)
+        return np.transpose(split, [len(order), *order])
+
+    def second_moments(self, summed: Sequence[str]) -> Moments:
+        """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
+        names = frozenset(summed)
+        for name in names:
+            self.domain.axis(name)
+        if self.information is not None:
+            return self._dense_moments(names)
+        tensors: Moments = (self._squares, self._squares, self._squares)
+        for axis, part in enumerate(self.axes):
+            tensors = part.moments(tensors, axis, names)
+        ww, wv, vv = tensors
+        return self._arrange(ww), self._arrange(wv), self._arrange(vv, names)
+
+    def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
+        return arrange(tensor, self.axes, self.domain, summed)
+
+    def _dense_moments(self, summed: frozenset[str]) -> Moments:
+        shape = self.domain.shape
+        matrix = self.products(_each_cell(self.domain)).reshape(shape + shape)
+        gone = tuple(self.domain.axis(name) for name in summed)
+        rank = len(shape)
+        cross = matrix.sum(axis=tuple(rank + axis for axis in gone), keepdims=True)
+        both = cross.sum(axis=gone, keepdims=True)
+
+        def diagonal(tensor: Tensor) -> Tensor:
+            left, right = tensor.shape[:rank], tensor.shape[rank:]
+            cells = np.indices(left)
+            index = [np.minimum(i, size - 1) for i, size in zip(cells, right, strict=True)]
+            taken: Tensor = tensor[(*cells, *index)]
+            return taken
+
+        return diagonal(matrix), diagonal(cross), diagonal(both)
+
+
+@dataclass(frozen=True)
+class CombinedTable(Estimates):
+    """The sum of tables of different records; see `MarginalTable` for its promise."""
+
+    tables: tuple[Estimates, ...]
+
+    @classmethod
+    def of(cls, tables: Sequence[Estimates]) -> CombinedTable:
+        """Return the sum of some tables over the same variables."""
+        counts: Tensor = np.sum([table.counts for table in tables], axis=0)
+        records = sum(table.records for table in tables)
+        return cls(tables[0].domain, counts, records, tuple(tables))
+
+    def products(self, weights: Tensor) -> Tensor:
+        """Return the sums over all reports; see `Estimates.products`."""
+        total: Tensor = np.sum([table.products(weights) for table in self.tables], axis=0)
+        return total
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the counts in bootstrap samples of each stratum (see `MarginalTable`)."""
+        total: Tensor = np.sum([table.resampled(draws, rng) for table in self.tables], axis=0)
+        return total
+
+    def second_moments(self, summed: Sequence[str]) -> Moments:
+        """Return the sums of W^2, W V and V^2 over all reports (see `MarginalTable`)."""
+        parts = [table.second_moments(summed) for table in self.tables]
+        ww, wv, vv = (np.sum(moments, axis=0) for moments in zip(*parts, strict=True))
+        return ww, wv, vv
+
+
+def _each_cell(domain: Domain) -> Tensor:
+    return np.eye(domain.size).reshape(domain.size, *domain.shape)
+
+
+def _root(covariance: Tensor) -> Tensor:
+    """Return R with R'R the covariance, whatever rounding did to its smallest eigenvalues."""
+    values, vectors = np.linalg.eigh(covariance)
+    root: Tensor = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    return root
