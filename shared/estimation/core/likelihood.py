@@ -24,9 +24,11 @@ from shared.marginals.support_counts import Flags
 NEWTON_ENTRIES = 1 << 20
 """Up to this many true cells times reports, or parameters, Newton steps replace EM that crawls."""
 
+_TINY = 1 << 12
+"""Up to so many a Newton step takes about as long as an extrapolation."""
+
 _FLOOR = 0.05
 _QUIET = 3
-_TINY = 1 << 12
 _PATIENCE = 30
 _NEWTON_STEPS = 200
 _DAMPING, _NEARLY, _MOST_DAMPING = 1e-6, 1e-4, 1e3
@@ -39,7 +41,7 @@ class Maximum:
     """The most likely true tables (cells..., sets) and their log-likelihoods (sets) in nats.
 
     Without a model `gap` bounds how far the log-likelihood of any is below its maximum; under one
-    it is what a Newton step would still gain, or infinite where none was tried.
+    it is what the last Newton step promised to gain, or infinite where none was taken.
     """
 
     probabilities: Tensor
@@ -157,13 +159,15 @@ def maximize(
     )
     if found.gap <= tolerance or not (tiny or found.steps >= patience):
         return found
-    if patience == max_steps:
+    if patience < max_steps:
+        found = _by_newton(strata, model, found, tolerance)
+    if found.gap > tolerance and (certified or patience == max_steps):
         raise NotConverged(
-            f"Expectation maximization stopped after {found.steps} steps, at most"
-            f" {found.gap:.3g} nats below the maximum.",
+            f"Maximization stopped after {found.steps} steps, at most {found.gap:.3g} nats below"
+            " the maximum.",
             remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
         )
-    return _by_newton(strata, model, found, tolerance)
+    return found
 
 
 def climb(
@@ -247,19 +251,21 @@ def _by_newton(strata: Sequence[Stratum], model: Model, near: Maximum, tolerance
     records = float(counts.sum())
     theta, value = near.table.ravel(), float(near.log_likelihood[0])
     parameters = Effects(model)
-    damping, gap = _DAMPING, near.gap
-    for step in range(1, _NEWTON_STEPS + 1):
+    damping, gap, steps = _DAMPING, near.gap, near.steps
+    for _ in range(_NEWTON_STEPS):
+        steps += 1
         effects, mass = parameters.at(theta)
         score, information = _curvature(matrix, counts, theta, effects, parameters.apart)
         complete = records * np.maximum(mass, _LEAST_MASS)
         higher = False
         while not higher and damping < _MOST_DAMPING:
-            move = _solved(information, damping * complete, score)
+            move = _solved(information + np.diag(damping * complete), score)
             moved = model.fit(parameters.moved(theta, effects, move)[..., None]).ravel()
             high = float(counts @ np.log(np.maximum(matrix @ moved, np.finfo(float).tiny)))
             higher = high >= value - _ROUNDING * abs(value)
             damping *= 1 if higher else 10
         if not higher:
+            # Rounding hides what is left to gain.
             break
         promised = float(score @ move - move @ information @ move / 2)
         kept = (high - value) / promised if promised > 0 else 1.0
@@ -268,13 +274,10 @@ def _by_newton(strata: Sequence[Stratum], model: Model, near: Maximum, tolerance
         if not model.factors:
             gap = max(float((matrix.T @ (counts / (matrix @ theta))).max()) - records, 0.0)
         if gap <= tolerance:
-            found = theta.reshape(*model.shape, 1)
-            return Maximum(found, np.array([value]), gap, near.steps + step)
+            break
         damping = max(damping * (0.1 if kept > 0.75 else 0.3 if kept > 0.25 else 3), _ROUNDING)
-    raise NotConverged(
-        f"Newton steps stopped about {gap:.3g} nats below the maximum.",
-        remedy=f"Allow a tolerance above {tolerance:g}.",
-    )
+    found = theta.reshape(*model.shape, 1)
+    return Maximum(found, np.array([value]), gap, steps)
 
 
 def _curvature(
@@ -296,16 +299,14 @@ def _curvature(
     return score, information
 
 
-def _solved(information: Tensor, damping: Tensor, score: Tensor) -> Tensor:
-    """Return a step, damped as much more as makes the information positive definite."""
-    while True:
-        try:
-            factor = linalg.cho_factor(information + np.diag(damping), check_finite=False)
-        except linalg.LinAlgError:
-            damping = damping * 10
-            continue
-        move: Tensor = linalg.cho_solve(factor, score, check_finite=False)
-        return move
+def _solved(matrix: Tensor, score: Tensor) -> Tensor:
+    """Return a Newton step; no numbers where the matrix is not positive definite."""
+    try:
+        factor = linalg.cho_factor(matrix, check_finite=False)
+    except linalg.LinAlgError:
+        return np.full(len(score), np.nan)
+    move: Tensor = linalg.cho_solve(factor, score, check_finite=False)
+    return move
 
 
 def _seen(strata: Sequence[Stratum]) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,29 +48,31 @@ class Model:
 
     def fit(self, counts: Tensor) -> Tensor:
         """Return the most likely distributions of expected true counts (cells..., sets)."""
-        product = counts
-        if self.factors:
-            above, below = self._margins
-            product = counts.sum(axis=above[0], keepdims=True)
-            for place, gone in enumerate(above[1:]):
-                product = product * counts.sum(axis=gone, keepdims=True)
-                if place < len(below):
-                    margin = counts.sum(axis=below[place], keepdims=True)
-                    product = _share(product, margin, 0.0)
-            if self.rest:
-                # Where nothing is expected any distribution given the others is as likely.
-                even = 1 / math.prod(self.shape[axis] for axis in self.rest)
-                others = counts.sum(axis=self.rest, keepdims=True)
-                product = product * _share(counts, others, even)
+        product: Tensor = np.ones(1)
+        for over, under, even in self._margins:
+            factor = product if over is None else counts.sum(axis=over, keepdims=True)
+            if under is not None:
+                factor = _share(factor, counts.sum(axis=under, keepdims=True), even)
+            product = factor if over is None else product * factor
         distribution: Tensor = product / product.sum(axis=tuple(range(product.ndim - 1)))
         return distribution
 
     @cached_property
-    def _margins(self) -> tuple[list[Axes], list[Axes]]:
-        """What is summed over in the margins whose product, divided by others, makes up a fit."""
-        above = Counter(self._others((*own, *given)) for own, given in self.factors)
-        below = Counter(self._others(given) for _, given in self.factors if given)
-        return list((above - below).elements()), list((below - above).elements())
+    def _margins(self) -> list[tuple[Axes | None, Axes | None, float]]:
+        """Of each factor: what its margin sums over, and that of what it is given.
+
+        Margins of one factor that are divided by in another are left out of both. Where nothing
+        is expected of what is given, any distribution is as likely: an even one is taken.
+        """
+        above: list[Axes | None] = [self._others((*own, *given)) for own, given in self.every]
+        below = [self._others(given) if given else None for _, given in self.every]
+        for place, gone in enumerate(above):
+            if gone in below:
+                below[below.index(gone)] = None
+                above[place] = None
+        sizes = [math.prod(self.shape[axis] for axis in own) for own, _ in self.every]
+        even = [0.0 if gone is None else 1 / size for gone, size in zip(above, sizes, strict=True)]
+        return list(zip(above, below, even, strict=True))
 
     def _others(self, axes: Axes) -> Axes:
         return tuple(axis for axis in range(len(self.shape)) if axis not in axes)

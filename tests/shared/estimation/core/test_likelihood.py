@@ -317,7 +317,7 @@ def test_newton_steps_serve_strata_and_rectangular_channels(monkeypatch: pytest.
     assert finished.gap <= 1e-4
     np.testing.assert_allclose(finished.probabilities, crawled.probabilities, atol=1e-3)
     monkeypatch.setattr("shared.estimation.core.likelihood._NEWTON_STEPS", 1)
-    with pytest.raises(NotConverged, match="Newton steps stopped"):
+    with pytest.raises(NotConverged, match="stopped after 1 steps"):
         maximize(strata)
 
 
