@@ -9,8 +9,8 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from miner_service.alignment.align import Aligner, Source
-from miner_service.alignment.joining import Release
+from miner_service.alignment.align import AlignedSource, Aligner
+from miner_service.alignment.joining import PlannedRelease
 from miner_service.kinds import mining
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
@@ -65,7 +65,7 @@ class Services:
         missing = [o for o in release_rows.active_owners(session, study) if o not in rows]
         return self.aligner.align(study, [source_of(row) for row in rows.values()], missing)
 
-    def prepare(self, session: Session, study: str, spec: JobSpec) -> mining.Prepared:
+    def prepare(self, session: Session, study: str, spec: JobSpec) -> mining.PreparedJob:
         """Check that a job can run on the releases in use. Raises as `mining.prepare` does."""
         rows = release_rows.releases_in_use(session, study)
         return mining.prepare(
@@ -95,11 +95,11 @@ def open_services(settings: Settings, clock: Clock) -> Services:
     )
 
 
-def source_of(row: ReleaseRow) -> Source:
+def source_of(row: ReleaseRow) -> AlignedSource:
     """Return a sealed release as a source of records."""
-    return Source(row.owner, row.id, row.digest, str(row.keys_digest), row.records)
+    return AlignedSource(row.owner, row.id, row.digest, str(row.keys_digest), row.records)
 
 
-def pair(row: ReleaseRow) -> Release:
+def pair(row: ReleaseRow) -> PlannedRelease:
     """Return a sealed release with its plan."""
-    return Release(source_of(row), release_rows.plan_of(row))
+    return PlannedRelease(source_of(row), release_rows.plan_of(row))

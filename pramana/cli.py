@@ -17,7 +17,7 @@ from shared.errors import OptionError
 from shared.terminal import console, print_json, progress_bar, run
 
 if TYPE_CHECKING:
-    from pramana.demo.outcome import Outcome, Row
+    from pramana.demo.outcome import DemoOutcome, Row
     from pramana.demo.scenario import Scenario
 
 app = typer.Typer(
@@ -189,7 +189,7 @@ def _named(
     return [("--table", table), ("--sites", sites), ("--structure", structure)]
 
 
-def _show(outcome: Outcome, note: str) -> None:
+def _show(outcome: DemoOutcome, note: str) -> None:
     out = console()
     network = outcome.reference == "network"
     out.print(f"{outcome.title}: {outcome.records:,} records\n", style="bold", markup=False)

@@ -33,7 +33,7 @@ _CACHED = 256
 
 
 @dataclass(frozen=True)
-class Source:
+class AlignedSource:
     """An owner's release that takes part in an alignment."""
 
     owner: str
@@ -62,7 +62,9 @@ class Aligner:
     _apart: dict[tuple[str, ...], bool] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def align(self, study: str, sources: Sequence[Source], missing: Sequence[str]) -> Alignment:
+    def align(
+        self, study: str, sources: Sequence[AlignedSource], missing: Sequence[str]
+    ) -> Alignment:
         """Return the alignment of sources; `missing` names owners that have no release yet."""
         overlap = self.overlap(sources)
         return Alignment(
@@ -84,7 +86,7 @@ class Aligner:
             digest=_digest(study, sources, missing),
         )
 
-    def overlap(self, sources: Sequence[Source]) -> Overlap:
+    def overlap(self, sources: Sequence[AlignedSource]) -> Overlap:
         """Return how far the sources' records are the same."""
         if len({source.keys_digest for source in sources}) <= 1:
             records = sources[0].records if sources else 0
@@ -97,7 +99,7 @@ class Aligner:
                 self._known[wanted] = overlap_of([self.load_keys(name) for name in wanted])
             return self._known[wanted]
 
-    def together(self, sources: Sequence[Source]) -> Mapping[frozenset[str], int]:
+    def together(self, sources: Sequence[AlignedSource]) -> Mapping[frozenset[str], int]:
         """Return how many records are at exactly which releases, where there are any."""
         names = [source.release for source in sources]
         if len({source.keys_digest for source in sources}) == 1:
@@ -115,7 +117,7 @@ class Aligner:
                 }
             return self._groups[wanted]
 
-    def different_people(self, by_owner: Sequence[Sequence[Source]]) -> bool:
+    def different_people(self, by_owner: Sequence[Sequence[AlignedSource]]) -> bool:
         """Return whether no record is at two owners, each given by all its releases."""
         wanted = tuple(source.release for sources in by_owner for source in sources)
         first = [{source.keys_digest for source in sources} for sources in by_owner]
@@ -129,11 +131,11 @@ class Aligner:
                 self._apart[wanted] = apart(keys)
             return self._apart[wanted]
 
-    def patterns(self, sources: Sequence[Source]) -> list[list[Mask | None]]:
+    def patterns(self, sources: Sequence[AlignedSource]) -> list[list[Mask | None]]:
         """Return the sets of records that are at the same sources; see `presence`."""
         return presence([self.load_keys(source.release) for source in sources])
 
-    def common(self, sources: Sequence[Source]) -> list[Mask]:
+    def common(self, sources: Sequence[AlignedSource]) -> list[Mask]:
         """Return, per source, which of its records are at every source."""
         return common_masks([self.load_keys(source.release) for source in sources])
 
@@ -243,6 +245,6 @@ def _state(overlap: Overlap, *, waiting: bool) -> AlignmentState:
     return "partial" if overlap.in_all else "disjoint"
 
 
-def _digest(study: str, sources: Sequence[Source], missing: Sequence[str]) -> str:
+def _digest(study: str, sources: Sequence[AlignedSource], missing: Sequence[str]) -> str:
     content = [study, sorted([s.owner, s.digest, s.keys_digest] for s in sources), sorted(missing)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner_service.alignment.align import Aligner, Mask, Source
+from miner_service.alignment.align import AlignedSource, Aligner, Mask
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Codes, Marginals, ReportedCounts
 from shared.plan import Block, Plan
@@ -18,20 +18,20 @@ LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Codes]]
 
 
 @dataclass(frozen=True)
-class Release:
+class PlannedRelease:
     """A sealed release with its plan."""
 
-    source: Source
+    source: AlignedSource
     plan: Plan
 
 
-Needed = Sequence[tuple[Release, tuple[Block, ...]]]
+Needed = Sequence[tuple[PlannedRelease, tuple[Block, ...]]]
 """The blocks that a job needs, by release."""
 
 
 def marginals_of(
     spec: JobSpec,
-    releases: Sequence[Release],
+    releases: Sequence[PlannedRelease],
     needed: Needed,
     aligner: Aligner,
     load: LoadColumns,
@@ -55,7 +55,7 @@ def marginals_of(
 
 
 def _chosen(
-    spec: JobSpec, releases: Sequence[Release], needed: Needed, aligner: Aligner
+    spec: JobSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
 ) -> Sequence[Sequence[Mask | None]]:
     """Return the sets of records of a job: which of each needed release's belong to each."""
     if spec.records == "any":

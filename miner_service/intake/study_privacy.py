@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from miner_service.alignment.align import Source
+from miner_service.alignment.align import AlignedSource
 from miner_service.services import Services, source_of
 from miner_service.store import people
 from miner_service.store.releases import active_owners, announced_releases, plan_of
 from miner_service.store.schema import ReleaseRow, StudyRow
 from shared.errors import BudgetExceeded, LimitExceeded
 from shared.plan import Block, Plan
-from shared.privacy import NOTHING, PRIOR, Amplification, StudyTold, Told, told_by
+from shared.privacy import NOTHING, PRIOR, Amplification, StudyTold, ToldBlock, told_by
 from shared.wire.privacy import (
     AmplificationMessage,
     ColumnPrivacy,
@@ -44,10 +44,10 @@ _SLACK = 1 + 1e-9
 class Announced:
     """What a study's releases told: of those that `left`, and of those that are still to come."""
 
-    left: tuple[Told, ...]
-    to_come: tuple[Told, ...]
+    left: tuple[ToldBlock, ...]
+    to_come: tuple[ToldBlock, ...]
 
-    def with_other(self, told: Iterable[Told]) -> Announced:
+    def with_other(self, told: Iterable[ToldBlock]) -> Announced:
         """Return the same with another release that left."""
         return Announced((*self.left, *told), self.to_come)
 
@@ -64,7 +64,7 @@ class Announced:
 def announced(session: Session, study: str) -> Announced:
     """Return what the releases of a study told or are about to tell."""
     active = set(active_owners(session, study))
-    left, to_come = list[Told](), list[Told]()
+    left, to_come = list[ToldBlock](), list[ToldBlock]()
     for row, arrived in announced_releases(session, study):
         if arrived:
             left += told_of(row)
@@ -73,13 +73,13 @@ def announced(session: Session, study: str) -> Announced:
     return Announced(tuple(left), tuple(to_come))
 
 
-def told_of(row: ReleaseRow) -> list[Told]:
+def told_of(row: ReleaseRow) -> list[ToldBlock]:
     """Return what a release tells, block by block."""
     draws = None if row.draws is None else json.loads(row.draws)
     return _told(row.owner, _STORED.of(row), draws, anew=row.id)
 
 
-def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[Told]:
+def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[ToldBlock]:
     """Return what a release of an owner would tell; without `draws` all of it would be new.
 
     Nothing of the plan is remembered: whoever may ask could else fill the service's memory.
@@ -100,7 +100,7 @@ def study_privacy(
     return _message(row, announced(session, study), different_people=apart)
 
 
-def forecast(session: Session, study: str, told: Sequence[Told]) -> PrivacyForecast:
+def forecast(session: Session, study: str, told: Sequence[ToldBlock]) -> PrivacyForecast:
     """Return what a study comes to before and after another release."""
     row, found = people.find_study(session, study), announced(session, study)
     after = found.with_other(told)
@@ -130,11 +130,11 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
 
 def _told(
     owner: str, costs: Sequence[_BlockCost], draws: Sequence[str] | None, *, anew: str
-) -> list[Told]:
+) -> list[ToldBlock]:
     # A block's digest is part of the identity: whatever an owner says, another channel is another
     # draw.
     return [
-        Told(
+        ToldBlock(
             owner,
             block.names,
             block.amplification,
@@ -198,7 +198,7 @@ def _different_people(services: Services, session: Session, study: str) -> bool:
 
     Nothing is known of the records of a release that is open or was withdrawn.
     """
-    by_owner: dict[str, list[Source]] = {}
+    by_owner: dict[str, list[AlignedSource]] = {}
     for row, arrived in announced_releases(session, study):
         if arrived and row.state != "sealed":
             return False

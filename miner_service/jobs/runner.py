@@ -30,7 +30,7 @@ from shared.wire.problems import ProblemDetail, problem_of, unforeseen
 log = logging.getLogger(__name__)
 
 Learn = Callable[
-    [JobSpec, mining.Prepared, Services, Progress],
+    [JobSpec, mining.PreparedJob, Services, Progress],
     mining.Learned,
 ]
 """Does the work of a job; calls back after each step, and lets errors of that call through."""
@@ -87,7 +87,7 @@ def cancel(services: Services, identifier: str) -> Job:
 
 
 def learn_model(
-    spec: JobSpec, prepared: mining.Prepared, services: Services, on_step: Progress
+    spec: JobSpec, prepared: mining.PreparedJob, services: Services, on_step: Progress
 ) -> mining.Learned:
     """Do the work of a job on the service's own files."""
     return mining.learn(spec, prepared, services.aligner, services.columns, on_step)
@@ -263,7 +263,7 @@ def _attempt(row: JobRow) -> Attempt:
     )
 
 
-def _prepare_again(services: Services, attempt: Attempt) -> mining.Prepared:
+def _prepare_again(services: Services, attempt: Attempt) -> mining.PreparedJob:
     """Check again, on the releases the job was created for, that it can run."""
     with services.database.read() as session:
         rows = [find_release(session, name) for name in attempt.releases]

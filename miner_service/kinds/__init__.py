@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from miner_service.kinds.base import Content, JobKind, ModelKind, View
+from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
 from miner_service.kinds.itemsets import RULES
 from miner_service.kinds.linear import LINEAR
 from miner_service.kinds.networks import PARAMETERS, STRUCTURE
@@ -39,6 +39,6 @@ __all__ = [
     "Content",
     "JobKind",
     "ModelKind",
-    "View",
+    "ModelView",
     "kind_of",
 ]

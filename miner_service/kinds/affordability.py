@@ -24,7 +24,7 @@ from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
 
 @dataclass(frozen=True)
-class Part:
+class LinkedBlocks:
     """Variables that blocks link, and these blocks by set of records (some sets have none)."""
 
     variables: tuple[Variable, ...]
@@ -53,7 +53,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """The plans of a job's records, one per set of records that are reported alike."""
 
     plans: tuple[Plan, ...]
@@ -65,7 +65,7 @@ class Layout:
         return Domain(tuple(reversed(found.values())))
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[LinkedBlocks, ...]:
         """The variables, apart where no block links them, in the order of the domain."""
         linked: list[set[str]] = []
         for names in {b.names: None for plan in self.plans for b in plan.blocks}:
@@ -75,8 +75,8 @@ class Layout:
         ordered = sorted(linked, key=lambda part: min(self.domain.axis(n) for n in part))
         return tuple(self._part(names) for names in ordered)
 
-    def _part(self, names: set[str]) -> Part:
-        return Part(
+    def _part(self, names: set[str]) -> LinkedBlocks:
+        return LinkedBlocks(
             tuple(v for v in self.domain if v.name in names),
             tuple(tuple(b for b in p.blocks if names & set(b.names)) for p in self.plans),
         )
@@ -91,7 +91,7 @@ class Layout:
         return math.prod(max(shape) for shape in self.shapes(names))
 
 
-def require_small(spec: BayesNetParametersSpec, layout: Layout, limits: Limits) -> None:
+def require_small(spec: BayesNetParametersSpec, layout: RecordLayout, limits: Limits) -> None:
     """Bound the table of each node with its parents. Raises LimitExceeded."""
     domain = layout.domain
     parameters = sum(domain.project((n, *p)).size for n, p in spec.structure.items())
@@ -120,7 +120,7 @@ def require_small(spec: BayesNetParametersSpec, layout: Layout, limits: Limits) 
 
 
 def require_table(
-    spec: CountsSpec, names: Collection[str], layout: Layout, limits: Limits, *, where: str
+    spec: CountsSpec, names: Collection[str], layout: RecordLayout, limits: Limits, *, where: str
 ) -> None:
     """Bound the one table over some variables. Raises LimitExceeded."""
     cells = layout.cells(names)
@@ -140,7 +140,7 @@ def require_table(
 
 
 def require_affordable_search(
-    spec: BayesNetStructureSpec, nodes: Sequence[str], layout: Layout, limits: Limits
+    spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout, limits: Limits
 ) -> None:
     """Bound the largest table that a search could ask for, with its bootstrap samples.
 
@@ -178,7 +178,7 @@ def require_affordable_search(
 
 
 def largest_family(
-    layout: Layout, nodes: Collection[str], most: int
+    layout: RecordLayout, nodes: Collection[str], most: int
 ) -> tuple[int, tuple[str, ...]]:
     """Return the most cells that a table of up to `most` nodes can need, and such nodes."""
     best: dict[int, tuple[int, tuple[str, ...]]] = {0: (1, ())}
@@ -194,7 +194,7 @@ def largest_family(
 
 
 def _options(
-    part: Part, nodes: Collection[str], most: int
+    part: LinkedBlocks, nodes: Collection[str], most: int
 ) -> dict[int, tuple[int, tuple[str, ...]]]:
     """Return, by number of variables, the most that so many of a part can cost, and which."""
     names = [v.name for v in part.variables if v.name in nodes]
@@ -255,7 +255,7 @@ def _most_parameters(domain: Domain, most: int) -> int:
     return total
 
 
-def _fits(layout: Layout, names: set[str], order: int) -> bool:
+def _fits(layout: RecordLayout, names: set[str], order: int) -> bool:
     """Whether a log-linear model over some variables can be fitted."""
     sizes = [layout.domain[name].size for name in names]
     reports = math.prod(reported for _, reported in layout.shapes(names))

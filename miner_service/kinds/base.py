@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from miner_service.kinds.affordability import Layout
+from miner_service.kinds.affordability import RecordLayout
 from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.marginals.counts import Marginals
@@ -26,7 +26,7 @@ MessageT = TypeVar("MessageT", bound=ModelHead)
 
 
 @dataclass(frozen=True)
-class View(Generic[MessageT]):
+class ModelView(Generic[MessageT]):
     """A form in which a model can be read: its media type and how it is written."""
 
     media_type: str
@@ -45,7 +45,7 @@ class ModelKind(Generic[MessageT]):
     """
 
     message: type[MessageT]
-    views: Mapping[str, View[MessageT]]
+    views: Mapping[str, ModelView[MessageT]]
     network: Callable[[MessageT], NetworkDocument] | None = None
     predictor: Callable[[MessageT], Predictor] | None = None
 
@@ -77,7 +77,7 @@ class JobKind(Generic[SpecT]):
     spec: type[SpecT]
     model: ModelKind[Any]
     variables: Callable[[SpecT, Domain], tuple[str, ...]]
-    require_affordable: Callable[[SpecT, tuple[str, ...], Layout, Limits], None]
+    require_affordable: Callable[[SpecT, tuple[str, ...], RecordLayout, Limits], None]
     learn: Callable[[SpecT, Marginals, Progress], Content]
     check: Callable[[SpecT], object] = field(default=lambda _spec: None)
 

@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
-from miner_service.kinds.affordability import Layout, largest_family, require_table
-from miner_service.kinds.base import Content, JobKind, ModelKind, View, part_of
+from miner_service.kinds.affordability import RecordLayout, largest_family, require_table
+from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView, part_of
 from miner_service.kinds.page import render
 from miner_service.settings import Limits
 from shared.domain import Domain
@@ -67,7 +67,7 @@ def _variables(spec: AssociationRulesSpec, reported: Domain) -> tuple[str, ...]:
 
 
 def _require_affordable(
-    spec: AssociationRulesSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
+    spec: AssociationRulesSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
 ) -> None:
     """Bound the variables, the items and, where itemsets are told from tables, the largest one."""
     items = items_wanted(layout.domain.project(variables), spec.present, spec.items)
@@ -171,9 +171,9 @@ def _page(model: AssociationRulesMessage) -> str:
 ASSOCIATION_RULES = ModelKind(
     AssociationRulesMessage,
     {
-        "page": View("text/html", _page),
-        "itemsets.csv": View("text/csv", _itemsets_csv),
-        "rules.csv": View("text/csv", _rules_csv),
+        "page": ModelView("text/html", _page),
+        "itemsets.csv": ModelView("text/csv", _itemsets_csv),
+        "rules.csv": ModelView("text/csv", _rules_csv),
     },
 )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from miner_service.kinds.affordability import Layout, largest_family, require_table
-from miner_service.kinds.base import Content, JobKind, ModelKind, View
+from miner_service.kinds.affordability import RecordLayout, largest_family, require_table
+from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
 from miner_service.kinds.page import render
 from miner_service.kinds.predicting import (
     predicted_from,
@@ -51,7 +51,7 @@ def _variables(spec: LinearClassifierSpec, reported: Domain) -> tuple[str, ...]:
 
 
 def _require_affordable(
-    spec: LinearClassifierSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
+    spec: LinearClassifierSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
 ) -> None:
     """Bound columns, classes, and the table of all variables or, where it is too large, of a few.
 
@@ -127,9 +127,9 @@ def _page(message: LinearClassifierMessage) -> str:
 LINEAR_CLASSIFIER = ModelKind(
     LinearClassifierMessage,
     {
-        "page": View("text/html", _page),
-        "svg": View("image/svg+xml", _draw),
-        "document": View("application/json", write_document),
+        "page": ModelView("text/html", _page),
+        "svg": ModelView("image/svg+xml", _draw),
+        "document": ModelView("application/json", write_document),
     },
     predictor=_model,
 )

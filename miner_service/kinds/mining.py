@@ -12,9 +12,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from miner_service.alignment.align import Aligner, require_aligned
-from miner_service.alignment.joining import LoadColumns, Release, marginals_of
+from miner_service.alignment.joining import LoadColumns, PlannedRelease, marginals_of
 from miner_service.kinds import Content, kind_of
-from miner_service.kinds.affordability import Layout
+from miner_service.kinds.affordability import RecordLayout
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
@@ -25,12 +25,12 @@ from shared.wire.releases import Alignment
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedJob:
     """A job that can run: its variables, the blocks it needs, and from which releases."""
 
     variables: tuple[str, ...]
-    releases: tuple[Release, ...]
-    blocks: tuple[tuple[Release, tuple[Block, ...]], ...]
+    releases: tuple[PlannedRelease, ...]
+    blocks: tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
     alignment: Alignment
 
 
@@ -39,7 +39,7 @@ class Group:
     """Records that the same releases have: how many, and the blocks they are reported by."""
 
     records: int
-    blocks: tuple[tuple[Release, tuple[Block, ...]], ...]
+    blocks: tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
 
     def owners(self, name: str) -> list[str]:
         """Return the owners whose releases have a variable."""
@@ -79,11 +79,11 @@ def default_key(spec: JobSpec, alignment: Alignment) -> str:
 
 def prepare(
     spec: JobSpec,
-    releases: Sequence[Release],
+    releases: Sequence[PlannedRelease],
     alignment: Alignment,
     limits: Limits,
     aligner: Aligner,
-) -> Prepared:
+) -> PreparedJob:
     """Check that a job can run on these releases.
 
     Raises:
@@ -109,16 +109,16 @@ def prepare(
     if spec.records == "any":
         groups = _groups(blocks, aligner)
         _require_combinable(spec, variables, groups)
-        layout = Layout(tuple(group.plan for group in groups))
+        layout = RecordLayout(tuple(group.plan for group in groups))
     else:
         _require_one_source(blocks)
-        layout = Layout((Plan(tuple(block for _, needed in blocks for block in needed)),))
+        layout = RecordLayout((Plan(tuple(block for _, needed in blocks for block in needed)),))
     kind.require_affordable(spec, variables, layout, limits)
-    return Prepared(variables, tuple(releases), blocks, alignment)
+    return PreparedJob(variables, tuple(releases), blocks, alignment)
 
 
 def learn(
-    spec: JobSpec, prepared: Prepared, aligner: Aligner, load: LoadColumns, on_step: Progress
+    spec: JobSpec, prepared: PreparedJob, aligner: Aligner, load: LoadColumns, on_step: Progress
 ) -> Learned:
     """Estimate the counts that a job needs and learn its model from them.
 
@@ -131,7 +131,7 @@ def learn(
     return Learned(marginals.records, kind_of(spec).learn(spec, marginals, on_step))
 
 
-def _reported(releases: Sequence[Release]) -> Domain:
+def _reported(releases: Sequence[PlannedRelease]) -> Domain:
     """Return the variables that are not withheld everywhere."""
     blocks = [block for release in releases for block in release.plan.blocks]
     found: dict[str, Variable] = {}
@@ -153,7 +153,9 @@ def _require_reported(variables: Collection[str], domain: Domain) -> None:
         )
 
 
-def _groups(blocks: Sequence[tuple[Release, tuple[Block, ...]]], aligner: Aligner) -> list[Group]:
+def _groups(
+    blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]], aligner: Aligner
+) -> list[Group]:
     """Return the sets of records that the same ones of the needed releases have."""
     together = aligner.together([release.source for release, _ in blocks])
     return [
@@ -200,7 +202,7 @@ def _require_all_reported(variables: Sequence[str], groups: Sequence[Group]) -> 
             )
 
 
-def _require_one_source(blocks: Sequence[tuple[Release, tuple[Block, ...]]]) -> None:
+def _require_one_source(blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]]) -> None:
     """Check that each variable of the blocks needed is reported by one owner."""
     owners: dict[str, list[str]] = {}
     for release, needed in blocks:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from miner_service.kinds.affordability import require_affordable_search, require_small
-from miner_service.kinds.base import Content, JobKind, ModelKind, View, part_of
+from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView, part_of
 from miner_service.kinds.page import render
 from shared.domain import Domain
 from shared.errors import OptionError
@@ -154,10 +154,10 @@ def _page(model: BayesNetMessage) -> str:
 BAYES_NET = ModelKind(
     BayesNetMessage,
     {
-        "page": View("text/html", _page),
-        "svg": View("image/svg+xml", _draw),
-        "bif": View("text/plain", _write_bif),
-        "dot": View("text/plain", _write_dot),
+        "page": ModelView("text/html", _page),
+        "svg": ModelView("image/svg+xml", _draw),
+        "bif": ModelView("text/plain", _write_bif),
+        "dot": ModelView("text/plain", _write_dot),
     },
     network=document_of,
 )

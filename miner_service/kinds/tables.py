@@ -7,8 +7,8 @@ import io
 
 import numpy as np
 
-from miner_service.kinds.affordability import Layout, require_table
-from miner_service.kinds.base import Content, JobKind, ModelKind, View
+from miner_service.kinds.affordability import RecordLayout, require_table
+from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
 from miner_service.kinds.page import render
 from miner_service.settings import MEBIBYTE, Limits
 from shared.domain import Domain, Variable
@@ -37,7 +37,7 @@ def _require_distinct(spec: ContingencyTableSpec) -> None:
 
 
 def _require_listable(
-    spec: ContingencyTableSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
+    spec: ContingencyTableSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
 ) -> None:
     domain = layout.domain.project(variables)
     cells = domain.size
@@ -114,7 +114,7 @@ def _page(model: ContingencyTableMessage) -> str:
 
 CONTINGENCY_TABLE = ModelKind(
     ContingencyTableMessage,
-    {"page": View("text/html", _page), "csv": View("text/csv", _write_csv)},
+    {"page": ModelView("text/html", _page), "csv": ModelView("text/csv", _write_csv)},
 )
 
 TABLE = JobKind(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from miner_service.kinds.affordability import Layout, largest_family, require_table
-from miner_service.kinds.base import Content, JobKind, ModelKind, View
+from miner_service.kinds.affordability import RecordLayout, largest_family, require_table
+from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
 from miner_service.kinds.page import render
 from miner_service.kinds.predicting import (
     predicted_from,
@@ -45,7 +45,7 @@ def _variables(spec: DecisionTreeSpec, reported: Domain) -> tuple[str, ...]:
 
 
 def _require_affordable(
-    spec: DecisionTreeSpec, variables: tuple[str, ...], layout: Layout, limits: Limits
+    spec: DecisionTreeSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
 ) -> None:
     """Bound the variables, the table of each split and, where it is counted anew, of its path."""
     if len(variables) > limits.search_variables:
@@ -135,10 +135,10 @@ def _page(message: DecisionTreeMessage) -> str:
 DECISION_TREE = ModelKind(
     DecisionTreeMessage,
     {
-        "page": View("text/html", _page),
-        "svg": View("image/svg+xml", _draw),
-        "text": View("text/plain", _write_text),
-        "document": View("application/json", write_document),
+        "page": ModelView("text/html", _page),
+        "svg": ModelView("image/svg+xml", _draw),
+        "text": ModelView("text/plain", _write_text),
+        "document": ModelView("application/json", write_document),
     },
     predictor=_model,
 )

@@ -30,7 +30,7 @@ _SEALED_BYTES = 16 + _NUMBER_BYTES
 
 
 @dataclass(frozen=True)
-class View:
+class ListView:
     """A list as one reader sees it: the list's address, and the id of the reader's token."""
 
     address: str
@@ -48,12 +48,12 @@ class Cursors:
 
     key: bytes = field(repr=False)
 
-    def seal(self, view: View, had: int) -> str:
+    def seal(self, view: ListView, had: int) -> str:
         """Return the cursor of the page after the first `had` rows of a view."""
         sealed = AESSIV(self.key).encrypt(had.to_bytes(_NUMBER_BYTES), view.bound)
         return urlsafe_b64encode(sealed).decode()
 
-    def open(self, view: View, cursor: str) -> int:
+    def open(self, view: ListView, cursor: str) -> int:
         """Return how many rows of a view its reader has had.
 
         Raises:

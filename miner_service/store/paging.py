@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from miner_service.store.cursors import Cursors, View
+from miner_service.store.cursors import Cursors, ListView
 from shared.wire.base import Page
 
 Row = TypeVar("Row")
@@ -22,7 +22,7 @@ class Paging:
 
     limit: int
     cursor: str | None
-    view: View
+    view: ListView
     cursors: Cursors
 
     @property

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from owner_agent.design.designing import NOTE, STRONGEST, Designed
+from owner_agent.design.designing import NOTE, STRONGEST, ComparedDesigns
 from shared.design import Option
 from shared.progress import StagedProgress
 from shared.terminal import Bar
@@ -21,7 +21,7 @@ _HOPELESS = 10.0
 """A relative error above this is shown as such: the estimate says nothing."""
 
 
-def show_design(console: Console, made: Designed) -> None:
+def show_design(console: Console, made: ComparedDesigns) -> None:
     """Print every family beside the others, the chosen one marked, and what to do next."""
     goal = made.problem.goal
     lengths = list(goal.by_length())
@@ -55,7 +55,7 @@ def show_design(console: Console, made: Designed) -> None:
     console.print(f"{made.chosen.family}: {_described(made.chosen)}", style="bold", markup=False)
 
 
-def _design_row(option: Option, made: Designed, lengths: Sequence[int]) -> tuple[str, ...]:
+def _design_row(option: Option, made: ComparedDesigns, lengths: Sequence[int]) -> tuple[str, ...]:
     errors = option.prediction.by_length
     row = [
         ("* " if option is made.chosen else "  ") + option.family,
@@ -70,7 +70,7 @@ def _design_row(option: Option, made: Designed, lengths: Sequence[int]) -> tuple
     return tuple(row)
 
 
-def _show_strongest(console: Console, made: Designed) -> None:
+def _show_strongest(console: Console, made: ComparedDesigns) -> None:
     if made.unreached:
         console.print(made.unreached, style="yellow", markup=False)
     if made.strongest is None:

@@ -14,7 +14,7 @@ from owner_agent.departures.composition import renamed, spent
 
 if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry
-    from owner_agent.release.publish import Outcome
+    from owner_agent.release.publish import PublishOutcome
 
 
 def show_warnings(console: Console, warnings: Sequence[str]) -> None:
@@ -23,7 +23,7 @@ def show_warnings(console: Console, warnings: Sequence[str]) -> None:
         console.print(f"warning: {escape(warning)}", style="bold yellow")
 
 
-def show_outcome(console: Console, outcome: Outcome) -> None:
+def show_outcome(console: Console, outcome: PublishOutcome) -> None:
     """Print what a publication ended with."""
     done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
     console.print(
@@ -52,7 +52,7 @@ def show_outcome(console: Console, outcome: Outcome) -> None:
         )
 
 
-def inconsistency(outcome: Outcome) -> list[str]:
+def inconsistency(outcome: PublishOutcome) -> list[str]:
     """Return the warning that a release does not fit its plan, if the miner says so."""
     said = outcome.consistency
     if said is None or said.state != "inconsistent" or said.p_value is None:

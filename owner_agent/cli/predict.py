@@ -14,8 +14,8 @@ from shared.terminal import console, print_json, progress_bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from owner_agent.predict.inputs import Source
-    from owner_agent.predict.predicting import Model, Predictions
+    from owner_agent.predict.inputs import InputSource
+    from owner_agent.predict.predicting import Predictions, ReadModel
     from owner_agent.site.site import Site
 
 PREDICTIONS = "predictions"
@@ -56,22 +56,22 @@ def predict(
     print_json(told) if json else _show(console(), told)
 
 
-def _source(site: Site | None, table: Path | None, record_id: str | None) -> Source:
-    from owner_agent.predict.inputs import Source
+def _source(site: Site | None, table: Path | None, record_id: str | None) -> InputSource:
+    from owner_agent.predict.inputs import InputSource
 
     if site is not None:
-        return Source.of_site(site, table, record_id)
+        return InputSource.of_site(site, table, record_id)
     if table is None:
         raise OptionError(
             "No records are named.",
             where="table",
             remedy="Name a table after the model, or a site file with --site.",
         )
-    return Source(table, record_id)
+    return InputSource(table, record_id)
 
 
 def _write(
-    found: Predictions, site: Site | None, source: Source, model: Path, out: Path | None
+    found: Predictions, site: Site | None, source: InputSource, model: Path, out: Path | None
 ) -> Path:
     """Write the predictions for this owner alone; return where.
 
@@ -107,7 +107,7 @@ def _exists(out: Path) -> OptionError:
     )
 
 
-def _summary(model: Model, found: Predictions, written: Path) -> dict[str, Any]:
+def _summary(model: ReadModel, found: Predictions, written: Path) -> dict[str, Any]:
     return {
         "kind": model.kind,
         "target": found.target.name,

@@ -15,7 +15,7 @@ from owner_agent.cli.options import (
     SiteOption,
     surroundings_of,
 )
-from owner_agent.release.options import PART_RECORDS, Options
+from owner_agent.release.options import PART_RECORDS, PublishOptions
 from shared.errors import OptionError
 from shared.progress import unwatched
 from shared.terminal import console, print_json, progress_bar
@@ -76,7 +76,7 @@ def publish(
         show_study_briefly(console(), told)
     if isinstance(told, Outlook):
         told.require_accepted()
-    options = Options(part_records, accept_added_loss, corrections)
+    options = PublishOptions(part_records, accept_added_loss, corrections)
     with progress_bar(patience=0) as bar:
         outcome = publish_table(
             opened,

@@ -39,7 +39,7 @@ Content = Callable[[Randomized], str]
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class OwnRecords:
     """An owner's records in a study: N pseudonyms, and N true codes of each variable."""
 
     secrets: Secrets
@@ -77,7 +77,7 @@ class Past:
         missing = [e for e in left if e.study == study and e.content not in memory.releases]
         return cls(state, left, rebuilt(memory, state / OUTBOX, missing, secrets, study), study)
 
-    def epoch(self, records: Records, block: Block) -> int:
+    def epoch(self, records: OwnRecords, block: Block) -> int:
         """Return the epoch of a block's newest draws that left; 0 if none did."""
         return newest_epoch(self.entries, records.secrets, records.study, block)
 
@@ -183,7 +183,7 @@ def is_drawn(block: Block) -> bool:
 
 def settle(
     plan: Plan,
-    records: Records,
+    records: OwnRecords,
     past: Past,
     choice: Choice | None,
     content: Content = lambda made: made.digest,
@@ -216,7 +216,7 @@ def settle(
 
 
 def examine(
-    plan: Plan, records: Records, past: Past, content: Content = lambda made: made.digest
+    plan: Plan, records: OwnRecords, past: Past, content: Content = lambda made: made.digest
 ) -> Settled:
     """Return reports in which every record keeps the one it had, and where that is another.
 
@@ -261,7 +261,7 @@ def _compared(
 
 
 def _renewed(
-    settled: Settled, correction: Correction, block: Block, records: Records, past: Past
+    settled: Settled, correction: Correction, block: Block, records: OwnRecords, past: Past
 ) -> Settled:
     """Draw all records of a block anew, in the first epoch that reports nobody differently."""
     for epoch in range(past.epoch(records, block) + 1, LONGEST_EPOCHS):

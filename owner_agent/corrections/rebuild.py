@@ -11,7 +11,7 @@ from pathlib import Path
 
 from owner_agent.corrections.memory import Memory
 from owner_agent.departures.ledger import Entry
-from owner_agent.departures.outbox import Prepared, reopen
+from owner_agent.departures.outbox import PreparedRelease, reopen
 from owner_agent.randomize.draws import draw_id
 from owner_agent.randomize.reports import Randomized
 from owner_agent.state.keys import Keys as Secrets
@@ -40,7 +40,7 @@ def rebuilt(
     return memory
 
 
-def _read(prepared: Prepared) -> Randomized:
+def _read(prepared: PreparedRelease) -> Randomized:
     plan = prepared.manifest.plan.to_plan()
     parts = [decode_part(plan, prepared.part(n)) for n in range(len(prepared.manifest.parts))]
     return Randomized(plan, *joined_parts(plan, parts))

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from owner_agent.costs.measures import number
 from owner_agent.costs.thresholds import ALARMING
-from owner_agent.costs.whole_study import Change, Left, Outlook
+from owner_agent.costs.whole_study import Left, Outlook, ToldChange
 from shared.privacy import NOTHING, PRIOR, Amplification
 
 
@@ -84,7 +84,7 @@ def left_json(left: Left | None) -> dict[str, Any]:
     return {"left_in_study": {"study": left.study, "record": left.record, "column": left.column}}
 
 
-def lines(told: Outlook) -> Iterator[tuple[str, Change]]:
+def lines(told: Outlook) -> Iterator[tuple[str, ToldChange]]:
     """Yield what is told by what, in words: columns, this owner, all owners."""
     for change in told.columns:
         yield f"{change.what}, its own draws", change
@@ -94,7 +94,7 @@ def lines(told: Outlook) -> Iterator[tuple[str, Change]]:
         yield f"{who}: columns determined", determined
 
 
-def cells(change: Change) -> tuple[str, str, str]:
+def cells(change: ToldChange) -> tuple[str, str, str]:
     """Return epsilon, gamma and what a belief grows to, each before and after where they differ."""
     if change.after is None:
         return "told as it is", "", ""
@@ -138,14 +138,14 @@ def grown(told: Amplification) -> str:
     return f"{posterior:.1%}"
 
 
-def _change(change: Change, write: Callable[[Amplification], str]) -> str:
+def _change(change: ToldChange, write: Callable[[Amplification], str]) -> str:
     before, after = (
         "as it is" if told is None else write(told) for told in (change.before, change.after)
     )
     return after if before == after else f"{before} → {after}"
 
 
-def _told(change: Change) -> str:
+def _told(change: ToldChange) -> str:
     """Say what a belief grows to, by how much epsilon, and how it was before."""
     now, before = change.after or NOTHING, change.before or NOTHING
     earlier = "" if now == before else f"; before: {grown(before)}, {number_of(before)}"

@@ -10,7 +10,7 @@ from typing import Any
 from owner_agent.costs.whole_study import Outlook
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Entry
-from owner_agent.release.publish import Outcome
+from owner_agent.release.publish import PublishOutcome
 
 
 def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def outcome_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_json(outcome: PublishOutcome) -> dict[str, Any]:
     """Return what a publication ended with."""
     said = outcome.consistency
     return {**asdict(outcome), "consistency": said.model_dump(mode="json") if said else None}

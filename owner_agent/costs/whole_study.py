@@ -24,7 +24,7 @@ from shared.wire.privacy import ExtremesMessage, PrivacyForecast, PrivacyQuestio
 
 
 @dataclass(frozen=True)
-class Change:
+class ToldChange:
     """What something is told by before a release and after it; None: it is told as it is."""
 
     what: str
@@ -50,22 +50,24 @@ class Outlook:
         return len(self.forecast.after.owners)
 
     @property
-    def record(self) -> tuple[Change, Change]:
+    def record(self) -> tuple[ToldChange, ToldChange]:
         """What is told of a record over the study: columns independent, columns determined."""
         before, after = self.forecast.before.record, self.forecast.after.record
         return _both("the study", before, after)
 
     @property
-    def own(self) -> tuple[Change, Change]:
+    def own(self) -> tuple[ToldChange, ToldChange]:
         """What this owner alone tells of a record."""
         before, after = (self._own(moment) for moment in self._moments)
         return _both(self.owner, before, after)
 
     @property
-    def columns(self) -> tuple[Change, ...]:
+    def columns(self) -> tuple[ToldChange, ...]:
         """What the draws of each of this owner's columns tell of it."""
         before, after = (self._columns(moment) for moment in self._moments)
-        return tuple(Change(name, before.get(name, NOTHING), now) for name, now in after.items())
+        return tuple(
+            ToldChange(name, before.get(name, NOTHING), now) for name, now in after.items()
+        )
 
     def require_accepted(self) -> None:
         """Check that the miner would take the release. Raises BudgetExceeded."""
@@ -158,9 +160,9 @@ def _asked(site: Site, surroundings: Surroundings) -> Miner:
 
 def _both(
     what: str, before: ExtremesMessage | None, after: ExtremesMessage | None
-) -> tuple[Change, Change]:
+) -> tuple[ToldChange, ToldChange]:
     then, now = (_extremes(told) for told in (before, after))
-    return Change(what, then[0], now[0]), Change(what, then[1], now[1])
+    return ToldChange(what, then[0], now[0]), ToldChange(what, then[1], now[1])
 
 
 def _extremes(told: ExtremesMessage | None) -> tuple[Amplification, Amplification]:

@@ -29,7 +29,7 @@ _UNFINISHED = ".unfinished-"
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRelease:
     """A complete release in the outbox."""
 
     folder: Path
@@ -51,7 +51,7 @@ class Prepared:
 
 def prepare(
     outbox: Path, randomized: Randomized, per_part: int, draws: Sequence[str] | None = None
-) -> Prepared:
+) -> PreparedRelease:
     """Write a release to the outbox, or find it there.
 
     The name is derived from the content, so the same content is always the same folder.
@@ -85,10 +85,10 @@ def prepare(
     sync_directory(temporary)
     temporary.rename(folder)
     sync_directory(outbox)
-    return Prepared(folder, manifest)
+    return PreparedRelease(folder, manifest)
 
 
-def reopen(outbox: Path, name: str) -> Prepared | None:
+def reopen(outbox: Path, name: str) -> PreparedRelease | None:
     """Return a release that was prepared before, or None if it is not there.
 
     Raises:
@@ -102,7 +102,7 @@ def reopen(outbox: Path, name: str) -> Prepared | None:
         manifest = ReleaseCreate.model_validate_json(path.read_bytes())
         digest = release_digest(manifest.plan.to_plan().digest, manifest.parts)
         if (manifest.name, manifest.digest) == (name, digest):
-            return Prepared(folder, manifest)
+            return PreparedRelease(folder, manifest)
     except (OSError, ValueError, PramanaError):
         pass  # All of these mean the one thing that is said below.
     raise _corrupt(path, folder)
@@ -164,7 +164,7 @@ def _write_part(
     )
 
 
-def _found(folder: Path, manifest: ReleaseCreate) -> Prepared:
+def _found(folder: Path, manifest: ReleaseCreate) -> PreparedRelease:
     """Return what was prepared before: the same release, whatever was said of its draws then.
 
     Earlier versions named no draws, and a miner may have been told so: what was written stays.

@@ -203,7 +203,7 @@ class Strongest:
 
 
 @dataclass(frozen=True)
-class Designed:
+class ComparedDesigns:
     """All options of a problem, the chosen one, and the answers to the reverse questions.
 
     `needed` are the records for the target by family, where any number reaches it; `unreached`
@@ -296,7 +296,7 @@ def design(
     target: float | None = None,
     family: str | None = None,
     progress: StagedProgress = unwatched,
-) -> Designed:
+) -> ComparedDesigns:
     """Compare all families; choose the best, or `family`; answer the reverse questions.
 
     Args:
@@ -321,7 +321,7 @@ def design(
         except OptionError as error:
             unreached = str(error)
         progress(STRONGEST, 1, 1)
-    return Designed(problem, comparison, chosen, target, needed, strongest, unreached)
+    return ComparedDesigns(problem, comparison, chosen, target, needed, strongest, unreached)
 
 
 def _named(comparison: Comparison, family: str) -> Option:

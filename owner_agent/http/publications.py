@@ -11,7 +11,7 @@ from pydantic import Field
 
 from owner_agent.costs.summaries import outcome_json
 from owner_agent.release.options import PART_RECORDS
-from owner_agent.release.publish import Outcome
+from owner_agent.release.publish import PublishOutcome
 from owner_agent.site.corrections import Choice
 from shared.errors import Conflict, NotFound, PramanaError
 from shared.progress import StagedProgress
@@ -45,7 +45,7 @@ class Publication(Message):
 class Publications:
     """Publications of one site, run in a thread each, one at a time; kept in memory."""
 
-    def __init__(self, publish_once: Callable[[PublicationCreate, StagedProgress], Outcome]):
+    def __init__(self, publish_once: Callable[[PublicationCreate, StagedProgress], PublishOutcome]):
         self._publish_once = publish_once
         self._all: dict[str, Publication] = {}
         self._changing = threading.Lock()

@@ -17,8 +17,8 @@ from owner_agent.costs.whole_study import outlook_of
 from owner_agent.departures.ledger import Ledger
 from owner_agent.http.problems import add_handlers
 from owner_agent.http.publications import Publication, PublicationCreate, Publications
-from owner_agent.release.options import Options
-from owner_agent.release.publish import Outcome, publish
+from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import PublishOutcome, publish
 from owner_agent.report.report import report
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
@@ -42,8 +42,10 @@ class Agent:
 def create_app(site: Path, token: str, surroundings: Surroundings) -> FastAPI:
     """Return the agent's application for a site file."""
 
-    def publish_once(request: PublicationCreate, watch: StagedProgress) -> Outcome:
-        options = Options(request.part_records, request.accept_added_loss, request.corrections)
+    def publish_once(request: PublicationCreate, watch: StagedProgress) -> PublishOutcome:
+        options = PublishOptions(
+            request.part_records, request.accept_added_loss, request.corrections
+        )
         return publish(load_site(site), surroundings, options, watch)
 
     app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)

@@ -27,7 +27,7 @@ from shared.wire.parts import code_dtype
 
 
 @dataclass(frozen=True)
-class Source:
+class InputSource:
     """Where the records are, and what the site file says of their columns."""
 
     table: Path
@@ -36,7 +36,7 @@ class Source:
     variables: Mapping[str, Variable] | None = None
 
     @classmethod
-    def of_site(cls, site: Site, table: Path | None, record_id: str | None) -> Source:
+    def of_site(cls, site: Site, table: Path | None, record_id: str | None) -> InputSource:
         """Return the records that a site file describes, in another table if one is given."""
         sections = {section.name: section for section in site.file.variables}
         return cls(
@@ -49,7 +49,7 @@ class Source:
         return name if section is None else section.source
 
 
-def read_source(source: Source, inputs: Domain) -> TextTable:
+def read_source(source: InputSource, inputs: Domain) -> TextTable:
     """Read the columns that a model needs, and the record ids. Raises TableError."""
     columns = [source.column(name) for name in inputs.names]
     if not source.table.is_file():
@@ -65,7 +65,7 @@ def read_source(source: Source, inputs: Domain) -> TextTable:
 
 
 def encode_inputs(
-    source: Source, table: TextTable, inputs: Domain, watch: Callable[[int], None]
+    source: InputSource, table: TextTable, inputs: Domain, watch: Callable[[int], None]
 ) -> dict[str, Codes]:
     """Return the codes of a model's inputs; `watch` is called with the number of those done.
 
@@ -86,7 +86,7 @@ def encode_inputs(
     return columns
 
 
-def _encoded(source: Source, table: TextTable, variable: Variable) -> Codes:
+def _encoded(source: InputSource, table: TextTable, variable: Variable) -> Codes:
     """Return a column as codes of the model's variable.
 
     The site file says how a cell is read where its categories are the model's, in any order;

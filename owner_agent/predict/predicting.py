@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from owner_agent.predict.inputs import Source, encode_inputs, read_source
+from owner_agent.predict.inputs import InputSource, encode_inputs, read_source
 from shared.domain import Variable
 from shared.errors import InputError, OptionError
 from shared.learn.prediction import Predictor, read_predictor
@@ -31,7 +31,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Model:
+class ReadModel:
     """A model that was read: its kind, and what predicts."""
 
     kind: str
@@ -77,7 +77,7 @@ class Predictions:
         return text.getvalue().encode()
 
 
-def read_model(path: Path) -> Model:
+def read_model(path: Path) -> ReadModel:
     """Read a model that predicts, as the miner or a session of owners wrote it.
 
     Raises:
@@ -93,7 +93,7 @@ def read_model(path: Path) -> Model:
         document = document["document"]
         text = json.dumps(document, ensure_ascii=False)
     try:
-        return Model(_kind(document), read_predictor(text))
+        return ReadModel(_kind(document), read_predictor(text))
     except RecursionError as error:
         raise _no_model(path) from error
 
@@ -107,7 +107,9 @@ def _no_model(path: Path) -> InputError:
     )
 
 
-def predict(model: Model, source: Source, watch: Progress, *, probabilities: bool) -> Predictions:
+def predict(
+    model: ReadModel, source: InputSource, watch: Progress, *, probabilities: bool
+) -> Predictions:
     """Predict the class of every record of a table.
 
     Args:
@@ -155,7 +157,7 @@ def _chunks(columns: Mapping[str, Codes], rows: int) -> Iterator[dict[str, Codes
         yield {name: codes[start : start + _CHUNK] for name, codes in columns.items()}
 
 
-def _probabilities(model: Model, columns: Mapping[str, Codes]) -> Tensor:
+def _probabilities(model: ReadModel, columns: Mapping[str, Codes]) -> Tensor:
     shares = model.predictor.probabilities(columns)
     if shares is None:
         raise OptionError(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from owner_agent.departures.ledger import Entry, EntryState, Ledger
-from owner_agent.departures.outbox import Prepared
+from owner_agent.departures.outbox import PreparedRelease
 from owner_agent.release.client import Miner
 from shared.errors import ReleaseNotOpen, TransportError, Unreachable
 from shared.progress import Progress
@@ -24,7 +24,7 @@ class Delivery:
     def __init__(
         self,
         miner: Miner,
-        prepared: Prepared,
+        prepared: PreparedRelease,
         entry: Entry,
         ledger: Ledger,
         now: Callable[[], datetime],

@@ -10,7 +10,7 @@ PART_RECORDS = 100_000
 
 
 @dataclass(frozen=True)
-class Options:
+class PublishOptions:
     """How to publish: the size of parts, and what is chosen where privacy would be lost.
 
     `corrections` is what to do with records that were reported before and have other values now;

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from owner_agent.corrections.permanent import Past, Records, Settled, settle
+from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
 from owner_agent.departures.composition import refuse_conflicts
 from owner_agent.departures.fingerprints import fingerprint_of, values_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
@@ -24,7 +24,7 @@ from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import Randomized
 from owner_agent.release.client import Miner
 from owner_agent.release.delivery import Delivery, withdrawn
-from owner_agent.release.options import Options
+from owner_agent.release.options import PublishOptions
 from owner_agent.site.planning import Planned, planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys, KeyStore
@@ -40,7 +40,7 @@ from shared.wire.releases import Consistency, Release, ReleaseCreate
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PublishOutcome:
     """A sealed release; `already` if nothing had to be sent.
 
     `asked` is false where the miner could not be asked whether it still has a release that it
@@ -65,9 +65,9 @@ class Outcome:
 def publish(
     site: Site,
     surroundings: Surroundings,
-    options: Options,
+    options: PublishOptions,
     watch: StagedProgress = lambda _stage, _done, _total: None,
-) -> Outcome:
+) -> PublishOutcome:
     """Publish the site's table under its plan, or continue where an earlier attempt ended.
 
     Raises:
@@ -202,7 +202,7 @@ def told_draws(plan: Plan, draws: Sequence[Draw]) -> tuple[str, ...]:
 
 def read_records(
     site: Site, study: str, plan: Planned, secrets: Keys, progress: Progress
-) -> tuple[Records, Encoded]:
+) -> tuple[OwnRecords, Encoded]:
     """Return the table, and its records with their pseudonyms in a study, in the table's order.
 
     Raises:
@@ -210,7 +210,7 @@ def read_records(
     """
     table = encode(site, plan)
     keys = pseudonyms(secrets, study, table.record_ids, progress)
-    return Records(secrets, study, keys, table.columns), table
+    return OwnRecords(secrets, study, keys, table.columns), table
 
 
 def _entry(
@@ -262,8 +262,8 @@ def _outcome(
     *,
     already: bool,
     release: Release | None = None,
-) -> Outcome:
-    return Outcome(
+) -> PublishOutcome:
+    return PublishOutcome(
         entry.name,
         release_id,
         entry.records,

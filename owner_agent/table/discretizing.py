@@ -42,7 +42,7 @@ _FUNCTIONS: dict[Method, Callable[..., Discretization]] = {
 
 
 @dataclass(frozen=True)
-class Proposal:
+class ProposedCuts:
     """Cuts for a column, made from the `records` cells that hold a number; `missing` hold none."""
 
     column: str
@@ -128,7 +128,7 @@ _RESTS = {
 
 def propose(
     site: Site, column: str, method: Method, options: Mapping[str, float | None]
-) -> Proposal:
+) -> ProposedCuts:
     """Cut a column of a site's table; `options` are named as in `OPTIONS`, absent ones None.
 
     Cells that are empty, or hold what the site file calls missing in this column, are left out.
@@ -153,7 +153,7 @@ def propose(
             where="column",
             remedy="Require fewer records in a group, or a smaller granularity.",
         )
-    return Proposal(column, len(values), missing, method, found)
+    return ProposedCuts(column, len(values), missing, method, found)
 
 
 def _checked(method: Method, options: Mapping[str, float | None]) -> dict[str, float]:

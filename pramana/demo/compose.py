@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pramana.demo.folders import Folder, owners
-from pramana.demo.outcome import Outcome
+from pramana.demo.outcome import DemoOutcome
 from pramana.demo.run import STUDY, Say, conclude, write_secret, write_sites
 from pramana.demo.scenario import Scenario
 from pramana.demo.study import Rest, open_study
@@ -37,7 +37,7 @@ def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, s
 
 def finish(
     root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int, say: Say
-) -> Outcome:
+) -> DemoOutcome:
     """Learn from what the owners published, and write result and report into `root`.
 
     The truth to compare with is drawn again: nobody has to hand over a table.

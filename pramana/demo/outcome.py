@@ -56,7 +56,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DemoOutcome:
     """What a demonstration found."""
 
     title: str

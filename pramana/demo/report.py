@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from pramana.demo.outcome import Outcome, Row
+from pramana.demo.outcome import DemoOutcome, Row
 from pramana.demo.scenario import Scenario
 from shared.learn.networks.exchange.drawing import draw_structure
 from shared.pictures import plots
@@ -37,7 +37,11 @@ _FACET_ROWS, _COLUMNS = 24, 2
 
 
 def write_report(
-    path: Path, sites: Sequence[Path], scenario: Scenario, outcome: Outcome, model: BayesNetMessage
+    path: Path,
+    sites: Sequence[Path],
+    scenario: Scenario,
+    outcome: DemoOutcome,
+    model: BayesNetMessage,
 ) -> None:
     """Write the report of a demonstration.
 
@@ -107,7 +111,7 @@ def _shown(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if len(values[row.node]) > 2 or row.value == first[row.node]]
 
 
-def _parameter_picture(outcome: Outcome) -> str:
+def _parameter_picture(outcome: DemoOutcome) -> str:
     groups: dict[str, list[Row]] = {}
     for row in _shown(outcome.rows):
         groups.setdefault(row.node, []).append(row)

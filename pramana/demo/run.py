@@ -18,7 +18,7 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.table.encode import encode
 from pramana.demo.folders import Folder, owners, prepare, write_site
-from pramana.demo.outcome import Outcome, compare, learn_clean
+from pramana.demo.outcome import DemoOutcome, compare, learn_clean
 from pramana.demo.processes import Processes, run
 from pramana.demo.report import write_report
 from pramana.demo.scenario import Scenario
@@ -32,7 +32,7 @@ Say = Callable[[str, float], None]
 
 def demonstrate(
     scenario: Scenario, out: Path, *, seed: int | None, say: Say
-) -> tuple[Outcome, Folder]:
+) -> tuple[DemoOutcome, Folder]:
     """Run a scenario with one miner process and one agent process per owner.
 
     Args:
@@ -99,14 +99,14 @@ def conclude(
     seed: int | None,
     began: float,
     say: Say,
-) -> Outcome:
+) -> DemoOutcome:
     """Learn at the miner, compare with the tables of `sites`, and write result and report."""
     say("the miner aligns and learns", 0.8)
     model = learn(analyst, STUDY, scenario.structure.as_dict())
     bif = analyst.text(f"/v1/models/{model.id}/bif")
     say("learning from the true tables, to compare", 0.88)
     clean = learn_clean(sites, scenario.structure)
-    outcome = Outcome(
+    outcome = DemoOutcome(
         title=scenario.title,
         reference="table" if scenario.truth is None else "network",
         records=model.records,

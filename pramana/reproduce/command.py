@@ -13,7 +13,7 @@ from pramana.reproduce.engine.experiment import Finding, Setting
 from pramana.reproduce.run import (
     INDEX_HTML,
     INDEX_JSON,
-    Outcome,
+    ExperimentOutcome,
     describe,
     reproduce,
     tally,
@@ -72,7 +72,7 @@ def run_experiments(
     _show(outcomes, out)
 
 
-def _show(outcomes: Sequence[Outcome], out: Path) -> None:
+def _show(outcomes: Sequence[ExperimentOutcome], out: Path) -> None:
     terminal = console()
     for outcome in outcomes:
         _show_one(outcome)
@@ -81,7 +81,7 @@ def _show(outcomes: Sequence[Outcome], out: Path) -> None:
     terminal.print(f"Index   {out / INDEX_HTML}", markup=False, soft_wrap=True)
 
 
-def _show_one(outcome: Outcome) -> None:
+def _show_one(outcome: ExperimentOutcome) -> None:
     terminal = console()
     experiment = outcome.experiment
     spent = "" if outcome.skipped else f"  [dim]{outcome.seconds:.1f} s[/]"

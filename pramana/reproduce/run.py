@@ -23,7 +23,7 @@ INDEX_JSON, INDEX_HTML = "reproduce.json", "index.html"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExperimentOutcome:
     """One experiment's findings and the names of its files; `skipped` says why it was not run."""
 
     experiment: Experiment
@@ -59,7 +59,7 @@ def reproduce(
     *,
     say: Say = lambda _name, _share: None,
     skip: bool = False,
-) -> tuple[Outcome, ...]:
+) -> tuple[ExperimentOutcome, ...]:
     """Run experiments, write their files and an index, and return what was found.
 
     Args:
@@ -84,7 +84,7 @@ def reproduce(
     for index, experiment in enumerate(experiments):
         error = wanting[experiment.name]
         if error is not None:
-            outcomes.append(Outcome(experiment, skipped=str(error)))
+            outcomes.append(ExperimentOutcome(experiment, skipped=str(error)))
             continue
         outcomes.append(_run(experiment, setting, out, _part(say, experiment, index, experiments)))
     _write_index(out, outcomes, setting)
@@ -121,11 +121,11 @@ def _part(
 
 def _run(
     experiment: Experiment, setting: Setting, out: Path, progress: Callable[[float], None]
-) -> Outcome:
+) -> ExperimentOutcome:
     started = time.perf_counter()
     result = experiment.run(replace(setting, progress=progress))
     files = _write(experiment, setting, result, out)
-    return Outcome(experiment, result.findings, files, time.perf_counter() - started)
+    return ExperimentOutcome(experiment, result.findings, files, time.perf_counter() - started)
 
 
 def _write(experiment: Experiment, setting: Setting, result: Result, out: Path) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def _write(experiment: Experiment, setting: Setting, result: Result, out: Path) 
         tables.append(f"{experiment.name}.csv" if single else f"{experiment.name}-{name}.csv")
         table.to_csv(out / tables[-1], index=False, float_format="%.10g", lineterminator="\n")
     files = (picture, *tables, f"{experiment.name}.json")
-    content = Outcome(experiment, result.findings, files).as_dict()
+    content = ExperimentOutcome(experiment, result.findings, files).as_dict()
     content |= {"seed": setting.seed, "quick": setting.quick, "facts": dict(result.facts)}
     _write_json(out / files[-1], content)
     return files
@@ -150,7 +150,7 @@ def _write_json(path: Path, value: Any) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _write_index(out: Path, outcomes: Sequence[Outcome], setting: Setting) -> None:
+def _write_index(out: Path, outcomes: Sequence[ExperimentOutcome], setting: Setting) -> None:
     content = {
         "seed": setting.seed,
         "quick": setting.quick,
@@ -171,7 +171,7 @@ def _write_index(out: Path, outcomes: Sequence[Outcome], setting: Setting) -> No
     (out / INDEX_HTML).write_text(page, encoding="utf-8")
 
 
-def tally(outcomes: Sequence[Outcome]) -> tuple[int, int]:
+def tally(outcomes: Sequence[ExperimentOutcome]) -> tuple[int, int]:
     """Return how many claims of the papers were checked and found to hold, and not to hold."""
     checked = [f.agrees for outcome in outcomes for f in outcome.findings]
     return checked.count(True), checked.count(False)

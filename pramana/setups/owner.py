@@ -25,14 +25,14 @@ STUDY = "reproduce"
 
 
 @dataclass(frozen=True)
-class Owner:
+class SeededOwner:
     """An owner of some records whose secrets derive from a seed: for experiments only."""
 
     label: str
     keys: Keys
 
     @classmethod
-    def of(cls, name: str, seed: int, records: int) -> Owner:
+    def of(cls, name: str, seed: int, records: int) -> SeededOwner:
         """Make the owner of an experiment with that many records."""
         label = f"{name} {seed}"
         return cls(label, pseudonyms(_secrets(label, 0), STUDY, map(str, range(records))))

@@ -28,7 +28,7 @@ OnStep = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Options:
+class StructureOptions:
     """How structures are learned.
 
     Args:
@@ -61,14 +61,14 @@ class Options:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class NetworkOutcome:
     """What the runs found, from the reports and from the same records before randomization.
 
     `links` tells of each link that any run found in the reports; see `as_dict`.
     """
 
     trials: Trials
-    options: Options
+    options: StructureOptions
     reference: BayesNet
     randomized: Series
     clean: Series
@@ -100,7 +100,9 @@ class Outcome:
         }
 
 
-def simulate(trials: Trials, options: Options, on_step: OnStep = lambda _share: None) -> Outcome:
+def simulate(
+    trials: Trials, options: StructureOptions, on_step: OnStep = lambda _share: None
+) -> NetworkOutcome:
     """Learn a structure in every run, from the reports and from the clean records.
 
     Links are compared with the network the records come from, or for a table with the structure
@@ -129,7 +131,7 @@ def simulate(trials: Trials, options: Options, on_step: OnStep = lambda _share: 
     randomized, clean = Series(tuple(reports)), Series(tuple(truths))
     distance = {"randomized": _distance(randomized), "clean": _distance(clean)}
     links = tuple(_links(found, reference.structure))
-    return Outcome(trials, options, reference, randomized, clean, distance, links)
+    return NetworkOutcome(trials, options, reference, randomized, clean, distance, links)
 
 
 def _reference(trials: Trials, scoring: Scoring, search: Search) -> BayesNet:
@@ -148,7 +150,7 @@ def _part(on_step: OnStep, index: int, runs: int) -> Callable[[float, float], On
 
 @dataclass(frozen=True)
 class _Learner:
-    options: Options
+    options: StructureOptions
     search: Search
     seed: int
 

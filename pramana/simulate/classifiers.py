@@ -26,7 +26,7 @@ Learn = Callable[[Marginals, int], "Predictor"]
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ClassifierOutcome:
     """How often classifiers learned from reports, and from the same records clean, are right.
 
     Every run has `accuracy`, `clean_accuracy` and `majority`, shares of the records held out: what
@@ -70,7 +70,7 @@ def simulate(
     options: Mapping[str, Any],
     estimator: Estimator = "moment",
     on_step: OnStep = lambda _share: None,
-) -> Outcome:
+) -> ClassifierOutcome:
     """Learn from the reports and from the clean records of every run; test on those held out.
 
     Raises:
@@ -98,7 +98,7 @@ def simulate(
             }
         )
         on_step((trial.index + 1) / trials.runs)
-    return Outcome(learner, target, trials, estimator, options, Series(tuple(runs)))
+    return ClassifierOutcome(learner, target, trials, estimator, options, Series(tuple(runs)))
 
 
 def accuracy(model: Predictor, codes: Mapping[str, Codes]) -> float:

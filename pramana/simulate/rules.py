@@ -28,7 +28,7 @@ _PERCENT = dict(zip(MEASURES, ("support_error", "false_negative", "false_positiv
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RulesOutcome:
     """What the runs found in the reports, against the truly frequent itemsets of their records.
 
     `lengths` has a row per run and length (`run` and the columns of `by_length`); `totals` are
@@ -70,7 +70,7 @@ def simulate(
     mining: RuleOptions,
     estimator: Estimator = "moment",
     on_step: OnStep = lambda _share: None,
-) -> Outcome:
+) -> RulesOutcome:
     """Mine the reports of every run and compare with the frequent itemsets of its own records.
 
     Raises:
@@ -90,7 +90,7 @@ def simulate(
         totals.append(overall(truth, found) | {"seconds": seconds})
         on_step((trial.index + 1) / trials.runs)
     lengths = pd.concat(tables, ignore_index=True)
-    return Outcome(trials, mining, estimator, lengths, Series(tuple(totals)))
+    return RulesOutcome(trials, mining, estimator, lengths, Series(tuple(totals)))
 
 
 def frequent(

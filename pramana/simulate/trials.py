@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from pramana.simulate.inputs.sources import Source
 from shared.errors import OptionError
 from shared.marginals.counts import Codes, ReportedCounts
@@ -105,7 +105,7 @@ class Trials:
         return ReportedCounts(self.source.draw(self.source.records, rng), self._sizes)
 
     def __iter__(self) -> Iterator[Trial]:
-        owner = Owner.of("simulate", self.seed, self.records - self.tested)
+        owner = SeededOwner.of("simulate", self.seed, self.records - self.tested)
         for index in range(self.runs):
             rng = np.random.default_rng([self.seed, index])
             codes, held_out = self._split(self.source.draw(self.records, rng), rng)

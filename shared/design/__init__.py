@@ -15,7 +15,7 @@ from shared.design.choose import (
 )
 from shared.design.families import families
 from shared.design.goal import Goal, Learn, goal, reference
-from shared.design.predict import Prediction, best_weights, by_model, by_moments
+from shared.design.predict import PredictedErrors, best_weights, by_model, by_moments
 from shared.design.requirement import (
     Requirements,
     gamma_of_breach,
@@ -29,7 +29,7 @@ __all__ = [
     "Goal",
     "Learn",
     "Option",
-    "Prediction",
+    "PredictedErrors",
     "Problem",
     "Requirements",
     "best_weights",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from shared.design.families import Build, families, sampled
 from shared.design.goal import Goal
-from shared.design.predict import NOTHING, Prediction, best_weights, by_model, by_moments
+from shared.design.predict import NOTHING, PredictedErrors, best_weights, by_model, by_moments
 from shared.design.requirement import Requirements
 from shared.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from shared.marginals.counts import Tensor
@@ -53,8 +53,8 @@ class Option:
 
     family: str
     plan: Plan | None
-    moments: Prediction
-    model: Prediction
+    moments: PredictedErrors
+    model: PredictedErrors
     reason: str = ""
 
     @property
@@ -63,7 +63,7 @@ class Option:
         return "log-linear" if self.model.score < self.moments.score else "moment"
 
     @property
-    def prediction(self) -> Prediction:
+    def prediction(self) -> PredictedErrors:
         """The prediction of the better estimator."""
         return min(self.moments, self.model, key=lambda p: p.score)
 

@@ -22,7 +22,7 @@ from shared.errors import LimitExceeded, SingularChannel
 from shared.estimation.core.loglinear import (
     DESIGN_ENTRIES,
     MAIN_VARIANCE,
-    Design,
+    EffectMatrix,
     design,
     information,
     parameters,
@@ -45,7 +45,7 @@ _NOT_MOVED = 1e-9
 
 
 @dataclass(frozen=True)
-class Prediction:
+class PredictedErrors:
     """Mean relative standard errors of the wanted cells, by the number of variables of the table.
 
     Lengths of which the reports cannot tell every table are left out. `score` is the root of the
@@ -57,10 +57,12 @@ class Prediction:
     missing: str = ""
 
 
-NOTHING = Prediction({}, math.inf)
+NOTHING = PredictedErrors({}, math.inf)
 
 
-def by_moments(plan: Plan, goal: Goal, reference: Mapping[str, Tensor], records: int) -> Prediction:
+def by_moments(
+    plan: Plan, goal: Goal, reference: Mapping[str, Tensor], records: int
+) -> PredictedErrors:
     """Predict the errors of moment estimates: each table from the reports of its own variables."""
     squares: dict[tuple[str, ...], Tensor] = {}
     missing = ""
@@ -74,7 +76,9 @@ def by_moments(plan: Plan, goal: Goal, reference: Mapping[str, Tensor], records:
     return _summary(goal, squares, missing)
 
 
-def by_model(plan: Plan, goal: Goal, reference: Mapping[str, Tensor], records: int) -> Prediction:
+def by_model(
+    plan: Plan, goal: Goal, reference: Mapping[str, Tensor], records: int
+) -> PredictedErrors:
     """Predict the errors of the log-linear model with interactions of `goal.order`.
 
     The model is over all variables where that is small enough, else over each table's alone; where
@@ -147,7 +151,7 @@ class _Model:
     """A log-linear model of some variables, at the reference, seen through their channels."""
 
     names: tuple[str, ...]
-    effects: Design
+    effects: EffectMatrix
     theta: Tensor
     channels: tuple[Transition, ...]
 
@@ -356,7 +360,9 @@ def _shares(names: Sequence[str], reference: Mapping[str, Tensor]) -> Tensor:
     return np.asarray(made, dtype=np.float64)
 
 
-def _summary(goal: Goal, squares: Mapping[tuple[str, ...], Tensor], missing: str) -> Prediction:
+def _summary(
+    goal: Goal, squares: Mapping[tuple[str, ...], Tensor], missing: str
+) -> PredictedErrors:
     by_length, means = {}, list[float]()
     for length, sets in goal.by_length().items():
         if all(names in squares for names in sets):
@@ -365,4 +371,4 @@ def _summary(goal: Goal, squares: Mapping[tuple[str, ...], Tensor], missing: str
             means.append(float(np.mean([squares[names].mean() for names in sets])))
     known = len(means) == len(goal.by_length())
     score = math.sqrt(math.fsum(means) / len(means)) if known else math.inf
-    return Prediction(by_length, score, missing)
+    return PredictedErrors(by_length, score, missing)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.discretize.discretization import Discretization, finite, require_ascending
-from shared.discretize.grid import Cluster, Grid
+from shared.discretize.grid import Cluster, NumberGrid
 from shared.discretize.requirements import require_count, require_enough, require_groups
 from shared.errors import OptionError
 
@@ -77,7 +77,7 @@ def equal_frequency(
     require_groups(groups)
     require_count(minimum_count)
     numbers = finite(values)
-    step = Grid(grid)
+    step = NumberGrid(grid)
     require_enough(numbers.size, minimum_count, groups)
     singles = step.singles(numbers)
     if len(singles) < groups:

@@ -46,7 +46,7 @@ class Cluster(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Grid:
+class NumberGrid:
     """The points 0, ±step, ±2 step, ...; a value belongs to the nearest, a middle one upward.
 
     Raises:

@@ -16,7 +16,7 @@ from itertools import chain
 import numpy.typing as npt
 
 from shared.discretize.discretization import Discretization, finite
-from shared.discretize.grid import Cluster, Grid
+from shared.discretize.grid import Cluster, NumberGrid
 from shared.discretize.requirements import require_enough, require_requirements
 from shared.errors import OptionError
 
@@ -63,7 +63,7 @@ def mgas(
             `granularity`; K below 1, g below 0; or no grid where the granularity is 0.
     """
     numbers = finite(values)
-    step = Grid(_step(minimum_count, granularity, grid))
+    step = NumberGrid(_step(minimum_count, granularity, grid))
     span = math.ceil(round(granularity / step.step, 9))
     singles = step.singles(numbers)
     _require_possible(singles, numbers.size, minimum_count, span)

@@ -11,7 +11,7 @@ from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
 from shared.estimation.core.axes import Axis, axes_of, observed
 from shared.estimation.core.information import INFORMATION_CELLS
-from shared.estimation.core.loglinear import Fit, affordable, fit
+from shared.estimation.core.loglinear import LogLinearFit, affordable, fit
 from shared.estimation.core.strata import Stratum
 from shared.estimation.tables import EstimatedTable
 from shared.marginals.counts import Reports, Tensor
@@ -30,7 +30,7 @@ class ModelledTables:
         self._reported = reported
         self._plan = plan
         self._order = order
-        self._whole: tuple[list[Axis], Fit] | None = None
+        self._whole: tuple[list[Axis], LogLinearFit] | None = None
 
     def table(self, domain: Domain) -> EstimatedTable:
         """Return the table over some variables. Raises LimitExceeded; and see `fit`."""
@@ -50,7 +50,7 @@ class ModelledTables:
         variables = [v for axis in axes for v in axis.variables]
         return _of_model(model, variables, domain, self._reported.records)
 
-    def _fitted(self, domain: Domain) -> tuple[list[Axis], Fit]:
+    def _fitted(self, domain: Domain) -> tuple[list[Axis], LogLinearFit]:
         axes = axes_of(self._plan, domain.names)
         shape = [v.size for axis in axes for v in axis.variables]
         stratum = Stratum(observed(self._reported, axes), tuple(axis.channel for axis in axes))
@@ -71,7 +71,7 @@ def _possible(axes: Sequence[Axis], shape: Sequence[int]) -> Tensor | None:
 
 
 def _of_model(
-    model: Fit, variables: Sequence[Variable], domain: Domain, records: int
+    model: LogLinearFit, variables: Sequence[Variable], domain: Domain, records: int
 ) -> EstimatedTable:
     """Return a margin of a fitted model, with the errors of its parameters carried over."""
     names = [v.name for v in variables]

@@ -28,7 +28,7 @@ from shared.privacy.posterior import (
     worst_posterior,
 )
 from shared.privacy.random_matrix import posterior_range
-from shared.privacy.study import ColumnTold, Extremes, StudyTold, Told, told_by
+from shared.privacy.study import ColumnTold, Extremes, StudyTold, ToldBlock, told_by
 
 __all__ = [
     "NOTHING",
@@ -39,7 +39,7 @@ __all__ = [
     "Extremes",
     "KAnonymity",
     "StudyTold",
-    "Told",
+    "ToldBlock",
     "attacker_accuracy",
     "composed",
     "conditional_entropy",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from shared.channels import Transition
 from shared.privacy.structures.dispatch import structure_of
 from shared.privacy.structures.prior import checked_prior, entropy
-from shared.privacy.structures.structure import Structure
+from shared.privacy.structures.structure import ChannelStructure
 
 
 def conditional_entropy(channel: Transition, prior: npt.ArrayLike | None = None) -> float:
@@ -34,5 +34,5 @@ def conditional_entropy(channel: Transition, prior: npt.ArrayLike | None = None)
     return max(0.0, before - learned)
 
 
-def _uniform_entropy(structure: Structure) -> float:
+def _uniform_entropy(structure: ChannelStructure) -> float:
     return -math.log2(float(np.max(structure.uniform())))

@@ -17,7 +17,7 @@ from shared.errors import LimitExceeded
 from shared.marginals.counts import Tensor
 from shared.privacy.structures.dispatch import structure_of
 from shared.privacy.structures.prior import checked_prior, require_belief
-from shared.privacy.structures.structure import Structure
+from shared.privacy.structures.structure import ChannelStructure
 
 POSTERIOR_CELLS = 1 << 59
 """Posteriors that are all equal are one number seen this many times at most."""
@@ -105,10 +105,12 @@ def downward_breach(channel: Transition, prior: npt.ArrayLike | None, rho_2: flo
     return float(np.where(_explicit(structure, given) >= rho_2, low, 1.0).min())
 
 
-def _asked(channel: Transition, prior: npt.ArrayLike | None) -> tuple[Structure, Tensor | None]:
+def _asked(
+    channel: Transition, prior: npt.ArrayLike | None
+) -> tuple[ChannelStructure, Tensor | None]:
     structure = structure_of(channel)
     return structure, checked_prior(prior, structure.size)
 
 
-def _explicit(structure: Structure, prior: Tensor | None) -> Tensor:
+def _explicit(structure: ChannelStructure, prior: Tensor | None) -> Tensor:
     return structure.uniform() if prior is None else prior

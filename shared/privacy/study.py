@@ -15,7 +15,7 @@ from shared.privacy.amplification import NOTHING, Amplification, composed
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldBlock:
     """What one block of one release told: whose, about which variables, how much, by which draws.
 
     `draw` identifies the draws among those of the owner: equal exactly if every record's draw is
@@ -72,7 +72,7 @@ class StudyTold:
         return ColumnTold(owner, variable, NOTHING)
 
 
-def told_by(told: Iterable[Told], *, different_people: bool = False) -> StudyTold:
+def told_by(told: Iterable[ToldBlock], *, different_people: bool = False) -> StudyTold:
     """Add up what left.
 
     A joint block counts once for a record, and with its whole epsilon for each of its variables. A
@@ -104,7 +104,7 @@ def told_by(told: Iterable[Told], *, different_people: bool = False) -> StudyTol
     return StudyTold(tuple(columns), owners, variables, record)
 
 
-def _extremes(told: Iterable[Told]) -> Extremes:
+def _extremes(told: Iterable[ToldBlock]) -> Extremes:
     told = list(told)
     return Extremes(
         max(_variables(told).values(), default=NOTHING),
@@ -112,20 +112,22 @@ def _extremes(told: Iterable[Told]) -> Extremes:
     )
 
 
-def _variables(told: Iterable[Told]) -> dict[str, Amplification]:
+def _variables(told: Iterable[ToldBlock]) -> dict[str, Amplification]:
     each = _grouped((t for t in told if t.randomized), lambda t: t.variables)
     return {name: composed(t.amplification for t in about) for name, about in each.items()}
 
 
-def _of_column(about: list[Told]) -> Amplification | None:
+def _of_column(about: list[ToldBlock]) -> Amplification | None:
     if not all(t.randomized for t in about):
         return None
     return composed(t.amplification for t in about)
 
 
-def _grouped(told: Iterable[Told], names: Callable[[Told], Iterable[str]]) -> dict[str, list[Told]]:
+def _grouped(
+    told: Iterable[ToldBlock], names: Callable[[ToldBlock], Iterable[str]]
+) -> dict[str, list[ToldBlock]]:
     """Return what was told by each of its names."""
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[ToldBlock]] = {}
     for one in told:
         for name in names(one):
             found.setdefault(name, []).append(one)

@@ -23,7 +23,7 @@ from shared.channels import (
 )
 from shared.domain import Domain
 from shared.estimation.core.likelihood import climb, maximize, saturated
-from shared.estimation.core.models import Model
+from shared.estimation.core.models import FactoredModel
 from shared.estimation.core.strata import Stratum
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import ReportedCounts
@@ -125,7 +125,7 @@ def stratum_of(name: str, seed: int) -> Stratum:
     return Stratum(reported, channels, tuple(group for group, _ in parts), SHAPE)
 
 
-INDEPENDENT = Model(SHAPE, (((1,), ()), ((0,), (1,)), ((2,), (1,))))
+INDEPENDENT = FactoredModel(SHAPE, (((1,), ()), ((0,), (1,)), ((2,), (1,))))
 """The first axis is independent of the last, given the middle."""
 
 
@@ -140,7 +140,7 @@ def test_maximize(pin, name: str, model):
     pin(f"saturated: {name}", saturated(strata), rel=1e-10)
 
 
-@pytest.mark.parametrize("model", [Model(SHAPE), INDEPENDENT], ids=["free", "independent"])
+@pytest.mark.parametrize("model", [FactoredModel(SHAPE), INDEPENDENT], ids=["free", "independent"])
 def test_maximize_many_at_once(pin, model):
     """Several sets of reports, as the bootstrap has them."""
     stratum = stratum_of("each alone", 3)

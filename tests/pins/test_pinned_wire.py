@@ -21,8 +21,7 @@ from miner_service.http.access.problems import problem_of_failure
 from miner_service.http.app import create_app
 from miner_service.settings import Settings
 from miner_service.store.people import rotate_admin_token
-from owner_agent.peer.identity.identity import Identity as PeerIdentity
-from owner_agent.peer.identity.identity import Pinned
+from owner_agent.peer.identity.identity import PeerIdentity, Pinned
 from owner_agent.peer.identity.signatures import Call, signed_headers, state
 from owner_agent.peer.protocol import messages as peer_messages
 from owner_agent.peer.protocol.task_messages import TaskMessage
@@ -428,7 +427,7 @@ def peers_say() -> dict[str, Any]:
             },
         ),
         (
-            peer_messages.Part,
+            peer_messages.NetworkPart,
             {
                 "proposal": SHA,
                 "families": [{"node": "b", "parents": ["a"], **family}],

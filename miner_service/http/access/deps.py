@@ -12,7 +12,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from miner_service.http.access.access import Caller, authenticate
 from miner_service.jobs.runner import JobRunner
 from miner_service.services import Services
-from miner_service.store.cursors import View
+from miner_service.store.cursors import ListView
 from miner_service.store.paging import Paging
 from shared.wire.base import MAX_PARTS, MAX_RECORDS
 
@@ -85,7 +85,7 @@ def get_paging(
     ] = None,
 ) -> Paging:
     """Return which page is asked for, of the list as this caller sees it."""
-    return Paging(limit, cursor, View(request.scope["path"], caller.token), services.cursors)
+    return Paging(limit, cursor, ListView(request.scope["path"], caller.token), services.cursors)
 
 
 PagingDep = Annotated[Paging, Depends(get_paging)]

@@ -30,7 +30,7 @@ _TAIL = 40
 
 
 @dataclass(frozen=True)
-class Mechanism:
+class NoiseMechanism:
     """The noise of one session: its kind, and its scale (b or s above)."""
 
     kind: str
@@ -50,18 +50,18 @@ class Mechanism:
         return np.array(_measurement(self.kind, self.scale)([0] * cells), dtype=np.int64)
 
 
-Draw = Callable[[Mechanism, int], npt.NDArray[np.int64]]
-"""Draws the noise of some cells; `Mechanism.draw`, where nothing else is said."""
+Draw = Callable[[NoiseMechanism, int], npt.NDArray[np.int64]]
+"""Draws the noise of some cells; `NoiseMechanism.draw`, where nothing else is said."""
 
 
-def mechanism_for(demand: LaplaceNoise | GaussianNoise, tables: int) -> Mechanism:
+def mechanism_for(demand: LaplaceNoise | GaussianNoise, tables: int) -> NoiseMechanism:
     """Return the noise that some tables together need to keep to a demand. Raises NotInstalled."""
     if isinstance(demand, LaplaceNoise):
         scale = 2 * tables / demand.epsilon
         # The library rounds the loss up: the next number may be needed.
         while _measurement("laplace", scale).map(2 * tables) > demand.epsilon:
             scale = math.nextafter(scale, math.inf)
-        return Mechanism("laplace", scale)
+        return NoiseMechanism("laplace", scale)
     library = _library()
     scale = library.binary_search_param(
         lambda s: _approximate(s, demand.delta),
@@ -69,7 +69,7 @@ def mechanism_for(demand: LaplaceNoise | GaussianNoise, tables: int) -> Mechanis
         d_out=(demand.epsilon, demand.delta),
         T=float,
     )
-    return Mechanism("gaussian", float(scale))
+    return NoiseMechanism("gaussian", float(scale))
 
 
 def _approximate(scale: float, delta: float) -> Any:

@@ -16,7 +16,7 @@ from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.peer.disclosure.counted import Counted
 from owner_agent.peer.disclosure.exact import recalled
 from owner_agent.peer.disclosure.mechanism import Draw as DrawNoise
-from owner_agent.peer.disclosure.mechanism import Mechanism, mechanism_for
+from owner_agent.peer.disclosure.mechanism import NoiseMechanism, mechanism_for
 from owner_agent.peer.disclosure.memory import remember
 from owner_agent.peer.disclosure.noisy_tables import (
     KeptTable,
@@ -102,7 +102,7 @@ def noisy_tables(
     proposal: Proposal,
     counted: Counted,
     families: Sequence[tuple[str, ...]],
-    draw: DrawNoise = Mechanism.draw,
+    draw: DrawNoise = NoiseMechanism.draw,
 ) -> NoisyTables:
     """Return the tables of families with the noise that the site file demands.
 

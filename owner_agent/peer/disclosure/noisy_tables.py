@@ -19,7 +19,7 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from owner_agent.peer.disclosure.counted import Counted, first_order
-from owner_agent.peer.disclosure.mechanism import Draw, Mechanism
+from owner_agent.peer.disclosure.mechanism import Draw, NoiseMechanism
 from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import LimitExceeded, StoreCorrupt
 from shared.marginals.counts import CUBE_CELLS, tabulate
@@ -32,7 +32,7 @@ Counts = npt.NDArray[np.int64]
 
 
 class KeptTable(Message):
-    """A table as it was told, axes and categories in the order of its `Layout`.
+    """A table as it was told, axes and categories in the order of its `TableLayout`.
 
     Categories that nobody has come last; it has as many of them as any session that told it.
     """
@@ -46,11 +46,11 @@ class KeptTable(Message):
     @property
     def variance(self) -> float:
         """The variance of the noise in each count."""
-        return Mechanism(self.kind, self.scale).variance
+        return NoiseMechanism(self.kind, self.scale).variance
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class TableLayout:
     """A table's columns in an order that depends on their records and groups alone.
 
     Attributes:
@@ -80,14 +80,14 @@ class Layout:
         return np.transpose(kept, np.argsort(self.order))[np.ix_(*self.places)]
 
 
-def layout_of(counted: Counted, names: Sequence[str]) -> Layout:
+def layout_of(counted: Counted, names: Sequence[str]) -> TableLayout:
     """Return how the table over some columns is kept."""
     sizes = counted.plan.reported_sizes
     parts = [counted.digest(name) for name in names]
     order = tuple(sorted(range(len(names)), key=parts.__getitem__))
     whole = hashlib.sha256("\n".join(["pramana/table/2", *(parts[i] for i in order)]).encode())
     places = tuple(_places(counted, name, int(sizes[name])) for name in names)
-    return Layout(whole.hexdigest(), tuple(names), order, places)
+    return TableLayout(whole.hexdigest(), tuple(names), order, places)
 
 
 def exact_table(counted: Counted, names: Sequence[str]) -> Counts:
@@ -98,7 +98,11 @@ def exact_table(counted: Counted, names: Sequence[str]) -> Counts:
 
 
 def with_noise(
-    exact: Counts, layout: Layout, noise: npt.NDArray[np.int64], mechanism: Mechanism, session: str
+    exact: Counts,
+    layout: TableLayout,
+    noise: npt.NDArray[np.int64],
+    mechanism: NoiseMechanism,
+    session: str,
 ) -> KeptTable:
     """Return a table with noise, as it is kept and told."""
     noisy = layout.kept(exact + noise.reshape(exact.shape))
@@ -111,7 +115,7 @@ def with_noise(
     )
 
 
-def widened(kept: KeptTable, layout: Layout, draw: Draw) -> KeptTable:
+def widened(kept: KeptTable, layout: TableLayout, draw: Draw) -> KeptTable:
     """Return a kept table with cells for all categories that the session has, or itself.
 
     Nobody is in the new cells. They get the noise that they would have got with the others: so it
@@ -124,12 +128,12 @@ def widened(kept: KeptTable, layout: Layout, draw: Draw) -> KeptTable:
     if shape == tuple(kept.shape):
         return kept
     _require_few_cells(layout.names, shape)
-    noisy = draw(Mechanism(kept.kind, kept.scale), math.prod(shape)).reshape(shape)
+    noisy = draw(NoiseMechanism(kept.kind, kept.scale), math.prod(shape)).reshape(shape)
     noisy[tuple(slice(size) for size in kept.shape)] = np.reshape(kept.counts, kept.shape)
     return kept.model_copy(update={"shape": list(shape), "counts": noisy.ravel().tolist()})
 
 
-def shown(kept: KeptTable, layout: Layout) -> NoisyTable:
+def shown(kept: KeptTable, layout: TableLayout) -> NoisyTable:
     """Return a kept table as the session names its columns and codes."""
     counts = np.array(kept.counts, dtype=np.int64).reshape(kept.shape)
     return NoisyTable(layout.shown(counts), kept.variance)

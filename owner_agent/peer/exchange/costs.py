@@ -17,7 +17,7 @@ from owner_agent.peer.exchange.outgoing import Outgoing
 from owner_agent.peer.protocol.messages import Announcement, BlockCost, Proposal
 from shared.errors import PeerDeviated
 from shared.plan import Block
-from shared.privacy import PRIOR, Amplification, Extremes, StudyTold, Told, told_by
+from shared.privacy import PRIOR, Amplification, Extremes, StudyTold, ToldBlock, told_by
 from shared.wire.privacy import AmplificationMessage, ExtremesMessage
 
 _ROUNDING = 1e-9
@@ -72,7 +72,7 @@ def _covers(cost: BlockCost, block: Block) -> bool:
 def session_told(proposal: Proposal, announcements: Mapping[str, Announcement]) -> StudyTold:
     """Add up what all owners state; horizontal owners' records are different people."""
     told = (
-        Told(owner, tuple(cost.variables), _amplification(cost), str(number), cost.randomized)
+        ToldBlock(owner, tuple(cost.variables), _amplification(cost), str(number), cost.randomized)
         for owner, announcement in announcements.items()
         for number, cost in enumerate(announcement.costs)
     )

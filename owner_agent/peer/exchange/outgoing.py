@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from owner_agent.corrections.permanent import Past, Records, Settled, settle
+from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
 from owner_agent.departures.composition import refuse_conflicts
 from owner_agent.departures.fingerprints import fingerprint_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
-from owner_agent.departures.outbox import Prepared, discard
+from owner_agent.departures.outbox import PreparedRelease, discard
 from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.departures.recognition import recognized
 from owner_agent.peer.exchange.consent import Consent
@@ -59,7 +59,7 @@ class Outgoing:
 
     def part(self, number: int) -> bytes:
         """Return one part's bytes. Raises StoreCorrupt."""
-        if isinstance(self.bodies, Prepared):
+        if isinstance(self.bodies, PreparedRelease):
             return self.bodies.part(number)
         return self.bodies[number]
 
@@ -135,7 +135,7 @@ def outgoing(
     past = Past.of(state, entries, holding.secrets, proposal.study)
     settled = settle(
         Plan(share.drawn),
-        Records(holding.secrets, proposal.study, holding.keys, holding.columns),
+        OwnRecords(holding.secrets, proposal.study, holding.keys, holding.columns),
         past,
         consent.corrections or holding.site.file.corrections,
         lambda made: share.of(made).digest,
@@ -166,5 +166,5 @@ def outgoing(
 def forget(holding: Holding, made: Outgoing) -> None:
     """Remove a package from the outbox if neither this nor another release of it ever left."""
     left = {entry.name for entry in Ledger(holding.site.state).entries()}
-    if isinstance(made.bodies, Prepared) and made.entry.name not in left:
+    if isinstance(made.bodies, PreparedRelease) and made.entry.name not in left:
         discard(made.bodies.folder.parent, made.entry.name)

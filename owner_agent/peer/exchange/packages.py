@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from owner_agent.departures.outbox import OUTBOX, Prepared, prepare
+from owner_agent.departures.outbox import OUTBOX, PreparedRelease, prepare
 from owner_agent.peer.protocol.messages import CountTable, CountTables, Form, Package, Proposal
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
@@ -25,7 +25,7 @@ from shared.wire.releases import PartManifest, release_digest
 MOST_CELLS = 1 << 22
 """An owner sends no more cells of counts than this, all tables together."""
 
-Bodies = Prepared | tuple[bytes, ...]
+Bodies = PreparedRelease | tuple[bytes, ...]
 """The bytes of a package's parts, in the outbox or here."""
 
 

@@ -79,7 +79,7 @@ class Pinned:
 
 
 @dataclass(frozen=True)
-class Identity:
+class PeerIdentity:
     """This owner's key and certificate; the key is kept out of every printed form."""
 
     public: Pinned
@@ -99,7 +99,7 @@ class Identity:
 _CERTIFICATE, _KEY = "identity.pem", "identity.key"
 
 
-def make_identity(site: Site, now: dt.datetime) -> Identity:
+def make_identity(site: Site, now: dt.datetime) -> PeerIdentity:
     """Return the site's identity, made if it is not there.
 
     Raises:
@@ -116,7 +116,7 @@ def make_identity(site: Site, now: dt.datetime) -> Identity:
     return load_identity(site)
 
 
-def load_identity(site: Site) -> Identity:
+def load_identity(site: Site) -> PeerIdentity:
     """Return the site's identity.
 
     Raises:
@@ -128,7 +128,7 @@ def load_identity(site: Site) -> Identity:
         public = Pinned(site.owner, (folder / _CERTIFICATE).read_bytes())
     except (OSError, ValueError, TypeError, ConfigError):
         raise _unusable(folder) from None
-    made = Identity(public, folder, key)
+    made = PeerIdentity(public, folder, key)
     if not public.signed(made.sign(b"test"), b"test"):
         raise _unusable(folder)
     return made
@@ -157,7 +157,7 @@ def pinned(site: Site) -> dict[str, Pinned]:
     return found
 
 
-def client_context(identity: Identity, server: Pinned) -> ssl.SSLContext:
+def client_context(identity: PeerIdentity, server: Pinned) -> ssl.SSLContext:
     """Return the TLS settings to call one owner: nobody else is believed to be it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3

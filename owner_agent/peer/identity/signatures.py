@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from owner_agent.peer.identity.identity import Identity, Pinned
+from owner_agent.peer.identity.identity import PeerIdentity, Pinned
 from owner_agent.peer.protocol.messages import PeerMessage, Signed, Stated, read
 from shared.errors import PeerDeviated, Unauthenticated
 
@@ -48,7 +48,7 @@ class Call:
 
 
 def signed_headers(
-    identity: Identity, call: Call, now: datetime, random_bytes: bytes
+    identity: PeerIdentity, call: Call, now: datetime, random_bytes: bytes
 ) -> dict[str, str]:
     """Return the headers that sign a request with 16 random bytes used for no other."""
     sender, time, nonce = identity.public.name, f"{now.timestamp():.3f}", random_bytes.hex()
@@ -109,7 +109,7 @@ class Gate:
         return peer.name
 
 
-def state(identity: Identity, session: str, message: PeerMessage) -> Signed:
+def state(identity: PeerIdentity, session: str, message: PeerMessage) -> Signed:
     """Return a message as a signed statement of this owner in a session."""
     content = message.model_dump_json()
     text = _statement(session, type(message), content)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from owner_agent.peer.exchange.outgoing import forget
-from owner_agent.peer.identity.identity import Identity, Pinned
+from owner_agent.peer.identity.identity import PeerIdentity, Pinned
 from owner_agent.peer.members.agreement import agree_on_result
 from owner_agent.peer.members.records import close_lines, mark_session, write_agreed
-from owner_agent.peer.protocol.messages import Agreed, Part, Signed
+from owner_agent.peer.protocol.messages import Agreed, NetworkPart, Signed
 from owner_agent.peer.protocol.partner import Peer
 from owner_agent.peer.protocol.steps import STATUS
 from owner_agent.peer.session.session import Session, no_session
@@ -71,7 +71,7 @@ class Member:
 
     site: Site
     path: Path
-    identity: Identity
+    identity: PeerIdentity
     known: Mapping[str, Pinned]
     surroundings: Surroundings
     partners: Partners
@@ -195,7 +195,7 @@ class Member:
                 mine.staged.discard()
             for made in mine.outgoing.values():
                 forget(mine.holding, made)
-            if Part.noun not in mine.own:
+            if NetworkPart.noun not in mine.own:
                 mark_session(mine, "discarded", self.surroundings.now())
         self.tell(f"Session {mine.proposal.session[:12]} ended without a result: {error}")
 

@@ -36,8 +36,8 @@ from owner_agent.peer.members.records import (
 from owner_agent.peer.protocol.messages import (
     Announcement,
     Ending,
+    NetworkPart,
     Offer,
-    Part,
     Proposal,
     Signed,
     Statements,
@@ -219,7 +219,7 @@ class Participant(Member):
 
     def parts(self, mine: Session, parts: Statements) -> Signed:
         """Join all parts to one network, make its files ready, and sign their digest."""
-        told = stated(mine, self.everybody(), Part, parts, learners(mine.proposal))
+        told = stated(mine, self.everybody(), NetworkPart, parts, learners(mine.proposal))
         merged = merge(mine.proposal, told, mine.holdings, mine.domain)
         records = {owner: offer.records for owner, offer in mine.offers.items()}
         return self.make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))

@@ -18,7 +18,7 @@ from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.session.journal import Kept, keep, kept_of
 from owner_agent.peer.session.session import Session
 from owner_agent.peer.session.staging import Staged
-from owner_agent.peer.tasks.findings import Told
+from owner_agent.peer.tasks.findings import ToldRecord
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
@@ -81,11 +81,11 @@ def enter_package(
         _enter(ledger, replace(entry, draws=draws), surroundings.now())
 
 
-def enter_told(session: Session, told: Told, surroundings: Surroundings) -> None:
+def enter_told(session: Session, told: ToldRecord, surroundings: Surroundings) -> None:
     """Write down what this owner's families tell, with nobody else publishing meanwhile.
 
     Raises:
-        PramanaError: it may not be told; what `Told.enter` raises.
+        PramanaError: it may not be told; what `ToldRecord.enter` raises.
         Conflict: another publication did not end.
     """
     with _publishing(session.holding.site.state, surroundings):

@@ -1,8 +1,8 @@
 """What owners say to each other in a joint session; unknown fields are refused by name.
 
 A session runs through these in order: `Proposal` (the initiator's), an `Offer` of each owner, an
-`Announcement` of each, then the `Part` of the model that each has learned. Who says which of them
-in answer to what is in `owner_agent.peer.protocol.steps`.
+`Announcement` of each, then the `NetworkPart` of the model that each has learned. Who says which
+of them in answer to what is in `owner_agent.peer.protocol.steps`.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class FamilyMessage(Message):
     high: _Row
 
 
-class LinkMessage(Message):
+class StatedLink(Message):
     """One learned link and what speaks for it; see LearnedLink. An infinite inflation is null."""
 
     parent: Label
@@ -167,7 +167,7 @@ class LinkMessage(Message):
     confidence: Annotated[float, Field(allow_inf_nan=False)] | None
 
 
-class Part(Statement):
+class NetworkPart(Statement):
     """The families of one owner's variables: its part of the network."""
 
     wire_name = "Part"
@@ -175,7 +175,7 @@ class Part(Statement):
 
     proposal: Sha256
     families: Annotated[list[FamilyMessage], Field(max_length=MAX_VARIABLES)]
-    links: Annotated[list[LinkMessage], Field(max_length=MAX_VARIABLES * 16)]
+    links: Annotated[list[StatedLink], Field(max_length=MAX_VARIABLES * 16)]
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
 
 

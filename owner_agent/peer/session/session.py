@@ -6,12 +6,12 @@ import threading
 from dataclasses import dataclass, field
 
 from owner_agent.peer.exchange.outgoing import Outgoing
-from owner_agent.peer.identity.identity import Identity
+from owner_agent.peer.identity.identity import PeerIdentity
 from owner_agent.peer.identity.signatures import state
 from owner_agent.peer.protocol.messages import (
     Announcement,
+    NetworkPart,
     Offer,
-    Part,
     Phase,
     Proposal,
     Signed,
@@ -95,13 +95,13 @@ class Session:
                 phase=self.phase,
                 done=self.progress[0],
                 total=self.progress[1],
-                part=self.own.get(Part.noun) if self.phase == "learned" else None,
+                part=self.own.get(NetworkPart.noun) if self.phase == "learned" else None,
                 digest=self.digest,
                 agreed=self.agreed if self.phase == "written" else None,
                 problem=self.problem,
             )
 
-    def sign_once(self, identity: Identity, made: Statement) -> Signed:
+    def sign_once(self, identity: PeerIdentity, made: Statement) -> Signed:
         """Sign a statement of this owner, keep it, and return it.
 
         Raises:

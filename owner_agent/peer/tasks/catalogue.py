@@ -10,9 +10,9 @@ from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.protocol.needs import Holdings
 from owner_agent.peer.tasks.network_tasks import PARAMETERS, STRUCTURE
 from owner_agent.peer.tasks.own_tasks import LINEAR, RULES, TABLE, TREE
-from owner_agent.peer.tasks.task import Task
+from owner_agent.peer.tasks.task import LearningTask
 
-TASKS: dict[str, Task] = {
+TASKS: dict[str, LearningTask] = {
     "parameters": PARAMETERS,
     "structure": STRUCTURE,
     "contingency-table": TABLE,
@@ -22,7 +22,7 @@ TASKS: dict[str, Task] = {
 }
 
 
-def task_of(proposal: Proposal) -> Task:
+def task_of(proposal: Proposal) -> LearningTask:
     """Return the entry of a proposal's task."""
     return TASKS[proposal.task.kind]
 

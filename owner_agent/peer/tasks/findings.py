@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from owner_agent.peer.tasks.holding import Holding
 
 
-class Told(Protocol):
+class ToldRecord(Protocol):
     """What is told of this owner's true records where its families are shared."""
 
     def enter(self, holding: Holding, proposal: Proposal, now: datetime) -> None:
@@ -33,7 +33,7 @@ class Findings:
     families: tuple[LearnedFamily, ...] = ()
     links: tuple[LearnedLink, ...] = ()
     files: Mapping[str, bytes] | None = None
-    told: Told | None = None
+    told: ToldRecord | None = None
 
     @classmethod
     def kept(cls, texts: Mapping[str, str]) -> Findings:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.peer.protocol.messages import FamilyMessage, LinkMessage, Part, Proposal
+from owner_agent.peer.protocol.messages import FamilyMessage, NetworkPart, Proposal, StatedLink
 from owner_agent.peer.protocol.needs import Holdings
 from owner_agent.peer.protocol.task_messages import ParametersTask, StructureTask
 from owner_agent.peer.tasks.catalogue import learners, variables_of
@@ -37,12 +37,12 @@ class Merged:
     """The whole network with what was told of its links."""
 
     learned: LearnedBayesNet
-    links: tuple[LinkMessage, ...]
+    links: tuple[StatedLink, ...]
 
 
-def part_of(proposal: Proposal, findings: Findings, records: int) -> Part:
+def part_of(proposal: Proposal, findings: Findings, records: int) -> NetworkPart:
     """Return what an owner learned as a message; every float survives exactly."""
-    return Part(
+    return NetworkPart(
         proposal=proposal.digest,
         families=[
             FamilyMessage(
@@ -53,7 +53,7 @@ def part_of(proposal: Proposal, findings: Findings, records: int) -> Part:
             for family in findings.families
         ],
         links=[
-            LinkMessage(
+            StatedLink(
                 parent=link.parent,
                 child=link.child,
                 gain=link.gain,
@@ -67,7 +67,7 @@ def part_of(proposal: Proposal, findings: Findings, records: int) -> Part:
 
 
 def merge(
-    proposal: Proposal, parts: Mapping[str, Part], holdings: Holdings, domain: Domain
+    proposal: Proposal, parts: Mapping[str, NetworkPart], holdings: Holdings, domain: Domain
 ) -> Merged:
     """Join the learners' parts to one network.
 
@@ -155,14 +155,14 @@ def _node(variable: Variable, parents: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _records(proposal: Proposal, parts: Mapping[str, Part]) -> int:
+def _records(proposal: Proposal, parts: Mapping[str, NetworkPart]) -> int:
     told = {parts[owner].records for owner in learners(proposal)}
     if len(told) > 1:
         raise PeerDeviated(f"The owners learned from different numbers of records: {sorted(told)}.")
     return told.pop()
 
 
-def _require_own(proposal: Proposal, owner: str, part: Part, own: Sequence[str]) -> None:
+def _require_own(proposal: Proposal, owner: str, part: NetworkPart, own: Sequence[str]) -> None:
     told = [family.node for family in part.families]
     if part.proposal != proposal.digest or sorted(told) != sorted(own):
         raise PeerDeviated(

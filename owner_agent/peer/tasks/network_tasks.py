@@ -8,7 +8,7 @@ from dataclasses import asdict
 from owner_agent.peer.protocol.needs import Holdings, cross_parents, preceding
 from owner_agent.peer.protocol.task_messages import ParametersTask, StructureTask
 from owner_agent.peer.tasks.findings import Findings
-from owner_agent.peer.tasks.task import Task, require_distinct
+from owner_agent.peer.tasks.task import LearningTask, require_distinct
 from shared.learn.networks.bayes_net import LearnedFamily, learn_parameters
 from shared.learn.networks.options import Scoring, Search
 from shared.learn.networks.search.structure_learning import learn_structure
@@ -75,7 +75,7 @@ def _check_order(task: StructureTask) -> None:
     require_distinct(task.order, "order")
 
 
-PARAMETERS = Task(
+PARAMETERS = LearningTask(
     variables=lambda task: tuple(task.structure),
     check=_check_structure,
     asks=_parameters_asks,
@@ -86,7 +86,7 @@ PARAMETERS = Task(
     shared=True,
 )
 
-STRUCTURE = Task(
+STRUCTURE = LearningTask(
     variables=lambda task: tuple(task.order),
     check=_check_order,
     asks=lambda task, holdings, sender, receiver: preceding(task.order, holdings, sender, receiver),

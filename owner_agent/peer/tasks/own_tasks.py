@@ -16,7 +16,7 @@ from owner_agent.peer.tasks.own_results import (
     learn_rules,
     learn_table,
 )
-from owner_agent.peer.tasks.task import Task, require_distinct
+from owner_agent.peer.tasks.task import LearningTask, require_distinct
 from shared.errors import LimitExceeded, OptionError
 
 MOST_TABLES = 4096
@@ -102,7 +102,7 @@ def _check_linear(task: LinearTask) -> None:
     task.options()
 
 
-TABLE = Task(
+TABLE = LearningTask(
     variables=_table_variables,
     check=_check_table,
     asks=_named(_table_variables),
@@ -113,7 +113,7 @@ TABLE = Task(
     shared=False,
 )
 
-RULES = Task(
+RULES = LearningTask(
     variables=_table_variables,
     check=_check_rules,
     asks=_named(_table_variables),
@@ -125,7 +125,7 @@ RULES = Task(
     fits=items_of,
 )
 
-TREE = Task(
+TREE = LearningTask(
     variables=_tree_variables,
     check=_check_tree,
     asks=_named(_tree_variables),
@@ -136,7 +136,7 @@ TREE = Task(
     shared=False,
 )
 
-LINEAR = Task(
+LINEAR = LearningTask(
     variables=_linear_variables,
     check=_check_linear,
     asks=_named(_linear_variables),

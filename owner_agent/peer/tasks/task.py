@@ -15,7 +15,7 @@ from shared.progress import Progress
 
 
 @dataclass(frozen=True)
-class Task:
+class LearningTask:
     """One kind of learning.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Self
 
 import httpx
 
-from owner_agent.peer.identity.identity import Identity, Pinned, client_context
+from owner_agent.peer.identity.identity import PeerIdentity, Pinned, client_context
 from owner_agent.peer.identity.signatures import Call, signed_headers
 from owner_agent.peer.protocol.messages import read
 from owner_agent.peer.protocol.session_file import CONNECT_SECONDS
@@ -47,7 +47,7 @@ class RemotePartner:
         self,
         peer: KnownPeer,
         certificate: Pinned,
-        identity: Identity,
+        identity: PeerIdentity,
         surroundings: Surroundings,
         patience: float,
         connect_seconds: float = CONNECT_SECONDS,

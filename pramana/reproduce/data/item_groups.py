@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pramana.reproduce.data.ma_tables import Records
+from pramana.reproduce.data.ma_tables import TrueRecords
 from shared.channels import Symmetric
 from shared.domain import Domain, Variable
 from shared.errors import OptionError
@@ -86,7 +86,7 @@ def item_groups(domain: Domain, named: Sequence[Sequence[Named]]) -> ItemGroups:
     return ItemGroups(tuple(tuple(map(_variable, group)) for group in (*named, *alone)))
 
 
-def transactions(records: Records, groups: ItemGroups) -> dict[str, Codes]:
+def transactions(records: TrueRecords, groups: ItemGroups) -> dict[str, Codes]:
     """Return which records have each item, codes by the item's name."""
     found: dict[str, Codes] = {}
     for variable in records.domain:

@@ -81,7 +81,7 @@ class Grouping:
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class TrueRecords:
     """True records: the variables and their codes."""
 
     domain: Domain
@@ -96,13 +96,13 @@ class Records:
         """Return the exact counts."""
         return ReportedCounts(self.codes, {v.name: v.size for v in self.domain})
 
-    def repeated(self, times: int) -> Records:
+    def repeated(self, times: int) -> TrueRecords:
         """Return the records that many times over."""
-        return Records(self.domain, {name: np.tile(c, times) for name, c in self.codes.items()})
+        return TrueRecords(self.domain, {name: np.tile(c, times) for name, c in self.codes.items()})
 
-    def taken(self, rows: slice | npt.NDArray[np.int64]) -> Records:
+    def taken(self, rows: slice | npt.NDArray[np.int64]) -> TrueRecords:
         """Return some of the records."""
-        return Records(self.domain, {name: c[rows] for name, c in self.codes.items()})
+        return TrueRecords(self.domain, {name: c[rows] for name, c in self.codes.items()})
 
 
 def as_they_are(column: str, *values: str) -> Grouping:
@@ -192,12 +192,12 @@ CANCER = (
 _QUICK_STEP = 8
 
 
-def mushroom(setting: Setting) -> Records:
+def mushroom(setting: Setting) -> TrueRecords:
     """Read the nine mushroom variables. Raises OptionError, TableError."""
     return _grouped(_read(setting, MUSHROOM_FILE), MUSHROOM)
 
 
-def adult(setting: Setting) -> Records:
+def adult(setting: Setting) -> TrueRecords:
     """Read the eleven variables of the training part of adult; with --quick every eighth record.
 
     Raises:
@@ -209,7 +209,7 @@ def adult(setting: Setting) -> Records:
     )
 
 
-def breast_cancer(setting: Setting) -> Records:
+def breast_cancer(setting: Setting) -> TrueRecords:
     """Read the records of Wisconsin's table that lack nothing. Raises OptionError, TableError."""
     return _grouped(_read(setting, CANCER_FILE, lambda f: f[f["bare-nuclei"] != "?"]), CANCER)
 
@@ -222,7 +222,7 @@ def _read(
     return keep(pd.read_csv(setting.file(file), dtype=str, keep_default_na=False))
 
 
-def _grouped(frame: pd.DataFrame, groupings: Sequence[Grouping]) -> Records:
+def _grouped(frame: pd.DataFrame, groupings: Sequence[Grouping]) -> TrueRecords:
     missing = [g.column for g in groupings if g.column not in frame.columns]
     if missing:
         raise MissingColumn(
@@ -231,4 +231,4 @@ def _grouped(frame: pd.DataFrame, groupings: Sequence[Grouping]) -> Records:
             remedy="Name the folder that holds the public tables.",
         )
     domain = Domain(tuple(g.variable for g in groupings))
-    return Records(domain, {g.column: g.codes(frame[g.column]) for g in groupings})
+    return TrueRecords(domain, {g.column: g.codes(frame[g.column]) for g in groupings})

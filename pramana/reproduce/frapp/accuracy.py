@@ -12,7 +12,7 @@ from scipy import stats
 from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.frapp.data import MINIMUM, Survey
 from pramana.reproduce.frapp.mechanisms import Mechanism
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from pramana.simulate.itemset_errors import MEASURES, Supports, by_length, chosen
 from shared.domain import Domain
 from shared.errors import LimitExceeded, SingularChannel
@@ -40,7 +40,7 @@ def measure(
         (`APRIORI`; also `DIRECT` where the reports are few enough) and the columns of `by_length`.
     """
     runs = QUICK_RUNS if setting.quick else RUNS
-    owner = Owner.of(label, setting.seed, survey.records)
+    owner = SeededOwner.of(label, setting.seed, survey.records)
     work = [(m, run) for m in mechanisms for run in range(min(runs, m.most_runs or runs))]
     tables = []
     for done, (mechanism, run) in enumerate(work):
@@ -52,7 +52,7 @@ def measure(
     return pd.concat(tables, ignore_index=True)
 
 
-def one_run(owner: Owner, survey: Survey, mechanism: Mechanism, run: int) -> pd.DataFrame:
+def one_run(owner: SeededOwner, survey: Survey, mechanism: Mechanism, run: int) -> pd.DataFrame:
     """Randomize once, mine the reports and compare with the truth; columns as in `measure`."""
     marginals = mechanism.marginals(owner.report(mechanism.plan, survey.codes, run))
     items = all_items(survey.domain)

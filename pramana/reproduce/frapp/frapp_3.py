@@ -12,7 +12,7 @@ from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Set
 from pramana.reproduce.frapp.accuracy import APRIORI, QUICK_RUNS, RUNS, one_run
 from pramana.reproduce.frapp.data import CENSUS_FILES, CLOSED_LEFT, GAMMA, RHO_1, Survey, census
 from pramana.reproduce.frapp.mechanisms import Mechanism, det_gd
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from shared.channels import RESOLUTION, RandomSymmetric
 from shared.domain import Domain
 from shared.marginals.counts import Tensor
@@ -66,7 +66,7 @@ def posteriors(domain: Domain, steps: int) -> pd.DataFrame:
 def _errors(setting: Setting, survey: Survey) -> pd.DataFrame:
     """Return the support error of itemsets of four by alpha and run; alpha NaN is DET-GD."""
     runs, steps = (QUICK_RUNS, 3) if setting.quick else (RUNS, 11)
-    owner = Owner.of("frapp-3", setting.seed, survey.records)
+    owner = SeededOwner.of("frapp-3", setting.seed, survey.records)
     block = tuple(survey.domain)
     points = [(float("nan"), det_gd(survey.domain))] + [
         (share, Mechanism("RAN-GD", Plan((Block(block, channel(survey.domain, share)),))))

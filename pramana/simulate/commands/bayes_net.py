@@ -69,7 +69,7 @@ def bayes_net(
     Links are compared with the network of --bif, or with what the same search finds in the clean
     table. Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
-    from pramana.simulate.bayes_net import Options, simulate
+    from pramana.simulate.bayes_net import StructureOptions, simulate
     from pramana.simulate.commands.display import show_bayes_net
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
     from shared.design import goal
@@ -81,7 +81,7 @@ def bayes_net(
     ordered = order == "given"
     with given.options_as_typed():
         scoring = Scoring(score, eta, c_star, alpha, equivalent_sample_size)
-        options = Options(scoring, ordered, max_parents, tabu, draws, refine)
+        options = StructureOptions(scoring, ordered, max_parents, tabu, draws, refine)
     with given.watched(f"{runs} runs") as watch:
         trials, chosen = setup.prepare(
             lambda domain: goal(domain, "structure"), runs, seed, on_step=watch

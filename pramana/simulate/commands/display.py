@@ -30,7 +30,7 @@ _ROWS = {
 }
 
 
-def show_bayes_net(outcome: bayes_net.Outcome) -> None:
+def show_bayes_net(outcome: bayes_net.NetworkOutcome) -> None:
     """Print the means over the runs, beside those of the clean records."""
     out = console()
     trials = outcome.trials
@@ -64,7 +64,7 @@ def show_bayes_net(outcome: bayes_net.Outcome) -> None:
     _note(trials)
 
 
-def show_rules(outcome: rules.Outcome) -> None:
+def show_rules(outcome: rules.RulesOutcome) -> None:
     """Print the errors of the itemsets found, by length, and of all together."""
     out = console()
     options = outcome.mining
@@ -94,7 +94,7 @@ def show_rules(outcome: rules.Outcome) -> None:
     _note(outcome.trials)
 
 
-def show_classifier(outcome: classifiers.Outcome) -> None:
+def show_classifier(outcome: classifiers.ClassifierOutcome) -> None:
     """Print how often the classifiers are right on records held out."""
     out, trials = console(), outcome.trials
     _heading(trials, f"target {outcome.target}, {trials.tested:,} of the records held out")

@@ -35,7 +35,7 @@ _BEGINS = {"ran-gd": "random-gamma-diagonal"}
 
 
 @dataclass(frozen=True)
-class Designed:
+class DesignedPlan:
     """A plan, the designer's name for it, and the estimator it predicts to err less."""
 
     name: str
@@ -50,7 +50,7 @@ def designed(
     wanted: Goal,
     records: int,
     on_step: Callable[[float], None] = lambda _share: None,
-) -> Designed:
+) -> DesignedPlan:
     """Return the plan of a family that is predicted to err least at an amplification.
 
     The designer has not seen the data: every variable's reference distribution is uniform. Families
@@ -81,7 +81,7 @@ def designed(
             remedy="Choose another family, or allow a larger --gamma.",
         )
     estimator = best.estimator if math.isfinite(best.prediction.score) else "moment"
-    return Designed(best.family, best.plan, cast(Estimator, estimator))
+    return DesignedPlan(best.family, best.plan, cast(Estimator, estimator))
 
 
 def _best_of(problem: Problem, family: Family) -> Option:

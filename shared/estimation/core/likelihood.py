@@ -16,7 +16,7 @@ from scipy import linalg
 from scipy.special import xlogy
 
 from shared.errors import EstimationError, NotConverged
-from shared.estimation.core.models import Effects, Model
+from shared.estimation.core.models import Effects, FactoredModel
 from shared.estimation.core.strata import Stratum, moment
 from shared.marginals.counts import Tensor
 from shared.marginals.support_counts import Flags
@@ -110,7 +110,7 @@ def likelihood(
 
 def maximize(
     strata: Sequence[Stratum],
-    model: Model | None = None,
+    model: FactoredModel | None = None,
     *,
     begin: Tensor | None = None,
     tolerance: float = 1e-4,
@@ -138,7 +138,7 @@ def maximize(
         EstimationError: there are no records, or reports that no true table of the model can make.
         NotConverged: `max_steps` did not reach `tolerance`.
     """
-    model = model or Model(strata[0].shape)
+    model = model or FactoredModel(strata[0].shape)
     cells = math.prod(model.shape)
     reports = sum(stratum.reported.size for stratum in strata)
     entries = cells * max(reports, model.probabilities)
@@ -172,7 +172,7 @@ def maximize(
 
 def climb(
     strata: Sequence[Stratum],
-    model: Model,
+    model: FactoredModel,
     begin: Tensor,
     *,
     reports: Sequence[Tensor] | None = None,
@@ -241,7 +241,9 @@ def _extrapolated(
     return np.where(jump > 0, jump, 0.1 * second), bound
 
 
-def _by_newton(strata: Sequence[Stratum], model: Model, near: Maximum, tolerance: float) -> Maximum:
+def _by_newton(
+    strata: Sequence[Stratum], model: FactoredModel, near: Maximum, tolerance: float
+) -> Maximum:
     """Finish a maximization by damped Newton steps in the logarithms of a model's factors.
 
     The damping is a share of what complete records would tell, so that a step is between Newton's

@@ -59,7 +59,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Design:
+class EffectMatrix:
     """The model's effects over a domain of shape `shape`.
 
     `matrix` is cells x parameters, cells in C order. Its columns have mean square 1 and, within a
@@ -73,7 +73,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Fit:
+class LogLinearFit:
     """A fitted model.
 
     `probabilities` has the design's shape. `covariance` is the mean square error of the parameters:
@@ -82,7 +82,7 @@ class Fit:
     interaction.
     """
 
-    design: Design
+    design: EffectMatrix
     probabilities: Tensor
     covariance: Tensor
     variances: dict[tuple[int, ...], float]
@@ -118,7 +118,7 @@ def affordable(shape: Sequence[int], order: int, reports: int) -> bool:
     return entries <= DESIGN_ENTRIES and (cells + reports) * count**2 <= STEP_COST
 
 
-def design(shape: Sequence[int], order: int) -> Design:
+def design(shape: Sequence[int], order: int) -> EffectMatrix:
     """Build the effects of all sets of up to `order` variables.
 
     Raises:
@@ -146,7 +146,7 @@ def design(shape: Sequence[int], order: int) -> Design:
             terms.append(Term(axes, slice(start, start + block.shape[1])))
             blocks.append(block)
             start += block.shape[1]
-    return Design(tuple(shape), tuple(terms), np.hstack(blocks))
+    return EffectMatrix(tuple(shape), tuple(terms), np.hstack(blocks))
 
 
 def information(
@@ -176,7 +176,7 @@ def fit(
     *,
     order: int = 2,
     possible: Tensor | None = None,
-) -> Fit:
+) -> LogLinearFit:
     """Fit the model to reported counts.
 
     Args:
@@ -218,7 +218,7 @@ def fit(
             remedy="Lower the order of interaction, or ask for fewer variables.",
         )
     theta = work.probabilities(values)
-    return Fit(
+    return LogLinearFit(
         effects,
         theta.reshape(effects.shape),
         work.uncertainty(values),
@@ -228,7 +228,7 @@ def fit(
     )
 
 
-def _affordable_design(shape: Sequence[int], order: int, reports: int) -> Design:
+def _affordable_design(shape: Sequence[int], order: int, reports: int) -> EffectMatrix:
     if 1 <= order <= len(shape) and not affordable(shape, order, reports):
         raise LimitExceeded(
             f"A log-linear model with {parameters(shape, order)} parameters over"
@@ -243,7 +243,7 @@ class _Work:
     """The penalized likelihood of a design's parameters given reports."""
 
     strata: Sequence[Stratum]
-    effects: Design
+    effects: EffectMatrix
     base: Tensor
     records: Sequence[float]
 
@@ -311,7 +311,9 @@ class _Work:
         return self.log_likelihood(self.probabilities(values)) - penalty
 
 
-def _evidence(effects: Design, values: Tensor, covariance: Tensor, variances: Tensor) -> Tensor:
+def _evidence(
+    effects: EffectMatrix, values: Tensor, covariance: Tensor, variances: Tensor
+) -> Tensor:
     """Return the prior variances that raise the evidence (MacKay's fixed point).
 
     variance = |f|^2 / (number of its parameters that the reports determine).
@@ -332,7 +334,7 @@ def _contrasts(size: int) -> Tensor:
     return scaled
 
 
-def _sensitivity(effects: Design, theta: Tensor) -> Tensor:
+def _sensitivity(effects: EffectMatrix, theta: Tensor) -> Tensor:
     centred = effects.matrix - theta @ effects.matrix
     return np.asarray(theta[:, None] * centred, dtype=np.float64)
 

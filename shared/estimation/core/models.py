@@ -17,7 +17,7 @@ _INSIDE = 0.05
 
 
 @dataclass(frozen=True)
-class Model:
+class FactoredModel:
     """Distributions that factor, as a Bayesian network does: some axes given others.
 
     Args:
@@ -81,7 +81,7 @@ class Model:
 class Effects:
     """How the logarithms of a model's cells follow those of its conditional probabilities."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: FactoredModel):
         self._shape = model.shape
         codes = np.indices(model.shape).reshape(len(model.shape), -1)
         self._parts: list[tuple[Tensor, Indices, Tensor]] = []

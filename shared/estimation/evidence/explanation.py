@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shared.estimation.core.likelihood import Maximum, maximize
-from shared.estimation.core.models import Model
+from shared.estimation.core.models import FactoredModel
 from shared.estimation.evidence.independence import TOLERANCE, ReportedTable, inside
 
 
@@ -45,7 +45,7 @@ class NetworkExplanation:
 
     @cached_property
     def _fitted(self) -> Maximum:
-        model = Model(
+        model = FactoredModel(
             self.table.shape, tuple(((node,), parents) for node, parents in self.families)
         )
         begin = self.table.begin[0]

@@ -23,7 +23,7 @@ from shared.estimation.core.likelihood import (
     saturated,
     start,
 )
-from shared.estimation.core.models import Model
+from shared.estimation.core.models import FactoredModel
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
 
@@ -164,15 +164,15 @@ class ConditionalIndependence:
         free, under = inside(self.table.free[0]), self._under(inside(self.fitted))
         high, low = (
             climb(strata, model, begin, reports=reports, tolerance=_ROUGHLY, quiet=_ROUGHLY)
-            for model, begin in ((Model(self._shape), free), (self._model, under))
+            for model, begin in ((FactoredModel(self._shape), free), (self._model, under))
         )
         ratios: Tensor = np.maximum(high.log_likelihood - low.log_likelihood, 0.0)
         return ratios
 
     @cached_property
-    def _model(self) -> Model:
+    def _model(self) -> FactoredModel:
         alone = (self.left, self.given), (self.right, self.given)
-        return Model(self._shape, (((self.given, ()), *alone) if self.given else alone))
+        return FactoredModel(self._shape, (((self.given, ()), *alone) if self.given else alone))
 
     def _under(self, table: Tensor) -> Tensor:
         """Return the distribution of the hypothesis that is nearest to a table."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from shared.channels import CONDITION_LIMIT, Listed, Transition
 from shared.estimation.core.likelihood import climb, start
-from shared.estimation.core.models import Model
+from shared.estimation.core.models import FactoredModel
 from shared.estimation.core.strata import Stratum, moment
 from shared.marginals.counts import Tensor
 
@@ -82,7 +82,7 @@ def _odds(learned: Stratum) -> Tensor | None:
     enough = saturated - (chance + _HINT * math.sqrt(2 * chance)) / 2
     best = climb(
         [learned],
-        Model(learned.shape),
+        FactoredModel(learned.shape),
         start([learned])[0],
         tolerance=_TOLERANCE,
         steps=_STEPS,

@@ -14,7 +14,7 @@ from shared.errors import InputError
 _FAULTS_SHOWN = 3
 
 
-class Part(BaseModel):
+class DocumentPart(BaseModel):
     """A part of a document: unknown fields are refused, and texts in place of numbers.
 
     So they are in the dataclasses that it holds.

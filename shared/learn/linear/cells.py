@@ -30,7 +30,7 @@ class Cells(Protocol):
 
 
 @dataclass(frozen=True)
-class Grid:
+class CellGrid:
     """All cells of a product of variables, in C order."""
 
     shape: tuple[int, ...]
@@ -68,7 +68,7 @@ class Grid:
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class ListedCells:
     """The cells of a list of records: one code array of one length for each variable."""
 
     columns: tuple[Codes, ...]

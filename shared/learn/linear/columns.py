@@ -77,7 +77,7 @@ def _columns(variable: Variable, options: LinearOptions) -> tuple[Column, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class DesignMatrix:
     """Some columns, an intercept before them, over cells of some variables.
 
     A column's number depends on one variable, so a linear function of the columns is a sum of one
@@ -91,7 +91,7 @@ class Design:
     blocks: tuple[Tensor, ...]
 
     @classmethod
-    def of(cls, variables: Domain, columns: Sequence[Column]) -> Design:
+    def of(cls, variables: Domain, columns: Sequence[Column]) -> DesignMatrix:
         """Return the design of columns whose variables come in the order of `variables`."""
         return cls(
             tuple(
@@ -167,14 +167,14 @@ class Scaling:
     kept: tuple[int, ...]
     means: Tensor
 
-    def design(self, variables: Domain) -> Design:
+    def design(self, variables: Domain) -> DesignMatrix:
         """Return the design of the scaled columns."""
         scaled = []
         for number, mean in zip(self.kept, self.means, strict=True):
             column = self.columns[number]
             values = (np.array(column.values) - mean) / column.deviation
             scaled.append(Column(column.variable, column.name, tuple(values.tolist())))
-        return Design.of(variables, scaled)
+        return DesignMatrix.of(variables, scaled)
 
     @cached_property
     def back(self) -> Tensor:

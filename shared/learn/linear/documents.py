@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic_core import to_jsonable_python
 
 from shared.domain import Domain, Variable
-from shared.learn.common.documents import Part, read_json, variable_json, write_json
+from shared.learn.common.documents import DocumentPart, read_json, variable_json, write_json
 from shared.learn.linear.columns import Column
 from shared.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane, Weight
 from shared.learn.linear.options import LinearOptions
@@ -74,7 +74,7 @@ def read_linear_json(text: str) -> LinearClassifier:
     return LinearClassifier(**told | {"inputs": Domain(document.inputs), "planes": tuple(planes)})
 
 
-class _Weight(Part):
+class _Weight(DocumentPart):
     """A weight as it is told: its interval follows from its error."""
 
     column: str
@@ -84,12 +84,12 @@ class _Weight(Part):
     interval: list[float] | None = None
 
 
-class _Plane(Part):
+class _Plane(DocumentPart):
     positive: str
     weights: list[_Weight]
 
 
-class _Document(Part):
+class _Document(DocumentPart):
     kind: Literal["linear-classifier"]
     target: Variable
     inputs: tuple[Variable, ...]

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from shared.learn.linear.cells import Grid
-from shared.learn.linear.columns import Design
+from shared.learn.linear.cells import CellGrid
+from shared.learn.linear.columns import DesignMatrix
 from shared.learn.linear.model import Accuracy
 from shared.learn.linear.options import Loss
 from shared.learn.linear.solving import Solution
@@ -23,7 +23,7 @@ SCORE_NUMBERS = 1 << 24
 
 
 def covariances(
-    table: MarginalTable, design: Design, solution: Solution, positive: int, loss: Loss
+    table: MarginalTable, design: DesignMatrix, solution: Solution, positive: int, loss: Loss
 ) -> tuple[Tensor, Tensor] | None:
     """Return the covariance of scaled weights, against the population and given the records.
 
@@ -40,7 +40,7 @@ def covariances(
     if design.size * table.counts.size > SCORE_NUMBERS:
         return None
     classes = table.counts.shape[-1]
-    scores = design.scores(Grid(table.counts.shape[:-1]), solution.weights)
+    scores = design.scores(CellGrid(table.counts.shape[:-1]), solution.weights)
     target = (np.arange(classes) == positive).astype(np.float64)
     if loss == "logistic":
         residual = target - expit(scores)[:, None]
@@ -72,7 +72,7 @@ def accuracy_of(table: MarginalTable, predicted: Codes) -> Accuracy:
     return Accuracy(number / table.records, se, se_records)
 
 
-def _rows(design: Design, shape: tuple[int, ...]) -> Tensor:
+def _rows(design: DesignMatrix, shape: tuple[int, ...]) -> Tensor:
     """Return each column's value in each cell, intercept first, shape (size, cells)."""
     rows = [np.ones(shape)]
     for axis, block in enumerate(design.blocks):

@@ -15,7 +15,7 @@ from shared.learn.linear.columns import Scaling, columns_of
 from shared.learn.linear.model import INTERCEPT, Basis, LinearClassifier, Plane, Weight
 from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.sources import scaled
-from shared.learn.linear.task import CELLS, Fit, Sources, Task, notes_of
+from shared.learn.linear.task import CELLS, PlaneFit, PlaneTask, Sources, notes_of
 from shared.marginals.counts import Marginals
 from shared.progress import Progress
 
@@ -77,7 +77,9 @@ def learn_linear(
     positives, evident = _positives(marginals, classes)
     sources = Sources(marginals, inputs, target, options)
     progress = _Progress(on_step or (lambda _done, _total: None), len(positives))
-    task = Task(inputs, classes, options, scaling, seed, sources, progress.start, progress.on_share)
+    task = PlaneTask(
+        inputs, classes, options, scaling, seed, sources, progress.start, progress.on_share
+    )
     basis, fits = _first_fit(task, positives, evident, progress)
     planes = tuple(_plane(fit, classes, scaling) for fit in fits)
     drawn = options.sample if basis == "network" else None
@@ -144,8 +146,8 @@ def _chosen(
 
 
 def _first_fit(
-    task: Task, positives: Sequence[int], evident: Collection[int], progress: _Progress
-) -> tuple[Basis, list[Fit]]:
+    task: PlaneTask, positives: Sequence[int], evident: Collection[int], progress: _Progress
+) -> tuple[Basis, list[PlaneFit]]:
     """Return the planes on the first basis that gives one for each evident class."""
     if task.bases[0] == "network":
         progress.before = NETWORK
@@ -180,7 +182,7 @@ def _first_fit(
     )
 
 
-def _plane(fit: Fit, classes: Variable, scaling: Scaling) -> Plane:
+def _plane(fit: PlaneFit, classes: Variable, scaling: Scaling) -> Plane:
     values = scaling.back @ fit.weights
     names = (INTERCEPT, *(column.name for column in scaling.columns))
     # Neither is known of a column that was left out, nor of any where the loss gives no error.

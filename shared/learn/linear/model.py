@@ -13,8 +13,8 @@ from scipy.special import log_expit, ndtri, softmax
 from shared.domain import Domain, Variable
 from shared.errors import DomainError
 from shared.learn.common.record_columns import record_columns
-from shared.learn.linear.cells import Cells, Listed
-from shared.learn.linear.columns import Column, Design
+from shared.learn.linear.cells import Cells, ListedCells
+from shared.learn.linear.columns import Column, DesignMatrix
 from shared.learn.linear.options import LinearOptions
 from shared.marginals.counts import Codes, Tensor
 
@@ -167,9 +167,9 @@ class LinearClassifier:
                 )
 
     @cached_property
-    def design(self) -> Design:
+    def design(self) -> DesignMatrix:
         """The columns in their own units."""
-        return Design.of(self.inputs, self.columns)
+        return DesignMatrix.of(self.inputs, self.columns)
 
     def scores(self, codes: Mapping[str, Codes]) -> Tensor:
         """Return each plane's linear function of n records, shape (n, planes).
@@ -177,7 +177,7 @@ class LinearClassifier:
         Raises:
             UnknownVariable, DomainError: see `record_columns`.
         """
-        return self.scores_of(Listed(record_columns(self.inputs, codes), self.inputs.shape))
+        return self.scores_of(ListedCells(record_columns(self.inputs, codes), self.inputs.shape))
 
     def scores_of(self, cells: Cells) -> Tensor:
         """Return each plane's linear function in each cell of the inputs, (cells, planes)."""
@@ -185,7 +185,7 @@ class LinearClassifier:
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
         """Return the class code of each of n records. Raises as `scores`."""
-        return self.classes_of(Listed(record_columns(self.inputs, codes), self.inputs.shape))
+        return self.classes_of(ListedCells(record_columns(self.inputs, codes), self.inputs.shape))
 
     def classes_of(self, cells: Cells) -> Codes:
         """Return the class code in each cell of the inputs, shape (cells,).

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shared.learn.linear.columns import Design
+from shared.learn.linear.columns import DesignMatrix
 from shared.learn.linear.sources import Classed, Tick
 from shared.marginals.counts import Tensor
 
@@ -28,7 +28,7 @@ _TICKS = 64
 
 
 def pocket(
-    design: Design,
+    design: DesignMatrix,
     source: Classed,
     positive: int,
     start: Tensor,

@@ -21,7 +21,7 @@ from scipy.special import expit
 
 from shared.errors import EstimationError, NotConverged
 from shared.learn.linear.cells import Cells
-from shared.learn.linear.columns import Design
+from shared.learn.linear.columns import DesignMatrix
 from shared.learn.linear.sources import Classed, Moments, Tick
 from shared.marginals.counts import Tensor
 
@@ -61,7 +61,7 @@ def least_squares(moments: Moments, positive: int, l2: float) -> Solution | None
 
 
 def logistic(
-    design: Design, source: Classed, positive: int, l2: float, tick: Tick
+    design: DesignMatrix, source: Classed, positive: int, l2: float, tick: Tick
 ) -> Solution | None:
     """Return the most likely weights of a class against all others, by Newton's method.
 
@@ -107,7 +107,7 @@ def logistic(
     return None
 
 
-def require_independent(design: Design, cells: Cells, totals: Tensor, l2: float) -> None:
+def require_independent(design: DesignMatrix, cells: Cells, totals: Tensor, l2: float) -> None:
     """Raise EstimationError if non-negative counts leave columns that depend on each other."""
     second = design.second(cells, totals) / totals.sum()
     if not _definite(second + _penalty(design.size, l2)):

@@ -12,8 +12,8 @@ import numpy as np
 
 from shared.domain import Domain
 from shared.errors import EstimationError
-from shared.learn.linear.cells import Cells, Grid, Listed
-from shared.learn.linear.columns import Column, Design, Scaling
+from shared.learn.linear.cells import CellGrid, Cells, ListedCells
+from shared.learn.linear.columns import Column, DesignMatrix, Scaling
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.learn.networks.options import Search
 from shared.learn.networks.search.structure_learning import learn_structure
@@ -58,7 +58,7 @@ class Classed(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class ClassCounts:
+class CellClassCounts:
     """The counts of each class in cells of the features: `counts` has shape (cells, classes)."""
 
     cells: Cells
@@ -90,7 +90,7 @@ class ClassCounts:
 class DrawnRecords:
     """Records with their class codes: no row of counts is made for each of them."""
 
-    cells: Listed
+    cells: ListedCells
     codes: Codes
     classes: int
 
@@ -131,12 +131,12 @@ class Moments:
     by_class: Tensor
 
 
-def raw_counts(table: MarginalTable) -> ClassCounts:
+def raw_counts(table: MarginalTable) -> CellClassCounts:
     """Return the raw counts of a table whose last axis is the class."""
     return _gridded(table.counts)
 
 
-def expected_counts(marginals: Marginals, variables: Sequence[str]) -> ClassCounts:
+def expected_counts(marginals: Marginals, variables: Sequence[str]) -> CellClassCounts:
     """Return the counts by posterior probability; the class is the last variable."""
     return _gridded(marginals.expected(variables))
 
@@ -173,17 +173,17 @@ def drawn_counts(
     columns = tuple(np.concatenate([chunk[name] for chunk in chunks]) for name in features.names)
     classes = np.concatenate([chunk[target] for chunk in chunks])
     size = marginals.domain[target].size
-    return DrawnRecords(Listed(columns, features.shape), classes, size)
+    return DrawnRecords(ListedCells(columns, features.shape), classes, size)
 
 
-def moments_of_counts(design: Design, source: Classed) -> Moments:
+def moments_of_counts(design: DesignMatrix, source: Classed) -> Moments:
     """Return the moments of counts."""
     by_class = _by_class(design, source.by_category())
     return Moments(design.second(source.cells, source.totals), by_class)
 
 
 def moments_of_pairs(
-    marginals: Marginals, design: Design, features: Domain, target: str, tick: Tick
+    marginals: Marginals, design: DesignMatrix, features: Domain, target: str, tick: Tick
 ) -> Moments:
     """Return the moments from the raw counts of pairs, whatever the number of all cells."""
     names = features.names
@@ -231,12 +231,12 @@ def _shares(table: MarginalTable) -> Tensor:
     return share
 
 
-def _gridded(counts: Tensor) -> ClassCounts:
+def _gridded(counts: Tensor) -> CellClassCounts:
     shape, classes = counts.shape[:-1], counts.shape[-1]
-    return ClassCounts(Grid(shape), counts.reshape(-1, classes))
+    return CellClassCounts(CellGrid(shape), counts.reshape(-1, classes))
 
 
-def _by_class(design: Design, with_class: Sequence[Tensor]) -> Tensor:
+def _by_class(design: DesignMatrix, with_class: Sequence[Tensor]) -> Tensor:
     blocks = zip(design.blocks, with_class, strict=True)
     sums = [with_class[0].sum(axis=0)[None], *(block.T @ table for block, table in blocks)]
     return np.concatenate(sums)

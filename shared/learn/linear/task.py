@@ -11,7 +11,7 @@ import numpy as np
 from shared.domain import Domain, Variable
 from shared.errors import OptionError
 from shared.learn.common.resampling import stream
-from shared.learn.linear.columns import Column, Design, Scaling
+from shared.learn.linear.columns import Column, DesignMatrix, Scaling
 from shared.learn.linear.errors import accuracy_of, covariances
 from shared.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane
 from shared.learn.linear.options import LinearOptions
@@ -36,7 +36,7 @@ CELLS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class PlaneFit:
     """Scaled weights for one plane; covariances against the population and given the records."""
 
     positive: int
@@ -74,7 +74,7 @@ class Sources:
             self._kept[basis] = found
         return self._kept[basis]
 
-    def pairs(self, design: Design, tick: Tick) -> Moments:
+    def pairs(self, design: DesignMatrix, tick: Tick) -> Moments:
         """Return the moments of scaled columns from the counts of pairs."""
         if self._pairs is None:
             target = self._target
@@ -105,7 +105,7 @@ def bases_of(options: LinearOptions, cells: int) -> tuple[Basis, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class PlaneTask:
     """What all planes of one classifier are fitted with."""
 
     inputs: Domain
@@ -123,7 +123,7 @@ class Task:
         return bases_of(self.options, self.inputs.size * self.target.size)
 
     @cached_property
-    def design(self) -> Design:
+    def design(self) -> DesignMatrix:
         """The scaled columns."""
         return self.scaling.design(self.inputs)
 
@@ -132,11 +132,11 @@ class Task:
         if basis == "network":
             self._source(basis)
 
-    def fit(self, basis: Basis, positive: int, number: int) -> Fit | None:
+    def fit(self, basis: Basis, positive: int, number: int) -> PlaneFit | None:
         """Return the plane of a class, the `number`-th fitted; None if the basis has none."""
         self.tick()
         if self.options.loss == "perceptron":
-            return Fit(positive, self._pocket(self._source(basis), positive, number))
+            return PlaneFit(positive, self._pocket(self._source(basis), positive, number))
         solution = self._solution(basis, positive)
         if solution is None:
             return None
@@ -144,7 +144,7 @@ class Task:
         if basis in ("raw", "expected"):
             table, loss = self.sources.table, self.options.loss
             errors = covariances(table, self.design, solution, positive, loss)
-        return Fit(positive, solution.weights, errors)
+        return PlaneFit(positive, solution.weights, errors)
 
     def accuracy(self, model: LinearClassifier) -> Accuracy | None:
         """Return how many records a model fitted by this task classifies right."""

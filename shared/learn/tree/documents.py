@@ -14,9 +14,9 @@ from pydantic import Field
 
 from shared.domain import Domain, Variable
 from shared.errors import InputError
-from shared.learn.common.documents import Part, read_json, variable_json, write_json
+from shared.learn.common.documents import DocumentPart, read_json, variable_json, write_json
 from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import ClassCounts, Node, Split
+from shared.learn.tree.node import Node, NodeClasses, Split
 from shared.learn.tree.options import DEEPEST, TreeOptions
 
 
@@ -57,13 +57,13 @@ def read_tree_json(text: str) -> DecisionTree:
     )
 
 
-class _Node(Part):
-    classes: ClassCounts
+class _Node(DocumentPart):
+    classes: NodeClasses
     split: Split | None = None
     children: list[int] = Field(default_factory=list)
 
 
-class _Document(Part):
+class _Document(DocumentPart):
     kind: Literal["decision-tree"]
     records: int
     options: TreeOptions

@@ -32,7 +32,7 @@ EVIDENT = 2.0
 
 
 @dataclass(frozen=True)
-class Evidence:
+class GainEvidence:
     """The gain of a split in bits, and what is known of its error.
 
     `se` is its standard error against the population; `chance` what would be expected if attribute
@@ -85,7 +85,7 @@ def _self_information(counts: Tensor) -> float:
     return float(xlogy(counts, counts).sum())
 
 
-def weigh(counts: Tensor, covariance: Tensor, records: int) -> Evidence:
+def weigh(counts: Tensor, covariance: Tensor, records: int) -> GainEvidence:
     """Return what a table says of splitting a node by an attribute.
 
     Args:
@@ -101,7 +101,7 @@ def weigh(counts: Tensor, covariance: Tensor, records: int) -> Evidence:
     table = counts[np.ix_(*cells)]
     if min(table.shape) < 2 or table.sum() <= 0:
         # Nothing shows that there are two categories and two classes: all of the gain is chance.
-        return Evidence(gain, se, gain, gain, 1, 1.0)
+        return GainEvidence(gain, se, gain, gain, 1, 1.0)
     flat = (cells[0][:, None] * counts.shape[1] + cells[1]).ravel()
     noise, mean, variance = _chance(table, covariance[np.ix_(flat, flat)], records)
     total = float(table.sum())
@@ -110,7 +110,7 @@ def weigh(counts: Tensor, covariance: Tensor, records: int) -> Evidence:
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
     # A multiple s of a chi-square with d degrees has mean s d and variance 2 s^2 d.
     p_value = float(gammaincc(mean**2 / variance, ratio * mean / variance))
-    return Evidence(gain, se, mean / bits, noise / bits, degrees, p_value)
+    return GainEvidence(gain, se, mean / bits, noise / bits, degrees, p_value)
 
 
 def _chance(table: Tensor, covariance: Tensor, records: int) -> tuple[float, float, float]:

@@ -16,10 +16,10 @@ from shared.errors import OptionError
 from shared.learn.tree.evidence import EMPTY, valid_counts
 from shared.learn.tree.leaves import class_counts
 from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import ClassCounts, Node
+from shared.learn.tree.node import Node, NodeClasses
 from shared.learn.tree.options import DEEPEST, TreeOptions
 from shared.learn.tree.pruning import pruned
-from shared.learn.tree.splitting import Candidate, best_split
+from shared.learn.tree.splitting import SplitCandidate, best_split
 from shared.marginals.counts import Marginals, Subpopulation
 from shared.progress import Progress
 
@@ -96,7 +96,7 @@ class _Grower:
         self,
         reach: Callable[[], Subpopulation],
         attributes: tuple[str, ...],
-        classes: ClassCounts,
+        classes: NodeClasses,
         depth: int,
         share: float,
     ) -> Node:
@@ -118,7 +118,7 @@ class _Grower:
         )
         return Node(classes, best.split(), children)
 
-    def _open(self, classes: ClassCounts, depth: int) -> bool:
+    def _open(self, classes: NodeClasses, depth: int) -> bool:
         """Whether a node may be split: it has enough records, and of more than one class."""
         if depth in (self.options.max_depth, DEEPEST):
             return False
@@ -128,7 +128,7 @@ class _Grower:
         counts = valid_counts(np.array(classes.counts))
         return int(np.count_nonzero(counts > EMPTY * self.records)) > 1
 
-    def _children(self, best: Candidate, parent: ClassCounts) -> tuple[ClassCounts, ...]:
+    def _children(self, best: SplitCandidate, parent: NodeClasses) -> tuple[NodeClasses, ...]:
         """Return what is known of each category's records: the rows of the table."""
         k, m = best.counts.shape
         own = np.arange(k)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shared.learn.tree.evidence import EMPTY, valid_rows
-from shared.learn.tree.node import ClassCounts
+from shared.learn.tree.node import NodeClasses
 from shared.marginals.counts import Tensor
 
 _DISTANCES = np.geomspace(0.005, 1.4, 24)
@@ -22,7 +22,7 @@ def class_counts(
     records: int,
     parent: Sequence[float] | None = None,
     shrinkage: float | None = None,
-) -> tuple[ClassCounts, ...]:
+) -> tuple[NodeClasses, ...]:
     """Return what is known of the classes in each of some nodes with one parent.
 
     The probabilities are the node's proportions p moved towards the parent's q. With v the
@@ -55,7 +55,7 @@ def class_counts(
     own[~there] = above
     parts = (counts, np.sqrt(given), np.sqrt(drawn), effective, valid_rows(own))
     return tuple(
-        ClassCounts(tuple(n), tuple(se), tuple(se_population), records_worth, tuple(p))
+        NodeClasses(tuple(n), tuple(se), tuple(se_population), records_worth, tuple(p))
         for n, se, se_population, records_worth, p in zip(*(q.tolist() for q in parts), strict=True)
     )
 

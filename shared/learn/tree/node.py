@@ -12,7 +12,7 @@ _SUM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class ClassCounts:
+class NodeClasses:
     """What is known of the classes of a node's records; every tuple has a number per class.
 
     `counts` are the raw estimates, which may be negative, and `se_records` and `se_population`
@@ -91,7 +91,7 @@ class Split:
 class Node:
     """A leaf, or a question with a child for each category of its attribute in code order."""
 
-    classes: ClassCounts
+    classes: NodeClasses
     split: Split | None = None
     children: tuple[Node, ...] = ()
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from shared.errors import EstimationError, LimitExceeded
 from shared.learn.tree.evidence import (
     EMPTY,
-    Evidence,
+    GainEvidence,
     entropy,
     information_gain,
     valid_counts,
@@ -47,7 +47,7 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class SplitCandidate:
     """An attribute that a node may ask, and the table of it and the class within the node.
 
     `tried` is the number of attributes that it is the best of.
@@ -79,7 +79,7 @@ class Candidate:
         return information_gain(valid_counts(self.counts))
 
     @cached_property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> GainEvidence:
         """What the table says of the split."""
         return weigh(self.counts, self.covariance, self.table.records)
 
@@ -113,7 +113,7 @@ class Candidate:
 
 def best_split(
     within: Subpopulation, target: str, attributes: Sequence[str], options: TreeOptions
-) -> Candidate | None:
+) -> SplitCandidate | None:
     """Return the attribute to ask in a node, the first of equals; None where none is worth it.
 
     An attribute whose counts have no estimate in the node is not asked there.
@@ -154,9 +154,9 @@ def _tried(
         raise failed
 
 
-def _candidate(within: Subpopulation, name: str, target: str, tried: int) -> Candidate:
+def _candidate(within: Subpopulation, name: str, target: str, tried: int) -> SplitCandidate:
     try:
-        return Candidate(name, within.table([name, target]), tried)
+        return SplitCandidate(name, within.table([name, target]), tried)
     except LimitExceeded as error:
         raise too_wide(name, error) from error
 

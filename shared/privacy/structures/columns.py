@@ -14,7 +14,7 @@ from shared.channels import LISTED_ENTRIES
 from shared.errors import LimitExceeded
 from shared.marginals.counts import Tensor
 from shared.privacy.structures.prior import entropy, log2_terms
-from shared.privacy.structures.structure import Plausible, Structure
+from shared.privacy.structures.structure import ChannelStructure, Plausible
 
 _CHUNK_CELLS = 1 << 20
 
@@ -31,7 +31,7 @@ class Listable(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnsStructure(Structure):
+class ColumnsStructure(ChannelStructure):
     """Any channel, by the columns of its matrix.
 
     Every method raises LimitExceeded above `LISTED_ENTRIES` entries, before anything is made;

@@ -11,20 +11,20 @@ import numpy.typing as npt
 
 from shared.marginals.counts import Tensor
 from shared.privacy.structures.prior import entropy, require_possible
-from shared.privacy.structures.structure import Plausible, Structure
+from shared.privacy.structures.structure import ChannelStructure, Plausible
 
 Codes = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedStructure(Structure):
+class GroupedStructure(ChannelStructure):
     """A block-diagonal channel: the report tells the group, and a part hides within it.
 
     `members[g]` are the categories of group g in the order its part takes them.
     """
 
     members: tuple[Codes, ...]
-    parts: tuple[Structure, ...]
+    parts: tuple[ChannelStructure, ...]
 
     @cached_property
     def size(self) -> int:
@@ -83,7 +83,7 @@ class GroupedStructure(Structure):
 
 
 @dataclass(frozen=True)
-class RevealedStructure(Structure):
+class RevealedStructure(ChannelStructure):
     """One category alone, as in a group of one: once that is known nothing is left to hide."""
 
     @property
@@ -108,7 +108,7 @@ class RevealedStructure(Structure):
 
 
 @dataclass(frozen=True, eq=False)
-class PossibleStructure(Structure):
+class PossibleStructure(ChannelStructure):
     """A channel over some of the categories; the others never occur, as truth or as report.
 
     Raises:
@@ -117,7 +117,7 @@ class PossibleStructure(Structure):
 
     cells: int
     possible: Codes
-    part: Structure
+    part: ChannelStructure
 
     @property
     def size(self) -> int:

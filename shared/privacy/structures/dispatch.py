@@ -33,23 +33,23 @@ from shared.privacy.structures.composite import (
     RevealedStructure,
 )
 from shared.privacy.structures.mixture import MixtureStructure
-from shared.privacy.structures.sampled import Part, SampledStructure
-from shared.privacy.structures.structure import Structure
+from shared.privacy.structures.sampled import SampledSet, SampledStructure
+from shared.privacy.structures.structure import ChannelStructure
 
 
 @singledispatch
-def structure_of(channel: Transition) -> Structure:
+def structure_of(channel: Transition) -> ChannelStructure:
     """Return the structure through which a channel's measures are computed."""
     return ColumnsStructure(channel)
 
 
 @structure_of.register
-def _(channel: Identity) -> Structure:
+def _(channel: Identity) -> ChannelStructure:
     return MixtureStructure(channel.size, Fraction(1), Fraction(0))
 
 
 @structure_of.register
-def _(channel: Symmetric) -> Structure:
+def _(channel: Symmetric) -> ChannelStructure:
     # A matrix drawn per record (RAN-GD) is a Symmetric too: whoever does not see the draw is
     # left with the expected matrix.
     keep, off = (Fraction(units, RESOLUTION) for units in (channel.keep_units, channel.off_units))
@@ -57,19 +57,19 @@ def _(channel: Symmetric) -> Structure:
 
 
 @structure_of.register
-def _(channel: Mixture) -> Structure:
+def _(channel: Mixture) -> ChannelStructure:
     off = Fraction(MIXTURE_RESOLUTION - channel.keep, MIXTURE_RESOLUTION * channel.size)
     return MixtureStructure(channel.size, off + Fraction(channel.keep, MIXTURE_RESOLUTION), off)
 
 
 @structure_of.register
-def _(channel: Withheld) -> Structure:
+def _(channel: Withheld) -> ChannelStructure:
     # One report for all, or a report drawn whatever the truth: the same is learned, nothing.
     return MixtureStructure(channel.size, Fraction(1, channel.size), Fraction(1, channel.size))
 
 
 @structure_of.register
-def _(channel: Grouped) -> Structure:
+def _(channel: Grouped) -> ChannelStructure:
     return GroupedStructure(
         tuple(np.array(group, dtype=np.intp) for group in channel.groups),
         tuple(
@@ -79,36 +79,36 @@ def _(channel: Grouped) -> Structure:
 
 
 @structure_of.register
-def _(channel: StructuralZeros) -> Structure:
+def _(channel: StructuralZeros) -> ChannelStructure:
     possible = np.array(channel.possible, dtype=np.intp)
     return PossibleStructure(channel.size, possible, structure_of(channel.channel))
 
 
 @structure_of.register
-def _(channel: OneHot) -> Structure:
+def _(channel: OneHot) -> ChannelStructure:
     # Two records differ in two items.
     low, high = sorted((channel.flip_units, RESOLUTION - channel.flip_units))
     return ColumnsStructure(channel, float(Fraction(high, low) ** 2) if low else math.inf)
 
 
 @structure_of.register
-def _(channel: CutAndPaste) -> Structure:
+def _(channel: CutAndPaste) -> ChannelStructure:
     return ColumnsStructure(channel, channel.amplification)
 
 
 @structure_of.register
-def _(channel: Sampled) -> Structure:
+def _(channel: Sampled) -> ChannelStructure:
     by_axes: dict[tuple[int, ...], list[Choice]] = {}
     for choice in channel.choices:
         by_axes.setdefault(choice.axes, []).append(choice)
     # Thousands of subsets share a channel or two, of which one structure each is enough.
-    made: dict[Transition, Structure] = {}
+    made: dict[Transition, ChannelStructure] = {}
     parts = [
-        Part(axes, sum(c.weight for c in choices) / RESOLUTION, _together(choices, made))
+        SampledSet(axes, sum(c.weight for c in choices) / RESOLUTION, _together(choices, made))
         for axes, choices in by_axes.items()
     ]
     if channel.silent:
-        parts.append(Part((), channel.silent / RESOLUTION, RevealedStructure()))
+        parts.append(SampledSet((), channel.silent / RESOLUTION, RevealedStructure()))
     return SampledStructure(channel.sizes, tuple(parts), ColumnsStructure(channel))
 
 
@@ -129,7 +129,9 @@ class _Blend:
         return blend
 
 
-def _together(choices: Sequence[Choice], made: dict[Transition, Structure]) -> Structure:
+def _together(
+    choices: Sequence[Choice], made: dict[Transition, ChannelStructure]
+) -> ChannelStructure:
     for choice in choices:
         if choice.channel not in made:
             made[choice.channel] = structure_of(choice.channel)

@@ -10,11 +10,11 @@ import numpy as np
 
 from shared.marginals.counts import Tensor
 from shared.privacy.structures.prior import entropy, log2_terms
-from shared.privacy.structures.structure import Plausible, Structure
+from shared.privacy.structures.structure import ChannelStructure, Plausible
 
 
 @dataclass(frozen=True)
-class MixtureStructure(Structure):
+class MixtureStructure(ChannelStructure):
     """P = (keep - off) I + off 11' over `cells` categories: all is known from two numbers.
 
     Identity, Symmetric and FRAPP's gamma-diagonal matrix have this form. So has, for what it

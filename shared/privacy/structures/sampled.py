@@ -14,7 +14,7 @@ from shared.channels import LISTED_ENTRIES
 from shared.errors import LimitExceeded
 from shared.marginals.counts import Tensor
 from shared.privacy.structures.prior import require_possible
-from shared.privacy.structures.structure import Plausible, Structure
+from shared.privacy.structures.structure import ChannelStructure, Plausible
 
 _AXES = 64
 """The most axes a tensor can have; that many variables have more cells than can be listed."""
@@ -25,7 +25,7 @@ _CELLS = 1 << 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SampledSet:
     """What one set of axes reports: the axes, ascending, their probability and structure.
 
     No axes: nothing is reported.
@@ -33,11 +33,11 @@ class Part:
 
     axes: tuple[int, ...]
     weight: float
-    structure: Structure
+    structure: ChannelStructure
 
 
 @dataclass(frozen=True, eq=False)
-class SampledStructure(Structure):
+class SampledStructure(ChannelStructure):
     """A draw that does not look at the data picks the axes that are reported; the rest is withheld.
 
     The report tells which axes it is about; `choices` have different ones. It changes the belief in
@@ -48,8 +48,8 @@ class SampledStructure(Structure):
     """
 
     sizes: tuple[int, ...]
-    choices: tuple[Part, ...]
-    listed: Structure
+    choices: tuple[SampledSet, ...]
+    listed: ChannelStructure
 
     @property
     def size(self) -> int:
@@ -146,11 +146,11 @@ class SampledStructure(Structure):
         return any(np.any(structure.uniform() == 0) for structure in self._distinct)
 
     @cached_property
-    def _distinct(self) -> list[Structure]:
+    def _distinct(self) -> list[ChannelStructure]:
         """The structures of the choices, one that many choices share once."""
         return list({id(choice.structure): choice.structure for choice in self.choices}.values())
 
-    def _of_part(self, given: Tensor | None, choice: Part) -> tuple[Tensor, Tensor]:
+    def _of_part(self, given: Tensor | None, choice: SampledSet) -> tuple[Tensor, Tensor]:
         """Return the extremes of the posterior of a part, over the prior of the part.
 
         With the uniform prior each of the cells that share a part has an equal share of it.
@@ -164,14 +164,14 @@ class SampledStructure(Structure):
         occurs = np.where(marginal > 0, marginal, 1.0)
         return low / occurs, high / occurs
 
-    def _marginal(self, given: Tensor, choice: Part, *, best: bool = False) -> Tensor:
+    def _marginal(self, given: Tensor, choice: SampledSet, *, best: bool = False) -> Tensor:
         """Return the sum (or the largest) over the axes a choice withholds, flat."""
         gone = tuple(a for a in range(len(self.sizes)) if a not in choice.axes)
         cells = given.reshape(self.sizes)
         left = cells.max(axis=gone) if best else cells.sum(axis=gone)
         return np.ravel(left)
 
-    def _spread(self, values: npt.NDArray[Any], choice: Part) -> npt.NDArray[Any]:
+    def _spread(self, values: npt.NDArray[Any], choice: SampledSet) -> npt.NDArray[Any]:
         """Return values over a choice's part as a tensor that broadcasts over all cells."""
         if values.size == 1:
             return values.reshape(1)

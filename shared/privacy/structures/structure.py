@@ -1,7 +1,7 @@
 """What each structure of a channel must answer so that every measure works at any size.
 
-A measure asks a `Structure` and never a matrix: a mixture answers in closed form, a grouped or
-sampled channel asks its parts, and only a channel without structure walks its columns.
+A measure asks a `ChannelStructure` and never a matrix: a mixture answers in closed form, a grouped
+or sampled channel asks its parts, and only a channel without structure walks its columns.
 
 Throughout, a prior is an array of shape (size,) that sums to 1, or None for the uniform one over
 the possible truths. Only reports that can occur under the prior count. An array over the truths
@@ -54,7 +54,7 @@ class Plausible:
         )
 
 
-class Structure(ABC):
+class ChannelStructure(ABC):
     """A channel as seen by someone who knows the prior and sees the report."""
 
     @property

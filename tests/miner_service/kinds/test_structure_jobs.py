@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from miner_service.jobs.runner import learn_model
-from miner_service.kinds.affordability import Layout, largest_family
+from miner_service.kinds.affordability import RecordLayout, largest_family
 from miner_service.settings import Limits
 from shared.channels import Dense, Symmetric, Withheld
 from shared.domain import Domain, Variable
@@ -271,10 +271,10 @@ def test_the_largest_family_bounds_every_family(most):
         return total
 
     sets = [c for k in range(1, most + 1) for c in itertools.combinations(nodes, k)]
-    bound, names = largest_family(Layout((plan,)), nodes, most)
+    bound, names = largest_family(RecordLayout((plan,)), nodes, most)
     assert bound == max(map(cells, sets)) == cells(names)
     assert len(names) <= most
-    assert largest_family(Layout((plan,)), ["x", "z"], most)[0] == (3 if most == 1 else 6)
+    assert largest_family(RecordLayout((plan,)), ["x", "z"], most)[0] == (3 if most == 1 else 6)
 
 
 DENSE = Dense(
@@ -299,7 +299,7 @@ def test_the_bound_holds_where_owners_randomize_the_same_variables_otherwise(joi
         (ReportedCounts({n: np.zeros(3, np.uint8) for n in p.domain.names}, p.reported_sizes), p)
         for p in plans
     ]
-    layout = Layout(plans)
+    layout = RecordLayout(plans)
     nodes = layout.domain.names
     assert sorted(nodes) == ["w", "x", "y", "z"]
     largest = 0

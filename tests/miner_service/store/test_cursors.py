@@ -11,7 +11,7 @@ from base64 import urlsafe_b64encode
 
 import pytest
 
-from miner_service.store.cursors import KEY_FILE, Cursors, View, open_cursors
+from miner_service.store.cursors import KEY_FILE, Cursors, ListView, open_cursors
 from shared.errors import OptionError, StoreCorrupt
 
 JOBS = "/v1/studies/asia/jobs"
@@ -59,7 +59,7 @@ def test_an_owner_sees_no_difference_that_hidden_jobs_make(study):
     after = pages(study.north, JOBS)
     assert [keys for keys, _ in after] == [["first"], ["second"], ["third"], ["fourth"]]
     # Between the third and the fourth three jobs are hidden: the cursor counts none of them.
-    view = View(JOBS, study.north.id)
+    view = ListView(JOBS, study.north.id)
     assert [study.services.cursors.open(view, c) for _, c in after[:-1]] == [1, 2, 3]
     # What the analyst sees shows that they are there.
     assert len(pages(study.analyst, JOBS)) == 7
@@ -98,7 +98,7 @@ def test_a_cursor_cannot_be_made_or_moved(study, assert_problem):
 
 def test_a_cursor_of_a_hidden_study_is_not_looked_at(study, assert_problem):
     outsider = study.study("other")
-    for cursor in ("x", study.services.cursors.seal(View(JOBS, outsider.id), 1)):
+    for cursor in ("x", study.services.cursors.seal(ListView(JOBS, outsider.id), 1)):
         answer = outsider("GET", f"{JOBS}?cursor={cursor}")
         assert_problem(answer, 404, "not-found", "study")
 
@@ -157,7 +157,7 @@ def test_each_service_has_a_key_of_its_own(tmp_path):
     one, two = (open_cursors(folder) for folder in folders)
     assert open_cursors(folders[0]) == one
     assert one.key != two.key
-    view = View(JOBS, "t-1")
+    view = ListView(JOBS, "t-1")
     assert one.open(view, one.seal(view, 7)) == 7
     with pytest.raises(OptionError, match="not one that this service gave"):
         two.open(view, one.seal(view, 7))
@@ -178,6 +178,6 @@ def test_a_key_file_that_is_none_is_told(tmp_path):
 
 def test_all_cursors_are_of_one_length():
     cursors = Cursors(bytes(range(64)))
-    made = {cursors.seal(View(JOBS, "t-1"), had) for had in (1, 9, 10, 10**6, 10**18)}
+    made = {cursors.seal(ListView(JOBS, "t-1"), had) for had in (1, 9, 10, 10**6, 10**18)}
     assert len(made) == 5
     assert {len(cursor) for cursor in made} == {32}

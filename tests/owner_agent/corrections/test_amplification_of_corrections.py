@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from owner_agent.corrections.memory import Memory
-from owner_agent.corrections.permanent import Past, Records, is_drawn, settle
+from owner_agent.corrections.permanent import OwnRecords, Past, is_drawn, settle
 from owner_agent.randomize import reports as drawing
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
@@ -55,7 +55,7 @@ class AllWords:
     """Gives every combination of two independent rows of words to one record each.
 
     The first row belongs to the draw of the first release; every other draw, that of another value
-    or of another epoch, has the second row. Records after the combinations are bystanders.
+    or of another epoch, has the second row. OwnRecords after the combinations are bystanders.
     """
 
     def __init__(self, words, first):
@@ -111,7 +111,7 @@ def pairs_of_reports(monkeypatch, block, words, truths, choice):
         if choice is None:
             randomized = randomize(plan, SECRETS, "asia", keys, columns)
         else:
-            records = Records(SECRETS, "asia", keys, columns)
+            records = OwnRecords(SECRETS, "asia", keys, columns)
             past = Past(None, tuple(entries), memory, "asia")
             settled = settle(plan, records, past, choice)
             randomized = settled.randomized

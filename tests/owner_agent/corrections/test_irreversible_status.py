@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from owner_agent.corrections.memory import Memory
-from owner_agent.corrections.permanent import Past, Records, settle
+from owner_agent.corrections.permanent import OwnRecords, Past, settle
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.state.keys import Keys
@@ -44,7 +44,7 @@ def both_reports(statuses, choice):
         if choice is None:
             reports = randomize(PLAN, SECRETS, "asia", keys, columns)
         else:
-            records = Records(SECRETS, "asia", keys, columns)
+            records = OwnRecords(SECRETS, "asia", keys, columns)
             settled = settle(
                 PLAN, records, Past(None, (), memory, "asia"), choice if made else None
             )

@@ -10,7 +10,7 @@ import pytest
 from owner_agent.corrections.memory import load_memory
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
-from owner_agent.release.options import Options
+from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.state.private_files import write_replacing
 from shared.errors import RecordsCorrected, StoreCorrupt, Unreachable
@@ -20,7 +20,7 @@ EPSILON = 2.0149  # ln 7.5 of the binary channel
 
 
 def _publish(bench, **options):
-    return publish(bench.site, bench.surroundings, Options(part_records=20, **options))
+    return publish(bench.site, bench.surroundings, PublishOptions(part_records=20, **options))
 
 
 def _reports(release):

@@ -11,7 +11,7 @@ import pytest
 
 from owner_agent.cli.main import build
 from owner_agent.predict import predicting
-from owner_agent.predict.inputs import Source
+from owner_agent.predict.inputs import InputSource
 from owner_agent.predict.predicting import predict, read_model
 from owner_agent.state.surroundings import Surroundings
 from shared.domain import Domain, Variable
@@ -22,7 +22,7 @@ from shared.learn.linear.model import LinearClassifier, Plane, Weight
 from shared.learn.linear.options import LinearOptions
 from shared.learn.tree.documents import write_tree_json
 from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import ClassCounts, Node, Split
+from shared.learn.tree.node import Node, NodeClasses, Split
 from shared.learn.tree.options import TreeOptions
 from shared.terminal import run
 from shared.wire.models import DecisionTreeMessage
@@ -34,7 +34,7 @@ ILL = Variable("ill", ("no", "maybe", "yes"))
 
 def leaf(*probabilities):
     nothing = (0.0,) * len(probabilities)
-    return Node(ClassCounts(nothing, nothing, nothing, 1.0, probabilities))
+    return Node(NodeClasses(nothing, nothing, nothing, 1.0, probabilities))
 
 
 def split(attribute, *children):
@@ -182,7 +182,7 @@ def test_a_parquet_table_of_numbers_and_dictionaries(folder, called):
 def test_many_records_in_several_pieces(folder, monkeypatch):
     monkeypatch.setattr(predicting, "_CHUNK", 4)
     steps = []
-    source = Source(folder / "table.csv", "id")
+    source = InputSource(folder / "table.csv", "id")
     found = predict(
         read_model(folder / "tree.json"), source, lambda *step: steps.append(step),
         probabilities=True,
@@ -363,7 +363,7 @@ def test_labels_that_need_quotes_stay_whole(folder):
     (folder / "q.json").write_text(write_linear_json(model))
     with (folder / "q.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["region"], ["south"], [label]])
-    source = Source(folder / "q.csv")
+    source = InputSource(folder / "q.csv")
     found = predict(read_model(folder / "q.json"), source, lambda *_: None, probabilities=False)
     assert list(csv.DictReader(io.StringIO(found.csv().decode()))) == [
         {"row": "1", "it, too": "a"}, {"row": "2", "it, too": 'b "b"'},

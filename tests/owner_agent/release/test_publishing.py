@@ -16,7 +16,7 @@ import pytest
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
 from owner_agent.departures.outbox import MANIFEST
-from owner_agent.release.options import Options
+from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.site.planning import planned
 from owner_agent.state import private_files
@@ -50,7 +50,7 @@ REQUESTS = PARTS + 3
 def _publish(bench, watch=None, **options):
     options.setdefault("part_records", 20)
     more = () if watch is None else (watch,)
-    return publish(bench.site, bench.surroundings, Options(**options), *more)
+    return publish(bench.site, bench.surroundings, PublishOptions(**options), *more)
 
 
 def _states(bench):

@@ -30,7 +30,7 @@ from shared.plan import Block, Plan
 from shared.privacy import Amplification
 from shared.privacy.structures import dispatch
 from shared.privacy.structures.composite import PossibleStructure
-from shared.privacy.structures.sampled import Part, SampledStructure
+from shared.privacy.structures.sampled import SampledSet, SampledStructure
 
 
 def block(names, sizes, channel):
@@ -162,7 +162,11 @@ def test_the_possible_cells_of_a_sampled_structure_are_those_of_every_part():
     first = PossibleStructure(6, np.array([0, 2, 3, 5]), inner)
     free = dispatch.structure_of(Symmetric.from_gamma(6, 3))
     last = PossibleStructure(4, np.array([0, 1, 3]), dispatch.structure_of(Symmetric(3, 1 << 30)))
-    parts = (Part((0, 1), 0.5, first), Part((1, 2), 0.25, free), Part((0, 2), 0.25, last))
+    parts = (
+        SampledSet((0, 1), 0.5, first),
+        SampledSet((1, 2), 0.25, free),
+        SampledSet((0, 2), 0.25, last),
+    )
     found = SampledStructure((2, 3, 2), parts, inner).uniform().reshape(2, 3, 2)
     for a, b, c in itertools.product(range(2), range(3), range(2)):
         possible = (3 * a + b) in {0, 2, 3, 5} and (2 * a + c) in {0, 1, 3}

@@ -34,7 +34,7 @@ from pramana.reproduce.frapp import (
     mechanisms,
 )
 from pramana.reproduce.frapp import mining as frapp_mining
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from shared.channels import CutAndPaste
 from shared.design import Requirements
 from shared.domain import Domain, Variable
@@ -135,7 +135,7 @@ def test_of_what_reports_do_not_tell_nothing_is_found():
     table = survey(400)
     channel = CutAndPaste.from_probability(table.domain.shape, 1, 0.2)
     plan = Plan((Block(tuple(table.domain), channel),))
-    reported = Owner.of("direct", 1, 400).report(plan, table.codes)
+    reported = SeededOwner.of("direct", 1, 400).report(plan, table.codes)
     every = frapp_accuracy.direct(EstimatedMarginals(reported, plan), table.domain, 0.02)
     assert {len(key) for key in every} == {1}
 
@@ -473,7 +473,7 @@ def test_errors_of_runs_are_as_large_as_theory_says():
     """
     table = survey(1000, (2, 2))
     mechanism = mechanisms.det_gd(table.domain)
-    owner = Owner.of("noise", 5, table.records)
+    owner = SeededOwner.of("noise", 5, table.records)
     own = sum(record == (0, 0) for record in records_of(table))
     errors = []
     for run in range(200):

@@ -113,7 +113,7 @@ def reports(p: float) -> tuple[np.ndarray, np.ndarray]:
     records = 50_000
     pmf = table_2_1.pmf()
     codes = production.draw_cells(pmf, table_2_1.NAMES, records, np.random.default_rng(5))
-    owner = production.Owner.of("test", 3, records)
+    owner = production.SeededOwner.of("test", 3, records)
     true = np.zeros(pmf.shape)
     np.add.at(true, tuple(codes.values()), 1)
     return owner.report(table_2_1.multicategory(p), codes).table(table_2_1.NAMES), true
@@ -144,11 +144,11 @@ def test_drawn_cells_follow_the_table(assert_distribution):
 def test_an_owners_draws_repeat_and_differ_by_run():
     plan = table_2_1.multicategory(0.5)
     codes = production.draw_cells(table_2_1.pmf(), table_2_1.NAMES, 500, np.random.default_rng(0))
-    owner = production.Owner.of("test", 3, 800)  # more records than are reported
+    owner = production.SeededOwner.of("test", 3, 800)  # more records than are reported
     tables = [owner.report(plan, codes, run).table(table_2_1.NAMES) for run in (0, 0, 1)]
     assert (tables[0] == tables[1]).all()
     assert (tables[0] != tables[2]).any()
-    other = production.Owner.of("test", 4, 800).report(plan, codes).table(table_2_1.NAMES)
+    other = production.SeededOwner.of("test", 4, 800).report(plan, codes).table(table_2_1.NAMES)
     assert (tables[0] != other).any()
 
 

@@ -34,7 +34,7 @@ from pramana.reproduce.ma.chapter_5 import (
     structure_curves,
 )
 from pramana.setups import ma2006
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.learn.networks.structure import Structure
@@ -212,7 +212,7 @@ def test_the_predicted_distance_is_the_mean_of_small_errors():
 
 def test_distances_are_of_the_randomized_records():
     codes = six_nodes.sample(5_000, np.random.default_rng(4))
-    owner = Owner.of("test", 1, 5_000)
+    owner = SeededOwner.of("test", 1, 5_000)
     clean, noisy = (ckl.distances(owner, codes, p, 0) for p in (0.0, 0.3))
     assert max(clean) < 1e-4 < min(noisy)
     assert ckl.distances(owner, codes, 0.3, 1) != noisy
@@ -258,7 +258,7 @@ def test_the_plan_is_table_5_1():
 def test_both_cases_see_the_same_randomized_records():
     """Perturb once: what a peer gets of C is what the miner gets."""
     codes = ma_table_5_2.sample(QUICK)
-    owner = Owner.of("test", 1, ma2006.RECORDS)
+    owner = SeededOwner.of("test", 1, ma2006.RECORDS)
     (miner,), clinic = ma_table_5_2.MINER, ma_table_5_2.PEERS[0]
     at_miner, at_clinic = (owner.report(view.plan, codes, 2) for view in (miner, clinic))
     assert (at_miner.table(["C", "G"]) == at_clinic.table(["C", "G"])).all()
@@ -268,7 +268,7 @@ def test_both_cases_see_the_same_randomized_records():
 def test_parameters_without_a_miner_by_the_formulas_of_5_2_1():
     """Node X of the laboratory: its own column exact; E with p = 0.2, inverted by hand."""
     codes = ma_table_5_2.sample(QUICK)
-    owner = Owner.of("test", 1, ma2006.RECORDS)
+    owner = SeededOwner.of("test", 1, ma2006.RECORDS)
     found = ma_table_5_2.learn(owner, codes, ma_table_5_2.PEERS, 0)
     start = sum(ma2006.network().tables[n].size for n in ("A", "T", "S", "L", "B", "E", "D"))
     table = owner.report(ma_table_5_2.PEERS[1].plan, codes, 0).table(["E", "X"])

@@ -23,7 +23,7 @@ from pramana.reproduce.data.item_groups import (
     item_groups,
     transactions,
 )
-from pramana.reproduce.data.ma_tables import Grouping, Records
+from pramana.reproduce.data.ma_tables import Grouping, TrueRecords
 from pramana.reproduce.engine import accuracy_curves as curves
 from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.engine.figure import png
@@ -93,11 +93,11 @@ def test_lenses_need_each_combination_once(tmp_path: Path):
 SMALL = Domain((Variable("a", ("x", "y", "z")), Variable("b", ("x", "y"))))
 
 
-def records(size: int = 200, seed: int = 2) -> Records:
+def records(size: int = 200, seed: int = 2) -> TrueRecords:
     rng = np.random.default_rng(seed)
     first = rng.integers(0, 3, size)
     second = (first + rng.integers(0, 2, size)) % 2
-    return Records(SMALL, {"a": first.astype(np.uint8), "b": second.astype(np.uint8)})
+    return TrueRecords(SMALL, {"a": first.astype(np.uint8), "b": second.astype(np.uint8)})
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_the_floor_is_the_chance_that_a_noisy_label_is_right():
     p, first, second = 0.3, 60, 40
     column = np.repeat([0, 1], [first, second]).astype(np.uint8)
     target = Variable("class", ("0", "1"))
-    made = Records(Domain((Variable("a", ("x", "y")), target)), {"a": column, "class": column})
+    made = TrueRecords(Domain((Variable("a", ("x", "y")), target)), {"a": column, "class": column})
     plan = linear_runs.plan(made, p)
     noisy = tree_runs.symmetric(made.domain, p)
     assert plan.block_of("class").channel.is_identity

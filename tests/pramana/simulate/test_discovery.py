@@ -12,7 +12,7 @@ import pytest
 
 from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.frapp.data import census
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from pramana.simulate.inputs.randomization import symmetric
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.rules.items import all_items
@@ -45,7 +45,7 @@ def shares() -> dict[tuple[float, str], tuple[float, float, float]]:
     exact = ReportedCounts(survey.codes, {v.name: v.size for v in domain})
     plain = EstimatedMarginals(exact, Plan.unrandomized(domain))
     true = chosen(mine_itemsets(plain, items, RuleOptions(MINIMUM)))
-    owner = Owner.of("discovery", 1, survey.records)
+    owner = SeededOwner.of("discovery", 1, survey.records)
     measured = {}
     for p in (0.3, 0.4):
         plan = symmetric(domain, p)

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 from pramana.reproduce.data import six_nodes
-from pramana.simulate.bayes_net import Options, _Comparison, divergence_or_none
+from pramana.simulate.bayes_net import StructureOptions, _Comparison, divergence_or_none
 from pramana.simulate.inputs.randomization import fitting, read_plan, symmetric
 from pramana.simulate.inputs.sources import (
     MOST_RECORDS,
@@ -509,7 +509,7 @@ def test_a_divergence_too_large_to_compute_is_none(monkeypatch: pytest.MonkeyPat
 def test_options_out_of_range_are_refused():
     for bad in ({"draws": -1}, {"draws": 10_001}, {"max_parents": 17}, {"tabu": -1}):
         with pytest.raises(OptionError):
-            Options(**bad)
+            StructureOptions(**bad)
 
 
 # --- the command ---------------------------------------------------------------------------------

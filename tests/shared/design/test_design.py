@@ -16,7 +16,7 @@ from shared.channels import Mixture, OneHot, Sampled, Symmetric
 from shared.design import (
     Goal,
     Option,
-    Prediction,
+    PredictedErrors,
     Problem,
     Requirements,
     best_weights,
@@ -72,7 +72,7 @@ def wanted(names: tuple[str, ...], support: float) -> np.ndarray:
     return kept if kept.any() else joint == joint.max()
 
 
-def summary(variances: dict[tuple[str, ...], np.ndarray], support: float) -> Prediction:
+def summary(variances: dict[tuple[str, ...], np.ndarray], support: float) -> PredictedErrors:
     """Mean relative errors by length, and the root of the mean square over lengths, by loops."""
     by_length, squares = {}, []
     for length in sorted({len(names) for names in variances}):
@@ -85,10 +85,10 @@ def summary(variances: dict[tuple[str, ...], np.ndarray], support: float) -> Pre
             means.append(float(np.mean(relative)))
         by_length[length] = sum(cells) / len(cells)
         squares.append(sum(means) / len(means))
-    return Prediction(by_length, math.sqrt(sum(squares) / len(squares)))
+    return PredictedErrors(by_length, math.sqrt(sum(squares) / len(squares)))
 
 
-def agree(made: Prediction, expected: Prediction, rel: float = 1e-9) -> None:
+def agree(made: PredictedErrors, expected: PredictedErrors, rel: float = 1e-9) -> None:
     assert made.by_length == pytest.approx(expected.by_length, rel=rel)
     assert made.score == pytest.approx(expected.score, rel=rel)
 
@@ -165,7 +165,7 @@ def log_linear(order: int) -> np.ndarray:
     return np.array(columns).T
 
 
-def by_differences(plan: Plan, order: int, sets: tuple[tuple[str, ...], ...]) -> Prediction:
+def by_differences(plan: Plan, order: int, sets: tuple[tuple[str, ...], ...]) -> PredictedErrors:
     """Fisher information and slopes by central differences of the law of a report."""
     effects = log_linear(order)
     height = np.log(independent_of(("a", "b", "c"))).ravel()
@@ -261,7 +261,7 @@ def test_predictions_fall_with_the_root_of_the_records():
         at_once = predict(plan, tables, REFERENCE, 7 * RECORDS)
         once = predict(plan, tables, REFERENCE, RECORDS)
         scaled = {k: error / math.sqrt(7) for k, error in once.by_length.items()}
-        agree(Prediction(scaled, once.score / math.sqrt(7)), at_once)
+        agree(PredictedErrors(scaled, once.score / math.sqrt(7)), at_once)
 
 
 def test_a_model_too_large_for_one_table_is_predicted_for_none():
@@ -663,7 +663,7 @@ def test_a_table_too_large_to_predict_is_refused():
 
 
 def test_a_prediction_is_chosen_by_its_score():
-    good, bad = Prediction({1: 0.1}, 0.1), Prediction({1: 0.2}, 0.2)
+    good, bad = PredictedErrors({1: 0.1}, 0.1), PredictedErrors({1: 0.2}, 0.2)
     assert Option("x", None, good, bad).estimator == "moment"
     assert Option("x", None, bad, good).estimator == "log-linear"
     assert Option("x", None, bad, good).prediction is good

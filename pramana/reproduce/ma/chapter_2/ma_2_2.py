@@ -12,7 +12,7 @@ from scipy import stats
 from pramana.reproduce.data import table_2_1
 from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from pramana.setups.owner import Owner, draw_cells
+from pramana.setups.owner import SeededOwner, draw_cells
 from shared.estimation.estimated import EstimatedMarginals
 from shared.estimation.tables import Estimates
 from shared.marginals.counts import Tensor, tabulate
@@ -32,7 +32,7 @@ def run(setting: Setting) -> Result:
     codes = draw_cells(table_2_1.pmf(), table_2_1.NAMES, RECORDS, setting.rng("ma-2.2", "records"))
     truth = tabulate(list(codes.values()), (5, 5)).astype(np.float64)
     plan = table_2_1.multicategory(P)
-    reported = Owner.of("ma-2.2", setting.seed, RECORDS).report(plan, codes)
+    reported = SeededOwner.of("ma-2.2", setting.seed, RECORDS).report(plan, codes)
     moment = EstimatedMarginals(reported, plan).marginal(table_2_1.NAMES)
     likely = EstimatedMarginals(reported, plan, estimator="ml").marginal(table_2_1.NAMES)
     setting.progress(1.0)

@@ -11,7 +11,7 @@ from scipy import stats
 from pramana.reproduce.data import two_triangles
 from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from shared.discretize import Discretization, mgas
 from shared.estimation.estimated import EstimatedMarginals
 from shared.estimation.tables import Estimates
@@ -36,7 +36,7 @@ def run(setting: Setting) -> Result:
     values = two_triangles.sample(RECORDS, setting.rng("ma-2.3", "values"))
     groups = two_triangles.discretize(values)
     plan = two_triangles.plan(groups, KEEP)
-    owner = Owner.of("ma-2.3", setting.seed, RECORDS)
+    owner = SeededOwner.of("ma-2.3", setting.seed, RECORDS)
     reported = owner.report(plan, two_triangles.codes(groups, values))
     moment = EstimatedMarginals(reported, plan).marginal(["X"])
     likely = EstimatedMarginals(reported, plan, estimator="ml").marginal(["X"])

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from pramana.setups.owner import Owner, draw_cells, numbered
+from pramana.setups.owner import SeededOwner, draw_cells, numbered
 from shared.channels import Identity, Symmetric
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Tensor, tabulate
@@ -37,7 +37,7 @@ def run(setting: Setting) -> Result:
     """Draw, randomize and estimate 2,000 times; every run has records and draw keys of its own."""
     runs = RUNS // 10 if setting.quick else RUNS
     plan = Plan(tuple(Block((numbered(n, 2),), Symmetric.from_probability(2, P)) for n in _NAMES))
-    owner = Owner.of("ma-3.3", setting.seed, RECORDS)
+    owner = SeededOwner.of("ma-3.3", setting.seed, RECORDS)
     rng = setting.rng("ma-3.3", "records")
     clean = np.empty((runs, 2, 2))
     estimated = np.empty((runs, 2, 2))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pramana.reproduce.data import table_2_1, two_triangles
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from pramana.setups.owner import Owner, draw_cells
+from pramana.setups.owner import SeededOwner, draw_cells
 from shared.estimation.core.likelihood import maximize
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import ReportedCounts, Tensor
@@ -74,7 +74,7 @@ def _categorical(setting: Setting) -> pd.DataFrame:
     """Return the mean divergence per keep-probability and number of records."""
     runs = QUICK_RUNS_A if setting.quick else RUNS_A
     pmf = table_2_1.pmf()
-    owner = Owner.of("ma-3.4", setting.seed, max(RECORDS_A))
+    owner = SeededOwner.of("ma-3.4", setting.seed, max(RECORDS_A))
     rows = []
     grid = list(product(KEEP_A, RECORDS_A))
     for done, (keep, records) in enumerate(grid):
@@ -122,7 +122,7 @@ def half_a_record(cells: int, records: int) -> float:
 def _numeric(setting: Setting) -> pd.DataFrame:
     """Return the mean L1 distance of densities per keep-probability and number of records."""
     sizes, runs = (RECORDS_B[:3], QUICK_RUNS_B) if setting.quick else (RECORDS_B, RUNS_B)
-    owner = Owner.of("ma-3.4 b", setting.seed, max(sizes))
+    owner = SeededOwner.of("ma-3.4 b", setting.seed, max(sizes))
     rows = []
     for index, (records, _) in enumerate(product(sizes, range(runs))):
         rows += _one_sample(setting, owner, records, index)
@@ -132,7 +132,7 @@ def _numeric(setting: Setting) -> pd.DataFrame:
 
 
 def _one_sample(
-    setting: Setting, owner: Owner, records: int, index: int
+    setting: Setting, owner: SeededOwner, records: int, index: int
 ) -> list[tuple[float, int, int, float]]:
     """Draw and group one sample, and reconstruct its density at every keep-probability."""
     values = two_triangles.sample(records, setting.rng("ma-3.4", "numeric", index))

@@ -8,7 +8,7 @@ import numpy as np
 
 from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.ratio_errors import parameter_errors
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from pramana.simulate.parameters import fitted
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.network import BayesNet
@@ -38,7 +38,7 @@ def conditional_kl(counts: Tensor, estimate: Tensor) -> float:
 
 
 def distances(
-    owner: Owner, codes: Mapping[str, Codes], p: float, run: int, nodes: str = NODES
+    owner: SeededOwner, codes: Mapping[str, Codes], p: float, run: int, nodes: str = NODES
 ) -> tuple[float, ...]:
     """Randomize records, learn the parameters of some nodes and return their distances.
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.ratio_errors import covariance
-from pramana.setups.owner import Owner, numbered
+from pramana.setups.owner import SeededOwner, numbered
 from shared.channels import Symmetric
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Tensor
@@ -223,7 +223,7 @@ def produced(setting: Setting, runs: int) -> Tensor:
     """Return the product's estimates of theta_111, at p = 0.25 and N = 8,000."""
     channel = Symmetric.from_probability(2, P_B)
     plan = Plan(tuple(Block((numbered(name, 2),), channel) for name in ("X2", "X1")))
-    owner = Owner.of("ma-5.1", setting.seed, RECORDS_A)
+    owner = SeededOwner.of("ma-5.1", setting.seed, RECORDS_A)
     cells = np.arange(RECORDS_A) % 4
     codes = {"X2": (cells // 2).astype(np.uint8), "X1": (cells % 2).astype(np.uint8)}
     estimates = []

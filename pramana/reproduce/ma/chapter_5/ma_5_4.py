@@ -11,7 +11,7 @@ from scipy import stats
 from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.ratio_errors import parameter_errors
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.marginals.counts import Codes, Tensor
@@ -39,7 +39,7 @@ def run(setting: Setting) -> Result:
     codes = six_nodes.sample(RECORDS, setting.rng("ma-5.4"))
     counts = six_nodes.counted(codes, NODE)
     levels = LEVELS[1::2] if setting.quick else LEVELS
-    owner = Owner.of("ma-5.4", setting.seed, RECORDS)
+    owner = SeededOwner.of("ma-5.4", setting.seed, RECORDS)
     rows = []
     for done, p in enumerate(levels):
         rows.append(_rows(p, counts, estimates(owner, codes, p, RUNS)))
@@ -54,7 +54,7 @@ def run(setting: Setting) -> Result:
     return Result({"parameters": table}, findings, lambda figure: _draw(figure, table))
 
 
-def estimates(owner: Owner, codes: dict[str, Codes], p: float, runs: int) -> Tensor:
+def estimates(owner: SeededOwner, codes: dict[str, Codes], p: float, runs: int) -> Tensor:
     """Return the raw estimates of Pr(D = 1 | B, C) per run, shape (runs, 4)."""
     structure = six_nodes.family(NODE)
     plan = six_nodes.plan(p, "".join(structure.nodes))

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_5.ma_5_4 import NODE, RUNS, estimates, theory
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from shared.marginals.counts import Codes, Tensor
 from shared.pictures import plots as style
 
@@ -35,7 +35,7 @@ def run(setting: Setting) -> Result:
     """Raise p until the mean absolute error exceeds each threshold, at every sample size."""
     sizes = RECORDS[:4] if setting.quick else RECORDS
     codes = six_nodes.sample(max(sizes), setting.rng("ma-5.5"))
-    owner = Owner.of("ma-5.5", setting.seed, max(sizes))
+    owner = SeededOwner.of("ma-5.5", setting.seed, max(sizes))
     rows = []
     for done, records in enumerate(sizes):
         some = {name: column[:records] for name, column in codes.items()}
@@ -48,7 +48,7 @@ def run(setting: Setting) -> Result:
     return Result({"p-star": table}, findings, lambda figure: _draw(figure, table))
 
 
-def first_above(owner: Owner, codes: dict[str, Codes], counts: Tensor) -> dict[float, float]:
+def first_above(owner: SeededOwner, codes: dict[str, Codes], counts: Tensor) -> dict[float, float]:
     """Return the smallest p at which the error exceeds each threshold; NaN if none does.
 
     The error is the mean over ten runs and the four parameters of D of the absolute difference to

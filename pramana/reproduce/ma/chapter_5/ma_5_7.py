@@ -11,7 +11,7 @@ import pandas as pd
 from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_5 import ckl
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from pramana.simulate.parameters import SMOOTHED
 from shared.pictures import plots as style
 
@@ -29,7 +29,7 @@ def run(setting: Setting) -> Result:
     counts = {node: six_nodes.counted(codes, node) for node in ckl.NODES}
     levels = LEVELS[1::2] if setting.quick else LEVELS
     runs = QUICK_RUNS if setting.quick else RUNS
-    owner = Owner.of("ma-5.7", setting.seed, RECORDS)
+    owner = SeededOwner.of("ma-5.7", setting.seed, RECORDS)
     rows = []
     for done, p in enumerate(levels):
         mean, sd = ckl.moments([ckl.distances(owner, codes, p, index) for index in range(runs)])

@@ -12,7 +12,7 @@ import pandas as pd
 from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_5 import ckl
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from pramana.simulate.parameters import SMOOTHED
 from shared.pictures import plots as style
 
@@ -30,7 +30,7 @@ def run(setting: Setting) -> Result:
     """Randomize ever larger parts of one sample, ten times at every p."""
     sizes = RECORDS[:5] if setting.quick else RECORDS
     codes = six_nodes.sample(max(sizes), setting.rng("ma-5.8"))
-    owner = Owner.of("ma-5.8", setting.seed, max(sizes))
+    owner = SeededOwner.of("ma-5.8", setting.seed, max(sizes))
     rows = []
     for done, (records, p) in enumerate(product(sizes, LEVELS)):
         some = {name: column[:records] for name, column in codes.items()}

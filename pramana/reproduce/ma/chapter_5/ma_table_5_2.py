@@ -12,7 +12,7 @@ from scipy import stats
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.ratio_errors import parameter_errors
 from pramana.setups import ma2006
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.learn.networks.structure import Structure
@@ -62,7 +62,7 @@ def printed() -> dict[str, tuple[Tensor, Tensor]]:
 
 
 @dataclass(frozen=True)
-class View:
+class LearnersView:
     """What somebody learns from: the plan of all columns as he has them, and the nodes he learns.
 
     Without a miner an owner has its own columns as they are and learns its own nodes (Ma 5.2.1).
@@ -90,16 +90,18 @@ class View:
         return tuple(n for n in self.needed if not self.plan.block_of(n).channel.is_identity)
 
 
-MINER = (View(ma2006.plan(), ma2006.STRUCTURE.nodes),)
+MINER = (LearnersView(ma2006.plan(), ma2006.STRUCTURE.nodes),)
 
-PEERS = tuple(View(ma2006.plan(exact=nodes), tuple(nodes)) for nodes in ma2006.OWNERS.values())
+PEERS = tuple(
+    LearnersView(ma2006.plan(exact=nodes), tuple(nodes)) for nodes in ma2006.OWNERS.values()
+)
 
 
 def run(setting: Setting) -> Result:
     """Randomize one sample again and again and learn with a miner and without."""
     codes = sample(setting)
     runs = QUICK_RUNS if setting.quick else RUNS
-    owner = Owner.of("ma-table-5.2", setting.seed, ma2006.RECORDS)
+    owner = SeededOwner.of("ma-table-5.2", setting.seed, ma2006.RECORDS)
     found: dict[str, list[Tensor]] = {"miner": [], "peers": []}
     for index in range(runs):
         found["miner"].append(learn(owner, codes, MINER, index))
@@ -124,7 +126,9 @@ def sample(setting: Setting) -> dict[str, Codes]:
     return {n: drawn[n].astype(code_dtype(ma2006.DOMAIN[n].size)) for n in ma2006.STRUCTURE.nodes}
 
 
-def learn(owner: Owner, codes: dict[str, Codes], views: tuple[View, ...], index: int) -> Tensor:
+def learn(
+    owner: SeededOwner, codes: dict[str, Codes], views: tuple[LearnersView, ...], index: int
+) -> Tensor:
     """Return all estimated parameters, in the order of the table, learned by these views.
 
     A block that several see is randomized by the same draws for all of them.
@@ -143,7 +147,7 @@ def in_order(table: Tensor) -> Tensor:
     return value
 
 
-def errors(codes: dict[str, Codes], views: tuple[View, ...]) -> Tensor:
+def errors(codes: dict[str, Codes], views: tuple[LearnersView, ...]) -> Tensor:
     """Return the standard errors given the records that theory says, in the order of the table."""
     by_node: dict[str, Tensor] = {}
     for view in views:

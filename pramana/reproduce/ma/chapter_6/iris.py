@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pramana.reproduce.data.ma_tables import Records
+from pramana.reproduce.data.ma_tables import TrueRecords
 from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.ma.chapter_6.linear_runs import TARGET
 from shared.discretize import Discretization, mgas
@@ -38,7 +38,7 @@ class Iris:
 
     values: dict[str, Floats]
     groups: dict[str, Discretization]
-    records: Records
+    records: TrueRecords
 
 
 def sample(setting: Setting) -> Iris:
@@ -60,7 +60,7 @@ def sample(setting: Setting) -> Iris:
     return Iris(values, groups, _records(values, groups, np.tile(_virginica(table), TIMES)))
 
 
-def once(setting: Setting) -> Records:
+def once(setting: Setting) -> TrueRecords:
     """Return the 150 records without noise, in the groups that `sample` makes.
 
     Raises:
@@ -77,8 +77,8 @@ def _virginica(table: pd.DataFrame) -> Codes:
 
 def _records(
     values: Mapping[str, Floats], groups: Mapping[str, Discretization], target: Codes
-) -> Records:
+) -> TrueRecords:
     codes: dict[str, Codes] = {name: groups[name].codes(values[name]) for name in groups}
     variables = [group.variable(name) for name, group in groups.items()]
     domain = Domain((*variables, Variable(TARGET, ("setosa or versicolor", "virginica"))))
-    return Records(domain, {**codes, TARGET: target})
+    return TrueRecords(domain, {**codes, TARGET: target})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pramana.reproduce.data.ma_tables import Records
+from pramana.reproduce.data.ma_tables import TrueRecords
 from pramana.reproduce.engine.accuracy_curves import (
     CLEAN,
     RUNS,
@@ -18,7 +18,7 @@ from pramana.reproduce.engine.accuracy_curves import (
     runs_at,
 )
 from pramana.reproduce.engine.experiment import Finding, Setting
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import accuracy
 from shared.channels import Identity, Symmetric
 from shared.estimation.estimated import EstimatedMarginals, Estimator
@@ -48,7 +48,7 @@ TESTED = (
 )
 
 
-def plan(records: Records, p: float) -> Plan:
+def plan(records: TrueRecords, p: float) -> Plan:
     """Return the symmetric randomization of every variable but the class, as tables 6.2 has it."""
     return Plan(
         tuple(
@@ -62,10 +62,10 @@ def plan(records: Records, p: float) -> Plan:
 
 
 def learned(
-    setting: Setting, label: str, records: Records, levels: Sequence[float]
+    setting: Setting, label: str, records: TrueRecords, levels: Sequence[float]
 ) -> pd.DataFrame:
     """Return accuracies on the true records: a row per curve, p and run; p = 0 is clean."""
-    owner = Owner.of(label, setting.seed, records.size)
+    owner = SeededOwner.of(label, setting.seed, records.size)
     unrandomized = Plan.unrandomized(records.domain)
     clean = _accuracy(records, records.counts(), unrandomized, "moment", setting.seed)
     rows: list[tuple[str, float, int, float]] = [(name, CLEAN, 0, clean) for name in CURVES]
@@ -89,14 +89,14 @@ def learned(
 
 
 def _accuracy(
-    records: Records, reported: ReportedCounts, channels: Plan, estimator: Estimator, seed: int
+    records: TrueRecords, reported: ReportedCounts, channels: Plan, estimator: Estimator, seed: int
 ) -> float:
     marginals = EstimatedMarginals(reported, channels, estimator=estimator)
     model = learn_linear(marginals, TARGET, None, LinearOptions("perceptron"), seed=seed)
     return accuracy(model, records.codes)
 
 
-def majority(records: Records) -> float:
+def majority(records: TrueRecords) -> float:
     """Return the share of the most frequent class."""
     return float(np.bincount(records.codes[TARGET]).max() / records.size)
 
@@ -122,7 +122,7 @@ def estimates(means: pd.DataFrame, p: float) -> Finding:
     )
 
 
-def picture(figure: Figure, means: pd.DataFrame, records: Records) -> None:
+def picture(figure: Figure, means: pd.DataFrame, records: TrueRecords) -> None:
     """Draw the curves."""
     axis = figure.subplots()
     draw(axis, means, CURVES, {"the most frequent class": majority(records)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pramana.reproduce.data.ma_tables import Records
+from pramana.reproduce.data.ma_tables import TrueRecords
 from pramana.reproduce.engine.accuracy_curves import AT, CLEAN, at, summarized, within
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_6 import linear_runs as linear
@@ -29,7 +29,7 @@ NONE = "3"
 LEVELS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 
 
-def sample(setting: Setting) -> Records:
+def sample(setting: Setting) -> TrueRecords:
     """Draw records by table 6.1 and give them their class in the lenses file.
 
     Raises:
@@ -48,7 +48,7 @@ def sample(setting: Setting) -> Records:
         for name, shares in SHARES.items()
     }
     codes[linear.TARGET] = none[tuple(codes.values())].astype(np.uint8)
-    return Records(_domain(), codes)
+    return TrueRecords(_domain(), codes)
 
 
 def _domain() -> Domain:

@@ -11,7 +11,7 @@ from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Result, Setting
 from pramana.reproduce.ma.chapter_6 import iris
 from pramana.reproduce.ma.chapter_6.linear_runs import plan
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from shared.estimation.estimated import EstimatedMarginals
 from shared.pictures import plots as style
 
@@ -28,7 +28,7 @@ def run(setting: Setting) -> Result:
     made = iris.sample(setting)
     records = made.records
     channels = plan(records, P)
-    owner = Owner.of("ma-6.3", setting.seed, records.size)
+    owner = SeededOwner.of("ma-6.3", setting.seed, records.size)
     marginals = EstimatedMarginals(owner.report(channels, records.codes), channels)
     tables, findings = [], []
     for name, groups in made.groups.items():

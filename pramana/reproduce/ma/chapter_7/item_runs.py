@@ -22,12 +22,12 @@ from pramana.reproduce.data.ma_tables import (
     ADULT_FILE,
     MUSHROOM_FILE,
     REPEATED,
-    Records,
+    TrueRecords,
     adult,
     mushroom,
 )
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from pramana.simulate.itemset_errors import Supports, chosen, overall
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.rules.items import present_items
@@ -67,7 +67,7 @@ Means = pd.DataFrame
 def mined(
     setting: Setting,
     label: str,
-    records: Records,
+    records: TrueRecords,
     named: Sequence[Sequence[Named]],
     levels: Sequence[float],
 ) -> Result:
@@ -94,7 +94,7 @@ def mined(
 def _runs(
     setting: Setting,
     label: str,
-    records: Records,
+    records: TrueRecords,
     groups: ItemGroups,
     levels: Sequence[float],
 ) -> pd.DataFrame:
@@ -105,7 +105,7 @@ def _runs(
         columns = transactions(table, groups)
         exact = ReportedCounts(columns, dict.fromkeys(columns, 2))
         truth = chosen(_mined(exact, Plan.unrandomized(groups.domain), groups, POINT))
-        owner = Owner.of(f"{label} {name}", setting.seed, table.size)
+        owner = SeededOwner.of(f"{label} {name}", setting.seed, table.size)
         for p in levels:
             for run in range(runs):
                 reported = owner.report(groups.plan(p), columns, run)

@@ -15,7 +15,7 @@ from pramana.reproduce.data.ma_tables import (
     ADULT_FILE,
     CANCER_CHOICE,
     CANCER_FILE,
-    Records,
+    TrueRecords,
     adult,
     breast_cancer,
 )
@@ -31,7 +31,7 @@ from pramana.reproduce.engine.accuracy_curves import (
 )
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_7.item_runs import spread
-from pramana.setups.owner import Owner
+from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import accuracy
 from pramana.simulate.inputs.randomization import symmetric
 from shared.estimation.estimated import EstimatedMarginals
@@ -63,7 +63,7 @@ TRIED = (2, 3, 4, 5)
 
 
 def compared(
-    setting: Setting, label: str, records: Records, times: int, levels: Sequence[float]
+    setting: Setting, label: str, records: TrueRecords, times: int, levels: Sequence[float]
 ) -> Result:
     """Learn from the repeated table and from the table once; test on true records."""
     runs = _runs(setting, label, records, times, levels)
@@ -86,7 +86,7 @@ def compared(
     )
 
 
-def _target(records: Records) -> str:
+def _target(records: TrueRecords) -> str:
     return records.domain.names[-1]
 
 
@@ -99,7 +99,7 @@ def _held_out(name: str) -> str:
 
 
 def _runs(
-    setting: Setting, label: str, records: Records, times: int, levels: Sequence[float]
+    setting: Setting, label: str, records: TrueRecords, times: int, levels: Sequence[float]
 ) -> pd.DataFrame:
     """Return accuracies by curve, p and run; p = 0 is clean."""
     rows: list[tuple[str, float, int, float]] = []
@@ -107,7 +107,7 @@ def _runs(
     plans[CLEAN] = Plan.unrandomized(records.domain)
     work = 3 * sum(runs_at(p, quick=setting.quick) for p in plans)
     for kind, repeated in (("", times), ("", 1), ("held out", times)):
-        owner = Owner.of(f"{label} {kind} {repeated}", setting.seed, repeated * records.size)
+        owner = SeededOwner.of(f"{label} {kind} {repeated}", setting.seed, repeated * records.size)
         for p, plan in plans.items():
             for run in range(runs_at(p, quick=setting.quick)):
                 learned, tested = _parts(setting, label, records, run, held_out=bool(kind))
@@ -126,8 +126,8 @@ def _runs(
 
 
 def _parts(
-    setting: Setting, label: str, records: Records, run: int, *, held_out: bool
-) -> tuple[Records, Records]:
+    setting: Setting, label: str, records: TrueRecords, run: int, *, held_out: bool
+) -> tuple[TrueRecords, TrueRecords]:
     """Return the records learned from and those tested on."""
     if not held_out:
         return records, records
@@ -136,7 +136,7 @@ def _parts(
     return records.taken(order[number:]), records.taken(order[:number])
 
 
-def floor(setting: Setting, label: str, records: Records, times: int) -> Finding:
+def floor(setting: Setting, label: str, records: TrueRecords, times: int) -> Finding:
     """Compute what noise leaves of the clean tree itself: its questions, labels from reports.
 
     The clean ID3 tree is cut at each depth and its leaves are labelled by estimated class counts;
@@ -145,7 +145,7 @@ def floor(setting: Setting, label: str, records: Records, times: int) -> Finding
     big = records.repeated(times)
     plan, target = symmetric(records.domain, AT), _target(records)
     exact = EstimatedMarginals(big.counts(), Plan.unrandomized(records.domain))
-    owner = Owner.of(f"{label} floor", setting.seed, big.size)
+    owner = SeededOwner.of(f"{label} floor", setting.seed, big.size)
     reports = EstimatedMarginals(owner.report(plan, big.codes), plan)
     best: dict[int, float] = {}
     for depth in TRIED[:2] if setting.quick else TRIED:
@@ -179,7 +179,7 @@ def _right(node: Node, within: Subpopulation, target: str) -> float:
     return float(counts[0] * first + counts[1] * (1 - first))
 
 
-def _study(means: pd.DataFrame, records: Records, times: int) -> Finding:
+def _study(means: pd.DataFrame, records: TrueRecords, times: int) -> Finding:
     once = {tree: at(means, _name(tree, 1), AT) for tree in TREES}
     return Finding(
         None,

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from shared.domain import Domain, Variable
 from shared.errors import InputError
-from shared.learn.common.documents import Part, faults, variable_json, write_json
+from shared.learn.common.documents import DocumentPart, faults, variable_json, write_json
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.search.structure_learning import LearnedLink
 from shared.learn.networks.structure import Structure
@@ -78,7 +78,7 @@ def _written(link: LearnedLink) -> dict[str, Any]:
     return {**asdict(link), "inflation": finite(link.inflation)}
 
 
-class _Link(Part, strict=False):
+class _Link(DocumentPart, strict=False):
     """Nothing but the link is said in a given structure; an infinite inflation is null."""
 
     parent: str
@@ -89,7 +89,7 @@ class _Link(Part, strict=False):
     compelled: bool | None
 
 
-class _Node(Part, strict=False):
+class _Node(DocumentPart, strict=False):
     name: str
     categories: list[str]
     representatives: list[float] | None = None
@@ -104,7 +104,7 @@ class _NodeWithTable(_Node):
     table: list[Any]
 
 
-class _Document(Part, strict=False):
+class _Document(DocumentPart, strict=False):
     kind: Literal["bayes-net"]
     nodes: list[_NodeWithTable]
     links: Annotated[list[_Link], Field(default_factory=list)]

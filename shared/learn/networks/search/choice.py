@@ -16,7 +16,7 @@ Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True)
-class Candidate(Generic[Choice]):
+class ChoiceCandidate(Generic[Choice]):
     """A choice and what it gains."""
 
     choice: Choice
@@ -24,7 +24,7 @@ class Candidate(Generic[Choice]):
 
 
 def best(
-    candidates: Sequence[Candidate[Choice]],
+    candidates: Sequence[ChoiceCandidate[Choice]],
     floor: float,
     tick: Callable[[], None] = lambda: None,
 ) -> tuple[float, Choice] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shared.errors import StructureError
-from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, best
+from shared.learn.networks.search.choice import LEAST_GAIN, ChoiceCandidate, Dropped, best
 from shared.learn.networks.search.scores import Gain, Judge
 from shared.progress import Progress
 
@@ -103,7 +103,7 @@ class CPDAG:
 
 
 @dataclass(frozen=True)
-class Change:
+class LinkChange:
     """A link put between two variables, or taken away, and the undirected links it directs.
 
     `given` are the other parents by which the link is judged.
@@ -132,7 +132,7 @@ def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> C
         on_step: called at each change with links and links expected.
     """
     for changes in (insertions, deletions):
-        refused: set[Change] = set()
+        refused: set[LinkChange] = set()
         while True:
             links = sum(len(cpdag.adjacent(node)) for node in cpdag.parents) // 2
             expected = max(2 * len(cpdag.parents), links + 1)
@@ -143,7 +143,7 @@ def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> C
             tick()
             found = best(
                 [
-                    Candidate(change, _gain(judge, change))
+                    ChoiceCandidate(change, _gain(judge, change))
                     for change in changes(cpdag, limit)
                     if change not in refused
                 ],
@@ -160,12 +160,12 @@ def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> C
     return cpdag
 
 
-def _gain(judge: Judge, change: Change) -> Gain:
+def _gain(judge: Judge, change: LinkChange) -> Gain:
     gain = judge.gain(change.child, change.given, change.parent)
     return gain if change.kind == "insert" else Dropped(gain)
 
 
-def insertions(cpdag: CPDAG, limit: int) -> Iterator[Change]:
+def insertions(cpdag: CPDAG, limit: int) -> Iterator[LinkChange]:
     """Yield the valid insertions (Chickering 2002, theorem 15)."""
     onward = {node: set(cpdag.neighbours[node]) for node in cpdag.parents}
     for child, given in cpdag.parents.items():
@@ -183,10 +183,10 @@ def insertions(cpdag: CPDAG, limit: int) -> Iterator[Change]:
                 if len(given) >= limit or not _clique(block, adjacent):
                     continue
                 if not _reaches(onward, child, parent, block):
-                    yield Change("insert", parent, child, turned, given)
+                    yield LinkChange("insert", parent, child, turned, given)
 
 
-def deletions(cpdag: CPDAG, _limit: int) -> Iterator[Change]:
+def deletions(cpdag: CPDAG, _limit: int) -> Iterator[LinkChange]:
     """Yield the valid deletions (theorem 17); they keep within any limit."""
     adjacent = {node: cpdag.adjacent(node) for node in cpdag.parents}
     for child in cpdag.parents:
@@ -195,7 +195,7 @@ def deletions(cpdag: CPDAG, _limit: int) -> Iterator[Change]:
             for turned in _subsets(common):
                 if _clique(common - turned, adjacent):
                     given = ((common - turned) | cpdag.parents[child]) - {parent}
-                    yield Change("delete", parent, child, turned, given)
+                    yield LinkChange("delete", parent, child, turned, given)
 
 
 def _directed(cpdag: CPDAG, child: str, towards: Collection[str]) -> CPDAG:

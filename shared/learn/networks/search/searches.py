@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from shared.learn.networks.options import Search
-from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
+from shared.learn.networks.search.choice import LEAST_GAIN, ChoiceCandidate, Dropped, Turned, best
 from shared.learn.networks.search.equivalence import CPDAG, settle_class
 from shared.learn.networks.search.scores import Judge, value_of
 from shared.progress import Progress
@@ -238,7 +238,7 @@ def candidates(
     parents: Parents,
     reach: Reach,
     seen: Collection[frozenset[tuple[str, str]]] = (),
-) -> Iterator[Candidate[Move]]:
+) -> Iterator[ChoiceCandidate[Move]]:
     """Yield every move to an acyclic structure that is not among those seen."""
     below = _descendants(parents)
     for child in parents:
@@ -280,17 +280,17 @@ def _between(
             yield from (Move("exchange", parent, child, old) for old in sorted(given))
 
 
-def _gain(judge: Judge, parents: Parents, move: Move) -> Candidate[Move] | None:
+def _gain(judge: Judge, parents: Parents, move: Move) -> ChoiceCandidate[Move] | None:
     given = parents[move.child]
     if move.kind == "add":
-        return Candidate(move, judge.gain(move.child, given, move.parent))
+        return ChoiceCandidate(move, judge.gain(move.child, given, move.parent))
     if move.kind == "exchange":
         exchanged = judge.exchange(move.child, given, move.instead, move.parent)
-        return None if exchanged is None else Candidate(move, exchanged)
+        return None if exchanged is None else ChoiceCandidate(move, exchanged)
     dropped = Dropped(judge.gain(move.child, given - {move.parent}, move.parent))
     if move.kind == "delete":
-        return Candidate(move, dropped)
-    return Candidate(
+        return ChoiceCandidate(move, dropped)
+    return ChoiceCandidate(
         move, Turned(judge.gain(move.parent, parents[move.parent], move.child), dropped)
     )
 

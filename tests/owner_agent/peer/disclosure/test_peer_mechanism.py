@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
-from owner_agent.peer.disclosure.mechanism import Mechanism, mechanism_for
+from owner_agent.peer.disclosure.mechanism import NoiseMechanism, mechanism_for
 from owner_agent.site.noise import GaussianNoise, LaplaceNoise
 from shared.channels import Dense
 from shared.domain import Domain
@@ -35,7 +35,7 @@ def pmf(mechanism):
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.0, 37.5])
 def test_the_variance_is_that_of_the_distribution(kind, scale):
     """Enumerated from the probabilities of all values."""
-    mechanism = Mechanism(kind, scale)
+    mechanism = NoiseMechanism(kind, scale)
     values, weights = pmf(mechanism)
     assert values @ weights == pytest.approx(0, abs=1e-12)
     assert np.square(values) @ weights == pytest.approx(mechanism.variance, rel=1e-10)
@@ -45,7 +45,7 @@ def test_the_variance_is_that_of_the_distribution(kind, scale):
 @pytest.mark.parametrize("scale", [0.8, 4.0])
 def test_the_library_draws_from_that_distribution(kind, scale, assert_distribution):
     """By its own random numbers, which nobody can seed: false alarms once in a million runs."""
-    mechanism = Mechanism(kind, scale)
+    mechanism = NoiseMechanism(kind, scale)
     values, weights = pmf(mechanism)
     drawn = mechanism.draw(20_000)
     keep = weights * 20_000 > 10
@@ -61,7 +61,9 @@ def test_the_library_draws_from_that_distribution(kind, scale, assert_distributi
     assert_distribution(counts, expected(weights), false_alarm=1e-6)
     other = "gaussian" if kind == "laplace" else "laplace"
     with pytest.raises(AssertionError):
-        assert_distribution(counts, expected(pmf(Mechanism(other, scale))[1]), false_alarm=1e-6)
+        assert_distribution(
+            counts, expected(pmf(NoiseMechanism(other, scale))[1]), false_alarm=1e-6
+        )
 
 
 @pytest.mark.parametrize("tables", [1, 3, 8])
@@ -111,7 +113,7 @@ def test_a_gaussian_told_once_is_within_its_delta():
     exceeds = np.maximum(here - math.exp(epsilon) * there, 0).sum()
     assert 0 < exceeds <= delta
     # The control: with 0.6 of the noise it would not be.
-    _values, weights = pmf(Mechanism("gaussian", mechanism.scale * 0.6))
+    _values, weights = pmf(NoiseMechanism("gaussian", mechanism.scale * 0.6))
     here = np.multiply.outer(weights, weights)
     there = np.multiply.outer(np.roll(weights, 1), np.roll(weights, -1))
     assert np.maximum(here - math.exp(epsilon) * there, 0).sum() > delta
@@ -140,7 +142,7 @@ def test_without_the_library_it_says_which_extra_to_install(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(NotInstalled, match=r"pramana\[noise\]"):
-        Mechanism("laplace", 1.0).draw(3)
+        NoiseMechanism("laplace", 1.0).draw(3)
 
 
 RECORDS, REPETITIONS = 2000, 400
@@ -188,7 +190,7 @@ def test_intervals_hold_the_truth_at_their_rate(kind):
     The errors of the records are a normal approximation: 94 to 96 % are taken for 95 %. Without the
     noise's variance far fewer hold, which is the control.
     """
-    mechanism = Mechanism(kind, 20.0)
+    mechanism = NoiseMechanism(kind, 20.0)
     low = binom.ppf(5e-7, REPETITIONS, 0.94)
     high = binom.ppf(1 - 5e-7, REPETITIONS, 0.96)
     held = inside(mechanism, mechanism.variance, seed=17)

@@ -10,7 +10,7 @@ import pytest
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.disclosure import noise
-from owner_agent.peer.disclosure.mechanism import Mechanism
+from owner_agent.peer.disclosure.mechanism import NoiseMechanism
 from owner_agent.peer.disclosure.memory import disclosures
 from shared.errors import ConfigError, Conflict, Forbidden, NoiseSpent, SmallCounts, StoreCorrupt
 
@@ -71,7 +71,7 @@ def test_what_is_told_is_made_from_the_noisy_tables(noisy, codes, line):
     exact = np.bincount(codes["C"]) / 2000
     share = found["C", "no"]
     # 60 deviations of noise in 2,000 records: the counts are still about these.
-    assert abs(share - exact[0]) < 60 * Mechanism("laplace", 8.0).variance ** 0.5 / 2000
+    assert abs(share - exact[0]) < 60 * NoiseMechanism("laplace", 8.0).variance ** 0.5 / 2000
 
 
 def test_it_costs_epsilon_before_it_leaves_and_nothing_exact_is_told(noisy):
@@ -157,7 +157,7 @@ def test_categories_that_nobody_has_draw_no_other_noise(empty_world, make_site, 
 def test_counts_told_by_another_process_meanwhile_are_not_told_twice(noisy, monkeypatch):
     """Between the draw and the telling another process kept the same table with other noise."""
     world = noisy()
-    draw = Mechanism.draw
+    draw = NoiseMechanism.draw
     world.run(world.proposal({"kind": "parameters", "structure": SPLIT}))
     folder = state(world) / "noisy-tables"
     others = {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -13,9 +13,9 @@ from owner_agent.peer.members import participant
 from owner_agent.peer.protocol.messages import (
     Agreed,
     Announcement,
+    NetworkPart,
     Offer,
     Package,
-    Part,
     Signed,
     Statements,
 )
@@ -259,7 +259,7 @@ def test_a_part_with_parents_that_were_not_agreed_is_named(world, learned):
     family["parents"] = ["D"]
     for name in ("estimate", "probability", "se", "se_records", "low", "high"):
         family[name] = [0.5] * 4
-    message = Part.model_validate(content)
+    message = NetworkPart.model_validate(content)
     parts[2] = state(world.participants["east"].identity, SESSION, message)
     with pytest.raises(PeerDeviated, match=r"east learned 'E' with the parents \['D'\]"):
         partners[1].ask(PARTS, SESSION, Statements(all=parts))
@@ -270,7 +270,7 @@ def test_parts_that_were_not_agreed(world, learned, change):
     partners, parts = learned()
     content = json.loads(parts[2].content)
     part_changes()[change](content)
-    message = Part.model_validate(content)
+    message = NetworkPart.model_validate(content)
     parts[2] = state(world.participants["east"].identity, SESSION, message)
     with pytest.raises(PeerDeviated, match="east|owners"):
         partners[1].ask(PARTS, SESSION, Statements(all=parts))
@@ -306,7 +306,9 @@ def test_an_initiator_cannot_let_two_owners_write_different_networks(world, lear
     content = json.loads(parts[0].content)
     (family,) = [f for f in content["families"] if f["node"] == "A"]
     family["probability"] = [0.99, 0.01]
-    forged = state(world.participants["north"].identity, SESSION, Part.model_validate(content))
+    forged = state(
+        world.participants["north"].identity, SESSION, NetworkPart.model_validate(content)
+    )
     north = partners[0].ask(PARTS, SESSION, Statements(all=parts))
     south = partners[1].ask(PARTS, SESSION, Statements(all=parts))
     east = partners[2].ask(PARTS, SESSION, Statements(all=[forged, *parts[1:]]))
@@ -320,7 +322,7 @@ def test_an_initiator_cannot_let_two_owners_write_different_networks(world, lear
 def test_an_owner_signs_one_statement_of_a_kind(world, learned):
     partners, parts = learned()
     south = world.participants["south"]
-    part = Part.model_validate_json(parts[1].content)
+    part = NetworkPart.model_validate_json(parts[1].content)
     with pytest.raises(StateError, match="has already stated its part"):
         south.session.sign_once(south.identity, part)
     with pytest.raises(StateError, match="is learned"):

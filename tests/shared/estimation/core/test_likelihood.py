@@ -13,7 +13,7 @@ from scipy.special import softmax, xlogy
 from shared.channels import Dense, Identity, Symmetric
 from shared.errors import EstimationError, NotConverged
 from shared.estimation.core.likelihood import climb, likelihood, maximize, saturated, start
-from shared.estimation.core.models import Model
+from shared.estimation.core.models import FactoredModel
 from shared.estimation.core.strata import Stratum, moment
 from tests.shared.estimation.core.strata_cases import (
     RECTANGULAR,
@@ -100,7 +100,7 @@ def test_heavy_noise_does_not_stop_it_early(p: float):
         usual = maximize([stratum], tolerance=1e-5, certified=False)
         short.append(float((certified.log_likelihood - usual.log_likelihood)[0]))
         begin = start([stratum])[0]
-        hasty = climb([stratum], Model(stratum.shape), begin, tolerance=0, quiet=1e-3)
+        hasty = climb([stratum], FactoredModel(stratum.shape), begin, tolerance=0, quiet=1e-3)
         control.append(float((certified.log_likelihood - hasty.log_likelihood)[0]))
     assert max(short) <= 1e-4
     assert min(short) >= -1e-4
@@ -108,13 +108,13 @@ def test_heavy_noise_does_not_stop_it_early(p: float):
         assert max(control) > 1.0
 
 
-APART = Model(SHAPE, (((0,), ()), ((1,), ()), ((2,), ())))
-CHAIN = Model(SHAPE, (((1,), ()), ((0,), (1,)), ((2,), (1,))))
-COLLIDER = Model(SHAPE, (((0,), ()), ((2,), ()), ((1,), (0, 2))))
+APART = FactoredModel(SHAPE, (((0,), ()), ((1,), ()), ((2,), ())))
+CHAIN = FactoredModel(SHAPE, (((1,), ()), ((0,), (1,)), ((2,), (1,))))
+COLLIDER = FactoredModel(SHAPE, (((0,), ()), ((2,), ()), ((1,), (0, 2))))
 
 
-@pytest.mark.parametrize("model", [Model(SHAPE), CHAIN], ids=["free", "chain"])
-def test_many_sets_of_reports_are_maximized_as_each_alone(model: Model):
+@pytest.mark.parametrize("model", [FactoredModel(SHAPE), CHAIN], ids=["free", "chain"])
+def test_many_sets_of_reports_are_maximized_as_each_alone(model: FactoredModel):
     stratum = stratum_of("jointly")
     rng = np.random.default_rng(5)
     sets = np.stack([rng.permutation(stratum.column[:, 0]) for _ in range(5)], axis=-1)
@@ -130,7 +130,7 @@ def test_many_sets_of_reports_are_maximized_as_each_alone(model: Model):
         )
 
 
-def distribution(model: Model, parameters: np.ndarray) -> np.ndarray:
+def distribution(model: FactoredModel, parameters: np.ndarray) -> np.ndarray:
     """The product of conditional distributions that are softmax functions of parameters."""
     joint, used = np.ones(SHAPE), 0
     for own, given in model.every:
@@ -148,14 +148,14 @@ MODELS = {
     "apart": APART,
     "chain": CHAIN,
     "collider": COLLIDER,
-    "two together": Model(SHAPE, (((0, 2), ()), ((1,), (0,)))),
-    "the rest free": Model(SHAPE, (((0,), ()), ((2,), ()))),
+    "two together": FactoredModel(SHAPE, (((0, 2), ()), ((1,), (0,)))),
+    "the rest free": FactoredModel(SHAPE, (((0,), ()), ((2,), ()))),
 }
 
 
 @pytest.mark.parametrize("names", STRATA.values(), ids=STRATA.keys())
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
-def test_the_maximum_under_a_model(model: Model, names: list[str]):
+def test_the_maximum_under_a_model(model: FactoredModel, names: list[str]):
     """Against an optimizer over the conditional distributions; Newton steps finish it."""
     strata = [stratum_of(name, seed + 6) for seed, name in enumerate(names)]
     found = maximize(strata, model, tolerance=1e-6)
@@ -180,7 +180,7 @@ def test_a_fit_is_of_its_model_and_of_no_other():
     assert np.abs(APART.fit(CHAIN.fit(counts)) - CHAIN.fit(counts)).max() > 1e-3
     # Where nothing is expected, what is free given the rest is spread evenly.
     counts[:, :, 1] = 0
-    rest = Model(SHAPE, (((0,), ()), ((1,), ())))
+    rest = FactoredModel(SHAPE, (((0,), ()), ((1,), ())))
     counts[0, 0] = 0
     np.testing.assert_allclose(rest.fit(counts)[0, 0, 0], rest.fit(counts)[0, 0, 1])
 
@@ -193,13 +193,13 @@ def test_a_fit_is_the_product_of_conditional_shares():
     family = counts.sum(axis=1, keepdims=True)
     wanted = a * b * c * family / family.sum(axis=3, keepdims=True) / counts.sum() ** 3
     for order in itertools.permutations(factors):
-        fitted = Model((2, 3, 2, 2), order).fit(counts)
+        fitted = FactoredModel((2, 3, 2, 2), order).fit(counts)
         np.testing.assert_allclose(fitted, wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("p", [0.3, 0.4, 0.45])
 @pytest.mark.parametrize("model", [CHAIN, COLLIDER], ids=["chain", "collider"])
-def test_heavy_noise_does_not_stop_it_early_under_a_model(model: Model, p: float):
+def test_heavy_noise_does_not_stop_it_early_under_a_model(model: FactoredModel, p: float):
     """Against EM that goes on until nothing is gained."""
     rng = np.random.default_rng(7)
     channels = tuple(Symmetric.from_probability(s, p if s == 2 else 4 * p / 3) for s in SHAPE)
@@ -323,7 +323,7 @@ def test_newton_steps_serve_strata_and_rectangular_channels(monkeypatch: pytest.
 
 def test_climbing_stops_at_each_of_its_ends():
     stratum = heavy_noise((4, 4), 0.6, 2_000)
-    model, begin = Model(stratum.shape), start([stratum])[0]
+    model, begin = FactoredModel(stratum.shape), start([stratum])[0]
     best = maximize([stratum]).log_likelihood[0]
     short = climb([stratum], model, begin, tolerance=1e-4, steps=3)
     assert short.steps == 3

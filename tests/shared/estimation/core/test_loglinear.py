@@ -19,7 +19,7 @@ from shared.channels import (
 )
 from shared.domain import Domain
 from shared.errors import EstimationError, LimitExceeded, NotConverged, OptionError, SingularChannel
-from shared.estimation.core.loglinear import Fit, design, fit, information, parameters
+from shared.estimation.core.loglinear import LogLinearFit, design, fit, information, parameters
 from shared.estimation.core.strata import Stratum
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import ReportedCounts
@@ -122,7 +122,7 @@ def noisy(theta: np.ndarray, channel: Sampled, records: int, seed: int) -> Strat
     return Stratum(reports.astype(float), (channel,))
 
 
-def negative_posterior(values: np.ndarray, stratum: Stratum, found: Fit) -> float:
+def negative_posterior(values: np.ndarray, stratum: Stratum, found: LogLinearFit) -> float:
     """Minus the log-posterior written out with the listed matrix."""
     made = found.design
     height = made.matrix @ values

@@ -13,13 +13,13 @@ from shared.domain import Domain, Variable
 from shared.errors import EstimationError, OptionError, UnknownVariable
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.linear import task
-from shared.learn.linear.cells import Grid, Listed
-from shared.learn.linear.columns import Design, columns_of
+from shared.learn.linear.cells import CellGrid, ListedCells
+from shared.learn.linear.columns import DesignMatrix, columns_of
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.model import LinearClassifier
 from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.pocket import pocket
-from shared.learn.linear.sources import ClassCounts, DrawnRecords, moments_of_counts
+from shared.learn.linear.sources import CellClassCounts, DrawnRecords, moments_of_counts
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Plan
 from tests.shared.learn.linear.linear_cases import (
@@ -255,9 +255,11 @@ def test_expected_counts_are_the_double_sum_over_reports_and_cells() -> None:
     estimate = learner.marginal(DOMAIN.names).counts
     collapsed = learner.expected(DOMAIN.names)
     channels = [block.channel.matrix() for block in used.blocks]
-    design = Design.of(DOMAIN.project(DOMAIN.names[:3]), columns_of(_features(), LinearOptions()))
+    design = DesignMatrix.of(
+        DOMAIN.project(DOMAIN.names[:3]), columns_of(_features(), LinearOptions())
+    )
     weights = np.array([0.3, -1.0, 0.5, 0.8, -0.2])
-    scores = design.scores(Grid((3, 2, 4)), weights).reshape(3, 2, 4)
+    scores = design.scores(CellGrid((3, 2, 4)), weights).reshape(3, 2, 4)
 
     def misclassified(cell: tuple[int, ...]) -> float:
         return float((scores[cell[:3]] > 0) != cell[3]) * abs(float(scores[cell[:3]]))
@@ -299,8 +301,8 @@ def test_the_pocket_finds_the_best_of_all_planes() -> None:
     """All ways in which a line parts a 3 x 3 grid, listed by many lines, against the pocket."""
     rng = np.random.default_rng(9)
     counts = rng.gamma(1.0, size=(9, 2))
-    design = Design((np.array([[-1.0], [0.0], [1.0]]),) * 2)
-    source = ClassCounts(Grid((3, 3)), counts)
+    design = DesignMatrix((np.array([[-1.0], [0.0], [1.0]]),) * 2)
+    source = CellClassCounts(CellGrid((3, 3)), counts)
     grid = np.array([[1.0, a, b] for a, b in product([-1, 0, 1], repeat=2)])
     above = np.unique(rng.standard_normal((20_000, 3)) @ grid.T > 0, axis=0)
     right = (above * counts[:, 1] + ~above * counts[:, 0]).sum(axis=1)
@@ -314,10 +316,10 @@ def test_drawn_records_are_counted_as_rows_of_0_and_1_would_be() -> None:
     rng = np.random.default_rng(5)
     columns = tuple(rng.integers(0, size, 300).astype(np.uint8) for size in (3, 4))
     classes = rng.integers(0, 200, 300).astype(np.uint8)
-    cells = Listed(columns, (3, 4))
+    cells = ListedCells(columns, (3, 4))
     drawn = DrawnRecords(cells, classes, 200)
-    rows = ClassCounts(cells, (classes[:, None] == np.arange(200)).astype(np.float64))
-    design = Design((rng.standard_normal((3, 2)), rng.standard_normal((4, 1))))
+    rows = CellClassCounts(cells, (classes[:, None] == np.arange(200)).astype(np.float64))
+    design = DesignMatrix((rng.standard_normal((3, 2)), rng.standard_normal((4, 1))))
     assert drawn.valid
     assert drawn.totals.tolist() == rows.totals.tolist()
     assert all(drawn.of(code).tolist() == rows.of(code).tolist() for code in range(200))
@@ -329,18 +331,18 @@ def test_drawn_records_are_counted_as_rows_of_0_and_1_would_be() -> None:
 
 
 def test_the_perceptron_is_never_worse_than_one_class_for_all() -> None:
-    design = Design((np.array([[0.0], [1.0]]),))
+    design = DesignMatrix((np.array([[0.0], [1.0]]),))
     counts = np.array([[5.0, 1.0], [7.0, 2.0]])
     weights = pocket(
         design,
-        ClassCounts(Grid((2,)), counts),
+        CellClassCounts(CellGrid((2,)), counts),
         1,
         np.zeros(2),
         1,
         np.random.default_rng(0),
         lambda: None,
     )
-    assert (design.scores(Grid((2,)), weights) <= 0).all()
+    assert (design.scores(CellGrid((2,)), weights) <= 0).all()
 
 
 def test_the_perceptron_is_never_worse_than_least_squares() -> None:
@@ -373,8 +375,8 @@ def test_a_seed_decides_the_perceptron() -> None:
 def test_cells_of_a_grid_and_of_a_list_agree() -> None:
     rng = np.random.default_rng(11)
     shape = (3, 2, 4)
-    listed = Listed(tuple(np.indices(shape).reshape(3, -1).astype(np.uint8)), shape)
-    grid, values = Grid(shape), rng.standard_normal(24)
+    listed = ListedCells(tuple(np.indices(shape).reshape(3, -1).astype(np.uint8)), shape)
+    grid, values = CellGrid(shape), rng.standard_normal(24)
     parts = [rng.standard_normal(size) for size in shape]
     assert np.allclose(grid.sums(parts), listed.sums(parts))
     for one, two in zip(grid.singles(values), listed.singles(values), strict=True):

@@ -17,7 +17,7 @@ from shared.learn.networks.network import BayesNet
 from shared.learn.networks.search import equivalence
 from shared.learn.networks.search.equivalence import (
     CPDAG,
-    Change,
+    LinkChange,
     deletions,
     insertions,
     settle_class,
@@ -116,7 +116,7 @@ def test_a_graph_of_no_structure_is_refused():
         CPDAG(circle, dict.fromkeys(NODES, frozenset())).member()
 
 
-def reached(cpdag: CPDAG, changes) -> dict[object, list[Change]]:
+def reached(cpdag: CPDAG, changes) -> dict[object, list[LinkChange]]:
     found = defaultdict(list)
     for change in changes(cpdag, 3):
         found[class_of(change.apply(cpdag).member())].append(change)

@@ -17,7 +17,7 @@ from shared.domain import Domain
 from shared.errors import OptionError, StructureError
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.options import Search
-from shared.learn.networks.search.choice import LEAST_GAIN, Candidate, Dropped, Turned, best
+from shared.learn.networks.search.choice import LEAST_GAIN, ChoiceCandidate, Dropped, Turned, best
 from shared.learn.networks.search.scores import (
     Gain,
     Judge,
@@ -78,7 +78,7 @@ GAINS = st.builds(Stepwise, VALUES, STEPS)
 def test_the_best_is_that_of_exact_values(gains: list[Stepwise], floor: float):
     """The largest value above the floor, the first of equals."""
     exact = [gain.value for gain in gains]
-    found = best([Candidate(i, gain) for i, gain in enumerate(gains)], floor)
+    found = best([ChoiceCandidate(i, gain) for i, gain in enumerate(gains)], floor)
     above = [value for value in exact if value > floor]
     if not above:
         assert found is None
@@ -95,7 +95,7 @@ def test_gains_that_share_their_parts_are_chosen_exactly(
         data.draw(st.tuples(st.integers(0, len(gains) - 1), st.integers(0, len(gains) - 1)))
         for _ in range(4)
     ]
-    candidates: list[Candidate[int]] = []
+    candidates: list[ChoiceCandidate[int]] = []
     exact = []
     for index, (one, two) in enumerate(pairs):
         made: Gain = gains[one]
@@ -104,7 +104,7 @@ def test_gains_that_share_their_parts_are_chosen_exactly(
             made, value = Dropped(gains[one]), -gains[one].value
         elif index > 1 and one != two:
             made, value = Turned(gains[one], Dropped(gains[two])), value - gains[two].value
-        candidates.append(Candidate(index, made))
+        candidates.append(ChoiceCandidate(index, made))
         exact.append(value)
     found = best(candidates, 0.5)
     if max(exact) <= 0.5:
@@ -116,7 +116,10 @@ def test_gains_that_share_their_parts_are_chosen_exactly(
 def test_no_more_is_sharpened_than_the_best_needs():
     poor = Stepwise(1.0, [(3.0, 1.0)])
     good = Stepwise(9.0, [(20.0, 9.0), (2.0, 1.0)])
-    assert best([Candidate("poor", poor), Candidate("good", good)], 0.0) == (9.0, "good")
+    assert best([ChoiceCandidate("poor", poor), ChoiceCandidate("good", good)], 0.0) == (
+        9.0,
+        "good",
+    )
     assert len(poor.slack) == 1
     assert value_of(poor) == 1.0
 

@@ -19,7 +19,7 @@ from shared.learn.tree.documents import read_tree_json, tree_json, write_tree_js
 from shared.learn.tree.drawing import draw_tree
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import ClassCounts, Node, Split
+from shared.learn.tree.node import Node, NodeClasses, Split
 from shared.learn.tree.options import DEEPEST, TreeOptions
 from shared.learn.tree.text import write_tree_text
 from shared.marginals.counts import ReportedCounts
@@ -118,7 +118,7 @@ def test_truth_values_are_the_codes_0_and_1(tree):
 
 # What cannot be a tree.
 
-KNOWN = ClassCounts((3.0, 4.0, 5.0), (0.0,) * 3, (1.0,) * 3, 12.0, (0.25, 0.25, 0.5))
+KNOWN = NodeClasses((3.0, 4.0, 5.0), (0.0,) * 3, (1.0,) * 3, 12.0, (0.25, 0.25, 0.5))
 QUESTION = Split("sex", 0.1, 0.01, 0.02, 2, 3, 0.01)
 LEAF = Node(KNOWN)
 ASKED = Node(KNOWN, QUESTION, (LEAF, LEAF))
@@ -152,7 +152,7 @@ def test_a_class_is_told_from_other_variables(names):
         (Node(KNOWN, None, (LEAF, LEAF)), DomainError),
         (Node(KNOWN, QUESTION, (LEAF, ASKED)), DomainError),
         (Node(KNOWN, dataclasses.replace(QUESTION, attribute="y"), (LEAF,) * 3), UnknownVariable),
-        (Node(ClassCounts((1.0,), (0.0,), (0.0,), 1.0, (1.0,))), DomainError),
+        (Node(NodeClasses((1.0,), (0.0,), (0.0,), 1.0, (1.0,))), DomainError),
     ],
 )
 def test_nodes_that_do_not_fit_are_refused(root, error):
@@ -354,7 +354,7 @@ def test_long_names_are_shortened_and_kept_whole_in_the_title():
     long = "n" * 60
     domain = Domain((Variable(long, ("x" * 50, "b")), Variable("y", ("no", "yes"))))
     split = Split(long, 0.1, 0.01, 0.02, 1, 1, 0.01)
-    known = ClassCounts((5.0, 5.0), (0.0, 0.0), (1.0, 1.0), 10.0, (0.5, 0.5))
+    known = NodeClasses((5.0, 5.0), (0.0, 0.0), (1.0, 1.0), 10.0, (0.5, 0.5))
     root = Node(known, split, (Node(known), Node(known)))
     picture = draw_tree(DecisionTree(domain.project([long]), domain["y"], root, 10, TreeOptions()))
     assert all(len(text) <= 30 for text in words(picture))
