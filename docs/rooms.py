@@ -1,6 +1,6 @@
 """Draws the rooms of the house from the code's own imports, and lists them in architecture.md.
 
-`python docs/rooms.py` writes `docs/images/rooms-*.svg` and the part of `docs/architecture.md`
+`make rooms` writes `docs/images/rooms-*.svg` and the part of `docs/architecture.md`
 between its two marks. A room is a folder of modules, or a module that stands alone in a package.
 """
 
