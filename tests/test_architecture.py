@@ -50,8 +50,8 @@ MOST_LINES = 400
 LONGEST_FUNCTION = 60
 
 SAMPLERS = {
-    "shared.estimation.estimated",
     "shared.estimation.evidence.independence",
+    "shared.estimation.tables",
     "shared.learn.common.resampling",
     "shared.learn.linear.pocket",
     "shared.learn.networks.network",
