@@ -259,7 +259,11 @@ def _by_newton(strata: Sequence[Stratum], model: Model, near: Maximum, tolerance
         complete = records * np.maximum(mass, _LEAST_MASS)
         higher = False
         while not higher and damping < _MOST_DAMPING:
-            move = _solved(information + np.diag(damping * complete), score)
+            solved = _solved(information + np.diag(damping * complete), score)
+            if solved is None:
+                damping *= 10
+                continue
+            move = solved
             moved = model.fit(parameters.moved(theta, effects, move)[..., None]).ravel()
             high = float(counts @ np.log(np.maximum(matrix @ moved, np.finfo(float).tiny)))
             higher = high >= value - _ROUNDING * abs(value)
@@ -299,14 +303,14 @@ def _curvature(
     return score, information
 
 
-def _solved(matrix: Tensor, score: Tensor) -> Tensor:
-    """Return a Newton step; no numbers where the matrix is not positive definite."""
+def _solved(matrix: Tensor, score: Tensor) -> Tensor | None:
+    """Return a Newton step; None where the matrix is not positive definite."""
     try:
         factor = linalg.cho_factor(matrix, check_finite=False)
     except linalg.LinAlgError:
-        return np.full(len(score), np.nan)
+        return None
     move: Tensor = linalg.cho_solve(factor, score, check_finite=False)
-    return move
+    return move if np.isfinite(move).all() else None
 
 
 def _seen(strata: Sequence[Stratum]) -> tuple[Tensor, Tensor]:
