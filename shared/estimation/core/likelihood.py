@@ -142,12 +142,13 @@ def maximize(
     cells = math.prod(model.shape)
     reports = sum(stratum.reported.size for stratum in strata)
     entries = cells * max(reports, model.probabilities)
-    small, tiny = entries <= NEWTON_ENTRIES, entries <= min(_TINY, NEWTON_ENTRIES)
-    patience = min(max_steps, _PATIENCE + (0 if tiny else cells)) if small else max_steps
+    tiny = entries <= min(_TINY, NEWTON_ENTRIES)
+    usual = _PATIENCE + (0 if tiny else cells)
+    patience = min(max_steps, usual) if entries <= NEWTON_ENTRIES else max_steps
     certified = certified and not model.factors
     if begin is None:
-        begin = start(strata)[0]
-        begin = model.fit(begin[..., None])[..., 0] if model.factors else begin
+        first = start(strata)[0]
+        begin = model.fit(first[..., None])[..., 0] if model.factors else first
     found = climb(
         strata,
         model,
@@ -163,8 +164,7 @@ def maximize(
         found = _by_newton(strata, model, found, tolerance)
     if found.gap > tolerance and (certified or patience == max_steps):
         raise NotConverged(
-            f"Maximization stopped after {found.steps} steps, at most {found.gap:.3g} nats below"
-            " the maximum.",
+            f"Maximization stopped after {found.steps} steps, {found.gap:.3g} nats or less too low.",
             remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
         )
     return found
