@@ -142,12 +142,13 @@ def maximize(
     cells = math.prod(model.shape)
     reports = sum(stratum.reported.size for stratum in strata)
     entries = cells * max(reports, model.probabilities)
-    small, tiny = entries <= NEWTON_ENTRIES, entries <= min(_TINY, NEWTON_ENTRIES)
-    patience = min(max_steps, _PATIENCE + (0 if tiny else cells)) if small else max_steps
+    tiny = entries <= min(_TINY, NEWTON_ENTRIES)
+    usual = _PATIENCE + (0 if tiny else cells)
+    patience = min(max_steps, usual) if entries <= NEWTON_ENTRIES else max_steps
     certified = certified and not model.factors
     if begin is None:
-        begin = start(strata)[0]
-        begin = model.fit(begin[..., None])[..., 0] if model.factors else begin
+        first = start(strata)[0]
+        begin = model.fit(first[..., None])[..., 0] if model.factors else first
     found = climb(
         strata,
         model,
@@ -163,8 +164,7 @@ def maximize(
         found = _by_newton(strata, model, found, tolerance)
     if found.gap > tolerance and (certified or patience == max_steps):
         raise NotConverged(
-            f"Maximization stopped after {found.steps} steps, at most {found.gap:.3g} nats below"
-            " the maximum.",
+            f"Maximization stopped after {found.steps} steps, {found.gap:.3g} nats or less too low.",
             remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
         )
     return found
@@ -261,7 +261,11 @@ def _by_newton(
         complete = records * np.maximum(mass, _LEAST_MASS)
         higher = False
         while not higher and damping < _MOST_DAMPING:
-            move = _solved(information + np.diag(damping * complete), score)
+            solved = _solved(information + np.diag(damping * complete), score)
+            if solved is None:
+                damping *= 10
+                continue
+            move = solved
             moved = model.fit(parameters.moved(theta, effects, move)[..., None]).ravel()
             high = float(counts @ np.log(np.maximum(matrix @ moved, np.finfo(float).tiny)))
             higher = high >= value - _ROUNDING * abs(value)
@@ -301,14 +305,14 @@ def _curvature(
     return score, information
 
 
-def _solved(matrix: Tensor, score: Tensor) -> Tensor:
-    """Return a Newton step; no numbers where the matrix is not positive definite."""
+def _solved(matrix: Tensor, score: Tensor) -> Tensor | None:
+    """Return a Newton step; None where the matrix is not positive definite."""
     try:
         factor = linalg.cho_factor(matrix, check_finite=False)
     except linalg.LinAlgError:
-        return np.full(len(score), np.nan)
+        return None
     move: Tensor = linalg.cho_solve(factor, score, check_finite=False)
-    return move
+    return move if np.isfinite(move).all() else None
 
 
 def _seen(strata: Sequence[Stratum]) -> tuple[Tensor, Tensor]:
