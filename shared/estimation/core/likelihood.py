@@ -139,8 +139,7 @@ def maximize(
         NotConverged: `max_steps` did not reach `tolerance`.
     """
     model = model or FactoredModel(strata[0].shape)
-    cells = math.prod(model.shape)
-    reports = sum(stratum.reported.size for stratum in strata)
+    cells, reports = math.prod(model.shape), sum(s.reported.size for s in strata)
     entries = cells * max(reports, model.probabilities)
     tiny = entries <= min(_TINY, NEWTON_ENTRIES)
     usual = _PATIENCE + (0 if tiny else cells)
@@ -164,7 +163,7 @@ def maximize(
         found = _by_newton(strata, model, found, tolerance)
     if found.gap > tolerance and (certified or patience == max_steps):
         raise NotConverged(
-            f"Maximization stopped after {found.steps} steps, {found.gap:.3g} nats or less too low.",
+            f"Maximization stopped after {found.steps} steps, up to {found.gap:.3g} nats too low.",
             remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
         )
     return found

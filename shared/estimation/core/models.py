@@ -48,8 +48,8 @@ class FactoredModel:
 
     def fit(self, counts: Tensor) -> Tensor:
         """Return the most likely distributions of expected true counts (cells..., sets)."""
-        product: Tensor | float = 1.0
-        for over, under, even in self._margins:
+        product: Tensor | float = 1.0 if self.factors else counts
+        for over, under, even in self._margins if self.factors else ():
             if over is not None:
                 factor = counts.sum(axis=over, keepdims=True)
                 if under is not None:
