@@ -32,6 +32,7 @@ shared.learn.networks.search
 shared.learn.networks.exchange shared.design
 shared.learn.rules shared.learn.tree shared.learn.linear
 shared.learn.rules.exchange shared.learn shared.wire
+shared.wire.learning
 owner_agent.state miner_service.settings
 owner_agent.randomize miner_service.store
 owner_agent.site miner_service.alignment
@@ -46,6 +47,7 @@ owner_agent.peer.session miner_service.http
 owner_agent.peer.disclosure miner_service.cli
 owner_agent.peer.members
 owner_agent.peer.transport
+owner_agent.cli.display
 owner_agent.cli
 pramana.setups pramana.frequent_patterns pramana.network_command
 pramana.simulate.inputs
