@@ -121,17 +121,22 @@ def publish(
         entry = _entered(ledger, new, outbox)
         with Miner(site.miner.url, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now)
-            # A miner that is not there hears of nothing, and nothing is written down for it.
-            delivery.require_reachable()
-            # The manifest holds digests of the reports: who guesses them could check the guess.
-            settled.remember(past, entry.content)
-            release = delivery.announce()
-            already = release.state == entry.state == "sealed" and release.id == entry.release_id
-            if not already:
-                release = delivery.complete(
-                    release, lambda done, total: watch("parts", done, total)
-                )
-            return _outcome(entry, release.id, settled, already=already, release=release)
+            return _sent(delivery, entry, settled, past, watch)
+
+
+def _sent(
+    delivery: Delivery, entry: Entry, settled: Settled, past: Past, watch: StagedProgress
+) -> PublishOutcome:
+    """Send what of a release the miner does not have yet, and have it sealed."""
+    # A miner that is not there hears of nothing, and nothing is written down for it.
+    delivery.require_reachable()
+    # The manifest holds digests of the reports: who guesses them could check the guess.
+    settled.remember(past, entry.content)
+    release = delivery.announce()
+    already = release.state == entry.state == "sealed" and release.id == entry.release_id
+    if not already:
+        release = delivery.complete(release, lambda done, total: watch("parts", done, total))
+    return _outcome(entry, release.id, settled, already=already, release=release)
 
 
 def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
