@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
@@ -88,13 +89,8 @@ def publish(
         secrets = KeyStore(site.state).load()
         ledger = Ledger(site.state)
         entries = ledger.entries()
-        records, table = read_records(
-            site,
-            site.miner.study,
-            plan,
-            secrets,
-            lambda done, total: watch("pseudonyms", done, total),
-        )
+        study, reading = site.miner.study, partial(watch, "pseudonyms")
+        records, table = read_records(site, study, plan, secrets, reading)
         past = Past.of(site.state, entries, secrets, site.miner.study)
         settled = settle(plan.plan, records, past, options.corrections or site.file.corrections)
         values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
