@@ -157,7 +157,9 @@ def pictures(files: Mapping[str, Path]) -> dict[str, str]:
     for package in PACKAGES:
         below = reduced(inside(package, graph))
         users = {room: [other for other in below if room in below[other]] for room in below}
-        made[f"rooms-{package}.svg"] = draw_structure(Structure.of(users))
+        made[f"rooms-{package}.svg"] = draw_structure(
+            Structure.of(users), title=f"The rooms of {package} and what they import"
+        )
     return made
 
 
