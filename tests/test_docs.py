@@ -51,15 +51,13 @@ def test_the_changelog_has_the_version():
     assert f"## {version.group(1)}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md", "README.md"])
-def test_the_files_that_a_page_names_are_there(page: str):
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_files_that_a_page_names_are_there(page: Path):
     """A name without its folder must be the name of some module."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    named = set(re.findall(r"`([\w./]+\.py)`", text))
-    known = [
-        path.relative_to(ROOT).as_posix()
-        for path in ROOT.rglob("*.py")
-        if ".venv" not in path.parts
-    ]
-    for name in named:
-        assert any(f"/{path}".endswith(f"/{name}") for path in known), name
+    text = page.read_text(encoding="utf-8")
+    files = [path.relative_to(ROOT) for path in ROOT.rglob("*.py") if ".venv" not in path.parts]
+    folders = {parent.as_posix() for path in files for parent in path.parents}
+    rooms = r"`((?:tests|shared|owner_agent|miner_service|pramana)/[\w/]+)/?`"
+    assert {name.rstrip("/") for name in re.findall(rooms, text)} <= folders
+    for name in set(re.findall(r"`([\w./]+\.py)`", text)):
+        assert any(f"/{path.as_posix()}".endswith(f"/{name}") for path in files), name

@@ -161,7 +161,7 @@ class JobRunner:
                 attempt.spec,
                 _prepare_again(self._services, attempt),
                 self._services,
-                _Progress(self._services, attempt, self._stopping),
+                _JobProgress(self._services, attempt, self._stopping),
             )
             self._store(attempt, learned)
         except JobCancelled:
@@ -202,7 +202,7 @@ class JobRunner:
                 job_rows.finish(row, "failed", self._services.now(), problem=document)
 
 
-class _Progress:
+class _JobProgress:
     """Notes how far a job is, and stops it when it is no longer wanted or has run too long."""
 
     def __init__(self, services: Services, attempt: Attempt, stopping: threading.Event) -> None:

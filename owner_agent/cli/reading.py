@@ -75,7 +75,7 @@ def plan(
     records: RecordsOption = None,
     prior: Annotated[
         Path | None,
-        typer.Option(help="JSON {variable: [probabilities]}: public beliefs of an attacker."),
+        typer.Option(help="An attacker's public beliefs: JSON, probabilities by variable."),
     ] = None,
     threshold: Annotated[
         float, typer.Option(help="The posterior above which a category is plausible.")

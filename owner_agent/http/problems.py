@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -31,16 +33,16 @@ def _handle(_request: Request, error: Exception) -> Response:
             places = [".".join(str(part) for part in e["loc"]) for e in error.errors()]
             document = invalid_request(f"The request is not well formed at {', '.join(places)}.")
         case HTTPException():
-            document = problem_of_status(error.status_code)
+            return _respond(problem_of_status(error.status_code), error.headers)
         case _:
             raise AssertionError("registered for the three classes above")
     return _respond(document)
 
 
-def _respond(problem: ProblemDetail) -> Response:
+def _respond(problem: ProblemDetail, headers: Mapping[str, str] | None = None) -> Response:
     return JSONResponse(
         problem.model_dump(mode="json"),
         status_code=problem.status,
         media_type=PROBLEM_MEDIA_TYPE,
-        headers={"WWW-Authenticate": "Bearer"} if problem.status == 401 else None,
+        headers={"WWW-Authenticate": "Bearer"} if problem.status == 401 else headers,
     )

@@ -121,7 +121,8 @@ def _bind(listen: Listen) -> socket.socket:
     except (OSError, OverflowError) as error:
         bound.close()
         raise OptionError(
-            f"The agent cannot listen on {listen.host} port {listen.port}: {error}.",
+            f"The agent cannot listen on {listen.host} port {listen.port}:"
+            f" {str(error).rstrip('.')}.",
             where="port",
             remedy="Choose another port; 0 takes a free one.",
         ) from error

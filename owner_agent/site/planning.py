@@ -7,7 +7,7 @@ cannot reach the check, the report or the outbox.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -38,13 +38,7 @@ class Planned:
     """The table's column of every variable."""
 
     def __post_init__(self) -> None:
-        problems: list[PramanaError] = []
-        for block in self.plan.blocks:
-            try:
-                require_protected(block, self.sensitive)
-            except UnprotectedVariable as error:
-                problems.append(error)
-        raise_together(problems)
+        raise_together(_unprotected(self.plan.blocks, self.sensitive))
 
 
 def planned(site: Site) -> Planned:
@@ -65,18 +59,33 @@ def planned(site: Site) -> Planned:
             problems.append(error)
     raise_together(problems)
     blocks: list[Block] = []
+    sensitive = frozenset(v.name for v in site.file.variables if v.sensitive)
     for names, spec in _groupings(site):
         try:
-            blocks.append(_block(names, spec, site, variables))
+            block = _block(names, spec, site, variables)
         except PramanaError as error:
             problems.append(error)
+        else:
+            blocks.append(block)
+            # What is unprotected is told beside what cannot be built.
+            problems += _unprotected([block], sensitive)
     raise_together(problems)
     return Planned(
         variables,
         _sendable(Plan(tuple(blocks))),
-        frozenset(v.name for v in site.file.variables if v.sensitive),
+        sensitive,
         {v.name: v.source for v in site.file.variables},
     )
+
+
+def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[PramanaError]:
+    found: list[PramanaError] = []
+    for block in blocks:
+        try:
+            require_protected(block, sensitive)
+        except UnprotectedVariable as error:
+            found.append(error)
+    return found
 
 
 def raise_together(problems: list[PramanaError]) -> None:

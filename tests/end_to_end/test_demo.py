@@ -123,7 +123,7 @@ def test_a_users_own_table(run, tmp_path: Path):
 
 
 BAD = [
-    (["--records", "0"], 2, "demonstration of 0 records"),
+    (["--records", "0"], 2, "records must be at least 1"),
     (["--table", "x.csv"], 2, "belong together; only --table"),
     (["--table", "x.csv", "--sites", "none.toml", "--structure", "none.json"], 2, "cannot be read"),
     (["--records", "many"], 2, "--records"),

@@ -137,6 +137,9 @@ def test_the_page_gives_the_largest_value_of_every_option():
         search = schema.get("$defs", {}).get("SearchMessage", {"properties": {}})
         most = [*largest(schema), *((f"search.{name}", most) for name, most in largest(search))]
         for name, number in most:
+            if number == 10**12:
+                assert "at most 10^12" in PAGE.read_text()
+                continue
             if name in CountsSpec.model_fields:
                 continue
             (row,) = re.findall(rf"^\| `{re.escape(name)}` \| .+$", PAGE.read_text(), re.MULTILINE)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -100,7 +101,9 @@ def _titles(status: int) -> str:
 async def _handle(request: Request, error: Exception) -> Response:
     document = problem_of_failure(error, instance=request.url.path)
     if document.status in _LOGGED:
-        log.error("%s at %s", document.code, request.url.path, exc_info=error)
+        # What is not ready is asked again and again: one line each, without the way there.
+        trace = error if document.status == HTTPStatus.INTERNAL_SERVER_ERROR else None
+        log.error("%s at %s", document.code, request.url.path, exc_info=trace)
     headers = error.headers if isinstance(error, HTTPException) else None
     return problem_response(document, headers)
 

@@ -113,7 +113,7 @@ def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw
 def _publishing(state: Path, surroundings: Surroundings) -> Iterator[None]:
     """Hold the state directory's lock, after a short wait if somebody else does."""
     with ExitStack() as stack:
-        for left in reversed(range(surroundings.lock_attempts)):
+        for left in reversed(range(max(1, surroundings.lock_attempts))):
             try:
                 stack.enter_context(publishing_alone(state))
                 break

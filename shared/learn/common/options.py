@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -18,8 +19,9 @@ Share = Annotated[float, Gt(0), Le(1)]
 """A share of something, and not none of it."""
 
 InnerShare = Annotated[float, Gt(0), Lt(1)]
-Positive = Annotated[float, Gt(0)]
-NotNegative = Annotated[float, Ge(0)]
+Positive = Annotated[float, Gt(0), Le(10**12)]
+NotNegative = Annotated[float, Ge(0), Le(10**12)]
+"""What is larger overflows somewhere, and means the same as the largest."""
 
 Seed = Annotated[int, Ge(0), Lt(1 << 53)]
 """Below 2^53, so that no reader of JSON rounds it."""
@@ -57,10 +59,19 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
             f"There is no {where} {value!r}.", where=where, remedy=f"Choose one of {choices}."
         )
     limits = _limits(kind)
-    if limits and not math.isfinite(value):
-        raise OptionError(f"{where} must be a finite number {limits_of(kind)}.", where=where)
+    if limits:
+        _require_number(value, kind, where)
     if not all(getattr(operator, name)(value, bound) for name, bound in limits):
         raise OptionError(f"{where} must be {limits_of(kind)}, not {value}.", where=where)
+
+
+def _require_number(value: Any, kind: Any, where: str) -> None:
+    whole = any(get_origin(part) is Annotated and get_args(part)[0] is int for part in _parts(kind))
+    wanted, name = (Integral, "whole number") if whole else (Real, "finite number")
+    if isinstance(value, bool) or not isinstance(value, wanted):
+        raise OptionError(f"{where} must be a {name} {limits_of(kind)}.", where=where)
+    if not isinstance(value, Integral) and not math.isfinite(value):
+        raise OptionError(f"{where} must be a finite number {limits_of(kind)}.", where=where)
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:

@@ -119,7 +119,9 @@ def test_what_is_not_well_formed(agent):
     wrong = agent.post("/v1/publications", json={"speed": 1})
     assert "speed" in _problem(wrong, 422, "request-invalid").detail
     _problem(agent.get("/v1/nothing"), 404, "not-found")
-    _problem(agent.request("PUT", "/v1/status"), 405, "method-not-allowed")
+    refused = agent.request("PUT", "/v1/status")
+    _problem(refused, 405, "method-not-allowed")
+    assert refused.headers["Allow"] == "GET"
     _problem(agent.get("/v1/publications/none"), 404, "not-found")
 
 

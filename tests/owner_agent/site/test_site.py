@@ -104,8 +104,13 @@ def test_every_wrong_variable_is_told_at_once(tmp_path):
         categories = ["a", "b"]
         sensitive = true
         channel = { kind = "symmetric", p = 3.0 }
+        [[variables]]
+        name = "three"
+        categories = ["a", "b", "c"]
+        sensitive = true
+        channel = { kind = "grouped", groups = [["a"], ["b", "c"]], p = 0.2 }
         """
-    with pytest.raises(UnprotectedVariable, match=r"2 problems:[^$]*'one'[^$]*'two'"):
+    with pytest.raises(UnprotectedVariable, match=r"3 problems:[^$]*'one'[^$]*'two'[^$]*'three'"):
         planned(_site(tmp_path, variables))
 
 

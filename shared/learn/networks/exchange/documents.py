@@ -61,7 +61,7 @@ def read_network_json(text: str) -> NetworkDocument:
         document = form.model_validate(body)
     except ValidationError as error:
         raise _not_one(faults(error)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _not_one("it is not JSON") from error
     domain = Domain(tuple(node.variable() for node in document.nodes))
     structure = Structure.of({node.name: node.parents for node in document.nodes})
