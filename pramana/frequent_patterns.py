@@ -25,7 +25,7 @@ from shared.domain import Domain, Variable
 from shared.errors import EmptyTable, MissingColumn, OptionError, TableError
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.common.options import InnerShare, require_limit
-from shared.learn.rules.decisions import normal_quantile
+from shared.learn.common.quantile import normal_quantile
 from shared.learn.rules.exchange.frames import RULE_ERRORS, itemsets_frame
 from shared.learn.rules.measures import MEASURES, measures
 from shared.learn.rules.mining import mine_itemsets

@@ -21,53 +21,48 @@ from shared.privacy.information_loss import (
     log_odds_ratio,
     odds_ratio_spread,
     predicted_log_odds_se,
-    total_variation,
 )
 
 
 @pytest.mark.parametrize(
-    ("p", "q", "bits", "tv"),
+    ("p", "q", "bits"),
     [
-        ([1, 1], [1, 1], 0.0, 0.0),
-        ([2, 2], [5, 5], 0.0, 0.0),
-        ([1, 0], [1, 1], 1.0, 0.5),
-        ([1, 1], [1, 0], math.inf, 0.5),
-        ([0, 4], [0, 1], 0.0, 0.0),
-        ([[1, 0], [0, 1]], [[1, 1], [1, 1]], 1.0, 0.5),
-        ([1, 3], [3, 1], 0.5 * math.log2(3), 0.5),
-        ([1, 0], [0, 7], math.inf, 1.0),
+        ([1, 1], [1, 1], 0.0),
+        ([2, 2], [5, 5], 0.0),
+        ([1, 0], [1, 1], 1.0),
+        ([1, 1], [1, 0], math.inf),
+        ([0, 4], [0, 1], 0.0),
+        ([[1, 0], [0, 1]], [[1, 1], [1, 1]], 1.0),
+        ([1, 3], [3, 1], 0.5 * math.log2(3)),
+        ([1, 0], [0, 7], math.inf),
     ],
 )
-def test_distances_by_hand(p, q, bits: float, tv: float):
+def test_distances_by_hand(p, q, bits: float):
     assert kl_divergence(p, q) == pytest.approx(bits)
-    assert total_variation(p, q) == pytest.approx(tv)
 
 
 def test_distances_by_other_means():
-    """scipy's relative entropy; and the largest difference over all 2^8 events."""
+    """scipy's relative entropy."""
     rng = np.random.default_rng(4)
     p, q = rng.dirichlet(np.ones(8)), rng.dirichlet(np.ones(8))
     assert kl_divergence(p * 50, q) == pytest.approx(stats.entropy(p, q, base=2))
-    events = (np.arange(256)[:, None] >> np.arange(8)) & 1
-    assert total_variation(p, q * 3) == pytest.approx((events @ (p - q)).max())
 
 
-@pytest.mark.parametrize("distance", [kl_divergence, total_variation])
 @pytest.mark.parametrize(
     ("p", "q", "match"),
     [
         ([1, 2], [1, -1e-9], "negative"),
         ([-1, 2], [1, 1], "negative"),
         ([0, 0], [1, 1], "all 0"),
-        ([1, math.nan], [1, 1], "no number"),
+        ([1, math.nan], [1, 1], "not a number"),
         ([1, 1], [math.inf, 1], "infinite"),
         ([1, 1], [1, 1, 1], "same cells"),
         ([], [], "all 0"),
     ],
 )
-def test_what_are_no_counts_is_refused(distance, p, q, match: str):
+def test_what_are_no_counts_is_refused(p, q, match: str):
     with pytest.raises(OptionError, match=match):
-        distance(p, q)
+        kl_divergence(p, q)
 
 
 def test_a_negative_estimate_is_told_to_be_projected():
@@ -285,7 +280,7 @@ def test_what_is_no_pair_of_bits_is_refused():
         log_odds_ratio(np.ones((2, 3)))
     with pytest.raises(OptionError, match="binary"):
         predicted_log_odds_se(JOINT, Identity(3), Identity(2), 10)
-    with pytest.raises(OptionError, match="one or more"):
+    with pytest.raises(OptionError, match="at least 1"):
         predicted_log_odds_se(JOINT, Identity(2), Identity(2), 0)
     with pytest.raises(SingularChannel):
         predicted_log_odds_se(JOINT, Withheld(2), Identity(2), 10)
