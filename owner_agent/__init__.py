@@ -4,8 +4,4 @@ It may use `shared` and nothing of the miner; what leaves it is randomized, nois
 name.
 """
 
-import os
-
-# The matrices here are small: a linear algebra library whose threads share the cores with anything
-# else spends up to fifty times as long on them. Before numpy is loaded, and only a default.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+import shared  # noqa: F401 - before numpy is loaded: it says how many threads linear algebra takes

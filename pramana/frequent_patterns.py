@@ -18,24 +18,22 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from shared.domain import Domain, Variable
 from shared.errors import EmptyTable, MissingColumn, OptionError, TableError
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.common.options import InnerShare, require_limit
-from shared.learn.rules.decisions import normal_quantile
+from shared.learn.common.quantile import normal_quantile
 from shared.learn.rules.exchange.frames import RULE_ERRORS, itemsets_frame
 from shared.learn.rules.measures import MEASURES, measures
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import Against, Decisions, RuleOptions
 from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
 from shared.marginals.counts import Codes, ReportedCounts
-from shared.marginals.support_counts import Floats, Item, RuleCounts
+from shared.marginals.support_counts import Flags, Floats, Item, RuleCounts
 from shared.plan import Plan
 
-_Flags = npt.NDArray[np.bool_]
 _Split = tuple[frozenset[Any], frozenset[Any]]
 
 _PLAIN = ["support", "itemsets"]
@@ -263,7 +261,7 @@ class _Table:
         return cls._of(flags, names, plan)
 
     @classmethod
-    def _of(cls, flags: _Flags, names: Sequence[str], plan: Plan) -> _Table:
+    def _of(cls, flags: Flags, names: Sequence[str], plan: Plan) -> _Table:
         places = {name: place for place, name in enumerate(names)}
         items: dict[int, Item] = {}
         columns: dict[str, Codes] = {}
@@ -285,7 +283,7 @@ class _Table:
         return cls(ordered, EstimatedMarginals(reported, plan))
 
 
-def _flags(df: pd.DataFrame) -> _Flags:
+def _flags(df: pd.DataFrame) -> Flags:
     """Return the table as booleans.
 
     Raises:
@@ -322,7 +320,7 @@ def _columns_of(variable: Variable, places: dict[str, int]) -> list[int]:
     )
 
 
-def _codes(flags: _Flags, variable: Variable, size: int) -> Codes:
+def _codes(flags: Flags, variable: Variable, size: int) -> Codes:
     """Return the reported codes: the category, or the set of categories as bits."""
     if flags.shape[1] == 1 and size == 2:
         return flags[:, 0].astype(np.uint8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -17,6 +18,10 @@ class StagedProgress(Protocol):
 
     def __call__(self, stage: str, done: int, total: int, /) -> None:
         """Take note."""
+
+
+OnShare = Callable[[float], None]
+"""Called with the share of a piece of work that is done; may raise to stop."""
 
 
 def unwatched(done: int, total: int, /) -> None:

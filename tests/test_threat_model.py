@@ -20,7 +20,7 @@ from owner_agent.state.private_files import FILE_MODE
 from owner_agent.table.discretizing import FEWEST_RECORDS
 from pramana.setups.ma2006 import CHANNELS, DOMAIN, OWNERS
 from shared.channels import Symmetric
-from shared.estimation.plausibility.plausibility import RATE
+from shared.estimation.plausibility.examination import RATE
 from shared.privacy import Amplification
 from shared.wire.base import KEY_BYTES
 from tests.places import ROOT

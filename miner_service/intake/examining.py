@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from shared.errors import PramanaError
-from shared.estimation.plausibility.plausibility import examine
+from shared.estimation.plausibility.examination import examine
 from shared.marginals.counts import Codes
 from shared.plan import Plan
 from shared.wire.releases import Consistency

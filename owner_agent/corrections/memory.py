@@ -20,7 +20,7 @@ from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import Conflict, StateError, StoreCorrupt
 from shared.marginals.counts import Codes
 from shared.wire.base import KEY_BYTES, KEY_COLUMN
-from shared.wire.parts import Keys, key_array, key_column, key_words, locate
+from shared.wire.parts import Keys, key_array, key_column, key_order, locate
 
 FOLDER = "reported"
 """The folder's name in a state directory."""
@@ -91,9 +91,7 @@ class Memory:
         if there.all():
             return self
         joined = np.concatenate([self.keys, keys[~there]])
-        halves = key_words(joined)
-        order = np.lexsort((halves[:, 1], halves[:, 0]))
-
+        order = key_order(joined)
         added = int((~there).sum())
 
         def grown(codes: Codes) -> Codes:

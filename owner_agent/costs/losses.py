@@ -8,15 +8,13 @@ from typing import Any
 
 from owner_agent.corrections.permanent import newest_epoch
 from owner_agent.costs.measures import finite
-from owner_agent.departures.composition import conflicting, losses, spent
+from owner_agent.departures.composition import conflicting, losses, planned_draws, spent
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.randomize.draws import draw_id
-from owner_agent.release.publish import planned_draws
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from shared.errors import KeyFileError
-from shared.privacy import epsilon
 
 
 @dataclass(frozen=True)
@@ -129,19 +127,16 @@ def known_draws(
         )
         for block in plan.plan.blocks
     }
-    return planned_draws(plan, identities, lambda identity: newest.get(identity, "planned"))
+    return planned_draws(
+        plan.plan.blocks,
+        plan.columns,
+        identities,
+        lambda identity: newest.get(identity, "planned"),
+    )
 
 
 def new_draws(plan: Planned) -> tuple[Draw, ...]:
     """Return a plan's draws as those of a randomization that never was."""
-    return tuple(
-        Draw(
-            column=plan.columns[name],
-            variable=name,
-            draw_id=f"planned {block.digest}",
-            epsilon=epsilon(block.channel),
-            randomized=not block.channel.is_identity,
-        )
-        for block in plan.plan.blocks
-        for name in block.names
-    )
+    blocks = plan.plan.blocks
+    identities = {block.name: f"planned {block.digest}" for block in blocks}
+    return planned_draws(blocks, plan.columns, identities)

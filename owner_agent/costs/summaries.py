@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from owner_agent.costs.measures import finite
 from owner_agent.costs.whole_study import Outlook
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Entry
@@ -17,7 +17,7 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
     """Return the ledger; an infinite epsilon is null."""
     return {
         "releases": [_entry(entry) for entry in entries],
-        "composed_epsilon": {column: _finite(value) for column, value in spent(entries).items()},
+        "composed_epsilon": {column: finite(value) for column, value in spent(entries).items()},
     }
 
 
@@ -51,13 +51,9 @@ def _entry(entry: Entry) -> dict[str, Any]:
             {
                 "name": d.variable,
                 "column": d.column,
-                "epsilon": _finite(d.epsilon),
+                "epsilon": finite(d.epsilon),
                 "same_values_as": list(d.same_as),
             }
             for d in entry.draws
         ],
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

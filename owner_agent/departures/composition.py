@@ -12,10 +12,43 @@ before reports were remembered drew corrected values anew; of those the sums say
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from owner_agent.departures.ledger import Draw, Entry
 from shared.errors import PlanConflict
+from shared.plan import Block
+from shared.privacy import epsilon
+
+
+def planned_draws(
+    blocks: Iterable[Block],
+    columns: Mapping[str, str],
+    identities: Mapping[str, str],
+    population: Callable[[str], str] = lambda _draw_id: "",
+) -> tuple[Draw, ...]:
+    """Return what sending columns costs each of them, as the ledger writes it.
+
+    A margin of a joint draw counts with the epsilon of the whole draw: the draw is the same one.
+
+    Args:
+        blocks: the blocks, as they are drawn.
+        columns: the column of each variable that is sent.
+        identities: the identity of each block's draws, by the block's name.
+        population: names the population the records are of, by the identity of a draw.
+    """
+    return tuple(
+        Draw(
+            column=columns[name],
+            variable=name,
+            draw_id=identities[block.name],
+            epsilon=epsilon(block.channel),
+            randomized=not block.channel.is_identity,
+            population="" if block.channel.is_identity else population(identities[block.name]),
+        )
+        for block in blocks
+        for name in block.names
+        if name in columns
+    )
 
 
 def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, float]:
@@ -31,8 +64,8 @@ def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, floa
     secret = _secret_of_column(all_draws)
     distinct = {(secret[d.column], *d.identity): d.epsilon for d in counted}
     composed = dict.fromkeys(secret.values(), 0.0)
-    for (name, *_), epsilon in distinct.items():
-        composed[name] += epsilon
+    for (name, *_), loss in distinct.items():
+        composed[name] += loss
     return {draw.column: composed[secret[draw.column]] for draw in all_draws}
 
 

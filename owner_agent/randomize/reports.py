@@ -12,10 +12,10 @@ import numpy as np
 from owner_agent.randomize.draws import words
 from owner_agent.randomize.sampling import impossible_records, sample_block, true_cells
 from owner_agent.state.keys import Keys as Secrets
-from shared.errors import DuplicateRecordId, TableError
+from shared.errors import TableError
 from shared.marginals.counts import Codes
 from shared.plan import Block, Plan
-from shared.wire.parts import Keys, key_words, strictly_ascending
+from shared.wire.parts import Keys, key_order
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,8 @@ def randomize(
         DuplicateRecordId: a pseudonym occurs twice.
         TableError: a record has a combination of categories that the plan calls impossible.
     """
-    halves = key_words(keys)
-    order = np.lexsort((halves[:, 1], halves[:, 0]))
+    order = key_order(keys)
     ordered = keys[order]
-    if not strictly_ascending(ordered):
-        raise DuplicateRecordId(
-            "Two records have the same pseudonym.", remedy="Make the record ids unique."
-        )
     reported: dict[str, Codes] = {}
     for block in plan.blocks:
         _require_possible(block, columns)

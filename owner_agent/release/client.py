@@ -7,7 +7,6 @@ may be repeated without harm, because the miner treats a repetition as the same 
 from __future__ import annotations
 
 from http import HTTPStatus
-from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -75,12 +74,7 @@ class Miner:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._client.close()
 
     def accept(self, secret: str) -> TokenIssued:

@@ -8,14 +8,14 @@ same bytes under the same name and sends only what the miner does not have.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
-from owner_agent.departures.composition import refuse_conflicts
+from owner_agent.departures.composition import planned_draws, refuse_conflicts
 from owner_agent.departures.fingerprints import fingerprint_of, values_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import OUTBOX, discard, prepare, reopen
@@ -35,7 +35,6 @@ from owner_agent.state.tokens import TokenStore
 from owner_agent.table.encode import Encoded, encode
 from shared.errors import NotFound, NotReady
 from shared.plan import Plan
-from shared.privacy import epsilon
 from shared.progress import Progress, StagedProgress
 from shared.wire.releases import Consistency, Release, ReleaseCreate
 
@@ -95,7 +94,10 @@ def publish(
         settled = settle(plan.plan, records, past, options.corrections or site.file.corrections)
         values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
         draws = planned_draws(
-            plan, settled.identities, lambda draw_id: population_of(records.keys, draw_id, entries)
+            plan.plan.blocks,
+            plan.columns,
+            settled.identities,
+            lambda draw_id: population_of(records.keys, draw_id, entries),
         )
         draws = recognized(draws, values, entries)
         if not options.accept_added_loss:
@@ -163,30 +165,6 @@ def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
             miner.withdraw(entry.release_id)
         ledger.mark(entry, "withdrawn", surroundings.now())
         return entry
-
-
-def planned_draws(
-    plan: Planned, identities: Mapping[str, str], population: Callable[[str], str]
-) -> tuple[Draw, ...]:
-    """Return what publishing would cost each column, as the ledger writes it.
-
-    Args:
-        plan: the site's plan.
-        identities: the identity of each block's draws, by the block's name.
-        population: names the population the records are of, by the identity of a draw.
-    """
-    return tuple(
-        Draw(
-            column=plan.columns[name],
-            variable=name,
-            draw_id=identities[block.name],
-            epsilon=epsilon(block.channel),
-            randomized=not block.channel.is_identity,
-            population="" if block.channel.is_identity else population(identities[block.name]),
-        )
-        for block in plan.plan.blocks
-        for name in block.names
-    )
 
 
 def told_draws(plan: Plan, draws: Sequence[Draw]) -> tuple[str, ...]:

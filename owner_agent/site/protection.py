@@ -18,11 +18,11 @@ from shared.channels import (
     Symmetric,
     UnitTransition,
 )
+from shared.channels.base import Units
 from shared.errors import PlanError, SingularChannel, UnprotectedVariable
 from shared.plan import Block
 
 Codes = npt.NDArray[np.intp]
-Units = npt.NDArray[np.int64]
 
 _NAMED = 5
 """A message names so many categories."""

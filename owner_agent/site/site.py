@@ -26,13 +26,13 @@ from pydantic_core import ErrorDetails
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.corrections import Choice
 from owner_agent.site.noise import NoiseDemand
+from owner_agent.site.strengths import Number
 from shared.errors import ConfigError
 from shared.wire.base import KEY_COLUMN, Label, Name
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
-Number = Annotated[float, Field(allow_inf_nan=False)]
 ColumnName = Annotated[str, StringConstraints(min_length=1)]
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,11 +17,9 @@ from owner_agent.table.encode import numbers, rows_text
 from owner_agent.table.methods import Method
 from owner_agent.table.table import read_table
 from shared.discretize import Discretization, equal_frequency, equal_width, mgas
+from shared.discretize.discretization import Floats
 from shared.errors import OptionError, TableError
 from shared.terminal import MAX_WIDTH
-
-Floats = npt.NDArray[np.float64]
-
 
 OPTIONS: dict[Method, tuple[frozenset[str], frozenset[str]]] = {
     Method.mgas: (frozenset({"minimum_count", "granularity"}), frozenset({"grid"})),

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.figure import png
 from shared.errors import OptionError
+from shared.progress import OnShare
 
 Say = Callable[[str, float], None]
 """Called with the experiment at work and the share of all work that is done."""
@@ -114,13 +115,13 @@ def _make(out: Path) -> None:
 
 def _part(
     say: Say, experiment: Experiment, index: int, experiments: Sequence[Experiment]
-) -> Callable[[float], None]:
+) -> OnShare:
     say(experiment.name, index / len(experiments))
     return lambda share: say(experiment.name, (index + share) / len(experiments))
 
 
 def _run(
-    experiment: Experiment, setting: Setting, out: Path, progress: Callable[[float], None]
+    experiment: Experiment, setting: Setting, out: Path, progress: OnShare
 ) -> ExperimentOutcome:
     started = time.perf_counter()
     result = experiment.run(replace(setting, progress=progress))

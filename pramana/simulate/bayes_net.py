@@ -22,9 +22,7 @@ from shared.learn.networks.search.structure_learning import LearnedStructure, le
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Plan
-
-OnStep = Callable[[float], None]
-"""Called with the share of all work that is done."""
+from shared.progress import OnShare
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ class NetworkOutcome:
 
 
 def simulate(
-    trials: Trials, options: StructureOptions, on_step: OnStep = lambda _share: None
+    trials: Trials, options: StructureOptions, on_step: OnShare = lambda _share: None
 ) -> NetworkOutcome:
     """Learn a structure in every run, from the reports and from the clean records.
 
@@ -143,7 +141,7 @@ def _reference(trials: Trials, scoring: Scoring, search: Search) -> BayesNet:
     return fitted(marginals, learn_structure(marginals, scoring, search, draws=0).structure)
 
 
-def _part(on_step: OnStep, index: int, runs: int) -> Callable[[float, float], OnStep]:
+def _part(on_step: OnShare, index: int, runs: int) -> Callable[[float, float], OnShare]:
     """Return, for a run, what makes the progress of one of its parts a share of the whole."""
     return lambda start, width: lambda share: on_step((index + start + width * share) / runs)
 
@@ -155,7 +153,7 @@ class _Learner:
     seed: int
 
     def __call__(
-        self, counts: ReportedCounts, plan: Plan, on_step: OnStep
+        self, counts: ReportedCounts, plan: Plan, on_step: OnShare
     ) -> tuple[LearnedStructure, BayesNet, float]:
         started = time.perf_counter()
         marginals = EstimatedMarginals(counts, plan, estimator=self.options.estimator)

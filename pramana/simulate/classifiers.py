@@ -14,12 +14,11 @@ from pramana.simulate.trials import Trials
 from shared.estimation.estimated import EstimatedMarginals, Estimator
 from shared.marginals.counts import Codes, Marginals
 from shared.plan import Plan
+from shared.progress import OnShare
 
 if TYPE_CHECKING:
     from shared.learn.prediction import Predictor
 
-OnStep = Callable[[float], None]
-"""Called with the share of all work that is done."""
 
 Learn = Callable[[Marginals, int], "Predictor"]
 """Learns a classifier from marginals; the second argument is a seed."""
@@ -69,7 +68,7 @@ def simulate(
     learn: Learn,
     options: Mapping[str, Any],
     estimator: Estimator = "moment",
-    on_step: OnStep = lambda _share: None,
+    on_step: OnShare = lambda _share: None,
 ) -> ClassifierOutcome:
     """Learn from the reports and from the clean records of every run; test on those held out.
 

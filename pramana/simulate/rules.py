@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,9 +19,7 @@ from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import RuleOptions
 from shared.marginals.support_counts import Item
 from shared.plan import Plan
-
-OnStep = Callable[[float], None]
-"""Called with the share of all work that is done."""
+from shared.progress import OnShare
 
 _PERCENT = dict(zip(MEASURES, ("support_error", "false_negative", "false_positive"), strict=True))
 """The names of the errors in JSON, without what they are in."""
@@ -69,7 +67,7 @@ def simulate(
     trials: Trials,
     mining: RuleOptions,
     estimator: Estimator = "moment",
-    on_step: OnStep = lambda _share: None,
+    on_step: OnShare = lambda _share: None,
 ) -> RulesOutcome:
     """Mine the reports of every run and compare with the frequent itemsets of its own records.
 

@@ -94,7 +94,7 @@ class Independence(Protocol):
     """How strongly records speak against the independence of some variables given others."""
 
     @property
-    def degrees(self) -> int:
+    def degrees_of_freedom(self) -> int:
         """The number of free parameters that dependence has more."""
 
     @property
@@ -106,11 +106,11 @@ class Independence(Protocol):
         """The log-likelihood of the records, in nats, that no hypothesis can exceed."""
 
     @property
-    def least(self) -> float:
+    def null_log_likelihood(self) -> float:
         """The log-likelihood under independence."""
 
     @property
-    def free(self) -> float:
+    def alternative_log_likelihood(self) -> float:
         """The log-likelihood without restriction, up to the accuracy of its maximization."""
 
     @property

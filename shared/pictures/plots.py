@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.pictures.svg import breadth, escape, printable, short
 
@@ -202,6 +203,19 @@ def interval(
         markerfacecolor="white" if hollow else colour,
     )
     entitle(line, words)
+
+
+def curve(
+    axis: Axes,
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    colour: object,
+    marker: str,
+    label: str,
+    dash: str = "-",
+) -> None:
+    """Draw a curve with a mark at each point."""
+    axis.plot(x, y, dash, marker=marker, markersize=5, color=colour, label=label)
 
 
 def shades(count: int) -> list[tuple[float, float, float, float]]:

@@ -24,10 +24,10 @@ from shared.privacy.posterior import (
     AttackerAccuracy,
     attacker_accuracy,
     downward_breach,
+    posterior_range,
     upward_breach,
     worst_posterior,
 )
-from shared.privacy.random_matrix import posterior_range
 from shared.privacy.study import ColumnTold, Extremes, StudyTold, ToldBlock, told_by
 
 __all__ = [

@@ -121,15 +121,6 @@ def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike) -> float:
     return max(0.0, float((a[some] * np.log2(a[some] / b[some])).sum()))
 
 
-def total_variation(p: npt.ArrayLike, q: npt.ArrayLike) -> float:
-    """Return half the sum of |p - q|: the largest difference in probability of any event.
-
-    Arguments and errors are those of `kl_divergence`.
-    """
-    a, b = _two_distributions(p, q)
-    return float(np.abs(a - b).sum()) / 2
-
-
 def density_l1(
     edges: npt.ArrayLike, probabilities: npt.ArrayLike, truth: Density | Histogram
 ) -> float:

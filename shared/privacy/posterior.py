@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shared.channels import Transition
+from shared.channels import RESOLUTION, RandomSymmetric, Transition
 from shared.errors import LimitExceeded
 from shared.marginals.counts import Tensor
 from shared.privacy.structures.dispatch import structure_of
@@ -105,6 +105,28 @@ def downward_breach(channel: Transition, prior: npt.ArrayLike | None, rho_2: flo
     return float(np.where(_explicit(structure, given) >= rho_2, low, 1.0).min())
 
 
+def posterior_range(channel: RandomSymmetric, prior_of_property: float) -> tuple[float, float]:
+    """Return the smallest and the largest posterior of a property under RAN-GD (FRAPP 4.1).
+
+    The matrix of a record is drawn and not published, so that its worst-case posterior is known
+    only to lie in this range, as likely above that of the expected matrix as below it. With
+    gamma x + r on the diagonal, x - r / (n - 1) elsewhere and P the prior of the property it is
+
+        rho_2(r) = P (gamma x + r) / (P (gamma x + r) + (1 - P) (x - r / (n - 1)))
+
+    at r = -alpha and alpha. (FRAPP prints P gamma x + r in the numerator.)
+
+    Raises:
+        OptionError: `prior_of_property` is not strictly between 0 and 1.
+    """
+    require_belief(prior_of_property, "prior_of_property")
+    low, high = (
+        _posterior_at(channel, channel.off_units + spread, prior_of_property)
+        for spread in (channel.spread_units, -channel.spread_units)
+    )
+    return low, high
+
+
 def _asked(
     channel: Transition, prior: npt.ArrayLike | None
 ) -> tuple[ChannelStructure, Tensor | None]:
@@ -114,3 +136,9 @@ def _asked(
 
 def _explicit(structure: ChannelStructure, prior: Tensor | None) -> Tensor:
     return structure.uniform() if prior is None else prior
+
+
+def _posterior_at(channel: RandomSymmetric, off_units: int, prior: float) -> float:
+    keep_units = RESOLUTION - (channel.size - 1) * off_units
+    told = prior * keep_units
+    return told / (told + (1 - prior) * off_units)

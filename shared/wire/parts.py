@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import ValidationError
 
-from shared.errors import PartInvalid
+from shared.errors import DuplicateRecordId, PartInvalid
 from shared.marginals.counts import Codes
 from shared.plan import Plan
 from shared.wire.base import KEY_BYTES, KEY_COLUMN
@@ -228,6 +228,17 @@ def key_array(column: pa.ChunkedArray) -> Keys:
 def key_words(keys: Keys) -> npt.NDArray[np.uint64]:
     """Return pseudonyms as an (N, 2) array of integers that sort as the bytes do."""
     return np.ascontiguousarray(keys).view(">u8").reshape(-1, 2).astype(np.uint64)
+
+
+def key_order(keys: Keys) -> npt.NDArray[np.intp]:
+    """Return the order in which pseudonyms ascend. Raises DuplicateRecordId: one occurs twice."""
+    words = key_words(keys)
+    order = np.lexsort((words[:, 1], words[:, 0]))
+    if not strictly_ascending(keys[order]):
+        raise DuplicateRecordId(
+            "Two records have the same pseudonym.", remedy="Make the record ids unique."
+        )
+    return order
 
 
 def strictly_ascending(keys: Keys) -> bool:

@@ -212,9 +212,9 @@ def test_independence_and_explanation(pin, name: str):
         pin(
             f"independence: {name}: {left}-{right}|{given}",
             {
-                "degrees": test.degrees,
-                "free": test.free,
-                "least": test.least,
+                "degrees": test.degrees_of_freedom,
+                "free": test.alternative_log_likelihood,
+                "least": test.null_log_likelihood,
                 "saturated": test.saturated,
                 "upper": test.upper,
                 "ratio": test.ratio,

@@ -23,12 +23,10 @@ from owner_agent.peer.disclosure.mechanism import Draw, NoiseMechanism
 from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import LimitExceeded, StoreCorrupt
 from shared.marginals.counts import CUBE_CELLS, tabulate
-from shared.marginals.tabulated_counts import NoisyTable
+from shared.marginals.tabulated_counts import Counts, NoisyTable
 from shared.wire.base import Message
 
 _FOLDER = "noisy-tables"
-
-Counts = npt.NDArray[np.int64]
 
 
 class KeptTable(Message):

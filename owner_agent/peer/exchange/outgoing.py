@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
-from owner_agent.departures.composition import refuse_conflicts
+from owner_agent.departures.composition import planned_draws, refuse_conflicts
 from owner_agent.departures.fingerprints import fingerprint_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import PreparedRelease, discard
@@ -26,7 +26,6 @@ from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.reports import Randomized
 from owner_agent.site.protection import require_protected
 from shared.plan import Block, Plan
-from shared.privacy import epsilon
 
 
 @dataclass(frozen=True)
@@ -84,26 +83,13 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
 def draws_of(
     holding: Holding, share: Share, identities: Mapping[str, str], entries: Sequence[Entry]
 ) -> tuple[Draw, ...]:
-    """Return what sending a share costs each column, as the ledger writes it.
-
-    A margin of a joint draw counts with the epsilon of the whole draw: the draw is the same one.
-    """
-    draws = []
-    for block, sent in zip(share.drawn, share.sent, strict=True):
-        identity = identities[block.name]
-        exact = block.channel.is_identity
-        population = "" if exact else population_of(holding.keys, identity, entries)
-        draws += [
-            Draw(
-                column=holding.plan.columns[name],
-                variable=name,
-                draw_id=identity,
-                epsilon=epsilon(block.channel),
-                randomized=not exact,
-                population=population,
-            )
-            for name in sent.names
-        ]
+    """Return what sending a share costs each column, as the ledger writes it."""
+    draws = planned_draws(
+        share.drawn,
+        {name: holding.plan.columns[name] for block in share.sent for name in block.names},
+        identities,
+        lambda identity: population_of(holding.keys, identity, entries),
+    )
     return recognized(draws, holding.values, entries)
 
 

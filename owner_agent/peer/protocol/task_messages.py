@@ -27,7 +27,7 @@ from shared.wire.learning.learners import (
     DecisionTreeTask,
     LinearClassifierTask,
 )
-from shared.wire.learning.options import WithOptions, options_in
+from shared.wire.learning.networks import WithParameters
 
 MAX_COLUMNS = 64
 """Of so many variables at most an owner learns for itself."""
@@ -37,7 +37,7 @@ Columns = Annotated[list[Label], Field(min_length=1, max_length=MAX_COLUMNS)]
 Parents = dict[Label, Annotated[list[Label], Field(max_length=64)]]
 
 
-class ParametersTask(WithOptions):
+class ParametersTask(WithParameters):
     """The parameters of a network of known structure (Ma 5.2.1)."""
 
     kind: Literal["parameters"] = "parameters"
@@ -45,12 +45,8 @@ class ParametersTask(WithOptions):
     method: Method = ParameterOptions.method
     alpha: Positive = ParameterOptions.alpha
 
-    def parameters(self) -> ParameterOptions:
-        """Return how parameters are learned."""
-        return options_in(self, ParameterOptions)
 
-
-class StructureTask(WithOptions):
+class StructureTask(WithParameters):
     """The structure along one order of all variables, and then its parameters (Ma 5.2.2)."""
 
     kind: Literal["structure"] = "structure"
@@ -61,10 +57,6 @@ class StructureTask(WithOptions):
     seed: Seed = 0
     method: Method = ParameterOptions.method
     alpha: Positive = ParameterOptions.alpha
-
-    def parameters(self) -> ParameterOptions:
-        """Return how parameters are learned."""
-        return options_in(self, ParameterOptions)
 
 
 class TableTask(Message):

@@ -17,10 +17,10 @@ from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import KeyStore
 from owner_agent.table.encode import encode
 from shared.domain import Domain, Variable
-from shared.errors import DuplicateRecordId, RecordsDoNotAlign, VariablesMissing
+from shared.errors import RecordsDoNotAlign, VariablesMissing
 from shared.marginals.counts import Codes
 from shared.progress import Progress
-from shared.wire.parts import Keys, key_words, strictly_ascending
+from shared.wire.parts import Keys, key_order
 from shared.wire.plans import VariableMessage
 
 
@@ -63,12 +63,7 @@ def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Progres
     secrets = KeyStore(site.state).load()
     table = encode(site, plan)
     keys = pseudonyms(secrets, proposal.study, table.record_ids, told)
-    halves = key_words(keys)
-    order = np.lexsort((halves[:, 1], halves[:, 0]))
-    if not strictly_ascending(keys[order]):
-        raise DuplicateRecordId(
-            "Two records have the same pseudonym.", remedy="Make the record ids unique."
-        )
+    order = key_order(keys)
     columns = {name: codes[order] for name, codes in table.columns.items()}
     values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
     return Holding(site, plan, secrets, keys[order], columns, names, values)

@@ -92,7 +92,6 @@ STRUCTURE = LearningTask(
     asks=lambda task, holdings, sender, receiver: preceding(task.order, holdings, sender, receiver),
     scopes=lambda task: [tuple(task.order)],
     learn=_learn_structure,
-    agreed_parents=lambda _task, _node: (),
     fewer="lower max_parents, leave a variable out of the order",
     shared=True,
 )

@@ -108,9 +108,7 @@ TABLE = LearningTask(
     asks=_named(_table_variables),
     scopes=lambda task: [tuple(task.variables)],
     learn=learn_table,
-    agreed_parents=lambda _task, _node: (),
     fewer="ask for fewer variables",
-    shared=False,
 )
 
 RULES = LearningTask(
@@ -119,9 +117,7 @@ RULES = LearningTask(
     asks=_named(_table_variables),
     scopes=_rules_scopes,
     learn=learn_rules,
-    agreed_parents=lambda _task, _node: (),
     fewer="ask for fewer variables, or a smaller max_length",
-    shared=False,
     fits=items_of,
 )
 
@@ -131,9 +127,7 @@ TREE = LearningTask(
     asks=_named(_tree_variables),
     scopes=_tree_scopes,
     learn=learn_decision_tree,
-    agreed_parents=lambda _task, _node: (),
     fewer="give it fewer attributes, or a smaller max_depth",
-    shared=False,
 )
 
 LINEAR = LearningTask(
@@ -142,7 +136,5 @@ LINEAR = LearningTask(
     asks=_named(_linear_variables),
     scopes=lambda task: [_linear_variables(task)],
     learn=learn_classifier,
-    agreed_parents=lambda _task, _node: (),
     fewer="give it fewer features",
-    shared=False,
 )

@@ -24,10 +24,10 @@ class LearningTask:
         asks: the sender's variables that the receiver may ask for, in vertical sessions.
         scopes: the sets of variables whose tables are needed, in horizontal sessions.
         learn: runs the learner for some nodes on an owner's marginals.
-        agreed_parents: the parents of a node that are known before anything is learned.
         fewer: in the words of a remedy, how the session can ask for smaller families.
         shared: whether all owners learn their part and end with the same network; else the
             initiator alone learns, and keeps the result.
+        agreed_parents: the parents of a node that are known before anything is learned.
         fits: raises an InputError where the task names what the owners' variables do not have.
     """
 
@@ -36,9 +36,9 @@ class LearningTask:
     asks: Callable[[Any, Holdings, str, str], tuple[str, ...]]
     scopes: Callable[[Any], list[tuple[str, ...]]]
     learn: Callable[[Any, Marginals, Sequence[str], Progress], Findings]
-    agreed_parents: Callable[[Any, str], tuple[str, ...]]
     fewer: str
-    shared: bool
+    shared: bool = False
+    agreed_parents: Callable[[Any, str], tuple[str, ...]] = field(default=lambda _task, _node: ())
     fits: Callable[[Any, Domain], object] = field(default=lambda _task, _domain: None)
 
 

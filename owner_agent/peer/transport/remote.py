@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import threading
-from types import TracebackType
 from typing import Self
 
 import httpx
@@ -71,12 +70,7 @@ class RemotePartner:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:

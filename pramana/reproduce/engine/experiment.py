@@ -16,12 +16,10 @@ import numpy as np
 import pandas as pd
 
 from shared.errors import OptionError
+from shared.progress import OnShare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Progress = Callable[[float], None]
-"""Called with the share of the work that is done, 0 to 1."""
 
 _NAME = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
 
@@ -47,7 +45,7 @@ class Setting:
     seed: int = 1
     data: Path | None = None
     quick: bool = False
-    progress: Progress = silent
+    progress: OnShare = silent
 
     def __post_init__(self) -> None:
         if self.seed < 0:

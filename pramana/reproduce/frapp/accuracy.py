@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from shared.learn.rules.items import all_items
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import RuleOptions
 from shared.marginals.counts import Marginals
+from shared.progress import OnShare
 
 RUNS, QUICK_RUNS = 8, 2
 
@@ -31,7 +32,7 @@ def measure(
     label: str,
     survey: Survey,
     mechanisms: Sequence[Mechanism],
-    progress: Callable[[float], None],
+    progress: OnShare,
 ) -> pd.DataFrame:
     """Randomize and mine a survey under every mechanism, several times.
 

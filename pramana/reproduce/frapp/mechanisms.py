@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pramana.reproduce.frapp.data import GAMMA, MINIMUM
@@ -22,6 +21,7 @@ from shared.estimation.estimated import EstimatedMarginals, Estimator
 from shared.marginals.counts import CUBE_CELLS, Reports
 from shared.plan import Block, Plan
 from shared.privacy import Amplification
+from shared.progress import OnShare
 
 CUT = 3
 """K, the most items of a record that cut and paste keeps (FRAPP 7)."""
@@ -91,9 +91,7 @@ def independent_columns(domain: Domain) -> Mechanism:
     return Mechanism("independent", independent(demands(domain)))
 
 
-def designed(
-    domain: Domain, records: int, progress: Callable[[float], None]
-) -> tuple[Mechanism, Comparison]:
+def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism, Comparison]:
     """Return the designer's choice for itemsets of all lengths, with what it compared.
 
     The designer has not seen the data: every variable's reference distribution is uniform.

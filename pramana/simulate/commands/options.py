@@ -13,6 +13,7 @@ import typer
 
 from shared.errors import NotConverged, OptionError
 from shared.learn.common.options import limits_of, types_of
+from shared.progress import OnShare
 from shared.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -83,10 +84,6 @@ def learner(options: type, name: str, told: str) -> Any:
     return typer.Option(help=f"{told} ({limits})." if limits else f"{told}.")
 
 
-Watch = Callable[[float], None]
-"""Called with the share of all work that is done."""
-
-
 @dataclass(frozen=True)
 class Setup:
     """The options on records and randomization, as typed; one of a kind must be given."""
@@ -114,7 +111,7 @@ class Setup:
         seed: int,
         *,
         holdout: float = 0.0,
-        on_step: Watch = lambda _share: None,
+        on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
         """Return what is repeated, and the estimator of the counts.
 
@@ -195,7 +192,7 @@ class Setup:
 
 
 @contextmanager
-def watched(what: str) -> Iterator[Watch]:
+def watched(what: str) -> Iterator[OnShare]:
     """Show a progress bar on standard error while a simulation runs.
 
     Raises:

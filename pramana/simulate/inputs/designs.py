@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -24,6 +23,7 @@ from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import Estimator
 from shared.plan import Plan
+from shared.progress import OnShare
 
 Family = Literal[
     "auto", "independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled"
@@ -49,7 +49,7 @@ def designed(
     gamma: float,
     wanted: Goal,
     records: int,
-    on_step: Callable[[float], None] = lambda _share: None,
+    on_step: OnShare = lambda _share: None,
 ) -> DesignedPlan:
     """Return the plan of a family that is predicted to err least at an amplification.
 

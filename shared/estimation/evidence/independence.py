@@ -63,7 +63,7 @@ class ReportedTable:
         return start(self.strata)
 
     @cached_property
-    def free(self) -> tuple[Tensor, float]:
+    def most_likely(self) -> tuple[Tensor, float]:
         """The most likely true table, with its log-likelihood."""
         table, exact = self.begin
         if exact:
@@ -92,7 +92,7 @@ class ConditionalIndependence:
         return self.table.shape
 
     @property
-    def degrees(self) -> int:
+    def degrees_of_freedom(self) -> int:
         """The number of free parameters that dependence has more: (I - 1)(K - 1) J."""
         left, right, given = (
             math.prod(self._shape[axis] for axis in axes)
@@ -110,14 +110,14 @@ class ConditionalIndependence:
         return self.table.saturated - self._begun
 
     @property
-    def least(self) -> float:
-        """The log-likelihood of the most likely true table under independence."""
+    def null_log_likelihood(self) -> float:
+        """The log-likelihood, in nats, of the most likely true table under independence."""
         return max(float(self._independent.log_likelihood[0]), self._begun)
 
     @property
-    def free(self) -> float:
+    def alternative_log_likelihood(self) -> float:
         """The log-likelihood of the most likely true table."""
-        return self.table.free[1]
+        return self.table.most_likely[1]
 
     @property
     def saturated(self) -> float:
@@ -127,7 +127,7 @@ class ConditionalIndependence:
     @property
     def ratio(self) -> float:
         """The log-likelihood ratio in nats, at least 0."""
-        return max(0.0, self.free - self.least)
+        return max(0.0, self.alternative_log_likelihood - self.null_log_likelihood)
 
     @cached_property
     def fitted(self) -> Tensor:
@@ -138,9 +138,9 @@ class ConditionalIndependence:
     def inflation(self) -> float:
         """How many times randomization multiplies the plain gain's chance part.
 
-        The gain of a link that is not there is half a sum of squared errors; without randomization
-        it has the mean degrees / 2, with it trace(W Cov) / 2 (design section 5), where Cov is the
-        covariance of the estimated counts and W the gain's second derivative, both under
+        The gain of a link that is not there is half a sum of squared errors. Its mean is half its
+        degrees of freedom without randomization, and trace(W Cov) / 2 with it (design section 5):
+        Cov is the covariance of the estimated counts and W the gain's second derivative, both under
         independence, with at least some five records expected in each cell: where fewer are,
         neither is told by the table. Infinite where a channel has no inverse.
         """
@@ -150,7 +150,7 @@ class ConditionalIndependence:
         parts = ((left | right | given, 1), (left | given, -1), (right | given, -1), (given, 1))
         true = self._under(np.maximum(self.fitted, _LEAST / self.table.records))
         trace = sum(sign * self._relative_variance(axes, true) for axes, sign in parts)
-        return max(1.0, trace / self.degrees)
+        return max(1.0, trace / self.degrees_of_freedom)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the ratio in each of some bootstrap samples of the reports, shape (draws,)."""
@@ -161,7 +161,7 @@ class ConditionalIndependence:
             )
             for s in strata
         ]
-        free, under = inside(self.table.free[0]), self._under(inside(self.fitted))
+        free, under = inside(self.table.most_likely[0]), self._under(inside(self.fitted))
         high, low = (
             climb(strata, model, begin, reports=reports, tolerance=_ROUGHLY, quiet=_ROUGHLY)
             for model, begin in ((FactoredModel(self._shape), free), (self._model, under))

@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.special import log_expit, ndtri, softmax
+from scipy.special import log_expit, softmax
 
 from shared.domain import Domain, Variable
 from shared.errors import DomainError
+from shared.learn.common.quantile import normal_quantile
 from shared.learn.common.record_columns import record_columns
 from shared.learn.linear.cells import Cells, ListedCells
 from shared.learn.linear.columns import Column, DesignMatrix
@@ -22,10 +23,7 @@ Basis = Literal["raw", "expected", "pairs", "network"]
 
 INTERCEPT = "(intercept)"
 
-LEVEL = 0.95
-"""The level of the intervals."""
-
-_Z = float(ndtri(0.5 + LEVEL / 2))
+_Z = normal_quantile(0.95)
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,13 @@ from shared.learn.networks.search.structure_learning import learn_structure
 from shared.learn.networks.structure import Structure
 from shared.learn.networks.synthetic import sample_chunks
 from shared.marginals.counts import Codes, Marginals, MarginalTable, Tensor
+from shared.progress import OnShare, Progress
 
 _NO_VARIATION = 1e-12
 """A variance below this share of the squared range of a column's values counts as zero."""
 
 Tick = Callable[[], None]
 """Called between pieces of work; may raise to stop."""
-
-
-OnShare = Callable[[float], None]
-"""Called with the share of a piece of work that is done; may raise to stop."""
 
 _SEARCHED, _LEARNED = 0.8, 0.9
 """The shares of the work when a network's structure and its parameters are learned."""
@@ -242,7 +239,7 @@ def _by_class(design: DesignMatrix, with_class: Sequence[Tensor]) -> Tensor:
     return np.concatenate(sums)
 
 
-def _part(on_share: OnShare, start: float, end: float) -> Callable[[int, int], None]:
+def _part(on_share: OnShare, start: float, end: float) -> Progress:
     def on_step(done: int, total: int) -> None:
         on_share(start + (end - start) * min(done / max(total, 1), 1.0))
 

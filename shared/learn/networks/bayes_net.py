@@ -11,25 +11,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from shared.domain import Domain
 from shared.learn.common.projection import project_to_simplex
+from shared.learn.common.quantile import normal_quantile
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.options import Method, ParameterOptions
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
 from shared.progress import Progress
 
-LEVEL = 0.95
-"""The level of the intervals."""
-
 _NO_COUNT = 1e-9
 """A margin below this share of the records counts as zero: likelihood never quite gets there."""
 
 _ROUNDING = 1e-12
 
-_Z = float(ndtri(0.5 + LEVEL / 2))
+_Z = normal_quantile(0.95)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from shared.learn.rules.options import Against
 from shared.marginals.support_counts import Flags, Floats, Indices
@@ -42,11 +42,6 @@ where an itemset is at the minimum; the p-value of one that was examined for tha
 it."""
 
 
-def normal_quantile(confidence: float) -> float:
-    """Return the normal normal_quantile of a two-sided interval of that confidence."""
-    return float(ndtri(0.5 + confidence / 2))
-
-
 def sampled_share(against: Against, records: int) -> float:
     """Return what multiplies w (1 - w) in the variance of a support: 1/N, or 0."""
     return 1 / records if against == "population" else 0.0
@@ -58,7 +53,7 @@ def interval(support: Floats, noise: Floats, z: float, share: float) -> tuple[Fl
     Args:
         support: estimated supports.
         noise: the variances of randomization of the supports.
-        z: the normal normal_quantile.
+        z: the normal quantile.
         share: of `sampled_share`.
     """
     half = share * z**2 / 2

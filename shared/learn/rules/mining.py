@@ -34,12 +34,12 @@ from functools import partial
 import numpy as np
 
 from shared.errors import EstimationError, LimitExceeded, OptionError, SingularChannel
+from shared.learn.common.quantile import normal_quantile
 from shared.learn.rules.candidates import Trie, next_candidates
 from shared.learn.rules.consistency import consistent_supports
 from shared.learn.rules.decisions import (
     discovered,
     interval,
-    normal_quantile,
     of_the_examined,
     p_values,
     sampled_share,

@@ -17,8 +17,8 @@ import numpy as np
 
 from shared.errors import LimitExceeded
 from shared.learn.common.options import require_limit
+from shared.learn.common.quantile import normal_quantile
 from shared.learn.rules.candidates import Trie
-from shared.learn.rules.decisions import normal_quantile
 from shared.learn.rules.itemsets import FoundItemsets, Level
 from shared.learn.rules.options import MINIMUM_CONFIDENCE, MinimumConfidence
 from shared.learn.rules.piecewise import PIECE, pieces, variables_of

@@ -36,15 +36,15 @@ class GainEvidence:
     """The gain of a split in bits, and what is known of its error.
 
     `se` is its standard error against the population; `chance` what would be expected if attribute
-    and class were independent, `noise` the part of that which comes of randomization; `degrees`
-    the degrees of freedom of the test and `p_value` its result.
+    and class were independent, `noise` the part of that which comes of randomization;
+    `degrees_of_freedom` are those of the test and `p_value` its result.
     """
 
     gain: float
     se: float
     chance: float
     noise: float
-    degrees: int
+    degrees_of_freedom: int
     p_value: float
 
     @property

@@ -105,7 +105,7 @@ class SplitCandidate:
             gain=found.gain,
             se=found.se,
             chance=found.chance,
-            degrees=found.degrees,
+            degrees=found.degrees_of_freedom,
             tried=self.tried,
             p_value=best_of(self.tried, found.p_value),
         )

@@ -64,13 +64,17 @@ class SearchMessage(WithOptions):
         return options_in(self, Search)
 
 
-@options_from(ParameterOptions)
-class _ParameterOptions(CountsSpec, WithOptions):
-    """How parameters are learned; see `BayesNetParametersSpec`."""
+class WithParameters(WithOptions):
+    """The base of messages that say how a network's parameters are learned."""
 
     def parameters(self) -> ParameterOptions:
         """Return how parameters are learned. Raises OptionError."""
         return options_in(self, ParameterOptions)
+
+
+@options_from(ParameterOptions)
+class _ParameterOptions(CountsSpec, WithParameters):
+    """How parameters are learned; see `BayesNetParametersSpec`."""
 
 
 class BayesNetParametersSpec(_ParameterOptions):

@@ -13,7 +13,7 @@ from shared.channels import Symmetric
 from shared.domain import Variable
 from shared.errors import LimitExceeded
 from shared.estimation.plausibility.bets import SHARES
-from shared.estimation.plausibility.plausibility import PAIR_CELLS, PAIRS, RATE, RECORDS
+from shared.estimation.plausibility.examination import PAIR_CELLS, PAIRS, RATE, RECORDS
 from shared.plan import Block, Plan
 from tests.places import ROOT
 

@@ -21,38 +21,33 @@ from shared.privacy.information_loss import (
     log_odds_ratio,
     odds_ratio_spread,
     predicted_log_odds_se,
-    total_variation,
 )
 
 
 @pytest.mark.parametrize(
-    ("p", "q", "bits", "tv"),
+    ("p", "q", "bits"),
     [
-        ([1, 1], [1, 1], 0.0, 0.0),
-        ([2, 2], [5, 5], 0.0, 0.0),
-        ([1, 0], [1, 1], 1.0, 0.5),
-        ([1, 1], [1, 0], math.inf, 0.5),
-        ([0, 4], [0, 1], 0.0, 0.0),
-        ([[1, 0], [0, 1]], [[1, 1], [1, 1]], 1.0, 0.5),
-        ([1, 3], [3, 1], 0.5 * math.log2(3), 0.5),
-        ([1, 0], [0, 7], math.inf, 1.0),
+        ([1, 1], [1, 1], 0.0),
+        ([2, 2], [5, 5], 0.0),
+        ([1, 0], [1, 1], 1.0),
+        ([1, 1], [1, 0], math.inf),
+        ([0, 4], [0, 1], 0.0),
+        ([[1, 0], [0, 1]], [[1, 1], [1, 1]], 1.0),
+        ([1, 3], [3, 1], 0.5 * math.log2(3)),
+        ([1, 0], [0, 7], math.inf),
     ],
 )
-def test_distances_by_hand(p, q, bits: float, tv: float):
+def test_distances_by_hand(p, q, bits: float):
     assert kl_divergence(p, q) == pytest.approx(bits)
-    assert total_variation(p, q) == pytest.approx(tv)
 
 
 def test_distances_by_other_means():
-    """scipy's relative entropy; and the largest difference over all 2^8 events."""
+    """scipy's relative entropy."""
     rng = np.random.default_rng(4)
     p, q = rng.dirichlet(np.ones(8)), rng.dirichlet(np.ones(8))
     assert kl_divergence(p * 50, q) == pytest.approx(stats.entropy(p, q, base=2))
-    events = (np.arange(256)[:, None] >> np.arange(8)) & 1
-    assert total_variation(p, q * 3) == pytest.approx((events @ (p - q)).max())
 
 
-@pytest.mark.parametrize("distance", [kl_divergence, total_variation])
 @pytest.mark.parametrize(
     ("p", "q", "match"),
     [
@@ -65,9 +60,9 @@ def test_distances_by_other_means():
         ([], [], "all 0"),
     ],
 )
-def test_what_are_no_counts_is_refused(distance, p, q, match: str):
+def test_what_are_no_counts_is_refused(p, q, match: str):
     with pytest.raises(OptionError, match=match):
-        distance(p, q)
+        kl_divergence(p, q)
 
 
 def test_a_negative_estimate_is_told_to_be_projected():

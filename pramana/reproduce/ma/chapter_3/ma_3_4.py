@@ -226,14 +226,7 @@ def _panel(axis: Axes, table: pd.DataFrame, measure: str) -> None:
     groups = list(table.groupby("records"))
     colours = style.shades(len(groups))
     for (records, rows), colour, marker in zip(groups, colours, style.MARKERS, strict=False):
-        axis.plot(
-            rows["keep"],
-            rows[measure],
-            marker=marker,
-            markersize=5,
-            color=colour,
-            label=f"N = {records:,}",
-        )
+        style.curve(axis, rows["keep"], rows[measure], colour, marker, f"N = {records:,}")
     axis.set_yscale("log")
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_formatter("")

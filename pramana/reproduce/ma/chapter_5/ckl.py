@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,11 @@ from pramana.simulate.parameters import fitted
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.network import BayesNet
 from shared.marginals.counts import Codes, Tensor
+from shared.pictures import plots as style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 NODES = "CDF"
 """The nodes whose distances are shown."""
@@ -81,3 +87,13 @@ def moments(values: Sequence[Sequence[float]]) -> tuple[Tensor, Tensor]:
     """Return mean and standard deviation over the runs, the first axis."""
     found = np.array(values, dtype=np.float64)
     return found.mean(axis=0), found.std(axis=0, ddof=1)
+
+
+def curve(
+    axis: Axes, rows: pd.DataFrame, against: str, colour: object, marker: str, label: str
+) -> None:
+    """Draw the mean distance, one deviation above it, and what is predicted, against a column."""
+    at = rows[against]
+    style.curve(axis, at, rows["ckl"], colour, marker, label)
+    axis.plot(at, rows["ckl"] + rows["sd"], ":", color=colour)
+    axis.plot(at, rows["predicted"], "--", color=colour, linewidth=1)

@@ -141,14 +141,7 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
     for (given, rows), colour, marker in zip(
         table.groupby("given"), colours, style.MARKERS, strict=False
     ):
-        axis.plot(
-            rows["p"],
-            rows["mean"],
-            marker=marker,
-            markersize=5,
-            color=colour,
-            label=f"D = 1 | {given}",
-        )
+        style.curve(axis, rows["p"], rows["mean"], colour, marker, f"D = 1 | {given}")
         axis.plot(rows["p"], rows["mean"] + rows["sd"], ":", color=colour, linewidth=1.2)
         axis.fill_between(
             rows["p"],

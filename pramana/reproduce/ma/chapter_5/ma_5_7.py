@@ -91,16 +91,7 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
         for (node, rows), colour, marker in zip(
             table.groupby("node"), colours, style.MARKERS, strict=False
         ):
-            axis.plot(
-                rows["p"],
-                rows["ckl"],
-                marker=marker,
-                markersize=5,
-                color=colour,
-                label=f"node {node}",
-            )
-            axis.plot(rows["p"], rows["ckl"] + rows["sd"], ":", color=colour)
-            axis.plot(rows["p"], rows["predicted"], "--", color=colour, linewidth=1)
+            ckl.curve(axis, rows, "p", colour, marker, f"node {node}")
         axis.set_xlabel("probability p of a flip")
     axes[0].plot([], [], ":", color=style.BLACK, label="mean + one deviation")
     axes[0].plot([], [], "--", color=style.BLACK, linewidth=1, label="predicted")

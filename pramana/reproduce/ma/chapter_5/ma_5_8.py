@@ -17,7 +17,6 @@ from pramana.simulate.parameters import SMOOTHED
 from shared.pictures import plots as style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LEVELS = (0.1, 0.2, 0.3, 0.4)
@@ -100,12 +99,12 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
     for axis, node in zip(axes, ckl.NODES, strict=False):
         for p, colour, marker in zip(LEVELS[:3], style.shades(3), style.MARKERS, strict=False):
             rows = table[(table["node"] == node) & (table["p"] == p)]
-            _curve(axis, rows, colour, marker, f"p = {p:g}")
+            ckl.curve(axis, rows, "records", colour, marker, f"p = {p:g}")
         axis.set_title(f"node {node}, p up to 0.3")
     colours = (style.BLUE, style.RED, style.GREEN)
     for node, named, marker in zip(ckl.NODES, colours, style.MARKERS, strict=False):
         rows = table[(table["node"] == node) & (table["p"] == 0.4)]
-        _curve(axes[-1], rows, named, marker, f"node {node}")
+        ckl.curve(axes[-1], rows, "records", named, marker, f"node {node}")
     axes[-1].set_title("p = 0.4")
     for axis in axes:
         axis.set_xscale("log", base=2)
@@ -123,12 +122,6 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
     figure.legend(
         [above, dashed], ["mean + one deviation", "predicted"], loc="outside lower left", ncols=2
     )
-
-
-def _curve(axis: Axes, rows: pd.DataFrame, colour: object, marker: str, label: str) -> None:
-    axis.plot(rows["records"], rows["ckl"], marker=marker, markersize=5, color=colour, label=label)
-    axis.plot(rows["records"], rows["ckl"] + rows["sd"], ":", color=colour)
-    axis.plot(rows["records"], rows["predicted"], "--", color=colour, linewidth=1)
 
 
 EXPERIMENT = Experiment(

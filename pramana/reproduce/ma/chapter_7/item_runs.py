@@ -262,15 +262,7 @@ def _draw(figure: Figure, means: Means) -> None:
     for axis, (column, label) in zip(axes.ravel(), panels.items(), strict=True):
         for (table, decisions), (name, colour, marker, dash) in _CURVES.items():
             rows = _of(means, table, decisions)
-            axis.plot(
-                rows.index,
-                rows[column],
-                dash,
-                color=colour,
-                marker=marker,
-                markersize=5,
-                label=name,
-            )
+            style.curve(axis, rows.index, rows[column], colour, marker, name, dash)
         if column == "found":
             axis.axhline(means["frequent"].iloc[0], color=style.BLACK, linewidth=1, label="true")
         axis.set_ylabel(label)

@@ -124,7 +124,8 @@ class _Tested:
         elif self._steps == 2:
             self.upper = min(self.upper, self.headroom - self.penalty)
         else:
-            ratio = max(0.0, self._ask().free - self._saturated + self.headroom)
+            alternative = self._ask().alternative_log_likelihood
+            ratio = max(0.0, alternative - self._saturated + self.headroom)
             self.upper = self.lower = ratio - self.penalty
 
     @cached_property
@@ -132,7 +133,7 @@ class _Tested:
         """How far the reports' own likelihood is above the one under independence."""
         evidence = self._ask()
         self._saturated = evidence.saturated
-        return self._saturated - evidence.least
+        return self._saturated - evidence.null_log_likelihood
 
 
 class _Exchanged:
@@ -203,7 +204,7 @@ class LikelihoodJudge:
                 evidence = self.marginals.independence([child], sorted(dropped), sorted(kept))
             except LimitExceeded:
                 return -math.inf
-            penalty = math.log(self.marginals.records) / 2 * evidence.degrees
+            penalty = math.log(self.marginals.records) / 2 * evidence.degrees_of_freedom
             worth += sign * (evidence.ratio - penalty)
         return worth
 

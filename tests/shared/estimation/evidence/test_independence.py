@@ -143,12 +143,12 @@ def test_likelihoods_equal_those_of_another_optimizer(plan: Plan, seed: int):
     table = reports(plan, made(plan.domain.shape, seed), 8000, seed)
     evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
     least, most = least_and_most(plan, table.tensor)
-    assert evidence.least == pytest.approx(least, abs=0.01)
-    assert evidence.free == pytest.approx(most, abs=0.01)
+    assert evidence.null_log_likelihood == pytest.approx(least, abs=0.01)
+    assert evidence.alternative_log_likelihood == pytest.approx(most, abs=0.01)
     assert evidence.ratio == pytest.approx(most - least, abs=0.02)
     assert evidence.ratio <= evidence.upper + 1e-9
-    assert evidence.free <= evidence.saturated + 1e-9
-    assert evidence.degrees == plan.domain.shape[1]
+    assert evidence.alternative_log_likelihood <= evidence.saturated + 1e-9
+    assert evidence.degrees_of_freedom == plan.domain.shape[1]
     assert_independent(evidence, left=1, right=2, given=0)
 
 
@@ -176,7 +176,7 @@ def test_on_clean_records_the_ratio_is_the_g_test(shape: tuple[int, int, int]):
     ]
     assert 2 * evidence.ratio == pytest.approx(sum(test.statistic for test in tests), rel=1e-9)
     assert evidence.upper == pytest.approx(evidence.ratio, rel=1e-9)
-    assert evidence.degrees == sum(test.dof for test in tests)
+    assert evidence.degrees_of_freedom == sum(test.dof for test in tests)
     assert evidence.inflation == pytest.approx(1, abs=1e-9)
     turned = EstimatedMarginals(table, plan).independence(["z"], ["x"], ["g"])
     assert turned.ratio == pytest.approx(evidence.ratio, rel=1e-9)
@@ -190,7 +190,7 @@ def test_nothing_given_and_sets_on_both_sides():
     table = reports(plan, dependent(domain.shape, 4), 6000, 4)
     marginals = EstimatedMarginals(table, plan)
     evidence = marginals.independence(["x", "g"], ["w", "z"], [])
-    assert evidence.degrees == 9
+    assert evidence.degrees_of_freedom == 9
     pairs = Domain.of(x=map(str, range(4)), g="0!", z=map(str, range(4)))
     joint = Dense.from_probabilities(np.kron(channel.matrix(), np.eye(2)).tolist())
     other = Dense.from_probabilities(
@@ -203,14 +203,14 @@ def test_nothing_given_and_sets_on_both_sides():
         Table(pairs.names, merged), alone(pairs, joint, Identity(2), other)
     ).independence(["x"], ["z"], ["g"])
     assert evidence.ratio == pytest.approx(as_one.ratio, abs=2e-3)
-    assert evidence.least == pytest.approx(as_one.least, abs=2e-3)
+    assert evidence.null_log_likelihood == pytest.approx(as_one.null_log_likelihood, abs=2e-3)
 
     def apart(parameters: np.ndarray) -> float:
         left, right = softmax(parameters[:4]), softmax(parameters[4:])
         whole = blurred(plan, np.outer(left, right).reshape(domain.shape))
         return -float(xlogy(table.tensor, whole).sum())
 
-    assert evidence.least == pytest.approx(-optimized(apart, 8), abs=0.01)
+    assert evidence.null_log_likelihood == pytest.approx(-optimized(apart, 8), abs=0.01)
     alone_x = marginals.independence(["x"], ["z"], [])
     two = Table(("x", "z"), table.tensor.sum(axis=(1, 3)))
     direct = EstimatedMarginals(two, alone(Domain((domain["x"], domain["z"])), channel, channel))
@@ -272,12 +272,12 @@ def test_a_joint_block_that_does_not_restrict_leaves_the_rest_free(unseen: bool)
     def free(parameters: np.ndarray) -> float:
         return loss(softmax(parameters))
 
-    assert evidence.least == pytest.approx(-optimized(apart, 16), abs=0.02)
-    assert evidence.free == pytest.approx(-optimized(free, 12), abs=0.02)
+    assert evidence.null_log_likelihood == pytest.approx(-optimized(apart, 16), abs=0.02)
+    assert evidence.alternative_log_likelihood == pytest.approx(-optimized(free, 12), abs=0.02)
     assert evidence.ratio <= evidence.upper + 1e-9
     margin = evidence.fitted.sum(axis=2)
     assert abs(np.linalg.det(margin)) < 1e-12
-    assert evidence.degrees == 1
+    assert evidence.degrees_of_freedom == 1
 
 
 def test_estimates_of_exactly_zero_are_left():
@@ -300,7 +300,7 @@ def test_estimates_of_exactly_zero_are_left():
         assert exact
         assert begin.min() == 0
         least, _ = least_and_most(plan, seen)
-        assert evidence.least == pytest.approx(least, abs=0.05)
+        assert evidence.null_log_likelihood == pytest.approx(least, abs=0.05)
         assert evidence.ratio <= evidence.upper + 1e-9
         missed.append(evidence.saturated - evidence.upper - least)
     assert min(missed) < -0.3, "the control: independence of the estimates themselves is too low"
@@ -333,8 +333,8 @@ def test_strata_are_one_likelihood():
         return loss(softmax(parameters))
 
     least, most = -optimized(apart, 10), -optimized(free, 8)
-    assert evidence.least == pytest.approx(least, abs=0.01)
-    assert evidence.free == pytest.approx(most, abs=0.01)
+    assert evidence.null_log_likelihood == pytest.approx(least, abs=0.01)
+    assert evidence.alternative_log_likelihood == pytest.approx(most, abs=0.01)
     assert evidence.ratio <= evidence.upper
     assert evidence.inflation == math.inf
 
@@ -370,7 +370,7 @@ def test_under_independence_twice_the_ratio_is_chi_square(assert_distribution):
     for table in drawn:
         evidence = EstimatedMarginals(Table("xgz", table), NOISY).independence(["x"], ["z"], ["g"])
         statistics.append(2 * evidence.ratio)
-    edges = stats.chi2.ppf(np.linspace(0, 1, 9), evidence.degrees)
+    edges = stats.chi2.ppf(np.linspace(0, 1, 9), evidence.degrees_of_freedom)
     expected = np.full(8, 50.0)
     assert_distribution(np.histogram(statistics, edges)[0], expected)
     with pytest.raises(AssertionError):
@@ -400,7 +400,7 @@ def test_inflation_is_the_mean_of_the_plain_gain_over_its_own(plan: Plan):
     table = Table("xgz", seen * records)
     evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
     drawn = np.random.default_rng(11).multinomial(records, seen.ravel(), size=4000)
-    gains = plain_gain(plan, drawn.reshape(4000, *shape)) / evidence.degrees
+    gains = plain_gain(plan, drawn.reshape(4000, *shape)) / evidence.degrees_of_freedom
     error = float(gains.std()) / math.sqrt(4000)
     assert abs(gains.mean() - evidence.inflation) < 5 * error
     assert abs(gains.mean() - 1) > 5 * error

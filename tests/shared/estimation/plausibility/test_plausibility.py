@@ -24,8 +24,8 @@ from shared.channels import (
     Withheld,
 )
 from shared.domain import Variable
-from shared.estimation.plausibility import bets, plausibility
-from shared.estimation.plausibility.plausibility import PAIRS, RATE, Examined, Plausibility, examine
+from shared.estimation.plausibility import bets, examination
+from shared.estimation.plausibility.examination import PAIRS, RATE, Examined, Plausibility, examine
 from shared.plan import Block, Plan
 
 HALF = 1 << 31
@@ -190,13 +190,13 @@ def test_what_is_known_exactly_sharpens_what_is_not():
 def test_pairs_that_are_too_large_are_counted_and_never_made(monkeypatch):
     """Else a plan of many large variables would take a minute to seal."""
     asked = []
-    axes_of = plausibility.axes_of
+    axes_of = examination.axes_of
 
     def watched(plan, names):
         asked.append(names)
         return axes_of(plan, names)
 
-    monkeypatch.setattr(plausibility, "axes_of", watched)
+    monkeypatch.setattr(examination, "axes_of", watched)
     names = [f"v{number}" for number in range(500)]
     channel = Symmetric.from_gamma(70, 5)
     blocks = [Block((Variable(n, tuple(map(str, range(70)))),), channel) for n in names]
@@ -209,14 +209,14 @@ def test_pairs_that_are_too_large_are_counted_and_never_made(monkeypatch):
 
 
 def test_the_search_for_small_pairs_in_large_joint_blocks_ends(monkeypatch):
-    monkeypatch.setattr(plausibility, "PAIR_CELLS", 8)
+    monkeypatch.setattr(examination, "PAIR_CELLS", 8)
     grouped = Grouped(((0, 3), (1, 2)), (Dense.binary(0.2, 0.1), Dense.binary(0.1, 0.3)))
     blocks = [Block((variable(f"a{n}", 2), variable(f"b{n}", 2)), grouped) for n in range(30)]
     columns = {f"{x}{n}": np.zeros(5, dtype=np.uint8) for x in "ab" for n in range(30)}
     found = examine(columns, Plan(tuple(blocks)))
     # Each variable brings in its whole block: one table of a block, none of two blocks.
     assert len(found.tables) == 30
-    assert found.left_out >= math.comb(60, 2) - plausibility.PAIRS_TRIED
+    assert found.left_out >= math.comb(60, 2) - examination.PAIRS_TRIED
 
 
 def test_columns_sent_as_they_are_and_withheld_ones_are_nothing_to_examine():
@@ -260,7 +260,7 @@ def test_tables_that_are_too_large_are_left_out():
 
 
 def test_a_channel_that_must_be_listed_and_is_large_is_left_out(monkeypatch):
-    monkeypatch.setattr(plausibility, "LISTED_ROWS", 3)
+    monkeypatch.setattr(examination, "LISTED_ROWS", 3)
     found = examine(
         {"a": np.zeros(9, dtype=np.uint8)},
         one(Dense.from_units(Symmetric.from_probability(4, 0.3).units())),
@@ -272,7 +272,7 @@ def test_only_so_many_records_are_examined(monkeypatch):
     channel = Symmetric.from_probability(2, 0.4)
     column = np.zeros(2000, dtype=np.uint8)
     assert examine({"a": column}, one(channel)).inconsistent
-    monkeypatch.setattr(plausibility, "RECORDS", 10)
+    monkeypatch.setattr(examination, "RECORDS", 10)
     assert not examine({"a": column}, one(channel)).inconsistent
 
 

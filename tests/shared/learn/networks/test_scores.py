@@ -273,7 +273,7 @@ def test_gains_are_the_ratio_less_the_penalty_and_bounded_on_the_way():
         for parent in set(DOMAIN.names) - {child, *given}:
             gain = LikelihoodJudge(marginals).gain(child, frozenset(given), parent)
             evidence = marginals.independence([child], [parent], list(given))
-            penalty = math.log(3000) / 2 * evidence.degrees
+            penalty = math.log(3000) / 2 * evidence.degrees_of_freedom
             exact = evidence.ratio - penalty
             uppers = []
             while gain.lower < gain.upper:

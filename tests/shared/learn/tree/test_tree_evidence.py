@@ -38,7 +38,7 @@ def test_the_test_of_exact_counts_is_the_g_test(table, others):
     g = stats.chi2_contingency(counts, correction=False, lambda_="log-likelihood")
     bits = 2 * counts.sum() * math.log(2)
     assert found.p_value == pytest.approx(g.pvalue, rel=1e-9)
-    assert found.degrees == g.dof
+    assert found.degrees_of_freedom == g.dof
     assert found.gain * bits == pytest.approx(g.statistic, rel=1e-9)
     assert (found.chance * bits, found.noise) == (pytest.approx(g.dof), 0)
 
@@ -232,7 +232,9 @@ def node_of(*children: Node, tried: int = 2, name: str = "a", noise: float = 1.0
     """A split of the children's counts, with its chance multiplied by `noise`."""
     table = np.array([child.classes.counts for child in children])
     found = weigh(table, np.zeros((table.size, table.size)), 10_000)
-    split = Split(name, found.gain, found.se, found.chance * noise, found.degrees, tried, 0.5)
+    split = Split(
+        name, found.gain, found.se, found.chance * noise, found.degrees_of_freedom, tried, 0.5
+    )
     return Node(leaf(*table.sum(axis=0)).classes, split, children)
 
 
