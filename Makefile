@@ -52,6 +52,10 @@ campaign: $(STAMP) ## the calibration of the main job with 2,000 repetitions (mi
 benchmark: $(STAMP) ## ratios against peers, measured side by side
 	$(BIN)/python -m benchmarks
 
+.PHONY: rooms
+rooms: $(STAMP) ## draw the rooms again from the imports (docs/architecture.md)
+	$(BIN)/python -m docs.rooms
+
 .PHONY: lock
 lock: ## pin the dependencies again (needs uv on the PATH)
 	@for set in "--extra dev -o requirements.lock" "--extra inference --extra noise -o requirements-runtime.lock"; do \

@@ -1,6 +1,6 @@
 """Draws the rooms of the house from the code's own imports, and lists them in architecture.md.
 
-`python docs/rooms.py` writes `docs/images/rooms-*.svg` and the part of `docs/architecture.md`
+`make rooms` writes `docs/images/rooms-*.svg` and the part of `docs/architecture.md`
 between its two marks. A room is a folder of modules, or a module that stands alone in a package.
 """
 
@@ -32,6 +32,7 @@ shared.learn.networks.search
 shared.learn.networks.exchange shared.design
 shared.learn.rules shared.learn.tree shared.learn.linear
 shared.learn.rules.exchange shared.learn shared.wire
+shared.wire.learning
 owner_agent.state miner_service.settings
 owner_agent.randomize miner_service.store
 owner_agent.site miner_service.alignment
@@ -46,6 +47,7 @@ owner_agent.peer.session miner_service.http
 owner_agent.peer.disclosure miner_service.cli
 owner_agent.peer.members
 owner_agent.peer.transport
+owner_agent.cli.display
 owner_agent.cli
 pramana.setups pramana.frequent_patterns pramana.network_command
 pramana.simulate.inputs
@@ -155,7 +157,9 @@ def pictures(files: Mapping[str, Path]) -> dict[str, str]:
     for package in PACKAGES:
         below = reduced(inside(package, graph))
         users = {room: [other for other in below if room in below[other]] for room in below}
-        made[f"rooms-{package}.svg"] = draw_structure(Structure.of(users))
+        made[f"rooms-{package}.svg"] = draw_structure(
+            Structure.of(users), title=f"The rooms of {package} and what they import"
+        )
     return made
 
 

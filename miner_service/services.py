@@ -22,7 +22,7 @@ from miner_service.store.locks import Locks
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments
 from shared.marginals.counts import Codes
-from shared.wire.jobs import JobSpec
+from shared.wire.learning.jobs import JobSpec
 from shared.wire.releases import Alignment
 
 

@@ -132,13 +132,7 @@ def association_rules(
     found = _measured(known, splits, support_only=support_only)
     kept = np.flatnonzero(found[metric] >= min_threshold)
     splits = [splits[place] for place in kept.tolist()]
-    frame = pd.DataFrame(
-        {
-            "antecedents": pd.Series([left for left, _ in splits], dtype=object),
-            "consequents": pd.Series([right for _, right in splits], dtype=object),
-            **{name: found[name][kept] for name in return_metrics},
-        }
-    )
+    frame = _sides(splits).assign(**{name: found[name][kept] for name in return_metrics})
     if plan is None:
         return frame
     if df_orig is None or support_only:
@@ -149,6 +143,15 @@ def association_rules(
         )
     errors = _errors(df_orig, plan, splits, confidence, population=against == "population")
     return frame.assign(**errors)
+
+
+def _sides(splits: Sequence[_Split]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "antecedents": pd.Series([left for left, _ in splits], dtype=object),
+            "consequents": pd.Series([right for _, right in splits], dtype=object),
+        }
+    )
 
 
 def _require_measures(names: Iterable[str]) -> None:

@@ -50,8 +50,8 @@ MOST_LINES = 400
 LONGEST_FUNCTION = 60
 
 SAMPLERS = {
-    "shared.estimation.estimated",
     "shared.estimation.evidence.independence",
+    "shared.estimation.tables",
     "shared.learn.common.resampling",
     "shared.learn.linear.pocket",
     "shared.learn.networks.network",
@@ -153,7 +153,7 @@ def test_rooms_files_and_functions_are_small():
 
 
 def test_pictures_and_table_of_the_rooms_are_as_the_code_is():
-    """`python docs/rooms.py` writes them again."""
+    """`make rooms` writes them again."""
     for name, drawn in pictures(FILES).items():
         assert (IMAGES / name).read_text(encoding="utf-8") == drawn, name
     text = PAGE.read_text(encoding="utf-8")

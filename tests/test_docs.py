@@ -49,3 +49,17 @@ def test_the_changelog_has_the_version():
     version = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     assert version
     assert f"## {version.group(1)}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md", "README.md"])
+def test_the_files_that_a_page_names_are_there(page: str):
+    """A name without its folder must be the name of some module."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w./]+\.py)`", text))
+    known = [
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if ".venv" not in path.parts
+    ]
+    for name in named:
+        assert any(f"/{path}".endswith(f"/{name}") for path in known), name

@@ -11,7 +11,7 @@ from miner_service.alignment.align import AlignedSource, Aligner, Mask
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Codes, Marginals, ReportedCounts
 from shared.plan import Block, Plan
-from shared.wire.jobs import JobSpec
+from shared.wire.learning.jobs import JobSpec
 
 LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Codes]]
 """Returns some columns of a sealed release."""

@@ -10,7 +10,7 @@ from shared.learn.networks.inference import posterior
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.synthetic import sample_csv
 from shared.learn.prediction import Predictor, encode_records
-from shared.wire.models import (
+from shared.wire.learning.models import (
     AnswerRow,
     ModelAnswer,
     ModelQuery,

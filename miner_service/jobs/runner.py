@@ -23,8 +23,8 @@ from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
 from shared.errors import Conflict, JobCancelled, LimitExceeded, PramanaError
 from shared.progress import Progress
-from shared.wire.jobs import Job, JobCreate, JobSpec, read_job_spec
-from shared.wire.models import ModelHead
+from shared.wire.learning.jobs import Job, JobCreate, JobSpec, read_job_spec
+from shared.wire.learning.models import ModelHead
 from shared.wire.problems import ProblemDetail, problem_of, unforeseen
 
 log = logging.getLogger(__name__)

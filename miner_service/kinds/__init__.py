@@ -15,7 +15,7 @@ from miner_service.kinds.linear import LINEAR
 from miner_service.kinds.networks import PARAMETERS, STRUCTURE
 from miner_service.kinds.tables import TABLE
 from miner_service.kinds.trees import TREE
-from shared.wire.jobs import JobSpec
+from shared.wire.learning.jobs import JobSpec
 
 JOB_KINDS: Mapping[type, JobKind[Any]] = {
     kind.spec: kind for kind in (PARAMETERS, STRUCTURE, TABLE, RULES, TREE, LINEAR)

@@ -19,8 +19,8 @@ from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.core.loglinear import affordable
 from shared.estimation.evidence.tables import TEST_CELLS
 from shared.plan import Block, Plan
-from shared.wire.counting import CountsSpec
-from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec
+from shared.wire.learning.counting import CountsSpec
+from shared.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.marginals.counts import Marginals
 from shared.progress import Progress
-from shared.wire.counting import CountsSpec
-from shared.wire.models import ModelHead
+from shared.wire.learning.counting import CountsSpec
+from shared.wire.learning.models import ModelHead
 
 if TYPE_CHECKING:
     from shared.learn.networks.exchange.documents import NetworkDocument

@@ -23,8 +23,8 @@ from shared.learn.rules.rules import derive_rules
 from shared.marginals.counts import Marginals
 from shared.marginals.support_counts import Flags
 from shared.progress import Progress
-from shared.wire.learners import AssociationRulesSpec
-from shared.wire.models import AssociationRulesMessage
+from shared.wire.learning.learners import AssociationRulesSpec
+from shared.wire.learning.models import AssociationRulesMessage
 
 MOST_ITEMS = 4_096
 """Among more items none are mined."""

@@ -22,8 +22,8 @@ from shared.learn.linear.model import LinearClassifier
 from shared.learn.linear.options import LinearOptions
 from shared.marginals.counts import Marginals
 from shared.progress import Progress
-from shared.wire.learners import LinearClassifierSpec
-from shared.wire.models import LinearClassifierMessage
+from shared.wire.learning.learners import LinearClassifierSpec
+from shared.wire.learning.models import LinearClassifierMessage
 
 MOST_COLUMNS = 2_048
 """A classifier with more columns is not fitted: products of all pairs of them are needed."""

@@ -20,7 +20,7 @@ from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
 from shared.plan import Block, Plan
 from shared.progress import Progress
-from shared.wire.jobs import JobSpec
+from shared.wire.learning.jobs import JobSpec
 from shared.wire.releases import Alignment
 
 

@@ -19,8 +19,8 @@ from shared.learn.networks.search.structure_learning import LearnedLink, learn_s
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals
 from shared.progress import Progress
-from shared.wire.models import BayesNetMessage, LinkMessage, NodeMessage, ParameterMessage
-from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec
+from shared.wire.learning.models import BayesNetMessage, LinkMessage, NodeMessage, ParameterMessage
+from shared.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
 PARAMETERS_SHOWN = 2_000
 """A longer list of parameters is left to the JSON."""

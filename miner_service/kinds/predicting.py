@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.learn.common.documents import write_json
-from shared.wire.models import DecisionTreeMessage, LinearClassifierMessage
+from shared.wire.learning.models import DecisionTreeMessage, LinearClassifierMessage
 
 
 def require_among(target: str, others: Sequence[str] | None, where: str) -> None:

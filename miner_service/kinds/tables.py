@@ -16,8 +16,8 @@ from shared.errors import LimitExceeded, OptionError
 from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import Marginals
 from shared.progress import Progress
-from shared.wire.counting import ContingencyTableSpec
-from shared.wire.models import CategoriesMessage, CellMessage, ContingencyTableMessage
+from shared.wire.learning.counting import ContingencyTableSpec
+from shared.wire.learning.models import CategoriesMessage, CellMessage, ContingencyTableMessage
 
 CELLS_SHOWN = 2_000
 """A longer table is left to the CSV."""

@@ -25,8 +25,8 @@ from shared.learn.tree.text import write_tree_text
 from shared.marginals.counts import CUBE_CELLS, Marginals
 from shared.plan import Plan
 from shared.progress import Progress
-from shared.wire.learners import DecisionTreeSpec
-from shared.wire.models import DecisionTreeMessage
+from shared.wire.learning.learners import DecisionTreeSpec
+from shared.wire.learning.models import DecisionTreeMessage
 
 MOST_NODES = 20_000
 """Nobody reads a larger tree."""

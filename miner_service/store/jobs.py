@@ -14,7 +14,7 @@ from miner_service.store.releases import inconsistent
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
 from miner_service.store.tokens import new_id
 from shared.errors import Conflict
-from shared.wire.jobs import Job, JobSpec, read_job_spec
+from shared.wire.learning.jobs import Job, JobSpec, read_job_spec
 from shared.wire.problems import ProblemDetail
 
 UNFINISHED = ("queued", "running")

@@ -102,7 +102,7 @@ def _compare(
         InputError: the files are wrong, or nothing can meet what they ask.
         Unauthenticated, Refused, Unreachable: the miner could not be asked.
     """
-    from owner_agent.cli.design_display import design_steps, show_design, show_design_written
+    from owner_agent.cli.display.designs import design_steps, show_design, show_design_written
     from owner_agent.costs.study_display import left_json, show_left
     from owner_agent.costs.whole_study import left_in_study
     from owner_agent.design.design_file import load_design, of_site, site_variables

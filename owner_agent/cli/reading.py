@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def check(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """Validate the table against the site file; nothing is sent."""
-    from owner_agent.cli.display import show_warnings
+    from owner_agent.cli.display.releases import show_warnings
     from owner_agent.costs.lookalikes import lookalikes
     from owner_agent.report.report import warnings
     from owner_agent.site.planning import planned, raise_together
@@ -89,7 +89,7 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.cli.plan_display import show_plan, show_written
+    from owner_agent.cli.display.plan import show_plan, show_written
     from owner_agent.report.page import write_report
     from owner_agent.site.site import load_site
 
@@ -186,8 +186,8 @@ def discretize(
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List everything that ever left this site, and the privacy spent."""
-    from owner_agent.cli.display import show_ledger
-    from owner_agent.cli.peer_display import (
+    from owner_agent.cli.display.releases import show_ledger
+    from owner_agent.cli.display.sessions import (
         shared_json,
         show_lost,
         show_peer_lines,

@@ -55,7 +55,7 @@ def publish(
     json: JsonOption = False,
 ) -> None:
     """Randomize the table and publish it, or continue where that was interrupted."""
-    from owner_agent.cli.display import inconsistency, show_outcome, show_warnings
+    from owner_agent.cli.display.releases import inconsistency, show_outcome, show_warnings
     from owner_agent.costs.corrected import corrected_of
     from owner_agent.costs.study_display import show_study_briefly
     from owner_agent.costs.summaries import outcome_json, study_json

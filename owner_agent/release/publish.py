@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
@@ -88,13 +89,8 @@ def publish(
         secrets = KeyStore(site.state).load()
         ledger = Ledger(site.state)
         entries = ledger.entries()
-        records, table = read_records(
-            site,
-            site.miner.study,
-            plan,
-            secrets,
-            lambda done, total: watch("pseudonyms", done, total),
-        )
+        study, reading = site.miner.study, partial(watch, "pseudonyms")
+        records, table = read_records(site, study, plan, secrets, reading)
         past = Past.of(site.state, entries, secrets, site.miner.study)
         settled = settle(plan.plan, records, past, options.corrections or site.file.corrections)
         values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
@@ -121,17 +117,22 @@ def publish(
         entry = _entered(ledger, new, outbox)
         with Miner(site.miner.url, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now)
-            # A miner that is not there hears of nothing, and nothing is written down for it.
-            delivery.require_reachable()
-            # The manifest holds digests of the reports: who guesses them could check the guess.
-            settled.remember(past, entry.content)
-            release = delivery.announce()
-            already = release.state == entry.state == "sealed" and release.id == entry.release_id
-            if not already:
-                release = delivery.complete(
-                    release, lambda done, total: watch("parts", done, total)
-                )
-            return _outcome(entry, release.id, settled, already=already, release=release)
+            return _sent(delivery, entry, settled, past, watch)
+
+
+def _sent(
+    delivery: Delivery, entry: Entry, settled: Settled, past: Past, watch: StagedProgress
+) -> PublishOutcome:
+    """Send what of a release the miner does not have yet, and have it sealed."""
+    # A miner that is not there hears of nothing, and nothing is written down for it.
+    delivery.require_reachable()
+    # The manifest holds digests of the reports: who guesses them could check the guess.
+    settled.remember(past, entry.content)
+    release = delivery.announce()
+    already = release.state == entry.state == "sealed" and release.id == entry.release_id
+    if not already:
+        release = delivery.complete(release, lambda done, total: watch("parts", done, total))
+    return _outcome(entry, release.id, settled, already=already, release=release)
 
 
 def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:

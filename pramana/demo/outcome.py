@@ -20,7 +20,7 @@ from shared.learn.networks.network import BayesNet
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Codes, ReportedCounts
 from shared.plan import Plan
-from shared.wire.models import BayesNetMessage, ParameterMessage
+from shared.wire.learning.models import BayesNetMessage, ParameterMessage
 
 Reference = Literal["network", "table"]
 

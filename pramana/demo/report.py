@@ -27,7 +27,7 @@ from shared.privacy import (
     gamma_within_groups,
     largest_proportion_se,
 )
-from shared.wire.models import BayesNetMessage
+from shared.wire.learning.models import BayesNetMessage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx
 
 from shared.errors import EstimationError, Refused, StateError, Unreachable
-from shared.wire.models import BayesNetMessage
+from shared.wire.learning.models import BayesNetMessage
 from shared.wire.problems import read_problem
 
 _POLL_SECONDS = 0.1

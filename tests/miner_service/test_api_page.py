@@ -17,8 +17,8 @@ from miner_service.kinds import JOB_KINDS, itemsets, linear, tables, trees
 from miner_service.settings import MEBIBYTE, Limits
 from shared.estimation.evidence.tables import TEST_CELLS
 from shared.learn.prediction import read_predictor
-from shared.wire.counting import CountsSpec
-from shared.wire.networks import BayesNetStructureSpec
+from shared.wire.learning.counting import CountsSpec
+from shared.wire.learning.networks import BayesNetStructureSpec
 from shared.wire.problems import known_problems
 from tests.places import ROOT
 

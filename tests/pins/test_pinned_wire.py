@@ -49,8 +49,8 @@ from shared.domain import Domain, Variable
 from shared.errors import Refused, error_classes
 from shared.plan import Block, Plan
 from shared.wire.base import Page
-from shared.wire.jobs import Job, JobCreate, read_job_spec
-from shared.wire.models import ModelQuery, PredictionQuery
+from shared.wire.learning.jobs import Job, JobCreate, read_job_spec
+from shared.wire.learning.models import ModelQuery, PredictionQuery
 from shared.wire.parts import content_digest, encode_part, encode_part_json
 from shared.wire.people import (
     Invitation,

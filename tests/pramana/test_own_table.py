@@ -27,7 +27,7 @@ from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Plan
-from shared.wire.models import ParameterMessage
+from shared.wire.learning.models import ParameterMessage
 from tests.places import DATA, ROOT
 
 pytestmark = pytest.mark.calibration

@@ -16,7 +16,7 @@ from miner_service.alignment.align import shown_to_owner
 from miner_service.store.people import ADMIN, find_study, find_token, no_such
 from miner_service.store.schema import InvitationRow, JobRow, ReleaseRow
 from shared.errors import Forbidden, Unauthenticated
-from shared.wire.jobs import Job
+from shared.wire.learning.jobs import Job
 from shared.wire.problems import ProblemDetail
 from shared.wire.releases import Alignment
 

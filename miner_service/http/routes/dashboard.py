@@ -15,8 +15,8 @@ from miner_service.store.jobs import job_message
 from miner_service.store.people import ADMIN, owner_message, study_message
 from miner_service.store.releases import release_message
 from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow
-from shared.wire.dashboard import Dashboard, DashboardStudy
-from shared.wire.models import ModelEntry
+from shared.wire.learning.dashboard import Dashboard, DashboardStudy
+from shared.wire.learning.models import ModelEntry
 
 NEWEST = 100
 """At most this many studies, owners, releases, jobs and models are shown, the newest."""

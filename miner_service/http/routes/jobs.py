@@ -27,7 +27,7 @@ from miner_service.store.paging import page_of
 from miner_service.store.people import no_such
 from miner_service.store.schema import JobRow
 from shared.wire.base import Page
-from shared.wire.jobs import Job, JobCreate
+from shared.wire.learning.jobs import Job, JobCreate
 
 router = APIRouter(tags=["jobs"])
 

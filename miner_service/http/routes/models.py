@@ -25,7 +25,7 @@ from miner_service.store.jobs import find_model
 from miner_service.store.people import no_such
 from shared.errors import NotFound
 from shared.learn.networks.network import BayesNet
-from shared.wire.models import (
+from shared.wire.learning.models import (
     ModelAnswer,
     ModelMessage,
     ModelQuery,

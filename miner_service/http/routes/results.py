@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from miner_service.http.access.access import ANYONE, enter_study
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
 from miner_service.http.routes.dashboard import dashboard
-from shared.wire.dashboard import Dashboard
+from shared.wire.learning.dashboard import Dashboard
 from shared.wire.releases import Alignment
 
 router = APIRouter(tags=["results"])

@@ -22,8 +22,12 @@ from shared.learn.networks.options import (
     Search,
 )
 from shared.wire.base import MAX_VARIABLES, Label, Message
-from shared.wire.learners import AssociationRulesTask, DecisionTreeTask, LinearClassifierTask
-from shared.wire.options import WithOptions, options_in
+from shared.wire.learning.learners import (
+    AssociationRulesTask,
+    DecisionTreeTask,
+    LinearClassifierTask,
+)
+from shared.wire.learning.options import WithOptions, options_in
 
 MAX_COLUMNS = 64
 """Of so many variables at most an owner learns for itself."""

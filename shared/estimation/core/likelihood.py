@@ -160,8 +160,7 @@ def maximize(
         found = _by_newton(strata, model, found, tolerance, newton_steps)
     if found.gap > tolerance and (certified or patience == max_steps):
         raise NotConverged(
-            f"Maximization stopped after {found.steps} steps, at most {found.gap:.3g} nats below"
-            " the maximum.",
+            f"Maximization stopped after {found.steps} steps, up to {found.gap:.3g} nats too low.",
             remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
         )
     return found
@@ -267,7 +266,11 @@ def _by_newton(
         complete = records * np.maximum(mass, _LEAST_MASS)
         higher = False
         while not higher and damping < _MOST_DAMPING:
-            move = _solved(information + np.diag(damping * complete), score)
+            solved = _solved(information + np.diag(damping * complete), score)
+            if solved is None:
+                damping *= 10
+                continue
+            move = solved
             moved = model.fit(parameters.moved(theta, effects, move)[..., None]).ravel()
             high = float(counts @ np.log(np.maximum(matrix @ moved, np.finfo(float).tiny)))
             higher = high >= value - _ROUNDING * abs(value)
@@ -307,14 +310,14 @@ def _curvature(
     return score, information
 
 
-def _solved(matrix: Tensor, score: Tensor) -> Tensor:
-    """Return a Newton step; no numbers where the matrix is not positive definite."""
+def _solved(matrix: Tensor, score: Tensor) -> Tensor | None:
+    """Return a Newton step; None where the matrix is not positive definite."""
     try:
         factor = linalg.cho_factor(matrix, check_finite=False)
     except linalg.LinAlgError:
-        return np.full(len(score), np.nan)
+        return None
     move: Tensor = linalg.cho_solve(factor, score, check_finite=False)
-    return move
+    return move if np.isfinite(move).all() else None
 
 
 def _seen(strata: Sequence[Stratum]) -> tuple[Tensor, Tensor]:

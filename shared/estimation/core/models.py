@@ -13,7 +13,7 @@ from shared.marginals.support_counts import Flags, Indices
 
 Axes = tuple[int, ...]
 
-_INSIDE = 0.05
+_INSIDE, _FAR = 0.05, 1e9
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,17 @@ class FactoredModel:
 
     def fit(self, counts: Tensor) -> Tensor:
         """Return the most likely distributions of expected true counts (cells..., sets)."""
-        product: Tensor = np.ones(1)
-        for over, under, even in self._margins:
-            factor = product if over is None else counts.sum(axis=over, keepdims=True)
-            if under is not None:
-                factor = _share(factor, counts.sum(axis=under, keepdims=True), even)
-            product = factor if over is None else product * factor
-        distribution: Tensor = product / product.sum(axis=tuple(range(product.ndim - 1)))
+        product: Tensor | float = 1.0 if self.factors else counts
+        for over, under, even in self._margins if self.factors else ():
+            if over is not None:
+                factor = counts.sum(axis=over, keepdims=True)
+                if under is not None:
+                    factor = _share(factor, counts.sum(axis=under, keepdims=True), even)
+                product = product * factor
+            elif under is not None:
+                margin = counts.sum(axis=under, keepdims=True)
+                product = _share(product * np.ones_like(margin), margin, even)
+        distribution: Tensor = product / np.sum(product, axis=tuple(range(counts.ndim - 1)))
         return distribution
 
     @cached_property
@@ -112,17 +116,17 @@ class Effects:
     def moved(self, theta: Tensor, effects: Tensor, move: Tensor) -> Tensor:
         """Return the cells, in their shape, when each probability grows by a share of itself.
 
-        What would be negative, or near 0, is put well inside.
+        What would be negative, or near 0, is put well inside; what has no bound gets one.
         """
         ends = np.cumsum([len(rows) for _, rows, _ in self._parts])[:-1]
         parts = zip(np.split(effects, ends, axis=1), np.split(move, ends), strict=True)
-        grown = [np.maximum(1 + own @ share, _INSIDE) for own, share in parts]
+        grown = [np.clip(1 + own @ share, _INSIDE, _FAR) for own, share in parts]
         moved: Tensor = (theta * np.prod(grown, axis=0)).reshape(self._shape)
         return moved
 
 
 def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
     """Return part / whole, and another value where the whole is 0."""
-    share: Tensor = np.full(np.broadcast_shapes(part.shape, whole.shape), otherwise)
+    share: Tensor = np.full(part.shape, otherwise)
     np.divide(part, whole, out=share, where=whole > 0)
     return share

@@ -101,7 +101,7 @@ def test_owners_may_not_read_such_a_model(partial, assert_problem):
 def test_a_log_linear_model_is_refused_before_it_runs(partial, assert_problem):
     before = partial.snapshot()
     answer = partial.analyst("POST", JOBS, json={"spec": {**SPEC, "estimator": "log-linear"}})
-    assert_problem(answer, 422, "option-invalid", "reported alike")
+    assert_problem(answer, 422, "option-invalid", "reported in the same way")
     assert partial.snapshot() == before
 
 

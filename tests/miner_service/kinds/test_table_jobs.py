@@ -34,7 +34,7 @@ from shared.learn.tree.documents import tree_json
 from shared.learn.tree.growth import learn_tree
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
-from shared.wire.counting import CountsSpec
+from shared.wire.learning.counting import CountsSpec
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
 

@@ -225,7 +225,7 @@ def test_what_the_commands_say(corrected, command):
     said = " ".join(ended.err.split())
     assert "'smoker' 22 of 50" in said
     assert "--corrections fresh" in said
-    shown = " ".join(command("plan", "--no-report").out.split())
+    shown = " ".join(command("plan").out.split())
     assert "smoker: 22 of 50 records that left before would be reported differently" in shown
     assert "(epsilon 2.015)" in shown
     assert "(epsilon 4.03 for everybody)" in shown

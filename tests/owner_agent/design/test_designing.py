@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from owner_agent.cli.design_display import design_steps
+from owner_agent.cli.display.designs import design_steps
 from owner_agent.costs import whole_study
 from owner_agent.costs.whole_study import Left
 from owner_agent.design.design_file import (

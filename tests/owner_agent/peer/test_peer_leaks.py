@@ -8,7 +8,7 @@ import logging
 import numpy as np
 import pytest
 
-from owner_agent.cli.peer_display import show_peer_lines
+from owner_agent.cli.display.sessions import show_peer_lines
 from owner_agent.departures.ledger import Ledger
 from owner_agent.state.keys import KeyStore
 from shared.errors import PramanaError

@@ -24,7 +24,7 @@ from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import Node, NodeClasses, Split
 from shared.learn.tree.options import TreeOptions
 from shared.terminal import run
-from shared.wire.models import DecisionTreeMessage
+from shared.wire.learning.models import DecisionTreeMessage
 
 AGE = ("<30", "30-45", "45-60", ">=60")
 REGION = Variable("region", ("east", "north", "south"))

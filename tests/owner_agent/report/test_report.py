@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from owner_agent.cli.plan_display import show_plan
+from owner_agent.cli.display.plan import show_plan
 from owner_agent.report import page
 from owner_agent.report.contents import Assumptions
 from owner_agent.report.figures import posterior_picture, width_picture

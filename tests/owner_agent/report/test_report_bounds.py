@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from owner_agent.cli.plan_display import show_plan
+from owner_agent.cli.display.plan import show_plan
 from owner_agent.costs.measures import Bounds
 from owner_agent.report import page
 from owner_agent.report.contents import Assumptions

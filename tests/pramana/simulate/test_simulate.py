@@ -666,7 +666,7 @@ def test_bad_commands_say_what_is_wrong(bif: Path, options, error, says: str):
 
 @pytest.mark.public_data
 def test_asia_is_found_almost_whole_along_its_order(tmp_path: Path):
-    asia = DATA / "/networks/asia.bif"
+    asia = DATA / "networks/asia.bif"
     if not asia.is_file():
         pytest.skip("the public networks are not there")
     result = simulated(

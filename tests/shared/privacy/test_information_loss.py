@@ -59,7 +59,7 @@ def test_distances_by_other_means():
         ([1, 2], [1, -1e-9], "negative"),
         ([-1, 2], [1, 1], "negative"),
         ([0, 0], [1, 1], "all 0"),
-        ([1, math.nan], [1, 1], "no number"),
+        ([1, math.nan], [1, 1], "not a number"),
         ([1, 1], [math.inf, 1], "infinite"),
         ([1, 1], [1, 1, 1], "same cells"),
         ([], [], "all 0"),
@@ -285,7 +285,7 @@ def test_what_is_no_pair_of_bits_is_refused():
         log_odds_ratio(np.ones((2, 3)))
     with pytest.raises(OptionError, match="binary"):
         predicted_log_odds_se(JOINT, Identity(3), Identity(2), 10)
-    with pytest.raises(OptionError, match="one or more"):
+    with pytest.raises(OptionError, match="at least 1"):
         predicted_log_odds_se(JOINT, Identity(2), Identity(2), 0)
     with pytest.raises(SingularChannel):
         predicted_log_odds_se(JOINT, Withheld(2), Identity(2), 10)

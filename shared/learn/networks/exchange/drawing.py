@@ -69,6 +69,7 @@ def draw_structure(
     structure: Structure,
     groups: Mapping[str, str] | None = None,
     confidence: Mapping[tuple[str, str], float | None] | None = None,
+    title: str = "Bayesian network structure",
 ) -> str:
     """Return an SVG picture of a structure.
 
@@ -79,6 +80,7 @@ def draw_structure(
         confidence: share of bootstrap draws, by (parent, child), that keep the link. The less of
             them, the thinner and paler its line; below 100 % the number stands beside it. A link
             without one is drawn plainly.
+        title: what the picture shows, for those who cannot see it.
     """
     known = confidence or {}
     layout = _laid_out(structure)
@@ -102,7 +104,7 @@ def draw_structure(
         *(_percent(chain, places, known.get(_ends(chain))) for chain in chains),
         legend,
     ]
-    return document(width, height, "Bayesian network structure", filter(None, parts))
+    return document(width, height, title, filter(None, parts))
 
 
 def _laid_out(structure: Structure) -> _Layout:

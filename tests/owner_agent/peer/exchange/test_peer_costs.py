@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from owner_agent.cli.peer_display import outcome_json
+from owner_agent.cli.display.sessions import outcome_json
 from owner_agent.peer.identity.signatures import state
 from owner_agent.peer.protocol.messages import Announcement, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, OFFERS, PROPOSE

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from owner_agent.cli.peer_display import outcome_json
+from owner_agent.cli.display.sessions import outcome_json
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
 from shared.errors import PlanConflict, VariablesMissing

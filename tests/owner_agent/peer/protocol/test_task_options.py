@@ -20,9 +20,13 @@ from shared.learn.linear.options import LinearOptions
 from shared.learn.networks.options import ParameterOptions, Scoring, Search
 from shared.learn.rules.options import RuleOptions
 from shared.learn.tree.options import TreeOptions
-from shared.wire.jobs import read_job_spec
-from shared.wire.learners import AssociationRulesSpec, DecisionTreeSpec, LinearClassifierSpec
-from shared.wire.networks import BayesNetStructureSpec, SearchMessage
+from shared.wire.learning.jobs import read_job_spec
+from shared.wire.learning.learners import (
+    AssociationRulesSpec,
+    DecisionTreeSpec,
+    LinearClassifierSpec,
+)
+from shared.wire.learning.networks import BayesNetStructureSpec, SearchMessage
 
 READ_TASK: TypeAdapter[TaskMessage] = TypeAdapter(TaskMessage)
 

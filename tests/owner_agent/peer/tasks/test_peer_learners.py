@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from owner_agent.cli.peer_display import show_outcome
+from owner_agent.cli.display.sessions import show_outcome
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.protocol.messages import CountTables
 from owner_agent.peer.protocol.session_file import SessionFile

@@ -27,7 +27,7 @@ from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
 from tests.places import DATA, ROOT
 
-NETWORKS = DATA / "/networks"
+NETWORKS = DATA / "networks"
 
 
 class Table:

@@ -9,8 +9,8 @@ from pydantic import Field
 from shared.learn.common.options import Positive, Seed, Share
 from shared.learn.networks.options import DRAWS, Draws, ParameterOptions, Scoring, Search
 from shared.wire.base import MAX_VARIABLES, Label
-from shared.wire.counting import CountsSpec, Variables
-from shared.wire.options import WithOptions, options_from, options_in
+from shared.wire.learning.counting import CountsSpec, Variables
+from shared.wire.learning.options import WithOptions, options_from, options_in
 
 
 class LikelihoodScore(WithOptions):

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.cli.result_display import show_results
+from owner_agent.cli.display.results import show_results
 from owner_agent.peer.disclosure.memory import Disclosure, all_groupings, distinct, of_column
 from owner_agent.peer.exchange.costs import session_json, session_lines
 from owner_agent.peer.exchange.ledger_lines import PEER

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from shared.wire.base import Message
-from shared.wire.jobs import Job
-from shared.wire.models import ModelEntry
+from shared.wire.learning.jobs import Job
+from shared.wire.learning.models import ModelEntry
 from shared.wire.people import Owner, Study
 from shared.wire.privacy import StudyPrivacy
 from shared.wire.releases import Alignment, Release

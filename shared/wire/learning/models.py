@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from shared.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
-from shared.wire.jobs import JobSpec
+from shared.wire.learning.jobs import JobSpec
 
 
 class ParameterMessage(Message):

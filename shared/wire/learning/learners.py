@@ -15,8 +15,8 @@ from shared.learn.linear.options import LinearOptions
 from shared.learn.rules.options import MINIMUM_CONFIDENCE, MinimumConfidence, RuleOptions
 from shared.learn.tree.options import TreeOptions
 from shared.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label
-from shared.wire.counting import CountsSpec, Variables
-from shared.wire.options import WithOptions, options_from, options_in
+from shared.wire.learning.counting import CountsSpec, Variables
+from shared.wire.learning.options import WithOptions, options_from, options_in
 
 MAX_LENGTH = 12
 """Longer itemsets no job mines: its tables grow with the categories of as many variables."""

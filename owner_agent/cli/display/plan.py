@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from owner_agent.cli.display import show_warnings
+from owner_agent.cli.display.releases import show_warnings
 from owner_agent.costs.measures import number
 from owner_agent.costs.study_display import show_study
 from owner_agent.costs.thresholds import ALARMING, POSTERIOR

@@ -8,9 +8,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, TypeAdapter
 
 from shared.wire.base import Message, Name
-from shared.wire.counting import ContingencyTableSpec
-from shared.wire.learners import AssociationRulesSpec, DecisionTreeSpec, LinearClassifierSpec
-from shared.wire.networks import BayesNetParametersSpec, BayesNetStructureSpec
+from shared.wire.learning.counting import ContingencyTableSpec
+from shared.wire.learning.learners import (
+    AssociationRulesSpec,
+    DecisionTreeSpec,
+    LinearClassifierSpec,
+)
+from shared.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
 from shared.wire.problems import ProblemDetail
 
 
