@@ -33,7 +33,6 @@ from shared.wire.privacy import (
     StudyPrivacy,
 )
 
-_PLANS = 256
 """Of so many plans it is remembered what their blocks cost."""
 
 _SLACK = 1 + 1e-9
@@ -156,9 +155,10 @@ class _BlockCost:
 
 
 class _CostsByPlan:
-    """What the blocks of stored plans cost, by the plan's digest."""
+    """What the blocks of stored plans cost, by the plan's digest; the last `most` are known."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
         self._known: dict[str, tuple[_BlockCost, ...]] = {}
         self._changing = threading.Lock()
 
@@ -169,7 +169,7 @@ class _CostsByPlan:
             return known
         found = _costs(plan_of(row))
         with self._changing:
-            if len(self._known) >= _PLANS:
+            if len(self._known) >= self._most:
                 del self._known[next(iter(self._known))]
             self._known[row.plan_digest] = found
         return found

@@ -36,7 +36,6 @@ Learn = Callable[
 """Does the work of a job; calls back after each step, and lets errors of that call through."""
 
 _PROGRESS_SECONDS = 0.25
-_STOP_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ class JobRunner:
     def stop(self) -> None:
         """Stop, waiting a while for the running job."""
         self.ask_to_stop()
-        self._thread.join(_STOP_SECONDS)
+        self._thread.join(self._services.settings.stop_seconds)
 
     def _loop(self) -> None:
         while not self.stopping:

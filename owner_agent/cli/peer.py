@@ -46,13 +46,13 @@ def peer(
 ) -> None:
     """Take part in sessions that the known peers begin, until stopped."""
     from owner_agent.peer.exchange.consent import Consent
-    from owner_agent.peer.protocol.session_file import SECONDS, load_session_file
+    from owner_agent.peer.protocol.session_file import load_session_file
     from owner_agent.peer.transport.connections import opened
     from owner_agent.peer.transport.serving import PeerServer
 
     agreed = None if only is None else load_session_file(only)
     consent = Consent(accept_added_loss, corrections)
-    with opened(site, surroundings_of(context), _tell, SECONDS, consent) as participant:
+    with opened(site, surroundings_of(context), _tell, consent) as participant:
         participant.only = agreed
         fingerprint = participant.identity.public.fingerprint
         listen = participant.site.peer.listen
@@ -91,14 +91,7 @@ def _session(path: Path, surroundings: Surroundings, peers: Path, consent: Conse
     proposal = proposal_of(file, site, surroundings.random_bytes)
     with (
         stopped_like_interrupted(),
-        opened(
-            path,
-            surroundings,
-            _silent,
-            file.seconds,
-            consent,
-            connect_seconds=file.connect_seconds,
-        ) as participant,
+        opened(path, file.patient(surroundings), _silent, consent) as participant,
         participant.leading(proposal),
         PeerServer(participant).beside(),
         progress_bar(patience=0) as bar,

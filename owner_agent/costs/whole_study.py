@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from owner_agent.costs.losses import known_draws
-from owner_agent.release.client import BRIEFLY, Miner
+from owner_agent.release.client import Miner
 from owner_agent.release.publish import told_draws
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
@@ -155,7 +155,8 @@ def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundin
 
 def _asked(site: Site, surroundings: Surroundings) -> Miner:
     token = TokenStore(site.state).load(site.miner.study)
-    return Miner(site.miner.url, token, replace(surroundings, attempts=1), BRIEFLY)
+    briefly = surroundings.patience.brief
+    return Miner(site.miner.url, token, replace(surroundings, attempts=1), briefly)
 
 
 def _both(

@@ -27,8 +27,6 @@ from shared.progress import Progress
 ROW = "row"
 """The column of the records' numbers, where nothing else names them."""
 
-_CHUNK = 1 << 16
-
 
 @dataclass(frozen=True)
 class ReadModel:
@@ -108,7 +106,12 @@ def _no_model(path: Path) -> InputError:
 
 
 def predict(
-    model: ReadModel, source: InputSource, watch: Progress, *, probabilities: bool
+    model: ReadModel,
+    source: InputSource,
+    watch: Progress,
+    *,
+    probabilities: bool,
+    at_once: int = 1 << 16,
 ) -> Predictions:
     """Predict the class of every record of a table.
 
@@ -117,6 +120,7 @@ def predict(
         source: the records.
         watch: told of the progress.
         probabilities: whether those of all classes are asked for.
+        at_once: how many records are predicted at once.
 
     Raises:
         TableError: the table cannot be read, lacks columns, or record ids are missing or repeated.
@@ -133,10 +137,10 @@ def predict(
         )
     inputs = predictor.inputs
     table = read_source(source, inputs)
-    steps = len(inputs) + -(-table.rows // _CHUNK)
+    steps = len(inputs) + -(-table.rows // at_once)
     columns = encode_inputs(source, table, inputs, lambda done: watch(done, steps))
     codes, shares = [], []
-    for number, part in enumerate(_chunks(columns, table.rows)):
+    for number, part in enumerate(_chunks(columns, table.rows, at_once)):
         watch(len(inputs) + number, steps)
         codes.append(predictor.predict(part))
         if probabilities:
@@ -152,9 +156,9 @@ def _kind(document: object) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _chunks(columns: Mapping[str, Codes], rows: int) -> Iterator[dict[str, Codes]]:
-    for start in range(0, rows, _CHUNK):
-        yield {name: codes[start : start + _CHUNK] for name, codes in columns.items()}
+def _chunks(columns: Mapping[str, Codes], rows: int, at_once: int) -> Iterator[dict[str, Codes]]:
+    for start in range(0, rows, at_once):
+        yield {name: codes[start : start + at_once] for name, codes in columns.items()}
 
 
 def _probabilities(model: ReadModel, columns: Mapping[str, Codes]) -> Tensor:

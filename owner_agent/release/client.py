@@ -30,9 +30,6 @@ LONGEST_REQUESTED_DELAY = 60.0
 
 _TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=60.0, pool=10.0)
 
-BRIEFLY = httpx.Timeout(10.0)
-"""For a question whose answer is not worth a long wait."""
-
 _BUSY = frozenset(
     {
         HTTPStatus.TOO_MANY_REQUESTS,
@@ -57,7 +54,7 @@ class Miner:
         url: str,
         token: str | None,
         surroundings: Surroundings,
-        timeout: httpx.Timeout = _TIMEOUT,
+        timeout: httpx.Timeout | float = _TIMEOUT,
     ):
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url = url

@@ -19,6 +19,38 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True)
+class Patience:
+    """In seconds, for how long an agent waits for others, and how often it does what it repeats."""
+
+    work: float = 600.0
+    """For another owner's answer that needs work; a session file says otherwise."""
+    connect: float = 10.0
+    """Until another owner takes a call at all; a session file may say otherwise."""
+    quick: float = 20.0
+    """For another owner's answer that needs no work."""
+    least: float = 5.0
+    """For any answer, even at the very end of a session."""
+    grace: float = 15.0
+    """Longer than a session may last, to be told why it ended."""
+    idle: float = 120.0
+    """Until it gives up a session, before it learns, that the initiator does not go on with."""
+    asking: float = 20.0
+    """To ask the others whether they wrote a result, when the session's time is over."""
+    last: float = 20.0
+    """For telling owners of a session's end, good or bad, whatever its time."""
+    sign_of_life: float = 20.0
+    """How often owners that wait for others hear that the session goes on."""
+    poll: float = 0.2
+    """How often owners that learn are asked how far they are."""
+    sweep: float = 1.0
+    """How often a session is looked at that nobody calls any more."""
+    start: float = 30.0
+    """Until its own server is up, or down."""
+    brief: float = 10.0
+    """For a miner's answer that is not worth a long wait."""
+
+
+@dataclass(frozen=True)
 class Surroundings:
     """Transport, clock, patience and randomness, all replaceable.
 
@@ -33,3 +65,4 @@ class Surroundings:
     random_bytes: Callable[[int], bytes] = secrets.token_bytes
     attempts: int = 5
     lock_attempts: int = 20
+    patience: Patience = Patience()

@@ -19,16 +19,21 @@ _DEADLINE_SECONDS = 3600.0
 class Rest:
     """A service's REST interface as one caller sees it; leaving the context closes it.
 
+    Args:
+        url: where the service listens.
+        token: the caller's.
+        seconds: for how long an answer is waited for; None is without end.
+
     Raises (every call):
         Refused: the service answered with a problem document.
         Unreachable: it did not answer.
     """
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, seconds: float | None = 60.0) -> None:
         self._client = httpx.Client(
             base_url=url,
             headers={"Authorization": f"Bearer {token}"},
-            timeout=60.0,
+            timeout=seconds,
             # These are this machine's or a private network's services: no proxy is asked.
             trust_env=False,
         )

@@ -26,8 +26,6 @@ CUBE_CELLS = 1 << 20
 MARGINAL_CELLS = 1 << 26
 """A marginal table with more cells than this is refused (half a gigabyte of counts)."""
 
-_CHUNK = 1 << 16
-
 
 class Reports(Protocol):
     """Counts of reported codes over any of some columns."""
@@ -242,12 +240,15 @@ class Marginals(Protocol):
         """
 
 
-def tabulate(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.int64]:
+def tabulate(
+    columns: Sequence[Codes], shape: Sequence[int], at_once: int = 1 << 16
+) -> npt.NDArray[np.int64]:
     """Count records per cell.
 
     Args:
         columns: one code array per axis, all of one length N; codes below the axis length.
         shape: the number of codes per axis.
+        at_once: how many records are counted at once, unless there are more cells.
 
     Returns:
         int64 counts of shape `shape`, summing to N.
@@ -274,7 +275,7 @@ def tabulate(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.i
             )
     counts = np.zeros(cells, dtype=np.int64)
     # In chunks that stay in the processor's cache: the mixed-radix cell index is built in place.
-    chunk = max(_CHUNK, cells)
+    chunk = max(at_once, cells)
     for start in range(0, lengths.pop() if lengths else 0, chunk):
         index = np.zeros(min(chunk, len(columns[0]) - start), dtype=np.int64)
         for column, size in zip(columns, shape, strict=True):

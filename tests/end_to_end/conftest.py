@@ -134,7 +134,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
             "miner_service",
             *("serve", "--data", str(tmp_path / "miner"), "--admin-token-file", str(token)),
         )
-        with Rest(url, token.read_text().strip()) as admin:
+        with Rest(url, token.read_text().strip(), seconds=None) as admin:
             admin.post("/v1/studies", {"name": "trial"})
             yield Study(tmp_path, url, admin)
 

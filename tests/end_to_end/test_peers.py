@@ -32,6 +32,7 @@ from tests.places import ROOT
 
 pytestmark = pytest.mark.end_to_end
 
+AGENT = "tests.end_to_end.patient_agent"
 RECORDS = 20_000
 LINKAGE = bytes(range(7, 39))
 
@@ -89,7 +90,7 @@ class Owners:
         ready = self.root / f"{owner}.ready"
         ready.unlink(missing_ok=True)
         log = (self.root / f"{owner}.log").open("ab")
-        command = [sys.executable, "-m", "owner_agent", "peer", "--site", str(self.site(owner))]
+        command = [sys.executable, "-m", AGENT, "peer", "--site", str(self.site(owner))]
         command += ["--ready-file", str(ready)]
         with log:
             self.running[owner] = subprocess.Popen(command, stderr=log, stdout=log)
@@ -99,18 +100,18 @@ class Owners:
         return (self.root / f"{owner}.log").read_text()
 
     def learn(self, task: str) -> subprocess.CompletedProcess[str]:
-        return self.run("owner_agent", *self.learning(task))
+        return self.run(AGENT, *self.learning(task))
 
-    def learning(self, task: str, more: str = "") -> list[str]:
+    def learning(self, task: str, more: str = "connect_seconds = 3600") -> list[str]:
         peers = self.root / "peers.toml"
-        peers.write_text(f"{more}\n[task]\n{task}\n")
+        peers.write_text(f"seconds = 3600\n{more}\n[task]\n{task}\n")
         return ["learn", "--peers", str(peers), "--site", str(self.site("clinic")), "--json"]
 
     @contextmanager
     def learning_without_registry(self, more: str) -> Iterator[subprocess.Popen[bytes]]:
         """Let the clinic begin a session while the registry's process stands still."""
         registry = self.running["registry"].pid
-        command = [sys.executable, "-m", "owner_agent", *self.learning(PARAMETERS, more)]
+        command = [sys.executable, "-m", AGENT, *self.learning(PARAMETERS, more)]
         with (self.root / "clinic.log").open("wb") as log:
             os.kill(registry, signal.SIGSTOP)
             # In the background a shell lets the tests, and what they start, ignore it.
@@ -371,7 +372,7 @@ def test_whoever_interrupts_ends_it_for_all(owners, number):
 
     The clinic is given as long as the session to reach the registry: only the signal ends that.
     """
-    with owners.learning_without_registry("connect_seconds = 600") as learning:
+    with owners.learning_without_registry("connect_seconds = 3600") as learning:
         owners.wait_for("laboratory", "proposes session", learning)
         learning.send_signal(number)
         owners.wait_for("laboratory", "ended without a result")

@@ -231,7 +231,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Miner]]:
         ) -> Miner:
             data = tmp_path / "data"
             clock = Clock()
-            settings = Settings(data, limits=limits or Limits(), event_seconds=0.01, **options)
+            times = {"event_seconds": 0.01, "stop_seconds": 3600.0, **options}
+            settings = Settings(data, limits=limits or Limits(), **times)
             app = create_app(settings, clock=clock, learn=learn)
             client = TestClient(app, raise_server_exceptions=False)
             if entered:

@@ -34,17 +34,11 @@ from owner_agent.peer.protocol.steps import (
 from owner_agent.peer.protocol.waiting import started, uninterrupted
 from owner_agent.peer.session.session import error_of
 from owner_agent.peer.tasks.catalogue import learners, task_of
+from owner_agent.state.surroundings import Patience
 from shared.errors import PeerDeviated, PramanaError, SessionEnded
 from shared.privacy import StudyTold
 from shared.progress import StagedProgress
 from shared.wire.problems import problem_of
-
-POLL_SECONDS = 0.2
-LAST_SECONDS = 20.0
-"""For how long owners are told of a session's end, good or bad, whatever its time."""
-
-SIGN_OF_LIFE_SECONDS = 20.0
-"""How often owners that wait for others hear that the session goes on."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +109,11 @@ class _Led:
         """All owners of the session, this one first."""
         return [self.participant, *self.others]
 
+    @property
+    def patience(self) -> Patience:
+        """For how long this owner waits."""
+        return self.participant.surroundings.patience
+
     def made_ready(self) -> Statements:
         """Take all owners to where they agree to one result; return what they signed."""
         offers = self.each("offers", PROPOSE, self.proposal)
@@ -140,7 +139,8 @@ class _Led:
         """
         session = self.proposal.session
         asked = [started(partial(p.ask, step, session, message)) for p in self.partners]
-        limit = time.monotonic() + max(0.0, self.ends - self.participant.clock()) + LAST_SECONDS
+        left = max(0.0, self.ends - self.participant.clock()) + self.patience.last
+        limit = time.monotonic() + left
         pending = set(asked)
         while pending:
             self.watch(title, len(asked) - len(pending), len(asked))
@@ -148,9 +148,8 @@ class _Led:
             if left <= 0:
                 told = zip(self.partners, asked, strict=True)
                 raise self._late(partner for partner, answer in told if answer in pending)
-            done, pending = wait(
-                pending, min(left, SIGN_OF_LIFE_SECONDS), return_when=FIRST_COMPLETED
-            )
+            pause = min(left, self.patience.sign_of_life)
+            done, pending = wait(pending, pause, return_when=FIRST_COMPLETED)
             if not done:
                 self._say_it_goes_on()
         self.watch(title, len(asked), len(asked))
@@ -193,7 +192,7 @@ class _Led:
                     where=", ".join(slow),
                     remedy="Give the session more seconds, or learn over fewer variables.",
                 )
-            self.participant.surroundings.sleep(POLL_SECONDS)
+            self.participant.surroundings.sleep(self.patience.poll)
 
     def require_ready(self) -> None:
         """Check that all are there to write; an owner that has gone still ends it everywhere.
@@ -213,10 +212,10 @@ class _Led:
         The session cannot be undone any more: an owner that did not hear of it asks the others
         when its time is over.
         """
-        session, ends = self.proposal.session, self.participant.clock() + LAST_SECONDS
+        session, ends = self.proposal.session, self.participant.clock() + self.patience.last
         others = [partner.within(ends) for partner in self.others]
         asked = [started(partial(partner.ask, COMMIT, session, agreed)) for partner in others]
-        wait(asked, LAST_SECONDS)
+        wait(asked, self.patience.last)
         unconfirmed = tuple(
             partner.name
             for partner, answer in zip(others, asked, strict=True)
@@ -228,14 +227,14 @@ class _Led:
     def end(self, error: PramanaError) -> None:
         """Tell all owners that the session is over, as far as they can be told."""
         ending = Ending(owner=self.participant.name, problem=problem_of(error))
-        ends = self.participant.clock() + LAST_SECONDS
+        ends = self.participant.clock() + self.patience.last
 
         def tell(partner: Partner) -> None:
             # It may never have begun, or be the one that is gone: its own deadline ends it.
             with suppress(PramanaError):
                 partner.within(ends).ask(END, self.proposal.session, ending)
 
-        wait([started(partial(tell, partner)) for partner in self.partners], LAST_SECONDS)
+        wait([started(partial(tell, partner)) for partner in self.partners], self.patience.last)
 
 
 def _progress(statuses: Sequence[Status]) -> tuple[int, int]:

@@ -40,14 +40,6 @@ Partners = Callable[[str], Peer]
 Tell = Callable[[str], None]
 """Called with what a person at this owner may want to know."""
 
-GRACE = 15.0
-"""Seconds for which an owner waits longer than the session may last, to be told why it ended."""
-
-IDLE_SECONDS = 120.0
-"""An owner that is not called so long by who began the session gives it up, before it learns."""
-
-_ASKING_SECONDS = 20.0
-
 _BEFORE_LEARNING = frozenset({"offered", "announced", "agreed"})
 
 _TOLD_AS: Mapping[type[PramanaError], type[PramanaError]] = {
@@ -86,7 +78,7 @@ class Member:
 
     def sweep(self) -> None:
         """End a session whose time is over, whether anybody calls or not."""
-        mine, now = self.session, self.clock()
+        mine, now, idle = self.session, self.clock(), self.surroundings.patience.idle
         if mine is None or mine.over:
             return
         if now > mine.ends:
@@ -97,8 +89,8 @@ class Member:
             why = f"no result within {mine.proposal.seconds:.0f} seconds"
             remedy = "Give the session more seconds, or see which owner is slow."
             self.give_up(mine, self._over(why, remedy))
-        elif mine.phase in _BEFORE_LEARNING and now > mine.heard + IDLE_SECONDS:
-            why = f"{mine.proposal.initiator} did not go on with it for {IDLE_SECONDS:.0f} seconds"
+        elif mine.phase in _BEFORE_LEARNING and now > mine.heard + idle:
+            why = f"{mine.proposal.initiator} did not go on with it for {idle:.0f} seconds"
             self.give_up(mine, self._over(why, "Begin another session."))
 
     @contextmanager
@@ -239,7 +231,7 @@ class Member:
 
     def _written_elsewhere(self, mine: Session) -> bool:
         """Whether another owner wrote the result, and proves that all had agreed to it."""
-        ends = self.clock() + _ASKING_SECONDS
+        ends = self.clock() + self.surroundings.patience.asking
         for name in mine.proposal.others(self.name):
             with suppress(PramanaError):
                 peer = self.partners(name).within(ends)

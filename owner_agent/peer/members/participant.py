@@ -25,7 +25,7 @@ from owner_agent.peer.members.agreement import (
     stated,
 )
 from owner_agent.peer.members.learning import learn
-from owner_agent.peer.members.member import GRACE, Member
+from owner_agent.peer.members.member import Member
 from owner_agent.peer.members.records import (
     close_lines,
     enter_package,
@@ -282,7 +282,7 @@ class Participant(Member):
         with self.own_affairs():
             holding = hold(self.site, proposal, variables_of(proposal), lambda _done, _total: None)
             enter_session(holding, proposal, self.surroundings.now())
-        ends = now + proposal.seconds + GRACE
+        ends = now + proposal.seconds + self.surroundings.patience.grace
         self.session = Session(proposal, holding, ends, heard=self.clock())
         return self.session
 

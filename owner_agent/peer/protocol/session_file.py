@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from owner_agent.peer.protocol.messages import LONGEST_SECONDS, Partition, Proposal
 from owner_agent.peer.protocol.task_messages import TaskMessage
 from owner_agent.site.site import Site, all_mistakes, read_toml
+from owner_agent.state.surroundings import Patience, Surroundings
 from shared.wire.base import Name
-
-CONNECT_SECONDS = 10.0
-"""Within this an owner takes a call, unless the session file says otherwise."""
-
-SECONDS = 600.0
 
 _SESSION_BYTES = 16
 
@@ -30,9 +27,14 @@ class SessionFile(BaseModel):
 
     participants: Annotated[tuple[Name, ...] | None, Field(min_length=1)] = None
     partition: Partition = "vertical"
-    seconds: _Seconds = SECONDS
-    connect_seconds: _Seconds = CONNECT_SECONDS
+    seconds: _Seconds = Patience.work
+    connect_seconds: _Seconds = Patience.connect
     task: TaskMessage
+
+    def patient(self, surroundings: Surroundings) -> Surroundings:
+        """Return the surroundings in which others are waited for as long as this file says."""
+        told = replace(surroundings.patience, work=self.seconds, connect=self.connect_seconds)
+        return replace(surroundings, patience=told)
 
     def allows(self, proposal: Proposal, own: str, known: Collection[str]) -> bool:
         """Whether a proposal is for what this file says, with all `known` peers if it names none.

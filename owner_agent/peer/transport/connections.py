@@ -11,7 +11,6 @@ from owner_agent.peer.identity.identity import load_identity, pinned
 from owner_agent.peer.members.member import Tell
 from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.protocol.partner import Peer
-from owner_agent.peer.protocol.session_file import CONNECT_SECONDS
 from owner_agent.peer.session.journal import all_kept
 from owner_agent.peer.session.staging import staged_in
 from owner_agent.peer.transport.remote import RemotePartner
@@ -25,20 +24,15 @@ def opened(
     path: Path,
     surroundings: Surroundings,
     tell: Tell,
-    patience: float,
     accepts: Consent = Consent(),  # noqa: B008 - frozen
-    *,
-    connect_seconds: float = CONNECT_SECONDS,
 ) -> Iterator[Participant]:
     """Open this owner for sessions; its connections are closed in the end.
 
     Args:
         path: the site file, checked whole before anybody is answered.
-        surroundings: transport, clock and randomness.
+        surroundings: transport, clock, patience and randomness.
         tell: told what a person at this owner may want to know.
-        patience: seconds to wait for another owner's work.
         accepts: what the custodian agrees to beforehand.
-        connect_seconds: seconds to wait until another owner takes a call at all.
 
     Raises:
         ConfigError: the site file or a certificate is wrong.
@@ -51,9 +45,7 @@ def opened(
     with ExitStack() as stack:
         partners: dict[str, Peer] = {
             peer.name: stack.enter_context(
-                RemotePartner(
-                    peer, known[peer.name], identity, surroundings, patience, connect_seconds
-                )
+                RemotePartner(peer, known[peer.name], identity, surroundings)
             )
             for peer in site.peer.known
         }

@@ -11,7 +11,6 @@ import httpx
 from owner_agent.peer.identity.identity import PeerIdentity, Pinned, client_context
 from owner_agent.peer.identity.signatures import Call, signed_headers
 from owner_agent.peer.protocol.messages import read
-from owner_agent.peer.protocol.session_file import CONNECT_SECONDS
 from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, Answer, Request, Step
 from owner_agent.peer.protocol.waiting import started
 from owner_agent.peer.session.session import error_of
@@ -19,12 +18,6 @@ from owner_agent.site.site import KnownPeer
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import PeerDeviated, PeerUnreachable
 from shared.wire.problems import PROBLEM_MEDIA_TYPE, read_problem
-
-SHORT_SECONDS = 20.0
-"""Within this an owner answers whatever needs no work."""
-
-LEAST_SECONDS = 5.0
-"""A call gets so long even at the very end of a session."""
 
 _PAUSE = 0.3
 _NONCE_BYTES = 16
@@ -37,9 +30,7 @@ class RemotePartner:
         peer: the owner, as the site file knows it.
         certificate: its certificate; nobody without the key to it is believed.
         identity: this owner's.
-        surroundings: transport, clock and randomness.
-        patience: seconds to wait for an answer that needs work.
-        connect_seconds: seconds to wait until the owner takes a call at all.
+        surroundings: transport, clock, patience and randomness.
     """
 
     def __init__(
@@ -48,14 +39,10 @@ class RemotePartner:
         certificate: Pinned,
         identity: PeerIdentity,
         surroundings: Surroundings,
-        patience: float,
-        connect_seconds: float = CONNECT_SECONDS,
     ):
         self._peer = peer
         self._identity = identity
         self._surroundings = surroundings
-        self._patience = patience
-        self._connect_seconds = connect_seconds
         self.ends: float | None = None
         self._client = httpx.Client(
             base_url=peer.url,
@@ -121,13 +108,14 @@ class RemotePartner:
         """Send once; whatever trickles in, the call is over when its time is."""
         now, nonce = self._surroundings.now(), self._surroundings.random_bytes(_NONCE_BYTES)
         headers = signed_headers(self._identity, call, now, nonce)
-        seconds = self._patience
+        patience = self._surroundings.patience
+        seconds = patience.work
         if self.ends is not None:
-            seconds = max(LEAST_SECONDS, min(seconds, self.ends - now.timestamp()))
+            seconds = max(patience.least, min(seconds, self.ends - now.timestamp()))
         given_up = threading.Event()
         timeout = httpx.Timeout(
-            min(SHORT_SECONDS, seconds) if quick else seconds,
-            connect=min(self._connect_seconds, seconds),
+            min(patience.quick, seconds) if quick else seconds,
+            connect=min(patience.connect, seconds),
         )
         request = self._client.build_request(
             call.method, call.path, content=call.body, headers=headers, timeout=timeout

@@ -19,11 +19,6 @@ from owner_agent.peer.transport.app import create_peer_app
 from owner_agent.state.private_files import write_replacing
 from shared.errors import OptionError
 
-SWEEP_SECONDS = 1.0
-"""How often a session is looked at that nobody calls any more."""
-
-_START_SECONDS = 30.0
-
 
 class PeerServer(uvicorn.Server):
     """The server of one owner; it says when it accepts calls, and ends sessions that are over."""
@@ -75,15 +70,16 @@ class PeerServer(uvicorn.Server):
         Raises:
             OptionError: the address cannot be listened on.
         """
+        start = self._participant.surroundings.patience.start
         with self._listening() as socket_:
             thread = threading.Thread(target=self.run, kwargs={"sockets": [socket_]}, daemon=True)
             thread.start()
             try:
-                self.accepting.wait(_START_SECONDS)
+                self.accepting.wait(start)
                 yield
             finally:
                 self.should_exit = True
-                thread.join(_START_SECONDS)
+                thread.join(start)
 
     @contextmanager
     def _listening(self) -> Iterator[socket.socket]:
@@ -98,7 +94,7 @@ def _sweeping(participant: Participant) -> Iterator[None]:
     stop = threading.Event()
 
     def sweep() -> None:
-        while not stop.wait(SWEEP_SECONDS):
+        while not stop.wait(participant.surroundings.patience.sweep):
             participant.sweep()
 
     thread = threading.Thread(target=sweep, daemon=True)

@@ -29,8 +29,6 @@ _TINY = 1 << 12
 
 _FLOOR = 0.05
 _QUIET = 3
-_PATIENCE = 30
-_NEWTON_STEPS = 200
 _DAMPING, _NEARLY, _MOST_DAMPING = 1e-6, 1e-4, 1e3
 _LEAST_MASS = 1e-12
 _ROUNDING = 1e-13
@@ -115,6 +113,8 @@ def maximize(
     begin: Tensor | None = None,
     tolerance: float = 1e-4,
     max_steps: int = 100_000,
+    patience: int = 30,
+    newton_steps: int = 200,
     certified: bool = True,
 ) -> Maximum:
     """Maximize the likelihood of the reported counts over the true tables of a model.
@@ -129,7 +129,8 @@ def maximize(
         begin: a positive table of the model to begin from; default that of `start`.
         tolerance: how far below the maximum to stop, in nats. 1e-4 moves no estimate by more than
             about a hundredth of its standard error.
-        max_steps: EM steps allowed.
+        max_steps: EM steps allowed; after `patience` (on larger tables, and one per cell) of them
+            Newton steps take over, of which `newton_steps` are allowed.
         certified: go on until the distance is certified (only without a model). Otherwise a table
             too large for Newton steps is done when three extrapolations in a row gain less than
             `tolerance`: under heavy noise many small gains add up, and at 1e-5 half a nat may miss.
@@ -139,19 +140,15 @@ def maximize(
         NotConverged: `max_steps` did not reach `tolerance`.
     """
     model = model or FactoredModel(strata[0].shape)
-    cells, reports = math.prod(model.shape), sum(s.reported.size for s in strata)
-    entries = cells * max(reports, model.probabilities)
-    tiny = entries <= min(_TINY, NEWTON_ENTRIES)
-    usual = _PATIENCE + (0 if tiny else cells)
-    patience = min(max_steps, usual) if entries <= NEWTON_ENTRIES else max_steps
+    cells = math.prod(model.shape)
+    entries = cells * max(sum(s.reported.size for s in strata), model.probabilities)
+    small, tiny = entries <= NEWTON_ENTRIES, entries <= min(_TINY, NEWTON_ENTRIES)
+    patience = min(max_steps, patience + (0 if tiny else cells)) if small else max_steps
     certified = certified and not model.factors
-    if begin is None:
-        first = start(strata)[0]
-        begin = model.fit(first[..., None])[..., 0] if model.factors else first
     found = climb(
         strata,
         model,
-        begin,
+        _start_in(model, strata) if begin is None else begin,
         tolerance=tolerance,
         steps=patience,
         quiet=0.0 if certified and not tiny else tolerance,
@@ -160,13 +157,18 @@ def maximize(
     if found.gap <= tolerance or not (tiny or found.steps >= patience):
         return found
     if patience < max_steps:
-        found = _by_newton(strata, model, found, tolerance)
+        found = _by_newton(strata, model, found, tolerance, newton_steps)
     if found.gap > tolerance and (certified or patience == max_steps):
         raise NotConverged(
             f"Maximization stopped after {found.steps} steps, up to {found.gap:.3g} nats too low.",
             remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
         )
     return found
+
+
+def _start_in(model: FactoredModel, strata: Sequence[Stratum]) -> Tensor:
+    begin = start(strata)[0]
+    return model.fit(begin[..., None])[..., 0] if model.factors else begin
 
 
 def climb(
@@ -241,7 +243,11 @@ def _extrapolated(
 
 
 def _by_newton(
-    strata: Sequence[Stratum], model: FactoredModel, near: Maximum, tolerance: float
+    strata: Sequence[Stratum],
+    model: FactoredModel,
+    near: Maximum,
+    tolerance: float,
+    most: int,
 ) -> Maximum:
     """Finish a maximization by damped Newton steps in the logarithms of a model's factors.
 
@@ -253,7 +259,7 @@ def _by_newton(
     theta, value = near.table.ravel(), float(near.log_likelihood[0])
     parameters = Effects(model)
     damping, gap, steps = _DAMPING, near.gap, near.steps
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(most):
         steps += 1
         effects, mass = parameters.at(theta)
         score, information = _curvature(matrix, counts, theta, effects, parameters.apart)

@@ -42,7 +42,7 @@ MAIN_VARIANCE = 100.0
 
 _START, _FLOOR = 1.0, 1e-8
 _CONVERGED = 1e-3
-_STEPS, _FREELY = 500, 50
+_FREELY = 50
 
 
 @dataclass(frozen=True)
@@ -176,6 +176,7 @@ def fit(
     *,
     order: int = 2,
     possible: Tensor | None = None,
+    max_steps: int = 500,
 ) -> LogLinearFit:
     """Fit the model to reported counts.
 
@@ -185,6 +186,7 @@ def fit(
         shape: the number of categories of each variable.
         order: the most variables that interact.
         possible: 1 where a cell can occur and 0 where not, in `shape`; default everywhere 1.
+        max_steps: how often the effects and their variances are improved in turn.
 
     Raises:
         EstimationError: there are no records, or reports that the channels cannot make.
@@ -199,7 +201,7 @@ def fit(
     work = _Work(strata, effects, base, records)
     values = np.zeros(effects.matrix.shape[1])
     variances = np.array([MAIN_VARIANCE if len(t.axes) == 1 else _START for t in effects.terms])
-    for step in range(1, _STEPS + 1):
+    for step in range(1, max_steps + 1):
         precision = np.concatenate(
             [np.full(t.size, 1 / v) for t, v in zip(effects.terms, variances, strict=True)]
         )
@@ -214,7 +216,7 @@ def fit(
         variances = found if step <= _FREELY else np.sqrt(found * variances)
     else:
         raise NotConverged(
-            f"The log-linear model did not settle in {_STEPS} steps.",
+            f"The log-linear model did not settle in {max_steps} steps.",
             remedy="Lower the order of interaction, or ask for fewer variables.",
         )
     theta = work.probabilities(values)

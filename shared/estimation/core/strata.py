@@ -21,8 +21,6 @@ from shared.channels import (
 from shared.errors import EstimationError, OptionError
 from shared.marginals.counts import Tensor
 
-_LISTED = 1 << 16
-
 
 @dataclass(frozen=True)
 class Stratum:
@@ -35,12 +33,14 @@ class Stratum:
             by default each channel has one axis, in the order of the channels. Axes in no group
             are not reported: they are summed out, which is what a withheld channel does.
         shape: the true table's; by default that of the channels.
+        few: up to so many probabilities are listed, and not worked out axis by axis.
     """
 
     reported: Tensor
     channels: tuple[Transition, ...]
     groups: tuple[tuple[int, ...], ...] = ()
     shape: tuple[int, ...] = ()
+    few: int = 1 << 16
 
     def __post_init__(self) -> None:
         if self.reported.shape != tuple(c.shape[1] for c in self.channels):
@@ -132,8 +132,8 @@ class Stratum:
 
         Then two products of matrices take less time than a handful of calls along axes.
         """
-        few = math.prod(self.shape) * self.reported.size <= _LISTED
-        return self._along_axes(_cells(self.shape)) if few else None
+        number = math.prod(self.shape) * self.reported.size
+        return self._along_axes(_cells(self.shape)) if number <= self.few else None
 
     def listed(self) -> Tensor:
         """Return the probability of each report (rows) given each true cell (columns)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,29 +23,37 @@ from shared.marginals.counts import Tensor
 SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Where records are cut into pieces: on each is bet what was learned from those before it."""
 
-_TOLERANCE = 0.5
-_STEPS = 300
-_BOLDEST = 0.9
-_HINT = 1.0
-"""Bets are made where what was seen is so many standard deviations beyond what chance explains."""
-
 _ROUNDING = 1e-12
 _LISTED = 1 << 16
 
 
-def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...]) -> float:
+@dataclass(frozen=True)
+class Betting:
+    """How odds are found; that they are fair does not depend on it.
+
+    Bets are made where what was seen is `hint` standard deviations beyond what chance explains.
+    """
+
+    tolerance: float = 0.5
+    steps: int = 300
+    boldest: float = 0.9
+    hint: float = 1.0
+
+
+def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...], betting: Betting) -> float:
     """Return the logarithm of what is won by betting on each piece what those before it tell.
 
     Args:
         pieces: reported counts of parts of the records, cut at `SHARES` without looking at them; an
             axis per channel.
         channels: what is declared.
+        betting: how odds are found.
     """
     channels = tuple(map(_listed, channels))
     won = 0.0
     learned = np.zeros_like(pieces[0])
     for piece in pieces:
-        odds = _odds(Stratum(learned, channels))
+        odds = _odds(Stratum(learned, channels), betting)
         if odds is not None:
             won += _won(Stratum(piece, channels), odds)
         learned = learned + piece
@@ -63,7 +72,7 @@ def _won(reported: Stratum, odds: Tensor) -> float:
     return float((reported.reported * np.log(odds / fair)).sum())
 
 
-def _odds(learned: Stratum) -> Tensor | None:
+def _odds(learned: Stratum, betting: Betting) -> Tensor | None:
     """Return the odds to bet at, or None where nothing speaks against the channels so far.
 
     With n the reports learned from and t the most likely true table, n / P't is fair and grows
@@ -79,13 +88,13 @@ def _odds(learned: Stratum) -> Tensor | None:
     seen = reported[reported > 0]
     saturated = float((seen * np.log(seen / records)).sum())
     chance = _chance(learned)
-    enough = saturated - (chance + _HINT * math.sqrt(2 * chance)) / 2
+    enough = saturated - (chance + betting.hint * math.sqrt(2 * chance)) / 2
     best = climb(
         [learned],
         FactoredModel(learned.shape),
         start([learned])[0],
-        tolerance=_TOLERANCE,
-        steps=_STEPS,
+        tolerance=betting.tolerance,
+        steps=betting.steps,
         enough=enough,
     )
     reached = float(best.log_likelihood[0])
@@ -93,7 +102,7 @@ def _odds(learned: Stratum) -> Tensor | None:
         return None
     free = reported.size - int((best.table * records > 1).sum())
     distance = 2 * (saturated - reached)
-    boldness = min(_BOLDEST, 1 - max(free, 1) / distance)
+    boldness = min(betting.boldest, 1 - max(free, 1) / distance)
     if boldness <= 0:
         return None
     expected = learned.expected(best.probabilities).reshape(reported.shape) * records

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from shared.channels import StructuralZeros, Transition
 from shared.estimation.core.axes import Axis, axes_of
 from shared.estimation.core.strata import Stratum
-from shared.estimation.plausibility.bets import SHARES, evidence
+from shared.estimation.plausibility.bets import SHARES, Betting, evidence
 from shared.marginals.counts import Codes, ReportedCounts, Tensor
 from shared.plan import Plan
 
@@ -92,7 +92,11 @@ class Plausibility:
         return found.variables if found else ()
 
 
-def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
+def examine(
+    columns: Mapping[str, Codes],
+    plan: Plan,
+    betting: Betting = Betting(),  # noqa: B008 - frozen
+) -> Plausibility:
     """Weigh the evidence that reports were not made by the channels that a plan declares.
 
     All single variables are examined and up to `PAIRS` pairs, chosen by the plan alone.
@@ -101,10 +105,11 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
         columns: reported codes by variable, in an order that has nothing to do with the draws, as
             that of pseudonyms.
         plan: what is declared.
+        betting: how odds are found.
     """
     tables, left_out = _tables(plan)
     reports = _Pieces(columns, plan)
-    found = [Examined(_names(axes), _evidence(reports, axes)) for axes in tables]
+    found = [Examined(_names(axes), _evidence(reports, axes, betting)) for axes in tables]
     return Plausibility(tuple(found), left_out)
 
 
@@ -220,7 +225,7 @@ def _names(axes: list[Axis]) -> tuple[str, ...]:
     return tuple(v.name for axis in axes for v in axis.variables)
 
 
-def _evidence(reports: _Pieces, axes: list[Axis]) -> float:
+def _evidence(reports: _Pieces, axes: list[Axis], betting: Betting) -> float:
     """Return the logarithm of a table's evidence."""
     pieces = []
     for counts in reports.tables(_names(axes)):
@@ -228,7 +233,7 @@ def _evidence(reports: _Pieces, axes: list[Axis]) -> float:
         if impossible:
             return math.inf
         pieces.append(piece)
-    return evidence(pieces, tuple(_possible_channel(axis.channel) for axis in axes))
+    return evidence(pieces, tuple(_possible_channel(axis.channel) for axis in axes), betting)
 
 
 def _possible_channel(channel: Transition) -> Transition:

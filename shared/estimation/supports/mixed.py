@@ -35,9 +35,6 @@ MOST_ENTRIES = 1 << 28
 """Itemsets asked for at once are refused where all their inclusions and exclusions, two to the
 number of an itemset's randomized blocks, are more: they would take hours."""
 
-_ENTRIES = 1 << 24
-"""About so many are held at once."""
-
 Group = tuple[int, int]
 """The columns of an itemset that are of one block: from, up to."""
 
@@ -65,10 +62,14 @@ class MixedSupports:
         reports: the reported codes.
         plan: the channels.
         items: the items; only itemsets of those that are `served` may be asked for.
+
+    Attributes:
+        at_once: about so many inclusions and exclusions are held at once.
     """
 
     def __init__(self, reports: Reports, plan: Plan, items: tuple[Item, ...]):
         self.items = items
+        self.at_once = 1 << 24
         self.records = reports.records
         blocks = {name: place for place, block in enumerate(plan.blocks) for name in block.names}
         # Inside, items are numbered block by block, so that those of one block stand together.
@@ -224,7 +225,7 @@ class MixedSupports:
             alike.append((rows, groups, entries))
         _require_few(sum(len(rows) * entries for rows, _, entries in alike))
         for rows, groups, entries in alike:
-            some = max(1, _ENTRIES // entries)
+            some = max(1, self.at_once // entries)
             for start in range(0, len(rows), some):
                 yield rows[start : start + some], groups
 

@@ -18,9 +18,6 @@ from shared.marginals.support_counts import Indices
 MOST_CANDIDATES = 1_000_000
 """A length with more candidates than this is refused."""
 
-_PAIRS = 1 << 20
-"""About so many pairs are joined at once."""
-
 
 @dataclass(frozen=True, eq=False)
 class Trie:
@@ -52,7 +49,11 @@ class Trie:
 
 
 def next_candidates(
-    trie: Trie, rows: Indices, variables: Indices, most: int = MOST_CANDIDATES
+    trie: Trie,
+    rows: Indices,
+    variables: Indices,
+    most: int = MOST_CANDIDATES,
+    at_once: int = 1 << 20,
 ) -> tuple[Indices, Indices]:
     """Return the itemsets one item longer all of whose subsets one item shorter are kept.
 
@@ -61,6 +62,7 @@ def next_candidates(
         rows: those of length k, shape (n, k).
         variables: a number per item; items of one variable never stand together.
         most: the most candidates allowed.
+        at_once: about how many pairs are joined at once.
 
     Returns:
         The candidates, shape (m, k + 1), in lexicographic order, and in the same shape the place
@@ -71,7 +73,7 @@ def next_candidates(
     """
     found = []
     number = 0
-    for left, right in _pairs(trie.keys[-1] // trie.items):
+    for left, right in _pairs(trie.keys[-1] // trie.items, at_once):
         apart = variables[rows[left, -1]] != variables[rows[right, -1]]
         found.append(_pruned(trie, rows, left[apart], right[apart]))
         number += len(found[-1][0])
@@ -87,12 +89,12 @@ def next_candidates(
     return np.concatenate(candidates), np.concatenate(subsets)
 
 
-def _pairs(prefix: Indices) -> Iterator[tuple[Indices, Indices]]:
+def _pairs(prefix: Indices, at_once: int) -> Iterator[tuple[Indices, Indices]]:
     """Yield the pairs of rows that share a prefix, first before second, in pieces."""
     places = np.arange(len(prefix))
     partners = np.searchsorted(prefix, prefix, side="right") - places - 1
     before = np.cumsum(partners) - partners
-    for piece in np.split(places, np.flatnonzero(np.diff(before // _PAIRS)) + 1):
+    for piece in np.split(places, np.flatnonzero(np.diff(before // at_once)) + 1):
         left = np.repeat(piece, partners[piece])
         if len(left):
             first = np.repeat(before[piece], partners[piece])

@@ -21,13 +21,17 @@ GAP = 5e-7
 """The duality gap per itemset at which the solution is taken: the root of the mean square of what
 is left to the nearest point is sqrt(2 GAP) = 0.001 standard errors."""
 
-_STEPS, _ROUNDS = 100, 500
 _EXACT = 1e-6
 """An estimate without an error counts as one with this share of the largest error."""
 
 
 def consistent_supports(
-    supports: Sequence[Floats], errors: Sequence[Floats], subsets: Sequence[Indices]
+    supports: Sequence[Floats],
+    errors: Sequence[Floats],
+    subsets: Sequence[Indices],
+    *,
+    rounds: int = 500,
+    steps: int = 100,
 ) -> list[Floats]:
     """Return the nearest consistent supports, by length.
 
@@ -36,6 +40,8 @@ def consistent_supports(
         errors: their standard errors.
         subsets: for each itemset the places of its subsets one item shorter in the length before,
             shape (n, k); ignored for length 1.
+        rounds: at most so many; each begins by looking for pairs that are out of order.
+        steps: of ascent, in each round.
 
     Raises:
         NotConverged: the solution was not reached in the steps allowed.
@@ -43,15 +49,15 @@ def consistent_supports(
     lattice = _Lattice.of(supports, errors, subsets)
     multipliers = np.zeros(len(lattice.upper))
     active = np.zeros(len(lattice.upper), dtype=np.bool_)
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         point = lattice.point(multipliers)
         ordered = lattice.swept(point)
         if lattice.gap(ordered, point, multipliers) <= GAP * lattice.size:
             return [np.clip(part, 0.0, 1.0) for part in lattice.by_length(ordered)]
         active |= point[lattice.lower] > point[lattice.upper]
-        multipliers[active] = lattice.ascended(multipliers[active], active)
+        multipliers[active] = lattice.ascended(multipliers[active], active, steps)
     raise NotConverged(
-        f"Consistent supports were not reached in {_ROUNDS * _STEPS} steps.",
+        f"Consistent supports were not reached in {rounds * steps} steps.",
         remedy="Ask for the estimates as they are, or raise the minimum support.",
     )
 
@@ -125,7 +131,7 @@ class _Lattice:
         pull = multipliers @ (point[self.lower] - point[self.upper])
         return float(np.nansum(distance - bound) / 2 - pull)
 
-    def ascended(self, start: Floats, active: Flags) -> Floats:
+    def ascended(self, start: Floats, active: Flags, steps: int) -> Floats:
         """Return multipliers of the active pairs after some steps of ascent."""
         upper, lower = self.upper[active], self.lower[active]
         ends = np.concatenate([upper, lower])
@@ -133,7 +139,7 @@ class _Lattice:
         # The curvature of the dual along a pair, at most: both ends share pairs with others.
         curvature = degree[upper] + degree[lower]
         current, ahead, pace = start, start, 1.0
-        for _ in range(_STEPS):
+        for _ in range(steps):
             moved = self._estimates + self._pulled(ahead, active) / self._weights
             following = np.maximum(0.0, ahead + (moved[lower] - moved[upper]) / curvature)
             if (following - ahead) * curvature @ (following - current) < 0:

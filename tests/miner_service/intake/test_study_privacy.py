@@ -228,9 +228,8 @@ def test_a_forecast_tells_before_and_after_and_stores_nothing(three, assert_prob
 def test_of_plans_only_what_sums_need_is_remembered_and_nothing_of_those_asked_about(
     miner, release, monkeypatch
 ):
-    stored = study_privacy._CostsByPlan()
+    stored = study_privacy._CostsByPlan(most=2)
     monkeypatch.setattr(study_privacy, "_STORED", stored)
-    monkeypatch.setattr(study_privacy, "_PLANS", 2)
     miner.study("asia")
     owner = miner.owner("asia", "north")
     asked = {"plan": PlanMessage.from_plan(plan(x=3)).model_dump(mode="json")}

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,11 +33,14 @@ from owner_agent.peer.transport.connections import opened
 from owner_agent.site.corrections import Choice
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Patience, Surroundings
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 LINKAGE = bytes(range(60, 92))
 RECORDS = 2000
+
+UNHURRIED = Patience(work=1e6, connect=1e6, quick=1e6, least=1e6, last=1e6)
+"""The times that owners wait by a real clock; it must not matter how fast the machine is."""
 
 STRUCTURE = {"A": [], "B": ["A"], "C": ["A", "B"], "D": ["C"], "E": ["D", "B"]}
 CATEGORIES = {"A": "no yes", "B": "low mid high", "C": "no yes", "D": "no yes", "E": "no yes"}
@@ -160,6 +163,7 @@ class World:
     steps: list[tuple[str, int, int]] = field(default_factory=list)
     stack: ExitStack = field(default_factory=ExitStack)
     lock_attempts: int = 1 << 30
+    patience: Patience = UNHURRIED
 
     def folder(self, owner: str) -> Path:
         return self.root / owner
@@ -171,6 +175,7 @@ class World:
             now=lambda: self.now,
             attempts=attempts,
             lock_attempts=self.lock_attempts,
+            patience=self.patience,
         )
 
     def add(self, owner: str, text: str, codes: dict[str, np.ndarray], **table: int) -> None:
@@ -203,7 +208,7 @@ class World:
         for owner, lines in self.told.items():
             participant = self.stack.enter_context(
                 opened(
-                    self.folder(owner) / "site.toml", self.surroundings(), lines.append, 600.0,
+                    self.folder(owner) / "site.toml", self.surroundings(), lines.append,
                     Consent(owner in accept, corrections),
                 )
             )  # fmt: skip
@@ -284,8 +289,15 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def closed_world(empty_world: World, folders: Path) -> World:
+def hurry() -> dict[str, float]:
+    """Times for which the owners wait less, or more, than UNHURRIED; to be parametrized."""
+    return {}
+
+
+@pytest.fixture
+def closed_world(empty_world: World, folders: Path, hurry: dict[str, float]) -> World:
     """Three owners that are not started yet."""
+    empty_world.patience = replace(UNHURRIED, **hurry)
     for owner in HOLDINGS:
         shutil.copytree(folders / owner, empty_world.folder(owner))
         empty_world.told[owner] = []

@@ -16,7 +16,6 @@ from owner_agent.departures.composition import refuse_conflicts
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.exchange.outgoing import draws_of, share_of
 from owner_agent.peer.members import joint, member, participant
-from owner_agent.peer.members.member import GRACE, IDLE_SECONDS
 from owner_agent.peer.protocol.messages import Ending, Statements
 from owner_agent.peer.protocol.steps import (
     ANNOUNCEMENTS,
@@ -29,13 +28,12 @@ from owner_agent.peer.protocol.steps import (
     STATUS,
 )
 from owner_agent.peer.session.journal import all_kept, earlier_status, kept_of
-from owner_agent.peer.transport import remote
 from owner_agent.peer.transport.connections import opened
 from owner_agent.randomize.draws import draw_id
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Patience, Surroundings
 from shared.errors import (
     Conflict,
     NotFound,
@@ -71,7 +69,7 @@ def test_nothing_that_stops_the_last_word_ends_the_session(world, parameters_tas
     outcome = world.run(world.proposal(parameters_task))
     assert outcome.unconfirmed == ("east",)
     assert not any(sent.line.endswith("/end") for sent in world.wire.sent)
-    world.later(60 + GRACE + 1)
+    world.later(60 + Patience.grace + 1)
     world.participants["east"].sweep()
     assert same_everywhere(world)
 
@@ -88,7 +86,7 @@ def test_an_owner_that_went_on_to_another_session_still_tells(world, parameters_
     other = {"kind": "contingency-table", "variables": ["C", "A"]}
     more = {"session": "cd" * 16, "initiator": "south", "participants": ["south", "north"]}
     world.participants["south"].answer(PROPOSE, "south", SESSION, world.proposal(other, **more))
-    world.later(60 + GRACE + 1)
+    world.later(60 + Patience.grace + 1)
     world.participants["east"].sweep()
     assert same_everywhere(world)
 
@@ -127,7 +125,7 @@ def test_a_lie_that_the_result_was_written_is_not_believed(world, learned):
     agreed = agree(partners, parts)
     south = world.participants["south"].session
     south.phase, south.agreed = "written", Statements(all=agreed.all[:2])
-    world.later(60 + GRACE + 1)
+    world.later(60 + Patience.grace + 1)
     world.participants["east"].sweep()
     assert world.participants["east"].session.phase == "ended"
     assert world.results("east") == {}
@@ -151,7 +149,7 @@ def test_an_end_that_comes_too_late_is_not_heeded(world, learned, monkeypatch):
     for partner in partners[:2]:
         partner.ask(COMMIT, SESSION, agreed)
     world.wire.down = {"north", "south"}
-    world.later(60 + GRACE + 1)
+    world.later(60 + Patience.grace + 1)
     world.participants["east"].sweep()
     assert same_everywhere(world)
 
@@ -285,9 +283,9 @@ class Drip(httpx.BaseTransport):
         return httpx.Response(200, content=body())
 
 
+@pytest.mark.parametrize("hurry", [{"least": 0.1}])
 @pytest.mark.parametrize("headers", [True, False])
 def test_an_owner_that_answers_by_drops_is_given_up(world, monkeypatch, headers):
-    monkeypatch.setattr(remote, "LEAST_SECONDS", 0.1)
     drip = Drip(headers)
     partner = world.participants["north"].partners("south")
     monkeypatch.setattr(partner, "_client", httpx.Client(transport=drip, base_url="https://x"))
@@ -303,8 +301,8 @@ def test_an_owner_is_tried_for_as_long_as_the_session_file_says(world, seconds):
     """And for no longer than an answer is waited for."""
     tried = []
     world.wire.bend = lambda _, request: tried.append(request.extensions["timeout"]["connect"])
-    site, surroundings = world.folder("north") / "site.toml", world.surroundings()
-    with opened(site, surroundings, print, 600.0, connect_seconds=seconds) as north:
+    world.patience = Patience(connect=seconds, quick=1e6)  # And 600 for work.
+    with opened(world.folder("north") / "site.toml", world.surroundings(), print) as north:
         for step in (STATUS, BEGIN):
             with pytest.raises(NotFound):
                 north.partners("south").ask(step, SESSION)
@@ -331,12 +329,11 @@ def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
     assert "north interrupted it" in world.told["south"][-1]
 
 
+@pytest.mark.parametrize("hurry", [{"sign_of_life": 0.01, "last": 0.2}])
 def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
     world, parameters_task, monkeypatch
 ):
     """The time is over once the two others have answered, and for nobody before."""
-    monkeypatch.setattr(joint, "SIGN_OF_LIFE_SECONDS", 0.01)
-    monkeypatch.setattr(joint, "LAST_SECONDS", 0.2)
     free = threading.Event()
     honest = participant.hold
 
@@ -363,11 +360,11 @@ def test_a_session_that_its_initiator_left_ends_soon(world, parameters_task):
         PROPOSE, SESSION, world.proposal(parameters_task, seconds=3600.0)
     )
     south = world.participants["south"]
-    world.later(IDLE_SECONDS)
+    world.later(Patience.idle)
     south.sweep()
     assert south.session.phase == "offered"
     world.participants["north"].partners("south").ask(STATUS, SESSION)  # A sign of life.
-    world.later(IDLE_SECONDS)
+    world.later(Patience.idle)
     south.sweep()
     assert south.session.phase == "offered"
     world.later(1)
@@ -376,16 +373,16 @@ def test_a_session_that_its_initiator_left_ends_soon(world, parameters_task):
     assert "north did not go on with it" in world.told["south"][-1]
 
 
+@pytest.mark.parametrize("hurry", [{"sign_of_life": 0.05}])
 def test_owners_that_wait_for_a_slow_one_hear_that_it_goes_on(world, parameters_task, monkeypatch):
     """East takes longer than an idle session lasts; the others are told meanwhile."""
-    monkeypatch.setattr(joint, "SIGN_OF_LIFE_SECONDS", 0.05)
     honest = participant.hold
 
     def slow(site, proposal, variables, told):
         if site.owner == "east":
             south = world.participants["south"]
             for _ in range(3):
-                world.later(IDLE_SECONDS * 0.9)
+                world.later(Patience.idle * 0.9)
                 while south.session is None or south.session.heard < world.now.timestamp():
                     time.sleep(0.005)
                 south.sweep()

@@ -10,7 +10,6 @@ import pyarrow.parquet
 import pytest
 
 from owner_agent.cli.main import build
-from owner_agent.predict import predicting
 from owner_agent.predict.inputs import InputSource
 from owner_agent.predict.predicting import predict, read_model
 from owner_agent.state.surroundings import Surroundings
@@ -179,13 +178,12 @@ def test_a_parquet_table_of_numbers_and_dictionaries(folder, called):
     assert [row["ill"] for row in rows(folder / "o.csv")] == [told(*r) for r in RECORDS]
 
 
-def test_many_records_in_several_pieces(folder, monkeypatch):
-    monkeypatch.setattr(predicting, "_CHUNK", 4)
+def test_many_records_in_several_pieces(folder):
     steps = []
     source = InputSource(folder / "table.csv", "id")
     found = predict(
         read_model(folder / "tree.json"), source, lambda *step: steps.append(step),
-        probabilities=True,
+        probabilities=True, at_once=4,
     )  # fmt: skip
     assert [ILL.categories[code] for code in found.codes] == [told(*r) for r in RECORDS]
     assert found.probabilities.shape == (6, 3)

@@ -7,8 +7,8 @@ import pytest
 
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.members import participant
-from owner_agent.peer.members.member import GRACE
 from owner_agent.peer.protocol.steps import PROPOSE
+from owner_agent.state.surroundings import Patience
 from shared.errors import (
     PeerDeviated,
     PeerUnreachable,
@@ -91,7 +91,7 @@ def test_an_owner_that_goes_at_any_step_ends_it_everywhere(world, ended, step, f
     error = ended(PeerUnreachable, match, heard=heard)
     assert error.exit_code == 5
     # South itself hears of nothing more and ends by its own clock.
-    world.later(60 + GRACE + 1)
+    world.later(60 + Patience.grace + 1)
     world.participants["south"].sweep()
     session = world.participants["south"].session
     assert session is None or session.phase == "ended"
@@ -131,7 +131,7 @@ def test_a_session_ends_by_its_deadline_if_nobody_calls(world, parameters_task):
     partner = world.participants["north"].partners("south")
     partner.ask(PROPOSE, SESSION, world.proposal(parameters_task))
     south = world.participants["south"]
-    world.later(60 + GRACE)
+    world.later(60 + Patience.grace)
     south.sweep()
     assert south.session.phase == "offered"
     world.later(1)
@@ -140,6 +140,7 @@ def test_a_session_ends_by_its_deadline_if_nobody_calls(world, parameters_task):
     assert "no result within 60 seconds" in world.told["south"][-1]
 
 
+@pytest.mark.parametrize("hurry", [{"grace": 1e6}])
 def test_an_owner_that_learns_for_too_long_is_named(world, ended, monkeypatch):
     """South's learner runs until the session ends; north's clock goes on meanwhile."""
     learn = participant.learn
@@ -153,7 +154,6 @@ def test_an_owner_that_learns_for_too_long_is_named(world, ended, monkeypatch):
         return learn(mine, partners, watch, now)
 
     monkeypatch.setattr(participant, "learn", slow)
-    monkeypatch.setattr(participant, "GRACE", 1e6)
     ended(SessionEnded, "south.* had not learned within 60 seconds", alike=False)
 
 

@@ -305,20 +305,18 @@ def test_newton_steps_finish_where_em_crawls(shape, p, records, monkeypatch: pyt
     np.testing.assert_allclose(finished.probabilities, crawled.probabilities, atol=2e-4)
 
 
-def test_newton_steps_serve_strata_and_rectangular_channels(monkeypatch: pytest.MonkeyPatch):
+def test_newton_steps_serve_strata_and_rectangular_channels():
     rng = np.random.default_rng(2)
     strata = [
         Stratum(rng.integers(1, 60, (4, 2)).astype(float), (RECTANGULAR, Symmetric(2, 1 << 30))),
         Stratum(rng.integers(1, 60, (2, 2)).astype(float), (Identity(2), Dense.binary(0.4, 0.3))),
     ]
     crawled = maximize(strata)
-    monkeypatch.setattr("shared.estimation.core.likelihood._PATIENCE", 0)
-    finished = maximize(strata)
+    finished = maximize(strata, patience=0)
     assert finished.gap <= 1e-4
     np.testing.assert_allclose(finished.probabilities, crawled.probabilities, atol=1e-3)
-    monkeypatch.setattr("shared.estimation.core.likelihood._NEWTON_STEPS", 1)
     with pytest.raises(NotConverged, match="stopped after 1 steps"):
-        maximize(strata)
+        maximize(strata, patience=0, newton_steps=1)
 
 
 def test_climbing_stops_at_each_of_its_ends():

@@ -24,7 +24,8 @@ from shared.channels import (
     Withheld,
 )
 from shared.domain import Variable
-from shared.estimation.plausibility import bets, examination
+from shared.estimation.plausibility import examination
+from shared.estimation.plausibility.bets import Betting
 from shared.estimation.plausibility.examination import PAIRS, RATE, Examined, Plausibility, examine
 from shared.plan import Block, Plan
 
@@ -55,7 +56,7 @@ def made(plan, truths, rng):
     return columns
 
 
-def expected_evidence(plan, laws, records):
+def expected_evidence(plan, laws, records, betting=Betting()):  # noqa: B008 - frozen
     """The mean of each table's evidence under independent reports, by listing all of them.
 
     `laws` is a law of the report for each of the records, (laws, records, reports).
@@ -66,7 +67,7 @@ def expected_evidence(plan, laws, records):
     for reports in itertools.product(range(laws.shape[2]), repeat=records):
         codes = np.unravel_index(reports, tuple(sizes.values()))
         columns = {n: c.astype(np.uint8) for n, c in zip(sizes, codes, strict=True)}
-        found = examine(columns, plan)
+        found = examine(columns, plan, betting)
         evidence = np.mean([math.exp(t.log_evidence) for t in found.tables])
         made_bets += evidence != 1
         total += evidence * np.prod(laws[:, range(records), reports], axis=1)
@@ -86,19 +87,18 @@ def expected_evidence(plan, laws, records):
     ],
     ids=["symmetric", "binary", "sampled"],
 )
-def test_the_mean_evidence_is_at_most_one_whatever_the_truths(plan, other, steps, monkeypatch):
+def test_the_mean_evidence_is_at_most_one_whatever_the_truths(plan, other, steps):
     """Summed over all reports of a few records, for all of their truths; also if EM stops early."""
-    monkeypatch.setattr(bets, "_STEPS", steps)
-    monkeypatch.setattr(bets, "_HINT", 0.0)  # more bets than are usual
+    betting = Betting(steps=steps, hint=0.0)  # more bets than are usual
     records = 8 if plan.reported_sizes["a"] == 2 else 6
     truths = np.array(list(itertools.product(range(2), repeat=records)))
     channel = plan.blocks[0].channel
-    mean, made_bets = expected_evidence(plan, channel.matrix()[truths], records)
+    mean, made_bets = expected_evidence(plan, channel.matrix()[truths], records, betting)
     assert made_bets > 10
     assert mean.max() <= 1 + 1e-9
     assert mean.min() < 1 - 1e-3
     # The negative control: reports of another channel.
-    wrong, _ = expected_evidence(plan, other.matrix()[truths[-1:]], records)
+    wrong, _ = expected_evidence(plan, other.matrix()[truths[-1:]], records, betting)
     assert wrong[0] > 1.2
 
 

@@ -168,9 +168,8 @@ SIX = Domain.of(a="xy", b="123", c="pq", d="uvw", e="01", f="01")
 
 
 @pytest.mark.parametrize("entries", [1 << 24, 300], ids=["at once", "in parts"])
-def test_rules_over_several_joint_blocks(monkeypatch: pytest.MonkeyPatch, entries: int):
+def test_rules_over_several_joint_blocks(entries: int):
     """Antecedents that divide two blocks, one, or none; all rows at once or a few at a time."""
-    monkeypatch.setattr("shared.estimation.supports.mixed._ENTRIES", entries)
     a, b, c, d, e, f = SIX
     plan = Plan(
         (
@@ -182,6 +181,8 @@ def test_rules_over_several_joint_blocks(monkeypatch: pytest.MonkeyPatch, entrie
     made = Records.random(plan, 30, seed=20)
     items = (("e", 1), ("a", 0), ("f", 1), ("b", 2), ("d", 0), ("c", 1), ("a", 1))
     supports = made.marginals().supports(items)
+    assert isinstance(supports, MixedSupports)
+    supports.at_once = entries
     assert_counts(supports, [made], items, (4, 6))
     assert_rules(supports, [made], items, (4,))
 
@@ -308,7 +309,7 @@ def test_itemsets_are_counted_at_once_as_far_as_their_monomials_allow(
 
     monkeypatch.setattr(supports, "_monomials", watched)
     whole = supports.counts(itemsets)
-    monkeypatch.setattr("shared.estimation.supports.mixed._ENTRIES", 5 * monomials)
+    supports.at_once = 5 * monomials
     assert (supports.counts(itemsets).counts == whole.counts).all()
     assert asked == [15, 5, 5, 5]
 

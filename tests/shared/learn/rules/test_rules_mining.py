@@ -25,8 +25,7 @@ from shared.errors import (
     UnknownVariable,
 )
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules import candidates as joining
-from shared.learn.rules import consistency, mining, piecewise
+from shared.learn.rules import mining, piecewise
 from shared.learn.rules.candidates import Trie, next_candidates
 from shared.learn.rules.consistency import consistent_supports
 from shared.learn.rules.decisions import (
@@ -196,17 +195,14 @@ def expected_candidates(rows: np.ndarray, variables: np.ndarray) -> list[tuple[i
 
 @pytest.mark.parametrize("pairs", [1 << 20, 3])
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
-def test_candidates_are_those_of_brute_force(
-    length: int, pairs: int, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(joining, "_PAIRS", pairs)
+def test_candidates_are_those_of_brute_force(length: int, pairs: int):
     number = 0
     for seed, variables in product(range(5), (np.arange(9), np.arange(12) // 2)):
         levels = kept_rows(length, variables, seed, 0.7)
         trie = Trie(len(variables))
         for rows in levels:
             trie = trie.grown(rows)
-        found, subsets = next_candidates(trie, levels[-1], variables)
+        found, subsets = next_candidates(trie, levels[-1], variables, at_once=pairs)
         assert list(map(tuple, found.tolist())) == expected_candidates(levels[-1], variables)
         number += len(found)
         for row, places in zip(found, subsets, strict=True):
@@ -569,15 +565,13 @@ def nearest(y: np.ndarray, se: np.ndarray, pairs: list[tuple[int, int]]) -> np.n
     return y - se * residual[:-1] / residual[-1]
 
 
-def test_a_solution_that_is_not_reached_is_an_error(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(consistency, "_ROUNDS", 2)
-    monkeypatch.setattr(consistency, "_STEPS", 1)
+def test_a_solution_that_is_not_reached_is_an_error():
     lattice = Lattice.of(5, 4, seed=0)
     with pytest.raises(NotConverged, match="2 steps"):
-        consistent_supports(lattice.supports, lattice.errors, lattice.subsets)
+        consistent_supports(lattice.supports, lattice.errors, lattice.subsets, rounds=2, steps=1)
 
 
-def test_many_lattices_need_no_more_steps_than_one(monkeypatch: pytest.MonkeyPatch):
+def test_many_lattices_need_no_more_steps_than_one():
     """What is left is measured by itemset: copies side by side converge when one does."""
     one = Lattice.of(5, 4, seed=2)
     copies = 50
@@ -591,17 +585,16 @@ def test_many_lattices_need_no_more_steps_than_one(monkeypatch: pytest.MonkeyPat
             for part, wide in zip(one.subsets, above, strict=True)
         ],
     )
-    rounds = next(n for n in range(1, 100) if converges(one, n, monkeypatch))
+    rounds = next(n for n in range(1, 100) if converges(one, n))
     assert rounds > 1
-    assert not converges(one, rounds - 1, monkeypatch)
-    assert converges(many, rounds, monkeypatch)
+    assert not converges(one, rounds - 1)
+    assert converges(many, rounds)
 
 
-def converges(lattice: Lattice, rounds: int, monkeypatch: pytest.MonkeyPatch) -> bool:
-    monkeypatch.setattr(consistency, "_ROUNDS", rounds)
-    monkeypatch.setattr(consistency, "_STEPS", 2)
+def converges(lattice: Lattice, rounds: int) -> bool:
+    found = lattice.supports, lattice.errors, lattice.subsets
     try:
-        consistent_supports(lattice.supports, lattice.errors, lattice.subsets)
+        consistent_supports(*found, rounds=rounds, steps=2)
     except NotConverged:
         return False
     return True

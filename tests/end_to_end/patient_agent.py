@@ -1,0 +1,24 @@
+"""The `owner-agent` command where nobody is given up, however slow the machine is."""
+
+from __future__ import annotations
+
+from owner_agent.cli.main import build
+from owner_agent.state.surroundings import Patience, Surroundings
+from shared.terminal import run
+
+HOUR = 3600.0
+PATIENCE = Patience(
+    work=HOUR,
+    connect=HOUR,
+    quick=HOUR,
+    least=HOUR,
+    grace=HOUR,
+    idle=HOUR,
+    asking=HOUR,
+    last=HOUR,
+    start=HOUR,
+    brief=HOUR,
+)
+
+if __name__ == "__main__":
+    run(build(Surroundings(patience=PATIENCE)))
