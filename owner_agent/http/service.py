@@ -25,7 +25,7 @@ from owner_agent.site.site import load_site
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.table.table import read_table
 from shared.errors import Unauthenticated
-from shared.progress import StagedProgress
+from shared.progress import StagedProgress, unwatched
 from shared.wire.base import MAX_RECORDS
 
 
@@ -104,7 +104,7 @@ def plan(
     site = load_site(agent.site)
     count = records or read_table(site.table, [site.file.record_id]).rows
     made = planned(site)
-    corrected = corrected_of(site, made, lambda _done, _total: None) if records is None else None
+    corrected = corrected_of(site, made, unwatched) if records is None else None
     renewed = corrected.renewed(None) if corrected is not None else ()
     study = outlook_of(site, made, agent.surroundings, renewed)
     left = losses_of(site, made, renewed)

@@ -53,6 +53,7 @@ from owner_agent.peer.tasks.holding import hold, offer
 from owner_agent.peer.tasks.network import files_of, merge, part_of
 from owner_agent.state.lock import publishing_alone
 from shared.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
+from shared.progress import unwatched
 
 
 @dataclass(eq=False)
@@ -280,7 +281,7 @@ class Participant(Member):
         self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
         now = self.clock()
         with self.own_affairs():
-            holding = hold(self.site, proposal, variables_of(proposal), lambda _done, _total: None)
+            holding = hold(self.site, proposal, variables_of(proposal), unwatched)
             enter_session(holding, proposal, self.surroundings.now())
         ends = now + proposal.seconds + self.surroundings.patience.grace
         self.session = Session(proposal, holding, ends, heard=self.clock())

@@ -17,7 +17,7 @@ from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.sources import scaled
 from shared.learn.linear.task import CELLS, PlaneFit, PlaneTask, Sources, notes_of
 from shared.marginals.counts import Marginals
-from shared.progress import Progress
+from shared.progress import Progress, unwatched
 
 __all__ = ["CELLS", "learn_linear"]
 
@@ -76,7 +76,7 @@ def learn_linear(
     columns, scaling = scaled(columns_of(inputs, options), marginals, inputs)
     positives, evident = _positives(marginals, classes)
     sources = Sources(marginals, inputs, target, options)
-    progress = _Progress(on_step or (lambda _done, _total: None), len(positives))
+    progress = _Progress(on_step or unwatched, len(positives))
     task = PlaneTask(
         inputs, classes, options, scaling, seed, sources, progress.start, progress.on_share
     )

@@ -19,7 +19,7 @@ from shared.learn.networks.network import BayesNet
 from shared.learn.networks.options import Method, ParameterOptions
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
-from shared.progress import Progress
+from shared.progress import Progress, unwatched
 
 _NO_COUNT = 1e-9
 """A margin below this share of the records counts as zero: likelihood never quite gets there."""
@@ -129,7 +129,7 @@ def learn_parameters(
     options = ParameterOptions(method, alpha)
     prior = options.alpha if options.method == "map" else 0.0
     domain = marginals.domain.project(structure.nodes)
-    report = on_node or (lambda _done, _total: None)
+    report = on_node or unwatched
     families = []
     for done, (node, parents) in enumerate(structure.families):
         report(done, len(structure.families))

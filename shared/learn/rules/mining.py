@@ -50,7 +50,7 @@ from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.piecewise import pieces, variables_of
 from shared.marginals.counts import Marginals, Supports
 from shared.marginals.support_counts import Flags, Floats, Indices, Item, SupportCounts
-from shared.progress import Progress
+from shared.progress import Progress, unwatched
 
 _UNTOLD = (SingularChannel, EstimationError, LimitExceeded)
 """What is raised where the reports tell nothing of an itemset."""
@@ -87,9 +87,7 @@ def mine_itemsets(
     if not items:
         raise OptionError("There are no items to make itemsets of.", where="items")
     supports = marginals.supports(items)
-    levels = _levels(
-        supports, variables_of(items), options, on_step or (lambda _done, _total: None)
-    )
+    levels = _levels(supports, variables_of(items), options, on_step or unwatched)
     levels = _decided(levels, options)
     if options.consistent:
         levels = _made_consistent(levels, options)

@@ -25,7 +25,7 @@ from shared.learn.rules.piecewise import PIECE, pieces, variables_of
 from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
 from shared.marginals.counts import Marginals, Supports
 from shared.marginals.support_counts import Flags, Floats, Indices, Item, RuleCounts
-from shared.progress import Progress
+from shared.progress import Progress, unwatched
 
 MOST_RULES = 1_000_000
 """More rules than this are refused if not told otherwise."""
@@ -96,7 +96,7 @@ def derive_rules(
             more than `MOST_RULES` of which only the estimate suffices.
     """
     require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")
-    report = on_step or (lambda _done, _total: None)
+    report = on_step or unwatched
     estimated, variables = marginals.supports(found.items), variables_of(found.items)
     shares = _Shares(found)
     last = max(0, len(found.levels) - 1)

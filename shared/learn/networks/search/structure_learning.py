@@ -18,7 +18,7 @@ from shared.learn.networks.search.scores import Judge, judge_of, value_of
 from shared.learn.networks.search.searches import Parents, by_families, climb, k2
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals
-from shared.progress import Progress
+from shared.progress import Progress, unwatched
 
 BATCH = 100
 """So many bootstrap samples are maximized at once."""
@@ -91,7 +91,7 @@ def learn_structure(
     nodes = marginals.domain.names
     _require(nodes, search, children, draws, seed)
     judge = judge_of(marginals, scoring)
-    report = on_step or (lambda _done, _total: None)
+    report = on_step or unwatched
     if search.order is None:
         better = by_families(judge)
         if scoring.name == "likelihood":
