@@ -277,7 +277,9 @@ def _by_newton(
     for _ in range(_NEWTON_STEPS):
         steps += 1
         effects, mass = parameters.at(theta)
-        score, information = _curvature(matrix, counts, theta, effects, parameters.apart)
+        score, information = _curvature(
+            matrix, counts, theta, effects, parameters.apart, free=not model.factors
+        )
         complete = records * np.maximum(mass, _LEAST_MASS)
         higher = False
         while not higher and damping < _MOST_DAMPING:
@@ -309,7 +311,7 @@ def _by_newton(
 
 
 def _curvature(
-    matrix: Tensor, counts: Tensor, theta: Tensor, effects: Tensor, apart: Flags
+    matrix: Tensor, counts: Tensor, theta: Tensor, effects: Tensor, apart: Flags, *, free: bool
 ) -> tuple[Tensor, Tensor]:
     """Return the slope of the log-likelihood by a model's parameters, and its information.
 
@@ -319,8 +321,12 @@ def _curvature(
     expected = matrix @ theta
     posterior = theta * (matrix.T @ (counts / expected))
     score = effects.T @ posterior
-    slopes = matrix @ (theta[:, None] * effects)
-    information = (slopes.T * (counts / np.square(expected))) @ slopes
+    weighted = matrix * (np.sqrt(counts) / expected)[:, None]
+    if free:
+        slopes = (weighted - np.sqrt(counts)[:, None]) * theta
+    else:
+        slopes = weighted @ (theta[:, None] * effects)
+    information = slopes.T @ slopes
     if apart.any():
         information -= np.where(apart, (effects.T * posterior) @ effects, 0.0)
     information[np.diag_indices_from(information)] += np.maximum(-score, 0.0)

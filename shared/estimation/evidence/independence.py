@@ -169,7 +169,15 @@ class ConditionalIndependence:
         ]
         free, under = inside(self.table.free[0]), self._under(inside(self.fitted))
         high, low = (
-            climb(strata, model, begin, reports=reports, tolerance=_ROUGHLY, quiet=_ROUGHLY)
+            climb(
+                strata,
+                model,
+                begin,
+                reports=reports,
+                tolerance=_ROUGHLY,
+                steps=STEPS,
+                quiet=_ROUGHLY,
+            )
             for model, begin in ((FactoredModel(self._shape), free), (self._model, under))
         )
         for found in (high, low):
