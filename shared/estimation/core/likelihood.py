@@ -174,7 +174,7 @@ def maximize(
 def newton_serves(strata: Sequence[Stratum], model: FactoredModel | None = None) -> bool:
     """Return whether the matrices of Newton steps are small enough."""
     model = model or FactoredModel(strata[0].shape)
-    cells, seen = math.prod(model.shape), sum(np.count_nonzero(s.reported) for s in strata)
+    cells, seen = math.prod(model.shape), sum(int((s.reported > 0).sum()) for s in strata)
     room = _MODEL_ENTRIES if model.factors else _FREE_ENTRIES
     return cells * seen <= NEWTON_ENTRIES and cells * model.probabilities <= room
 
