@@ -19,8 +19,8 @@ from shared.domain import Domain, Variable
 from shared.errors import DomainError, EmptyTable, EstimationError, LimitExceeded, OptionError
 from shared.estimation.core.axes import Axis, arrange, axes_of, observed, strata_of, sum_unasked
 from shared.estimation.core.information import INFORMATION_CELLS, inverse_information
-from shared.estimation.core.likelihood import maximize
-from shared.estimation.core.strata import Stratum, moment
+from shared.estimation.core.likelihood import maximize, newton_serves
+from shared.estimation.core.strata import Stratum, merged, moment
 from shared.estimation.evidence.explanation import NetworkExplanation
 from shared.estimation.evidence.independence import ConditionalIndependence
 from shared.estimation.evidence.tables import Evidence
@@ -49,6 +49,9 @@ from shared.marginals.tabulated_counts import NoisyCounts, noise_of
 from shared.plan import Plan
 
 Estimator = Literal["moment", "ml", "log-linear"]
+
+_CERTIFIED, _QUIET = 1e-4, 1e-5
+"""How far below its maximum a likelihood may be, in nats, and what may be left to gain at once."""
 
 
 class EstimatedMarginals:
@@ -208,10 +211,12 @@ class EstimatedMarginals:
 
         The same for every estimator: it is the reports' likelihood. See `Evidence`.
         """
+        self._require_known([*left, *right, *given])
         return self._evidence.independence(left, right, given)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
         """Return how well a network explains the reports of whole records; see `Evidence`."""
+        self._require_known(parents)
         return self._evidence.explanation(parents)
 
     @property
@@ -224,6 +229,10 @@ class EstimatedMarginals:
         if not variables or len(set(variables)) != len(variables):
             raise OptionError(f"A marginal needs distinct variables, not {list(variables)}.")
         return self._everything.project(variables)
+
+    def _require_known(self, names: Collection[str]) -> None:
+        for name in names:
+            self._everything.axis(name)
 
     def _require_reported(self, variables: Sequence[str]) -> None:
         for _, plan in self._sources:
@@ -314,8 +323,11 @@ class EstimatedMarginals:
         )
 
     def _most_likely_of_all(self, domain: Domain) -> EstimatedTable:
-        strata = strata_of(self._sources, domain.names, INFORMATION_CELLS)
-        theta = maximize(strata).table
+        strata = merged(strata_of(self._sources, domain.names, INFORMATION_CELLS))
+        # Where Newton steps do not serve, EM may crawl for hours to what certifies its result.
+        sure = newton_serves(strata)
+        tolerance = _CERTIFIED if sure else _QUIET
+        theta = maximize(strata, tolerance=tolerance, certified=sure).table
         silent = self.records - sum(stratum.records for stratum in strata)
         second = inverse_information(strata, theta, len(domain), silent)
         nuisance = tuple(range(len(domain), theta.ndim))

@@ -21,8 +21,14 @@ from shared.estimation.core.strata import Stratum, moment
 from shared.marginals.counts import Tensor
 from shared.marginals.support_counts import Flags
 
-NEWTON_ENTRIES = 1 << 20
-"""Up to this many true cells times reports, or parameters, Newton steps replace EM that crawls."""
+NEWTON_ENTRIES = 1 << 21
+"""Up to this many true cells times reports seen, Newton steps replace EM that crawls."""
+
+_FREE_ENTRIES, _MODEL_ENTRIES = 1 << 24, 1 << 20
+"""They do up to so many true cells times parameters: without a model, and under one."""
+
+STEPS = 30_000
+"""EM steps allowed where many sets of reports are maximized at once."""
 
 _TINY = 1 << 12
 """Up to so many a Newton step takes about as long as an extrapolation."""
@@ -137,13 +143,13 @@ def maximize(
 
     Raises:
         EstimationError: there are no records, or reports that no true table of the model can make.
-        NotConverged: `max_steps` did not reach `tolerance`.
+        NotConverged: neither `max_steps` nor Newton steps reached `tolerance`.
     """
     model = model or FactoredModel(strata[0].shape)
-    cells = math.prod(model.shape)
-    entries = cells * max(sum(s.reported.size for s in strata), model.probabilities)
-    small, tiny = entries <= NEWTON_ENTRIES, entries <= min(_TINY, NEWTON_ENTRIES)
-    patience = min(max_steps, patience + (0 if tiny else cells)) if small else max_steps
+    cells, reports = math.prod(model.shape), sum(s.reported.size for s in strata)
+    tiny = cells * max(reports, model.probabilities) <= min(_TINY, NEWTON_ENTRIES)
+    usual = patience + (0 if tiny else cells)
+    patience = min(max_steps, usual) if newton_serves(strata, model) else max_steps
     certified = certified and not model.factors
     found = climb(
         strata,
@@ -154,21 +160,34 @@ def maximize(
         quiet=0.0 if certified and not tiny else tolerance,
         times=1 if tiny else _QUIET,
     )
-    if found.gap <= tolerance or not (tiny or found.steps >= patience):
+    if found.gap <= tolerance or not (certified or tiny or found.steps >= patience):
         return found
     if patience < max_steps:
         found = _by_newton(strata, model, found, tolerance, newton_steps)
     if found.gap > tolerance and (certified or patience == max_steps):
-        raise NotConverged(
-            f"Maximization stopped after {found.steps} steps, up to {found.gap:.3g} nats too low.",
-            remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
-        )
+        raise not_converged(found, tolerance)
     return found
 
 
 def _start_in(model: FactoredModel, strata: Sequence[Stratum]) -> Tensor:
     begin = start(strata)[0]
     return model.fit(begin[..., None])[..., 0] if model.factors else begin
+
+
+def newton_serves(strata: Sequence[Stratum], model: FactoredModel | None = None) -> bool:
+    """Return whether the matrices of Newton steps are small enough."""
+    model = model or FactoredModel(strata[0].shape)
+    cells, seen = math.prod(model.shape), sum(int((s.reported > 0).sum()) for s in strata)
+    room = _MODEL_ENTRIES if model.factors else _FREE_ENTRIES
+    return cells * seen <= NEWTON_ENTRIES and cells * model.probabilities <= room
+
+
+def not_converged(found: Maximum, tolerance: float) -> NotConverged:
+    """Return the error that says how far a maximization came."""
+    return NotConverged(
+        f"Maximization stopped after {found.steps} steps, up to {found.gap:.3g} nats too low.",
+        remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
+    )
 
 
 def climb(
@@ -178,7 +197,7 @@ def climb(
     *,
     reports: Sequence[Tensor] | None = None,
     tolerance: float,
-    steps: int = 30_000,
+    steps: int = STEPS,
     quiet: float = 0.0,
     times: int = _QUIET,
     enough: float = math.inf,
@@ -222,7 +241,7 @@ def climb(
         theta = np.where(better, model.fit(jump * jump_gain), second)
         value, gain = likelihood(strata, theta, reports)
         taken += 3
-        still = still + 1 if float((value - before).max()) < quiet else 0
+        still = still + 1 if 0 < quiet > float((value - before).max()) else 0
 
 
 def _extrapolated(
@@ -253,16 +272,21 @@ def _by_newton(
 
     The damping is a share of what complete records would tell, so that a step is between Newton's
     and EM's (Levenberg and Marquardt).
+
+    Raises:
+        NotConverged: the steps allowed did not reach `tolerance`, though there is more to gain.
     """
     matrix, counts = _seen(strata)
     records = float(counts.sum())
     theta, value = near.table.ravel(), float(near.log_likelihood[0])
     parameters = Effects(model)
-    damping, gap, steps = _DAMPING, near.gap, near.steps
+    damping, gap, steps, higher = _DAMPING, near.gap, near.steps, True
     for _ in range(most):
         steps += 1
         effects, mass = parameters.at(theta)
-        score, information = _curvature(matrix, counts, theta, effects, parameters.apart)
+        score, information = _curvature(
+            matrix, counts, theta, effects, parameters.apart, free=not model.factors
+        )
         complete = records * np.maximum(mass, _LEAST_MASS)
         higher = False
         while not higher and damping < _MOST_DAMPING:
@@ -287,12 +311,14 @@ def _by_newton(
         if gap <= tolerance:
             break
         damping = max(damping * (0.1 if kept > 0.75 else 0.3 if kept > 0.25 else 3), _ROUNDING)
-    found = theta.reshape(*model.shape, 1)
-    return Maximum(found, np.array([value]), gap, steps)
+    found = Maximum(theta.reshape(*model.shape, 1), np.array([value]), gap, steps)
+    if higher and gap > tolerance:
+        raise not_converged(found, tolerance)
+    return found
 
 
 def _curvature(
-    matrix: Tensor, counts: Tensor, theta: Tensor, effects: Tensor, apart: Flags
+    matrix: Tensor, counts: Tensor, theta: Tensor, effects: Tensor, apart: Flags, *, free: bool
 ) -> tuple[Tensor, Tensor]:
     """Return the slope of the log-likelihood by a model's parameters, and its information.
 
@@ -302,8 +328,12 @@ def _curvature(
     expected = matrix @ theta
     posterior = theta * (matrix.T @ (counts / expected))
     score = effects.T @ posterior
-    slopes = matrix @ (theta[:, None] * effects)
-    information = (slopes.T * (counts / np.square(expected))) @ slopes
+    weighted = matrix * (np.sqrt(counts) / expected)[:, None]
+    if free:
+        slopes = (weighted - np.sqrt(counts)[:, None]) * theta
+    else:
+        slopes = weighted @ (theta[:, None] * effects)
+    information = slopes.T @ slopes
     if apart.any():
         information -= np.where(apart, (effects.T * posterior) @ effects, 0.0)
     information[np.diag_indices_from(information)] += np.maximum(-score, 0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +47,14 @@ class Stratum:
             raise OptionError(
                 f"Reported counts of shape {self.reported.shape} do not fit channels that report"
                 f" {[c.shape[1] for c in self.channels]} categories."
+            )
+        if bool(self.groups) != bool(self.shape):
+            raise OptionError("A stratum needs both its groups and the true table's shape.")
+        held = [math.prod(self.shape[axis] for axis in group) for group in self.groups]
+        if self.groups and held != [c.shape[0] for c in self.channels]:
+            raise OptionError(
+                f"Groups of {held} true cells do not fit channels that randomize"
+                f" {[c.shape[0] for c in self.channels]} categories."
             )
         if not self.groups:
             alone = tuple((axis,) for axis in range(len(self.channels)))
@@ -158,6 +166,17 @@ class Stratum:
 
 def _cells(shape: tuple[int, ...]) -> Tensor:
     return np.eye(math.prod(shape)).reshape(*shape, -1)
+
+
+def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
+    """Return strata of one true table with those of equal channels added up: as likely, fewer."""
+    first: dict[tuple[object, ...], Stratum] = {}
+    for stratum in strata:
+        layout = (stratum.channels, stratum.groups)
+        known = first.get(layout)
+        total = stratum.reported if known is None else known.reported + stratum.reported
+        first[layout] = replace(stratum, reported=total)
+    return tuple(first.values())
 
 
 def moment(strata: Sequence[Stratum]) -> Tensor:

@@ -16,10 +16,12 @@ from functools import cached_property
 import numpy as np
 
 from shared.estimation.core.likelihood import (
+    STEPS,
     Maximum,
     climb,
     likelihood,
     maximize,
+    not_converged,
     saturated,
     start,
 )
@@ -153,7 +155,11 @@ class ConditionalIndependence:
         return max(1.0, trace / self.degrees_of_freedom)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the ratio in each of some bootstrap samples of the reports, shape (draws,)."""
+        """Return the ratio in each of some bootstrap samples of the reports, shape (draws,).
+
+        Raises:
+            NotConverged: `STEPS` steps did not come near the maxima of all samples.
+        """
         strata = [stratum for stratum in self.table.strata if stratum.records > 0]
         reports = [
             rng.multinomial(int(s.records), s.column[:, 0] / s.records, size=draws).T.astype(
@@ -163,9 +169,20 @@ class ConditionalIndependence:
         ]
         free, under = inside(self.table.most_likely[0]), self._under(inside(self.fitted))
         high, low = (
-            climb(strata, model, begin, reports=reports, tolerance=_ROUGHLY, quiet=_ROUGHLY)
+            climb(
+                strata,
+                model,
+                begin,
+                reports=reports,
+                tolerance=_ROUGHLY,
+                steps=STEPS,
+                quiet=_ROUGHLY,
+            )
             for model, begin in ((FactoredModel(self._shape), free), (self._model, under))
         )
+        for found in (high, low):
+            if found.gap > _ROUGHLY and found.steps >= STEPS:
+                raise not_converged(found, _ROUGHLY)
         ratios: Tensor = np.maximum(high.log_likelihood - low.log_likelihood, 0.0)
         return ratios
 

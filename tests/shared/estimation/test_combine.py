@@ -20,6 +20,7 @@ from shared.errors import (
     OptionError,
     UnknownVariable,
 )
+from shared.estimation.core.likelihood import maximize
 from shared.estimation.estimated import EstimatedMarginals
 from shared.plan import Block, Plan
 
@@ -380,6 +381,41 @@ def test_what_is_no_marginal_is_refused(estimator: str):
             combined.marginal(names)
     with pytest.raises(UnknownVariable, match="'z'"):
         combined.marginal(["a", "z"])
+
+
+def test_unknown_names_are_told_from_those_of_every_source():
+    sources = [(counted(plan, 13), plan) for plan in (without(CLEAN, "a"), without(CLEAN, "b"))]
+    combined = EstimatedMarginals.of(sources)
+    for ask in (
+        lambda: combined.independence(["q"], ["b"], []),
+        lambda: combined.explanation({"q": [], "b": ["q"]}),
+    ):
+        with pytest.raises(UnknownVariable, match="'q'") as raised:
+            ask()
+        assert set("abc") <= set(str(raised.value).split("'"))
+
+
+def test_several_sources_are_estimated_where_newton_steps_do_not_serve(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Near the certified maximum still; strata of equal channels are one."""
+    plans = [NOISY, JOINT, NOISY]
+    sources = [(counted(plan, seed, 0, 300), plan) for seed, plan in enumerate(plans)]
+    counts, layouts = [], []
+
+    def noted(strata, **options):
+        found = maximize(strata, **options)
+        layouts.append((len(strata), options["certified"], found.gap))
+        return found
+
+    monkeypatch.setattr("shared.estimation.estimated.maximize", noted)
+    for limit in (1 << 20, 0):
+        monkeypatch.setattr("shared.estimation.core.likelihood.NEWTON_ENTRIES", limit)
+        marginals = EstimatedMarginals.of(sources, estimator="ml")
+        counts.append(marginals.marginal(["a", "b", "c"]).counts)
+    assert [layout[:2] for layout in layouts] == [(2, True), (2, False)]
+    assert layouts[0][2] <= 1e-4
+    np.testing.assert_allclose(counts[1], counts[0], atol=1.0)
 
 
 def test_moments_need_every_variable_in_every_stratum():

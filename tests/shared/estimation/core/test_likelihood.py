@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import softmax, xlogy
 
-from shared.channels import Dense, Identity, Symmetric
+from shared.channels import Dense, Identity, Listed, Symmetric
 from shared.errors import EstimationError, NotConverged
 from shared.estimation.core.likelihood import climb, likelihood, maximize, saturated, start
 from shared.estimation.core.models import FactoredModel
@@ -333,3 +333,59 @@ def test_climbing_stops_at_each_of_its_ends():
     still = climb([stratum], model, begin, tolerance=0.0, quiet=1e-3)
     assert still.gap > 0
     assert still.steps < climb([stratum], model, begin, tolerance=0.0, quiet=1e-6).steps
+
+
+def several(strata: int, shape: tuple[int, ...], records: int) -> list[Stratum]:
+    """Reports of one distribution through channels that differ from stratum to stratum."""
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet(np.full(math.prod(shape), 0.1)).reshape(shape)
+    found = []
+    for place in range(strata):
+        channels = tuple(Symmetric.from_gamma(size, 2 + place / 10) for size in shape)
+        law = expected_stratum(theta, channels).reported
+        reports = rng.multinomial(records, law.ravel() / law.sum()).reshape(shape)
+        found.append(Stratum(reports.astype(float), channels))
+    return found
+
+
+def test_newton_steps_serve_six_strata_of_three_variables():
+    """EM alone stops after 1,700 steps with 20 nats uncertified, and takes 100,000 to certify."""
+    found = maximize(several(6, (8, 8, 8), 1_000_000))
+    assert found.gap <= 1e-4
+    assert found.steps < 700
+
+
+def test_newton_steps_serve_one_variable_of_many_categories():
+    rng = np.random.default_rng(3)
+    rows = 0.03 * rng.dirichlet(np.ones(600), size=1100) + 0.97 / 600
+    channel = Listed(rows / rows.sum(axis=1, keepdims=True))
+    law = channel.apply(rng.dirichlet(np.full(1100, 0.1)), 0)
+    reported = rng.multinomial(10_000_000, law / law.sum()).astype(float)
+    found = maximize([Stratum(reported, (channel,))])
+    assert found.gap <= 1e-4
+    assert found.steps < 1_300
+
+
+def test_newton_steps_that_give_up_are_no_answer():
+    stratum = heavy_noise((2, 3, 2), 0.6, 100_000)
+    assert maximize([stratum], CHAIN, tolerance=1e-7, patience=0).gap <= 1e-7
+    for model, certified in ((CHAIN, True), (None, False), (None, True)):
+        with pytest.raises(NotConverged, match="stopped after 1 steps"):
+            maximize(
+                [stratum], model, tolerance=1e-7, certified=certified, patience=0, newton_steps=1
+            )
+
+
+def test_a_value_that_falls_by_rounding_is_no_end(monkeypatch: pytest.MonkeyPatch):
+    """Unless an end is asked for. Rounding is played: each value is a little lower than it is."""
+    stratum = heavy_noise((2, 2), 0.3, 10_000)
+    model, begin = FactoredModel(stratum.shape), start([stratum])[0]
+    calls = itertools.count()
+
+    def falling(*args):
+        value, gain = likelihood(*args)
+        return value - 1e-9 * next(calls), gain
+
+    monkeypatch.setattr("shared.estimation.core.likelihood.likelihood", falling)
+    assert climb([stratum], model, begin, tolerance=-1.0, steps=300).steps == 300
+    assert climb([stratum], model, begin, tolerance=-1.0, steps=300, quiet=1e-12).steps < 300

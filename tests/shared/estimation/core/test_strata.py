@@ -10,8 +10,8 @@ import pytest
 
 from shared.channels import Dense, Identity, Symmetric, Transition
 from shared.errors import EstimationError, OptionError, SingularChannel
-from shared.estimation.core.likelihood import maximize
-from shared.estimation.core.strata import Stratum, moment
+from shared.estimation.core.likelihood import likelihood, maximize
+from shared.estimation.core.strata import Stratum, merged, moment
 from tests.shared.estimation.core.strata_cases import (
     BINARY,
     LAYOUTS,
@@ -77,6 +77,24 @@ def test_what_is_no_stratum_is_refused():
         moment([])
     with pytest.raises(OptionError, match="do not fit"):
         Stratum(np.zeros(3), (Identity(2),))
+    for groups, shape in ((((0,),), ()), ((), (2,))):
+        with pytest.raises(OptionError, match="both its groups and"):
+            Stratum(np.zeros(2), (Identity(2),), groups, shape)
+    for groups in (((0, 1),), ((1,),), ((0,), (1,))):
+        with pytest.raises(OptionError, match="do not fit channels that randomize"):
+            Stratum(np.zeros(2), (Identity(2),), groups, (2, 3))
+
+
+def test_strata_of_equal_channels_add_up():
+    names = ["jointly", "another-order", "jointly", "backwards", "jointly"]
+    strata = [stratum_of(name, seed) for seed, name in enumerate(names)]
+    fewer = merged(strata)
+    assert [stratum.groups for stratum in fewer] == [strata[k].groups for k in (0, 1, 3)]
+    together = sum(strata[k].reported for k in (0, 2, 4))
+    np.testing.assert_array_equal(fewer[0].reported, together)
+    theta = np.random.default_rng(1).dirichlet(np.ones(12)).reshape(*SHAPE, 1)
+    for many, few in zip(likelihood(strata, theta), likelihood(fewer, theta), strict=True):
+        np.testing.assert_allclose(few, many, rtol=1e-12)
 
 
 def test_expected_counts_return_the_truth(channel: Transition):

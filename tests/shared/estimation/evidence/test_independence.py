@@ -14,7 +14,7 @@ from scipy.special import softmax, xlogy
 
 from shared.channels import Dense, Grouped, Identity, Symmetric, Transition, Withheld
 from shared.domain import Domain
-from shared.errors import LimitExceeded, OptionError, UnknownVariable
+from shared.errors import LimitExceeded, NotConverged, OptionError, UnknownVariable
 from shared.estimation.estimated import EstimatedMarginals
 from shared.estimation.evidence.independence import ConditionalIndependence
 from shared.plan import Block, Plan
@@ -480,6 +480,15 @@ def test_strata_are_resampled_each_for_itself():
             [(Table("xgz", s.reshape(2, 2, 2)), plan) for s, plan in zip(seen, plans, strict=True)]
         ).independence(["x"], ["z"], ["g"])
         assert ratio == pytest.approx(fresh.ratio, abs=0.05)
+
+
+def test_samples_that_stay_far_from_their_maxima_are_no_answer(monkeypatch: pytest.MonkeyPatch):
+    plan = PLANS["symmetric"]
+    table = reports(plan, dependent(plan.domain.shape, 15), 4000, 15)
+    evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
+    monkeypatch.setattr("shared.estimation.evidence.independence.STEPS", 3)
+    with pytest.raises(NotConverged, match="stopped after 3 steps"):
+        evidence.resampled(12, np.random.default_rng(16))
 
 
 # What is asked ------------------------------------------------------------------------------------
