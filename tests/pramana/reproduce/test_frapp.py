@@ -159,9 +159,9 @@ def test_values_become_categories(attribute, values: list[str], side: str, codes
 @pytest.mark.parametrize(
     ("attribute", "value", "says"),
     [
-        (frapp_data.CENSUS[0], "secret", "no numbers"),
-        (frapp_data.CENSUS[0], "", "no numbers"),
-        (frapp_data.CENSUS[4], "secret", "none of its categories"),
+        (frapp_data.CENSUS[0], "secret", "not numbers"),
+        (frapp_data.CENSUS[0], "", "not numbers"),
+        (frapp_data.CENSUS[4], "secret", "not among its categories"),
     ],
 )
 def test_values_that_fit_no_category(attribute, value: str, says: str):

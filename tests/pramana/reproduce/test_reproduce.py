@@ -58,14 +58,14 @@ def matrix(size: int, p: float, groups: list[list[int]] | None = None) -> np.nda
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Setting(seed=-1), "negative"),
+        (lambda: Setting(seed=-1), "0 or more"),
         (lambda: Setting(data=Path("no/such/folder")), "no folder"),
         (lambda: Setting().file("adult.csv"), "is needed"),
         (lambda: Setting(data=Path(__file__).parent).file("adult.csv"), "no adult.csv"),
         (lambda: Finding(True, "  "), "sentence"),
         (lambda: Result({}, (Finding(None, "."),), lambda _: None), "at least one"),
         (lambda: Result({"a": pd.DataFrame()}, (), lambda _: None), "at least one"),
-        (lambda: Experiment("Ma 2.2", "t", "s", ma_2_2.run), "no name"),
+        (lambda: Experiment("Ma 2.2", "t", "s", ma_2_2.run), "not a valid name"),
         (lambda: Experiment("ma-2.2", "", "s", ma_2_2.run), "title"),
         (lambda: select(["ma-9.9"]), "no experiment ma-9.9"),
         (lambda: reproduce([], QUICK, Path("nowhere")), "no experiment to run"),
