@@ -31,10 +31,12 @@ shared.estimation shared.learn.networks
 shared.learn.networks.search
 shared.learn.networks.exchange shared.design
 shared.learn.rules shared.learn.tree shared.learn.linear
-shared.learn.rules.exchange shared.learn shared.wire
+shared.learn.rules.exchange shared.learn.tree.exchange shared.learn.linear.exchange
+shared.learn shared.wire
 shared.wire.learning
 owner_agent.state miner_service.settings
-owner_agent.randomize miner_service.store
+owner_agent.randomize miner_service.store.files
+miner_service.store
 owner_agent.site miner_service.alignment
 owner_agent.table owner_agent.departures miner_service.kinds
 owner_agent.corrections owner_agent.predict miner_service.services

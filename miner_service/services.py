@@ -14,13 +14,13 @@ from miner_service.alignment.joining import PlannedRelease
 from miner_service.kinds import mining
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
-from miner_service.store.audit import AuditLog
-from miner_service.store.columns import load_columns, load_keys, verify_columns
 from miner_service.store.cursors import Cursors, open_cursors
 from miner_service.store.database import Database
+from miner_service.store.files.audit import AuditLog
+from miner_service.store.files.columns import load_columns, load_keys, verify_columns
+from miner_service.store.files.segments import Segments
 from miner_service.store.locks import Locks
 from miner_service.store.schema import ReleaseRow
-from miner_service.store.segments import Segments
 from shared.marginals.counts import Codes
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.releases import Alignment

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from miner_service.store.columns import KeyText
+from miner_service.store.files.columns import KeyText
 from shared.errors import RecordsDoNotAlign
 from shared.wire.parts import locate
 from shared.wire.releases import AlignedOwner, Alignment, AlignmentState

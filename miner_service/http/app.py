@@ -29,7 +29,7 @@ from miner_service.intake import intake
 from miner_service.jobs.runner import JobRunner, Learn, learn_model
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
-from miner_service.store.audit import AuditMiddleware
+from miner_service.store.files.audit import AuditMiddleware
 
 DESCRIPTION = """\
 Owners release randomized records together with the transition matrices; the miner aligns them,

@@ -15,8 +15,8 @@ from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded
 from shared.learn.linear.columns import columns_of
-from shared.learn.linear.documents import linear_json, read_linear_json
-from shared.learn.linear.drawing import draw_weights
+from shared.learn.linear.exchange.documents import linear_json, read_linear_json
+from shared.learn.linear.exchange.drawing import draw_weights
 from shared.learn.linear.fitting import CELLS, learn_linear
 from shared.learn.linear.model import LinearClassifier
 from shared.learn.linear.options import LinearOptions

@@ -17,11 +17,11 @@ from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.errors import LimitExceeded
 from shared.estimation.core.information import INFORMATION_CELLS
-from shared.learn.tree.documents import read_tree_json, tree_json
-from shared.learn.tree.drawing import draw_tree
+from shared.learn.tree.exchange.documents import read_tree_json, tree_json
+from shared.learn.tree.exchange.drawing import draw_tree
+from shared.learn.tree.exchange.text import write_tree_text
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.text import write_tree_text
 from shared.marginals.counts import CUBE_CELLS, Marginals
 from shared.plan import Plan
 from shared.progress import Progress

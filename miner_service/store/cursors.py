@@ -17,7 +17,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-from miner_service.store.segments import settle_new
+from miner_service.store.files.segments import settle_new
 from shared.errors import OptionError, StoreCorrupt
 
 KEY_FILE = "cursor.key"

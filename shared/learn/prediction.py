@@ -18,8 +18,8 @@ import numpy as np
 
 from shared.domain import Domain, Variable
 from shared.errors import InputError, UnknownCategory, UnknownVariable
-from shared.learn.linear.documents import read_linear_json
-from shared.learn.tree.documents import read_tree_json
+from shared.learn.linear.exchange.documents import read_linear_json
+from shared.learn.tree.exchange.documents import read_tree_json
 from shared.marginals.counts import Codes, Tensor
 
 _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")

@@ -15,8 +15,8 @@ from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, Table
 from owner_agent.peer.tasks.findings import Findings
 from shared.domain import Domain
 from shared.learn.common.documents import write_json
-from shared.learn.linear.documents import write_linear_json
-from shared.learn.linear.drawing import draw_weights
+from shared.learn.linear.exchange.documents import write_linear_json
+from shared.learn.linear.exchange.drawing import draw_weights
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.model import LinearClassifier
 from shared.learn.rules.exchange.drawing import draw_itemsets, draw_rules
@@ -24,10 +24,10 @@ from shared.learn.rules.exchange.export import itemsets_csv, rules_csv, rules_js
 from shared.learn.rules.items import items_wanted
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.rules import derive_rules
-from shared.learn.tree.documents import write_tree_json
-from shared.learn.tree.drawing import draw_tree
+from shared.learn.tree.exchange.documents import write_tree_json
+from shared.learn.tree.exchange.drawing import draw_tree
+from shared.learn.tree.exchange.text import write_tree_text
 from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.text import write_tree_text
 from shared.marginals.counts import Marginals, MarginalTable
 from shared.marginals.support_counts import Item
 from shared.progress import Progress

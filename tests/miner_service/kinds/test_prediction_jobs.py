@@ -10,14 +10,14 @@ import pytest
 
 from miner_service.kinds import linear, trees
 from miner_service.settings import Limits
-from shared.learn.linear.documents import linear_json
+from shared.learn.linear.exchange.documents import linear_json
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.options import LinearOptions
 from shared.learn.prediction import read_predictor
-from shared.learn.tree.documents import tree_json
+from shared.learn.tree.exchange.documents import tree_json
+from shared.learn.tree.exchange.text import write_tree_text
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.options import TreeOptions
-from shared.learn.tree.text import write_tree_text
 
 TREE = {"kind": "decision-tree", "target": "ill"}
 LINEAR = {"kind": "linear-classifier", "target": "ill"}

@@ -24,13 +24,13 @@ from shared.channels import Identity, Symmetric, Withheld
 from shared.domain import Domain, Variable
 from shared.errors import JobCancelled
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.linear.documents import linear_json
+from shared.learn.linear.exchange.documents import linear_json
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.options import LinearOptions
 from shared.learn.rules.items import all_items
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import RuleOptions
-from shared.learn.tree.documents import tree_json
+from shared.learn.tree.exchange.documents import tree_json
 from shared.learn.tree.growth import learn_tree
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan

@@ -16,10 +16,10 @@ from owner_agent.state.surroundings import Surroundings
 from shared.domain import Domain, Variable
 from shared.errors import InputError
 from shared.learn.linear.columns import Column
-from shared.learn.linear.documents import write_linear_json
+from shared.learn.linear.exchange.documents import write_linear_json
 from shared.learn.linear.model import LinearClassifier, Plane, Weight
 from shared.learn.linear.options import LinearOptions
-from shared.learn.tree.documents import write_tree_json
+from shared.learn.tree.exchange.documents import write_tree_json
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import Node, NodeClasses, Split
 from shared.learn.tree.options import TreeOptions

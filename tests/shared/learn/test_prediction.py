@@ -13,11 +13,11 @@ from shared.discretize import interval_labels
 from shared.domain import Domain, Variable
 from shared.errors import InputError, UnknownCategory, UnknownVariable
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.linear.documents import write_linear_json
+from shared.learn.linear.exchange.documents import write_linear_json
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.options import LinearOptions
 from shared.learn.prediction import Predictor, encode_records, interval_cuts, read_predictor
-from shared.learn.tree.documents import write_tree_json
+from shared.learn.tree.exchange.documents import write_tree_json
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.options import TreeOptions
 from shared.marginals.counts import ReportedCounts

@@ -12,8 +12,8 @@ import pytest
 from shared.domain import Domain, Variable
 from shared.errors import DomainError, InputError, OptionError, UnknownCategory, UnknownVariable
 from shared.learn.linear.columns import Column
-from shared.learn.linear.documents import linear_json, read_linear_json, write_linear_json
-from shared.learn.linear.drawing import draw_weights
+from shared.learn.linear.exchange.documents import linear_json, read_linear_json, write_linear_json
+from shared.learn.linear.exchange.drawing import draw_weights
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
 from shared.learn.linear.options import LinearOptions

@@ -15,13 +15,13 @@ from shared.channels import Symmetric
 from shared.domain import Domain, Variable
 from shared.errors import DomainError, InputError, NotStochastic, OptionError, UnknownVariable
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.tree.documents import read_tree_json, tree_json, write_tree_json
-from shared.learn.tree.drawing import draw_tree
+from shared.learn.tree.exchange.documents import read_tree_json, tree_json, write_tree_json
+from shared.learn.tree.exchange.drawing import draw_tree
+from shared.learn.tree.exchange.text import write_tree_text
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import Node, NodeClasses, Split
 from shared.learn.tree.options import DEEPEST, TreeOptions
-from shared.learn.tree.text import write_tree_text
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
 

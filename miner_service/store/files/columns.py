@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from miner_service.store.segments import settle
+from miner_service.store.files.segments import settle
 from shared.errors import NotReady, PartInvalid, StoreCorrupt
 from shared.marginals.counts import Codes
 from shared.plan import Plan
