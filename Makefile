@@ -45,7 +45,8 @@ test: check ## all checks and all tests (the campaign in its short form)
 	$(BIN)/pytest -n auto --dist worksteal
 
 .PHONY: campaign
-campaign: $(STAMP) ## the calibration of the main job with 2,000 repetitions (minutes)
+campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of each setting (docs/coverage.md)
+	$(BIN)/python -m benchmarks.coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
 
 .PHONY: benchmark

@@ -1,0 +1,71 @@
+"""Count how often intervals hold the truth, and write docs/coverage.md.
+
+    python -m benchmarks.coverage [--repetitions 1000] [--only words of a name]
+
+Only a run of all settings with at least 1,000 repetitions writes the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from concurrent.futures import ProcessPoolExecutor
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+from benchmarks.coverage.page import PAGE, page, row
+from benchmarks.coverage.setting import Covered, covered
+from benchmarks.coverage.settings import ALL
+from shared.terminal import console, progress_bar
+
+ENOUGH = 1000
+_PIECE = 25
+
+
+def _piece(work: tuple[int, int, int]) -> Covered:
+    setting, begin, end = work
+    return covered(ALL[setting], range(begin, end))
+
+
+def _all(places: list[int], repetitions: int) -> dict[int, Covered]:
+    """Repeat settings on all cores, a few repetitions at a time."""
+    work = [
+        (place, begin, min(begin + _PIECE, repetitions))
+        for place in places
+        for begin in range(0, repetitions, _PIECE)
+    ]
+    parts: dict[int, list[Covered]] = {place: [] for place in places}
+    with ProcessPoolExecutor() as pool, progress_bar("repeating") as on_step:
+        for done, (piece, found) in enumerate(zip(work, pool.map(_piece, work), strict=True)):
+            parts[piece[0]].append(found)
+            on_step(done + 1, len(work))
+    return {
+        place: Covered(
+            *(np.concatenate([getattr(p, f) for p in found]) for f in ("truth", "low", "high"))
+        )
+        for place, found in parts.items()
+    }
+
+
+def main() -> None:
+    """Repeat the settings asked for, print their coverage, and write the page if it is of all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=ENOUGH)
+    parser.add_argument("--only", default="", help="settings whose name holds these words")
+    options = parser.parse_args()
+    places = [i for i, setting in enumerate(ALL) if options.only in setting.name]
+    if not places or options.repetitions < 2:
+        parser.error(f"no setting's name holds {options.only!r}, or repetitions are below 2")
+    found = _all(places, options.repetitions)
+    out = console()
+    for place in places:
+        out.print(row(ALL[place], found[place]), highlight=False, markup=False)
+    if len(places) == len(ALL) and options.repetitions >= ENOUGH:
+        PAGE.write_text(page([(ALL[place], found[place]) for place in places]), encoding="utf-8")
+        out.print(f"written: {PAGE.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""A setting whose intervals are counted, and what came of its repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.float64]
+
+NOMINAL = 0.95
+ALLOWED = (0.93, 0.97)
+"""Where the coverage of intervals of 95 % has to be, on average over those of a setting."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Intervals of one repetition: what is true, and between which values it was said to be.
+
+    All three are of one length, the same in each repetition. NaN limits: no interval was printed.
+    """
+
+    truth: npt.ArrayLike
+    low: npt.ArrayLike
+    high: npt.ArrayLike
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A small study to repeat.
+
+    Args:
+        name: what is estimated and by what, in words that fit a table's first column.
+        where: number of records, channels, law: what the table's second column says.
+        seed: repetition i draws from `default_rng([seed, i])`.
+        repeat: one repetition, by the product's own code.
+        names: of each interval; default their numbers.
+        above: the least mean coverage allowed, and
+        below: the greatest; 1 where the interval is conservative, and then
+        why: says why.
+        worst: the least coverage allowed of a single interval, up to chance.
+        short: repetitions in CI; a few seconds.
+    """
+
+    name: str
+    where: str
+    seed: int
+    repeat: Callable[[np.random.Generator], Interval]
+    names: tuple[str, ...] = ()
+    above: float = ALLOWED[0]
+    below: float = ALLOWED[1]
+    why: str = ""
+    worst: float = ALLOWED[0]
+    short: int = 100
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What came of a setting's repetitions; arrays of shape (repetitions, intervals)."""
+
+    truth: Numbers
+    low: Numbers
+    high: Numbers
+
+    def narrowed(self, factor: float) -> Covered:
+        """Return intervals of another width around the same middle: for a negative control."""
+        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        return Covered(self.truth, middle - factor * half, middle + factor * half)
+
+    @property
+    def printed(self) -> npt.NDArray[np.bool_]:
+        """Which intervals were printed."""
+        return ~(np.isnan(self.low) | np.isnan(self.high))
+
+    @property
+    def holds(self) -> npt.NDArray[np.bool_]:
+        """Which of them hold the truth."""
+        return (self.low <= self.truth) & (self.truth <= self.high)
+
+    @property
+    def each(self) -> Numbers:
+        """The coverage of each interval, where it was printed."""
+        return np.asarray(self.holds.sum(axis=0) / np.maximum(self.printed.sum(axis=0), 1))
+
+    @property
+    def mean(self) -> float:
+        """The coverage of all intervals printed."""
+        return float(self.holds.sum() / max(self.printed.sum(), 1))
+
+    @property
+    def too_low(self) -> float:
+        """How often an interval lies wholly below the truth."""
+        return float((self.high < self.truth).sum() / max(self.printed.sum(), 1))
+
+    @property
+    def too_high(self) -> float:
+        """How often an interval lies wholly above the truth."""
+        return float((self.low > self.truth).sum() / max(self.printed.sum(), 1))
+
+    @property
+    def error(self) -> float:
+        """The standard error of `mean`: repetitions are independent, intervals of one are not."""
+        share = self.holds.sum(axis=1) - self.mean * self.printed.sum(axis=1)
+        return float(np.sqrt(np.square(share).sum()) / max(self.printed.sum(), 1))
+
+
+def covered(setting: Setting, repetitions: Sequence[int]) -> Covered:
+    """Repeat a setting, by these numbers of repetitions."""
+    found = [setting.repeat(np.random.default_rng([setting.seed, i])) for i in repetitions]
+    stacked = [
+        np.array([np.atleast_1d(np.asarray(getattr(one, part), dtype=float)) for one in found])
+        for part in ("truth", "low", "high")
+    ]
+    return Covered(*stacked)

@@ -1,0 +1,14 @@
+"""What is repeated, by what is estimated."""
+
+from benchmarks.coverage.setting import Setting
+from benchmarks.coverage.settings import cells, classifiers, log_linear, networks, rules, trees
+
+ALL: tuple[Setting, ...] = (
+    *cells.SETTINGS,
+    *log_linear.SETTINGS,
+    *networks.SETTINGS,
+    *rules.SETTINGS,
+    *trees.SETTINGS,
+    *classifiers.SETTINGS,
+)
+"""Every setting, in the order of the table in docs/coverage.md."""

@@ -1,0 +1,67 @@
+"""A short form of `make campaign`: every setting's intervals, and narrower ones beside them.
+
+A setting fails where its coverage is outside what it states by more than chance explains: a
+program that keeps its word fails one with probability `FALSE_ALARM` at most, over all repetitions
+that the fixed seeds could have drawn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks.coverage.page import page
+from benchmarks.coverage.setting import Covered, Interval, Setting, covered
+from benchmarks.coverage.settings import ALL
+
+pytestmark = pytest.mark.calibration
+
+FALSE_ALARM = 1e-6
+NARROWED = 0.4
+
+
+def kept(setting: Setting, found: Covered) -> bool:
+    """Whether the coverage found could be of a setting that keeps its word."""
+    error = max(found.error, np.sqrt(0.95 * 0.05 / found.printed.sum()))
+    half = stats.norm.isf(FALSE_ALARM / 2) * error
+    repetitions = found.printed.sum(axis=0)
+    fewest = stats.binom.ppf(FALSE_ALARM / len(repetitions), repetitions, setting.worst)
+    each = (found.holds.sum(axis=0) >= fewest).all()
+    return bool(found.mean + half >= setting.above and found.mean - half <= setting.below and each)
+
+
+@pytest.mark.parametrize("setting", ALL, ids=lambda s: f"{s.name}, {s.where}")
+def test_the_intervals_of_a_setting_cover_as_it_says(setting: Setting):
+    found = covered(setting, range(setting.short))
+    assert found.printed.any()
+    assert kept(setting, found), (found.mean, found.each.min())
+    assert not kept(setting, found.narrowed(NARROWED)), "intervals far too narrow passed"
+
+
+def simple(scale: float) -> Setting:
+    def repeat(rng: np.random.Generator) -> Interval:
+        estimate = rng.normal(size=5)
+        return Interval(np.zeros(5), estimate - 1.96 * scale, estimate + 1.96 * scale)
+
+    return Setting("normal means", f"errors times {scale}", 1, repeat)
+
+
+def test_honest_intervals_pass_and_others_do_not():
+    for scale, passes in ((1.0, True), (0.6, False), (2.5, False)):
+        setting = simple(scale)
+        assert kept(setting, covered(setting, range(300))) == passes
+
+
+def test_the_page_names_the_worst_and_says_why_some_are_wide():
+    honest, wide = simple(1.0), simple(2.0)
+    wide = Setting(**{**vars(wide), "why": "it is meant to be", "below": 1.0})
+    text = page([(s, covered(s, range(50))) for s in (honest, wide)])
+    assert "| normal means | errors times 1.0 | 1 | 5 |" in text
+    assert "it is meant to be" in text
+    assert "repeated 50 times" in text
+
+
+def test_no_two_settings_share_a_name_or_a_seed():
+    assert len({(s.name, s.where) for s in ALL}) == len(ALL)
+    assert len({s.seed for s in ALL}) == len(ALL)
