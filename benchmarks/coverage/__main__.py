@@ -2,24 +2,29 @@
 
     python -m benchmarks.coverage [--repetitions 1000] [--only words of a name]
 
-Only a run of all settings with at least 1,000 repetitions writes the page.
+Results of at least 1,000 repetitions take the place of earlier ones in results.json, from which
+the page is written.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
 from benchmarks.coverage.page import PAGE, page, row
-from benchmarks.coverage.setting import Covered, covered
+from benchmarks.coverage.setting import Counted, Covered, covered
 from benchmarks.coverage.settings import ALL
 from shared.terminal import console, progress_bar
 
+RESULTS = Path(__file__).parent / "results.json"
 ENOUGH = 1000
 _PIECE = 25
 
@@ -59,12 +64,21 @@ def main() -> None:
     if not places or options.repetitions < 2:
         parser.error(f"no setting's name holds {options.only!r}, or repetitions are below 2")
     found = _all(places, options.repetitions)
-    out = console()
-    for place in places:
-        out.print(row(ALL[place], found[place]), highlight=False, markup=False)
-    if len(places) == len(ALL) and options.repetitions >= ENOUGH:
-        PAGE.write_text(page([(ALL[place], found[place]) for place in places]), encoding="utf-8")
-        out.print(f"written: {PAGE.name}")
+    counted = [Counted.of(ALL[place], found[place]) for place in places]
+    for one in counted:
+        console().print(row(one), highlight=False, markup=False, soft_wrap=True)
+    if options.repetitions >= ENOUGH:
+        _record(counted)
+
+
+def _record(counted: list[Counted]) -> None:
+    """Keep what was counted, drop what is no setting any more, and write the page."""
+    kept = [Counted(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))]
+    known = {(one.name, one.where, one.seed): one for one in [*kept, *counted]}
+    listed = [known[key] for s in ALL if (key := (s.name, s.where, s.seed)) in known]
+    rows = [asdict(one) for one in listed]
+    RESULTS.write_text(json.dumps(rows, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(page(listed), encoding="utf-8")
 
 
 if __name__ == "__main__":

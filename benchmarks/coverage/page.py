@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.coverage.setting import Covered, Setting
+from benchmarks.coverage.setting import Counted
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 
@@ -28,35 +28,33 @@ conservative, and the last table says why.
 """
 
 
-def row(setting: Setting, found: Covered) -> str:
+def row(found: Counted) -> str:
     """Return one line of the table."""
     cells = (
-        setting.name,
-        setting.where,
-        str(setting.seed),
-        str(found.truth.shape[1]),
+        found.name,
+        found.where,
+        str(found.seed),
+        str(found.intervals),
         f"{found.mean:.3f} ± {found.error:.3f}",
-        f"{found.each.min():.3f}",
-        f"{found.too_high:.3f}",
-        f"{found.too_low:.3f}",
+        f"{found.worst:.3f}",
+        f"{found.above:.3f}",
+        f"{found.below:.3f}",
     )
     return f"| {' | '.join(cells)} |"
 
 
-def page(results: Sequence[tuple[Setting, Covered]]) -> str:
+def page(results: Sequence[Counted]) -> str:
     """Return the whole page: the table, the three worst, and why some intervals are wide."""
-    repetitions = min(len(found.truth) for _, found in results)
+    repetitions = min(found.repetitions for found in results)
     text = _HEAD.format(repetitions=f"{repetitions:,}")
-    text += "\n".join(row(setting, found) for setting, found in results) + "\n"
+    text += "\n".join(row(found) for found in results) + "\n"
     text += "\n## The three worst\n\n"
-    for setting, found in sorted(results, key=lambda one: one[1].each.min())[:3]:
-        place = int(found.each.argmin())
-        name = setting.names[place] if setting.names else f"number {place + 1}"
-        share = f"{100 * found.each[place]:.1f} %"
-        text += f"* {setting.name}, {setting.where}: {name} covered in {share}.\n"
-    wide = [(setting, found) for setting, found in results if setting.why]
+    for found in sorted(results, key=lambda one: one.worst)[:3]:
+        share = f"{100 * found.worst:.1f} %"
+        text += f"* {found.name}, {found.where}: {found.of_worst} covered in {share}.\n"
+    wide = [found for found in results if found.why]
     if wide:
         text += "\n## Where the rate is another, and why\n\n"
         text += "| what | mean | why |\n| --- | ---: | --- |\n"
-        text += "".join(f"| {s.name}, {s.where} | {f.mean:.3f} | {s.why} |\n" for s, f in wide)
+        text += "".join(f"| {f.name}, {f.where} | {f.mean:.3f} | {f.why} |\n" for f in wide)
     return text

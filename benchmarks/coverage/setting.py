@@ -106,6 +106,43 @@ class Covered:
         return float(np.sqrt(np.square(share).sum()) / max(self.printed.sum(), 1))
 
 
+@dataclass(frozen=True)
+class Counted:
+    """What is kept of a setting's repetitions: a line of benchmarks/coverage/results.json."""
+
+    name: str
+    where: str
+    seed: int
+    repetitions: int
+    intervals: int
+    mean: float
+    error: float
+    worst: float
+    of_worst: str
+    above: float
+    below: float
+    why: str
+
+    @classmethod
+    def of(cls, setting: Setting, found: Covered) -> Counted:
+        """Count what came of a setting."""
+        place = int(found.each.argmin())
+        named = setting.names[place] if setting.names else f"number {place + 1}"
+        return cls(
+            setting.name,
+            setting.where,
+            setting.seed,
+            *found.truth.shape,
+            round(found.mean, 4),
+            round(found.error, 4),
+            round(float(found.each[place]), 4),
+            named,
+            round(found.too_high, 4),
+            round(found.too_low, 4),
+            setting.why,
+        )
+
+
 def covered(setting: Setting, repetitions: Sequence[int]) -> Covered:
     """Repeat a setting, by these numbers of repetitions."""
     found = [setting.repeat(np.random.default_rng([setting.seed, i])) for i in repetitions]

@@ -7,18 +7,27 @@ that the fixed seeds could have drawn.
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.coverage.page import page
-from benchmarks.coverage.setting import Covered, Interval, Setting, covered
+from benchmarks.coverage.drawing import records_of, reports_of
+from benchmarks.coverage.page import PAGE, page, row
+from benchmarks.coverage.setting import Counted, Covered, Interval, Setting, covered
 from benchmarks.coverage.settings import ALL
+from shared.channels import Dense, Symmetric
+from shared.domain import Domain
+from shared.plan import Block, Plan
 
 pytestmark = pytest.mark.calibration
 
 FALSE_ALARM = 1e-6
 NARROWED = 0.4
+
+RESULTS = Path(PAGE).parents[1] / "benchmarks" / "coverage" / "results.json"
 
 
 def kept(setting: Setting, found: Covered) -> bool:
@@ -56,7 +65,7 @@ def test_honest_intervals_pass_and_others_do_not():
 def test_the_page_names_the_worst_and_says_why_some_are_wide():
     honest, wide = simple(1.0), simple(2.0)
     wide = Setting(**{**vars(wide), "why": "it is meant to be", "below": 1.0})
-    text = page([(s, covered(s, range(50))) for s in (honest, wide)])
+    text = page([Counted.of(s, covered(s, range(50))) for s in (honest, wide)])
     assert "| normal means | errors times 1.0 | 1 | 5 |" in text
     assert "it is meant to be" in text
     assert "repeated 50 times" in text
@@ -65,3 +74,31 @@ def test_the_page_names_the_worst_and_says_why_some_are_wide():
 def test_no_two_settings_share_a_name_or_a_seed():
     assert len({(s.name, s.where) for s in ALL}) == len(ALL)
     assert len({s.seed for s in ALL}) == len(ALL)
+
+
+def test_the_page_has_every_setting_as_it_was_counted():
+    kept = [Counted(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))]
+    assert [(c.name, c.where, c.seed, c.why) for c in kept] == [
+        (s.name, s.where, s.seed, s.why) for s in ALL
+    ]
+    assert min(c.repetitions for c in kept) >= 1000
+    assert PAGE.read_text(encoding="utf-8") == page(kept)
+    for counted, setting in zip(kept, ALL, strict=True):
+        assert row(counted) in PAGE.read_text(encoding="utf-8")
+        error = 4.9 * max(counted.error, 0.004)
+        assert setting.above - error <= counted.mean <= setting.below + error
+
+
+def test_records_are_randomized_by_the_declared_matrix(assert_distribution):
+    domain = Domain.of(a="xyz", b="uv", c="01")
+    joint = Block(domain.variables[:2], Symmetric.from_gamma(6, 5.0))
+    plan = Plan((joint, Block((domain["c"],), Dense.binary(0.1, 0.25))))
+    law = np.arange(1.0, 13.0).reshape(3, 2, 2)
+    rng = np.random.default_rng(4)
+    true = records_of(plan, law, 30_000, rng)
+    reports = reports_of(plan, true, rng).table(["a", "b", "c"])
+    kron = np.kron(joint.channel.matrix(), plan.blocks[1].channel.matrix())
+    expected = 30_000 * (law.ravel() / law.sum()) @ kron
+    assert_distribution(reports, expected)
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution(reports, 30_000 * law.ravel() / law.sum())
