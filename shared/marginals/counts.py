@@ -60,6 +60,17 @@ class MarginalTable(Protocol):
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each count, in the shape of `counts`."""
 
+    def interval(self, level: float, *, population: bool) -> tuple[Tensor, Tensor]:
+        """Return the lower and the upper ends of an interval of each count, within [0, N].
+
+        Args:
+            level: the confidence.
+            population: which error. Against the population the interval is of the expected number
+                among as many records.
+
+        A score interval (`tilted_interval`): the error is that at the supposed count.
+        """
+
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
         """Return the covariance of linear functions of `counts`.
 

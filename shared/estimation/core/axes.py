@@ -78,21 +78,42 @@ class Axis:
             return self.channel.solve_adjoint(weights, axis)
         return along_axis(self.decoder.T, weights, axis)
 
-    def square(self, tensor: Tensor, axis: int) -> Tensor:
+    def power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+        """Turn sums over this axis's reports into sums of the estimators to a power."""
         if len(self.kept) == len(self.variables):
-            return self.channel.solve_squared(tensor, axis)
-        return along_axis(np.square(self.decoder), tensor, axis)
+            return self.channel.solve_power(tensor, axis, power)
+        return along_axis(self.decoder**power, tensor, axis)
+
+    def own_moments(self, power: int, reports: Tensor) -> Tensor:
+        """Return the mean of each kept cell's estimator to a power for a record that has the cell.
+
+        Args:
+            power: which.
+            reports: the counts of this axis's reports. Where unasked variables are summed out, they
+                say in which proportions a cell's records have these.
+        """
+        if len(self.kept) == len(self.variables):
+            return self.channel.own_moment(power)
+        weights = np.maximum(self.channel.solve(reports, 0), 0.0)
+        whole = np.arange(len(weights)).reshape([v.size for v in self.variables])
+        kept = [i for i, v in enumerate(self.variables) if v.name in self.asked]
+        rows = np.moveaxis(whole, kept, range(len(kept))).reshape(len(self.decoder), -1)
+        matrix, own = self.channel.matrix(), np.empty(len(rows))
+        for cell, parts in enumerate(rows):
+            shares = weights[parts] if weights[parts].any() else np.ones(len(parts))
+            own[cell] = shares @ (matrix[parts] @ self.decoder[cell] ** power) / shares.sum()
+        return own
 
     def moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
         """Turn sums over this axis's reports into sums of W^2, W V and V^2 per kept cell."""
         names = [v.name for v in self.kept]
         if not summed.intersection(names):
-            ww, wv, vv = (self.square(tensor, axis) for tensor in tensors)
+            ww, wv, vv = (self.power(tensor, axis, 2) for tensor in tensors)
             return ww, wv, vv
         ww, wv, vv = tensors
         if summed.issuperset(names) and self.channel.normalized:
             # The estimator of the whole axis is 1 for every report.
-            return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
+            return self.power(ww, axis, 2), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
         if (mixture := self.channel.inverse_mixture) is not None:
             return self._mixture_moments(tensors, axis, summed, mixture)
         decoder = self.decoder
@@ -133,7 +154,7 @@ class Axis:
         margin = np.broadcast_to(split.sum(axis=gone, keepdims=True), split.shape)
         everything = wv.sum(axis=axis, keepdims=True)
         cross = a * (a + b * s) * wv + a * b * margin.reshape(wv.shape) + b * b * s * everything
-        return self.square(ww, axis), cross, self._margin_moment(vv, axis, summed)
+        return self.power(ww, axis, 2), cross, self._margin_moment(vv, axis, summed)
 
 
 def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
