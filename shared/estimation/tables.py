@@ -22,16 +22,12 @@ from shared.domain import Domain
 from shared.errors import LimitExceeded
 from shared.estimation.core.axes import Axis, Moments, arrange
 from shared.estimation.core.information import INFORMATION_CELLS, ThirdMoments
-from shared.marginals.counts import Tensor
+from shared.marginals.counts import LEVEL, Tensor
 from shared.marginals.quantile import normal_quantile
 from shared.marginals.score_interval import Tilt, score_interval, tilted_interval
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-LEVEL = 0.95
-"""The confidence of the intervals, if no other is asked for."""
 
 
 @dataclass(frozen=True)
@@ -243,11 +239,12 @@ class EstimatedTable(Estimates):
         if self.third is not None:
             second, _, _ = self.second_moments(())
             shape = self.domain.shape
-            cubes, *own = (t.reshape(shape) for t in (self.third.cubes, *self.third.own))
-            return Tilt.of((self.counts, second, cubes), (own[0], own[1]), self.records, more)
-        first, second, third = (self.records * self._apart(power) for power in (1, 2, 3))
+            of_cell = (self.third.own[0].reshape(shape), self.third.own[1].reshape(shape))
+            sums = (self.counts, second, self.third.cubes.reshape(shape))
+            return Tilt.of(sums, of_cell, self.records, more)
+        first, square, cube = (self.records * self._apart(power) for power in (1, 2, 3))
         own = (self._apart(2, own=True), self._apart(3, own=True))
-        return Tilt.of((first, second, third), own, self.records, more)
+        return Tilt.of((first, square, cube), own, self.records, more)
 
     def _apart(self, power: int, *, own: bool = False) -> Tensor:
         """Return the mean of each cell's estimator to a power as if blocks were independent.

@@ -26,6 +26,9 @@ CUBE_CELLS = 1 << 20
 MARGINAL_CELLS = 1 << 26
 """A marginal table with more cells than this is refused (half a gigabyte of counts)."""
 
+LEVEL = 0.95
+"""The confidence of the intervals of a table's cells, if no other is asked for."""
+
 
 class Reports(Protocol):
     """Counts of reported codes over any of some columns."""
@@ -60,7 +63,7 @@ class MarginalTable(Protocol):
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each count, in the shape of `counts`."""
 
-    def interval(self, level: float, *, population: bool) -> tuple[Tensor, Tensor]:
+    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
         """Return the lower and the upper ends of an interval of each count, within [0, N].
 
         Args:

@@ -12,6 +12,7 @@ from shared.channels import LISTED_ENTRIES
 from shared.errors import EstimationError, LimitExceeded
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
+from shared.marginals.support_counts import Flags
 
 INFORMATION_CELLS = 4096
 """Up to this many cells the observed information of a channel without inverse is inverted."""
@@ -84,11 +85,11 @@ def inverse_information(
     inverse: Tensor = np.zeros((cells, cells))
     inverse[np.ix_(told, told)] = np.linalg.inv(inner)
     left = math.prod(theta.shape[:kept])
-    return _moments(strata, theta.reshape(left, -1), inverse, 1.0 * told.reshape(left, -1), silent)
+    return _moments(strata, theta.reshape(left, -1), inverse, told.reshape(left, -1), silent)
 
 
 def _moments(
-    strata: Sequence[Stratum], theta: Tensor, inverse: Tensor, told: Tensor, silent: float
+    strata: Sequence[Stratum], theta: Tensor, inverse: Tensor, told: Flags, silent: float
 ) -> tuple[Tensor, ThirdMoments]:
     """Return the moments of the rows of theta, whose columns are summed."""
     left, gone = theta.shape
@@ -96,7 +97,7 @@ def _moments(
     rows = records * inverse.reshape(left, gone, -1).sum(axis=1)
     products = records * rows.reshape(left, left, gone).sum(axis=2)
     shares = theta * told
-    shares = np.where(shares.any(axis=1, keepdims=True), shares, told)
+    shares = np.where(shares.any(axis=1, keepdims=True), shares, 1.0 * told)
     known = shares.any(axis=1)
     shares = shares / np.where(known, shares.sum(axis=1), 1.0)[:, None]
     # Records that report nothing count with the estimate itself.
