@@ -242,24 +242,15 @@ class EstimatedTable(Estimates):
             of_cell = (self.third.own[0].reshape(shape), self.third.own[1].reshape(shape))
             sums = (self.counts, second, self.third.cubes.reshape(shape))
             return Tilt.of(sums, of_cell, self.records, more)
-        first, square, cube = (self.records * self._apart(power) for power in (1, 2, 3))
-        own = (self._apart(2, own=True), self._apart(3, own=True))
-        return Tilt.of((first, square, cube), own, self.records, more)
-
-    def _apart(self, power: int, *, own: bool = False) -> Tensor:
-        """Return the mean of each cell's estimator to a power as if blocks were independent.
-
-        That is over all reports, or over those of records that have the cell. The slope that is
-        made of them moves an interval by a share of 1 / N of the records: the noise of third
-        moments over all blocks together would do more harm than what their dependence adds.
-        """
-        product = np.ones(())
+        found: tuple[Tensor, ...] = (np.ones(()),) * 5
         for axis, part in enumerate(self.axes):
             others = tuple(i for i in range(len(self.axes)) if i != axis)
-            reports = self.fitted.sum(axis=others) / self.records
-            found = part.own_moments(power, reports) if own else part.power(reports, 0, power)
-            product = np.multiply.outer(product, found)
-        return self._arrange(product)
+            of_axis = part.third_moments(self.fitted.sum(axis=others))
+            found = tuple(map(np.multiply.outer, found, of_axis))
+        first, square, cube, own_square, own_cube = map(self._arrange, found)
+        records = self.records
+        sums = (records * first, records * square, records * cube)
+        return Tilt.of(sums, (own_square, own_cube), records, more)
 
     def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
         return arrange(tensor, self.axes, self.domain, summed)
