@@ -24,13 +24,13 @@ from shared.domain import Domain, Variable
 from shared.errors import EmptyTable, MissingColumn, OptionError, TableError
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.common.options import InnerShare, require_limit
-from shared.learn.common.quantile import normal_quantile
 from shared.learn.rules.exchange.frames import RULE_ERRORS, itemsets_frame
 from shared.learn.rules.measures import MEASURES, measures
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import Against, Decisions, RuleOptions
 from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
 from shared.marginals.counts import Codes, ReportedCounts
+from shared.marginals.quantile import normal_quantile
 from shared.marginals.support_counts import Flags, Floats, Item, RuleCounts
 from shared.plan import Plan
 

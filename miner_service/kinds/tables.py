@@ -25,8 +25,8 @@ CELLS_SHOWN = 2_000
 MOST_BYTES = 20 * MEBIBYTE
 """The most JSON that a table may take: each cell names its variables and categories."""
 
-_CELL_BYTES, _LABEL_BYTES = 150, 6
-"""What a cell takes without its labels (four numbers), and what each label in it takes besides."""
+_CELL_BYTES, _LABEL_BYTES = 200, 6
+"""What a cell takes without its labels (six numbers), and what each label in it takes besides."""
 
 _NUMBERS = ("count", "projected", "se_records", "se_population")
 
@@ -72,7 +72,7 @@ def _length(text: str) -> int:
 
 
 def _learn(spec: ContingencyTableSpec, marginals: Marginals, on_step: Progress) -> Content:
-    """Return the table's raw counts with both errors, and the nearest valid ones."""
+    """Return the table's raw counts with errors and intervals, and the nearest valid ones."""
     on_step(0, 1)
     table = marginals.marginal(spec.variables)
     errors = [np.sqrt(table.variance(population=among)) for among in (False, True)]
@@ -80,12 +80,17 @@ def _learn(spec: ContingencyTableSpec, marginals: Marginals, on_step: Progress) 
     numbers = np.stack(
         [table.counts.ravel(), shares.ravel() * table.records, *(e.ravel() for e in errors)]
     )
+    low, high = table.interval(population=True)
+    intervals = zip(low.ravel().tolist(), high.ravel().tolist(), strict=True)
     cells = [
         CellMessage(
             values={v.name: v.categories[c] for v, c in zip(table.domain, codes, strict=True)},
             **dict(zip(_NUMBERS, found, strict=True)),
+            interval=ends,
         )
-        for codes, found in zip(np.ndindex(*table.domain.shape), numbers.T.tolist(), strict=True)
+        for codes, found, ends in zip(
+            np.ndindex(*table.domain.shape), numbers.T.tolist(), intervals, strict=True
+        )
     ]
     on_step(1, 1)
     return {"variables": [categories_of(v) for v in table.domain], "cells": cells}
@@ -101,10 +106,10 @@ def _write_csv(model: ContingencyTableMessage) -> str:
     names = [variable.name for variable in model.variables]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*names, *_NUMBERS])
+    writer.writerow([*names, *_NUMBERS, "low", "high"])
     for cell in model.cells:
         numbers = [getattr(cell, number) for number in _NUMBERS]
-        writer.writerow([*(cell.values[name] for name in names), *numbers])
+        writer.writerow([*(cell.values[name] for name in names), *numbers, *cell.interval])
     return text.getvalue()
 
 

@@ -68,8 +68,18 @@ class Transition(ABC):
         """Return D' x along `axis` (length K in, L out). Raises SingularChannel."""
 
     @abstractmethod
-    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
-        """Return (D squared elementwise) x along `axis`. Raises SingularChannel."""
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+        """Return (D to a power elementwise) x along `axis`. Raises SingularChannel."""
+
+    def own_moment(self, power: int) -> Tensor:
+        """Return the expectation of each truth's estimator to a power if it is the truth, (K,).
+
+        That is diag(P (D to the power)'); by design all ones for the first power. Raises
+        SingularChannel, LimitExceeded.
+        """
+        powers = self.decoder() ** power
+        own: Tensor = np.einsum("kl,kl->k", self.matrix(), powers)
+        return own
 
     @property
     @abstractmethod
@@ -237,8 +247,8 @@ class DecodedTransition(Transition):
     def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self._decoder.T, tensor, axis)
 
-    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(np.square(self._decoder), tensor, axis)
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+        return along_axis(self._decoder**power, tensor, axis)
 
     def decoder(self) -> Tensor:
         return self._decoder

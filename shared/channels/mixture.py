@@ -153,7 +153,13 @@ class Withheld(UnitTransition):
             remedy="Leave it out, or use an estimator by maximum likelihood.",
         )
 
-    solve_adjoint = solve_squared = solve
+    solve_adjoint = solve
+
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:  # noqa: ARG002
+        return self.solve(tensor, axis)
+
+    def own_moment(self, power: int) -> Tensor:  # noqa: ARG002 - the interface's
+        return self.solve(np.zeros(1), 0)
 
     @property
     def condition_number(self) -> float:

@@ -59,9 +59,14 @@ class MixingTransition(Transition):
 
     solve_adjoint = solve
 
-    def solve_squared(self, tensor: Tensor, axis: int) -> Tensor:
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
         spread, shift = self.inverse_mixture
-        return _mix(tensor, axis, spread * (spread + 2 * shift), shift**2)
+        return _mix(tensor, axis, (spread + shift) ** power - shift**power, shift**power)
+
+    def own_moment(self, power: int) -> Tensor:
+        (keep, off), (spread, shift) = self.mixture, self.inverse_mixture
+        others = (self.size - 1) * off * shift**power
+        return np.full(self.size, (keep + off) * (spread + shift) ** power + others)
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,10 @@ class Identity(MixingTransition, UnitTransition):
     def apply(self, tensor: Tensor, axis: int) -> Tensor:  # noqa: ARG002 - the interface's
         return tensor
 
-    apply_adjoint = solve = solve_adjoint = solve_squared = apply
+    apply_adjoint = solve = solve_adjoint = apply
+
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:  # noqa: ARG002
+        return tensor
 
     @property
     def condition_number(self) -> float:

@@ -319,7 +319,7 @@ def _mean_squares(channel: Transition, theta: Tensor) -> Tensor:
     """Return the expected square of each cell's estimate from one report, in theta's shape."""
     if isinstance(channel, CutAndPaste):
         return _mean_squares_of_items(channel, theta)
-    return channel.solve_squared(channel.apply(theta.ravel(), 0), 0).reshape(theta.shape)
+    return channel.solve_power(channel.apply(theta.ravel(), 0), 0, 2).reshape(theta.shape)
 
 
 def _mean_squares_of_items(channel: CutAndPaste, theta: Tensor) -> Tensor:

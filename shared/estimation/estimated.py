@@ -302,14 +302,14 @@ class EstimatedMarginals:
     def _likely_table(
         self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
     ) -> EstimatedTable:
-        information = None
+        information, third = None, None
         if any(
             c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
             for c in stratum.channels
         ):
             strata = strata_of(self._sources, domain.names, INFORMATION_CELLS)
             arranged = _in_order(theta, axes, strata[0])
-            information = inverse_information(strata, arranged, len(domain))
+            information, third = inverse_information(strata, arranged, len(domain))
         counts = sum_unasked(theta * self.records, axes)
         return EstimatedTable(
             domain,
@@ -320,6 +320,7 @@ class EstimatedMarginals:
             self.records * stratum.expected(theta[..., None]).reshape(stratum.reported.shape),
             tuple(axes),
             information,
+            third,
         )
 
     def _most_likely_of_all(self, domain: Domain) -> EstimatedTable:
@@ -329,10 +330,10 @@ class EstimatedMarginals:
         tolerance = _CERTIFIED if sure else _QUIET
         theta = maximize(strata, tolerance=tolerance, certified=sure).table
         silent = self.records - sum(stratum.records for stratum in strata)
-        second = inverse_information(strata, theta, len(domain), silent)
+        information, third = inverse_information(strata, theta, len(domain), silent)
         nuisance = tuple(range(len(domain), theta.ndim))
         counts: Tensor = theta.sum(axis=nuisance) * self.records
-        return EstimatedTable(domain, counts, self.records, counts, (), second)
+        return EstimatedTable(domain, counts, self.records, counts, (), information, third)
 
 
 def _joined(domains: Sequence[Domain]) -> Domain:

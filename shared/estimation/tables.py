@@ -21,8 +21,10 @@ import numpy as np
 from shared.domain import Domain
 from shared.errors import LimitExceeded
 from shared.estimation.core.axes import Axis, Moments, arrange
-from shared.estimation.core.information import INFORMATION_CELLS
-from shared.marginals.counts import Tensor
+from shared.estimation.core.information import INFORMATION_CELLS, ThirdMoments
+from shared.marginals.counts import LEVEL, Tensor
+from shared.marginals.quantile import normal_quantile
+from shared.marginals.score_interval import Tilt, score_interval, tilted_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +55,24 @@ class Estimates(ABC):
     @abstractmethod
     def second_moments(self, summed: Sequence[str]) -> Moments:
         """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
+
+    @abstractmethod
+    def tilt(self, more: float) -> Tilt:
+        """Return how the mean of W^2 follows that of W, `more` of a cell's own records added."""
+
+    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
+        """Return the intervals of the counts (see `MarginalTable`)."""
+        z = normal_quantile(level)
+        second, _, _ = self.second_moments(())
+        share, square = self.counts / self.records, second / self.records
+        slope = self.tilt(z**2).slope
+        ends = tilted_interval(share, square, slope, self.records, z, population=population)
+        return self._within(ends)
+
+    def _within(self, shares: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return intervals of shares as those of counts: no true count lies outside [0, N]."""
+        low, high = (self.records * np.clip(end, 0.0, 1.0) for end in shares)
+        return low, high
 
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each raw count (see the module's formulas)."""
@@ -91,13 +111,15 @@ class Estimates(ABC):
         """Say whether the error that is returned is that against the population."""
         return population
 
-    def frame(self) -> pd.DataFrame:
+    def frame(self, level: float = LEVEL) -> pd.DataFrame:
         """Return the table as a data frame: a row per cell, in C order of `domain`.
 
         Columns: one of category labels per variable, `count`, `se_records` (the error given the
-        records) and `se_population`.
+        records), `se_population`, and `low` and `high`, the interval against the population.
         """
         import pandas as pd
+
+        low, high = self.interval(level, population=True)
 
         cells = pd.MultiIndex.from_product(
             [v.categories for v in self.domain], names=list(self.domain.names)
@@ -107,6 +129,8 @@ class Estimates(ABC):
                 "count": self.counts.ravel(),
                 "se_records": self.standard_error(population=False).ravel(),
                 "se_population": self.standard_error(population=True).ravel(),
+                "low": low.ravel(),
+                "high": high.ravel(),
             },
             index=cells,
         ).reset_index()
@@ -126,6 +150,7 @@ class EstimatedTable(Estimates):
     fitted: Tensor
     axes: tuple[Axis, ...]
     information: Tensor | None = None
+    third: ThirdMoments | None = None
     modelled: bool = False
     noise: float = 0.0
 
@@ -192,6 +217,41 @@ class EstimatedTable(Estimates):
         ww, wv, vv = tensors
         return self._arrange(ww), self._arrange(wv), self._arrange(vv, names)
 
+    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
+        """Return the intervals of the counts (see `MarginalTable`).
+
+        A model's estimates are no means over the reports. Their error is taken for that of as many
+        records, not randomized, as would make it: Wilson's interval.
+        """
+        if not self.modelled:
+            return super().interval(level, population=population)
+        share, variance = self.counts / self.records, self.variance(population=True)
+        told = variance > 0
+        worth = share * (1 - share) * self.records**2 / np.where(told, variance, 1.0)
+        worth = np.where(told & (worth > 0), worth, self.records)
+        low, high = score_interval(
+            share, share, np.ones(()), worth, normal_quantile(level), population=True
+        )
+        return self._within((low, high))
+
+    def tilt(self, more: float) -> Tilt:
+        """Return how the mean of W^2 follows that of W; see `Estimates.tilt`."""
+        if self.third is not None:
+            second, _, _ = self.second_moments(())
+            shape = self.domain.shape
+            of_cell = (self.third.own[0].reshape(shape), self.third.own[1].reshape(shape))
+            sums = (self.counts, second, self.third.cubes.reshape(shape))
+            return Tilt.of(sums, of_cell, self.records, more)
+        found: tuple[Tensor, ...] = (np.ones(()),) * 5
+        for axis, part in enumerate(self.axes):
+            others = tuple(i for i in range(len(self.axes)) if i != axis)
+            of_axis = part.third_moments(self.fitted.sum(axis=others))
+            found = tuple(map(np.multiply.outer, found, of_axis))
+        first, square, cube, own_square, own_cube = map(self._arrange, found)
+        records = self.records
+        sums = (records * first, records * square, records * cube)
+        return Tilt.of(sums, (own_square, own_cube), records, more)
+
     def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
         return arrange(tensor, self.axes, self.domain, summed)
 
@@ -241,6 +301,12 @@ class CombinedTable(Estimates):
         parts = [table.second_moments(summed) for table in self.tables]
         ww, wv, vv = (np.sum(moments, axis=0) for moments in zip(*parts, strict=True))
         return ww, wv, vv
+
+    def tilt(self, more: float) -> Tilt:
+        """Return how the mean of W^2 follows that of W; see `Estimates.tilt`."""
+        shares = [table.records / self.records for table in self.tables]
+        parts = zip(self.tables, shares, strict=True)
+        return Tilt.pooled([(table.tilt(more * share), share) for table, share in parts])
 
 
 def _each_cell(domain: Domain) -> Tensor:

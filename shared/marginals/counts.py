@@ -26,6 +26,9 @@ CUBE_CELLS = 1 << 20
 MARGINAL_CELLS = 1 << 26
 """A marginal table with more cells than this is refused (half a gigabyte of counts)."""
 
+LEVEL = 0.95
+"""The confidence of the intervals of a table's cells, if no other is asked for."""
+
 
 class Reports(Protocol):
     """Counts of reported codes over any of some columns."""
@@ -59,6 +62,17 @@ class MarginalTable(Protocol):
 
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each count, in the shape of `counts`."""
+
+    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
+        """Return the lower and the upper ends of an interval of each count, within [0, N].
+
+        Args:
+            level: the confidence.
+            population: which error. Against the population the interval is of the expected number
+                among as many records.
+
+        A score interval (`tilted_interval`): the error is that at the supposed count.
+        """
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
         """Return the covariance of linear functions of `counts`.

@@ -4,27 +4,96 @@ An estimate s of a share w of N records is the mean of a function W of the repor
 
     (m(w) - w^2) / N    against the population,    (m(w) - w) / N    given the records,
 
-m(w) the mean square of W. If w changes while the other records stay in proportion, m is a straight
-line: m(w) = w peak + (1 - w) rest, `peak` the mean square of W for a record that has the cell and
-`rest` that for the others, which follows from m(s). With the variance at the supposed w an interval
-covers where one with the variance at the estimate does not: of rare cells and few records, whose
-estimate and variance are too low at once. Without randomization it is Wilson's (1927).
+m(w) the mean square of W if the share is w. With the variance at the supposed w an interval covers
+where one with the variance at the estimate does not: of rare cells and few records, whose estimate
+and variance are too low at once. Without randomization it is Wilson's (1927).
+
+A straight line stands for m; it passes through the mean square that was found at s. Two lines:
+
+* to `peak`, the mean square of W for a record that has the cell, at w = 1: the other records stay
+  in proportion (`score_interval`);
+* along the regression of W^2 on W (`tilted_interval`), the slope of m under exponential tilting of
+  the reports by W: of all laws with mean w the nearest to that of the reports (the least favourable
+  family of Stein 1956; Efron 1981). Where W takes two values both are one line. Elsewhere the first
+  is too steep: of reports in the cell's group, or that agree with it in other variables, W^2 is
+  large whether they have the cell or not.
+
+The slope is taken as if the variables were independent, with their estimated distributions. It
+moves an end by a share of 1 / N of the records: the noise of third moments of few reports, which
+are heavy in the tails, would do more harm than what dependence adds.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from shared.marginals.support_counts import Floats
 
 _FEW = 0.02
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Tilt:
+    """The regression of W^2 on W, over the reports and some more of records that have the cell.
+
+    Attributes:
+        covariance: the sum over the reports of the covariance of W^2 and W.
+        variance: that of the variance of W.
+        own: the mean square of W for a record that has the cell.
+    """
+
+    covariance: Floats
+    variance: Floats
+    own: Floats
+
+    @classmethod
+    def of(
+        cls,
+        sums: tuple[Floats, Floats, Floats],
+        own: tuple[Floats, Floats],
+        records: float,
+        more: float,
+    ) -> Tilt:
+        """Return the regression from moments.
+
+        Args:
+            sums: the sums of W, W^2 and W^3 over the reports.
+            own: the means of W^2 and W^3 for a record that has the cell; that of W is 1.
+            records: the number of reports.
+            more: how many reports of such a record are added. They decide where the reports say
+                little of the cell; z^2 is as many as Agresti and Coull (1998) add.
+        """
+        first = sums[0] + more
+        second, third = (sums[place] + more * own[place - 1] for place in (1, 2))
+        total = records + more
+        return cls(third - second * first / total, second - np.square(first) / total, own[0])
+
+    @classmethod
+    def pooled(cls, parts: list[tuple[Tilt, float]]) -> Tilt:
+        """Return that of several sets of reports, each with its share of the records."""
+        return cls(
+            sum((part.covariance for part, _ in parts), np.zeros(())),
+            sum((part.variance for part, _ in parts), np.zeros(())),
+            sum((share * part.own for part, share in parts), np.zeros(())),
+        )
+
+    @property
+    def slope(self) -> Floats:
+        """The slope of m; where W does not vary, that of the line from nothing to `own`."""
+        varies = self.variance > _ROUNDING * np.maximum(self.own, 1.0)
+        divisor = np.where(varies, self.variance, 1.0)
+        slope: Floats = np.where(varies, self.covariance / divisor, self.own)
+        return slope
 
 
 def score_interval(
     share: Floats,
     square: Floats,
     peak: Floats,
-    records: float,
+    records: float | Floats,
     z: float,
     *,
     population: bool,
@@ -47,8 +116,34 @@ def score_interval(
     few = left < _FEW
     rest = np.where(few, peak - 1.0, (square - share * peak) / np.where(few, 1.0, left))
     level = np.maximum(rest, 0.0)
-    # The variance is (level + linear w + bend w^2) / N.
-    linear, bend = (peak - level, -1.0) if population else (peak - level - 1.0, 0.0)
+    return _ends(share, level, peak - level, records, z, population=population)
+
+
+def tilted_interval(
+    share: Floats,
+    square: Floats,
+    slope: Floats,
+    records: float,
+    z: float,
+    *,
+    population: bool,
+) -> tuple[Floats, Floats]:
+    """Return the ends of such intervals where m has the slope of a `Tilt`; see `score_interval`."""
+    level = np.maximum(square - slope * share, 0.0)
+    return _ends(share, level, slope, records, z, population=population)
+
+
+def _ends(
+    share: Floats,
+    level: Floats,
+    slope: Floats,
+    records: float | Floats,
+    z: float,
+    *,
+    population: bool,
+) -> tuple[Floats, Floats]:
+    """Solve (s - w)^2 = z^2 (level + linear w + bend w^2) / N for m(w) = level + slope w."""
+    linear, bend = (slope, -1.0) if population else (slope - 1.0, 0.0)
     factor = z**2 / records
     lead = 1.0 - factor * bend
     half = share + factor * linear / 2

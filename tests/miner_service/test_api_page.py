@@ -197,7 +197,7 @@ def test_the_examples_run(serve, tmp_path):
     assert "<svg" in (tmp_path / "model.svg").read_text()
     assert "<svg" in (tmp_path / "model.html").read_text()
     assert done.stdout.count('"kind":"bayes-net-structure"') == 1
-    assert "A,B,count,projected,se_records,se_population" in done.stdout
+    assert "A,B,count,projected,se_records,se_population,low,high" in done.stdout
     assert "antecedent,consequent" in done.stdout
     assert "|--- A = yes" in done.stdout
     assert read_predictor((tmp_path / "tree.json").read_text()).target.name == "B"

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-_COUNTED = ("count", "se_records", "se_population")
+_COUNTED = ("count", "se_records", "se_population", "low", "high")
 _ROWS = 20
 _LINES = 60
 

@@ -119,15 +119,18 @@ def _part(watch: Progress, start: int, end: int) -> Progress:
 
 
 def _table_csv(table: MarginalTable) -> str:
-    """Return a row for each cell: its labels, count, and errors (of the noise; in all)."""
+    """Return a row for each cell: its labels, count, errors (of the noise; in all), interval."""
     import pandas as pd
 
     labels = [variable.categories for variable in table.domain]
+    low, high = table.interval(population=True)
     cells = pd.MultiIndex.from_product(labels, names=list(table.domain.names))
     columns = {
         "count": table.counts.ravel(),
         "se_records": np.sqrt(table.variance(population=False)).ravel(),
         "se_population": np.sqrt(table.variance(population=True)).ravel(),
+        "low": low.ravel(),
+        "high": high.ravel(),
     }
     frame = pd.DataFrame(columns, index=cells).reset_index()
     written: str = frame.to_csv(index=False, float_format="%.17g", lineterminator="\n")

@@ -12,12 +12,12 @@ from scipy.special import log_expit, softmax
 
 from shared.domain import Domain, Variable
 from shared.errors import DomainError
-from shared.learn.common.quantile import normal_quantile
 from shared.learn.common.record_columns import record_columns
 from shared.learn.linear.cells import Cells, ListedCells
 from shared.learn.linear.columns import Column, DesignMatrix
 from shared.learn.linear.options import LinearOptions
 from shared.marginals.counts import Codes, Tensor
+from shared.marginals.quantile import normal_quantile
 
 Basis = Literal["raw", "expected", "pairs", "network"]
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from shared.domain import Domain
 from shared.learn.common.projection import project_to_simplex
-from shared.learn.common.quantile import normal_quantile
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.options import Method, ParameterOptions
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
+from shared.marginals.quantile import normal_quantile
 from shared.progress import Progress, unwatched
 
 _NO_COUNT = 1e-9

@@ -34,7 +34,6 @@ from functools import partial
 import numpy as np
 
 from shared.errors import EstimationError, LimitExceeded, OptionError, SingularChannel
-from shared.learn.common.quantile import normal_quantile
 from shared.learn.rules.candidates import Trie, next_candidates
 from shared.learn.rules.consistency import consistent_supports
 from shared.learn.rules.decisions import (
@@ -49,6 +48,7 @@ from shared.learn.rules.itemsets import FoundItemsets, Level
 from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.piecewise import pieces, variables_of
 from shared.marginals.counts import Marginals, Supports
+from shared.marginals.quantile import normal_quantile
 from shared.marginals.support_counts import Flags, Floats, Indices, Item, SupportCounts
 from shared.progress import Progress, unwatched
 

@@ -17,13 +17,13 @@ import numpy as np
 
 from shared.errors import LimitExceeded
 from shared.learn.common.options import require_limit
-from shared.learn.common.quantile import normal_quantile
 from shared.learn.rules.candidates import Trie
 from shared.learn.rules.itemsets import FoundItemsets, Level
 from shared.learn.rules.options import MINIMUM_CONFIDENCE, MinimumConfidence
 from shared.learn.rules.piecewise import PIECE, pieces, variables_of
 from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
 from shared.marginals.counts import Marginals, Supports
+from shared.marginals.quantile import normal_quantile
 from shared.marginals.support_counts import Flags, Floats, Indices, Item, RuleCounts
 from shared.progress import Progress, unwatched
 

@@ -96,7 +96,9 @@ class CellMessage(Message):
     `count` is the raw estimate, which may be fractional or negative; `projected` its valid form:
     the nearest counts that are not negative and sum to the records. `se_population` is the standard
     error against the population the records were drawn from (of the number among as many records),
-    `se_records` that against the true records themselves (randomization noise alone).
+    `se_records` that against the true records themselves (randomization noise alone). `interval`
+    holds the number with 95 % confidence, against the population, and lies within 0 and the
+    records; it is no multiple of the error, which is too small where the count is.
     """
 
     values: dict[str, str]
@@ -104,6 +106,7 @@ class CellMessage(Message):
     projected: float
     se_records: float
     se_population: float
+    interval: tuple[float, float]
 
 
 class ContingencyTableMessage(ModelHead):

@@ -69,6 +69,10 @@ def test_the_cells_are_those_of_the_large_matrix(survey):
         assert [c[name] for c in model["cells"]] == pytest.approx(numbers, rel=1e-9)
     projected = np.array([c["projected"] for c in model["cells"]])
     assert projected == pytest.approx(wanted[0], rel=1e-9), "here all counts are valid already"
+    table = study.marginals.marginal(["ill", "age"])
+    ends = zip(*(end.ravel() for end in table.interval(0.95, population=True)), strict=True)
+    assert [tuple(c["interval"]) for c in model["cells"]] == list(ends)
+    assert all(0 <= c["interval"][0] < c["count"] < c["interval"][1] for c in model["cells"])
 
 
 def test_invalid_counts_are_kept_and_projected_besides(miner, build):
@@ -92,10 +96,12 @@ def test_a_table_as_csv_and_on_a_page(survey, monkeypatch):
     answer = study.owner("GET", f"{path}/csv")
     assert answer.headers["content-type"].startswith("text/csv")
     header, *rows = csv.reader(io.StringIO(answer.text, newline=""))
-    assert header == ["ill", "age", "count", "projected", "se_records", "se_population"]
+    errors = ["se_records", "se_population", "low", "high"]
+    assert header == ["ill", "age", "count", "projected", *errors]
     for row, cell in zip(rows, model["cells"], strict=True):
         assert row[:2] == list(cell["values"].values())
-        assert [float(x) for x in row[2:]] == [cell[name] for name in header[2:]]
+        numbers = [*(cell[name] for name in header[2:6]), *cell["interval"]]
+        assert [float(x) for x in row[2:]] == numbers
     page = study.owner("GET", f"{path}/page")
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert "&gt;=45" in page.text

@@ -133,10 +133,14 @@ def test_a_table_is_a_data_frame():
     tensor = np.arange(12.0).reshape(2, 3, 2) + 50
     table = table_of(PLANS["independent"], tensor, ["b", "a"], "moment")
     frame = table.frame()
-    assert list(frame.columns) == ["b", "a", "count", "se_records", "se_population"]
+    errors = ["se_records", "se_population", "low", "high"]
+    assert list(frame.columns) == ["b", "a", "count", *errors]
     cell = frame[(frame["b"] == "2") & (frame["a"] == "y")].iloc[0]
     assert cell["count"] == table.counts[1, 1]
     assert cell["se_population"] == table.standard_error(population=True)[1, 1]
+    low, high = table.interval(0.95, population=True)
+    assert (cell["low"], cell["high"]) == (low[1, 1], high[1, 1])
+    assert (table.frame(0.5)["high"] < frame["high"]).all()
     assert frame["count"].sum() == pytest.approx(tensor.sum())
 
 

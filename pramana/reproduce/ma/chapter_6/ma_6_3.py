@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 P = 0.3
 _BINS = 40
-_Z = 1.96
 
 
 def run(setting: Setting) -> Result:
@@ -34,8 +33,8 @@ def run(setting: Setting) -> Result:
     for name, groups in made.groups.items():
         table = marginals.marginal([name])
         truth = np.array(groups.counts, dtype=np.float64)
-        low, high = made.values[name].min(), made.values[name].max()
-        edges = np.array([low, *groups.cuts, high])
+        edges = np.array([made.values[name].min(), *groups.cuts, made.values[name].max()])
+        least, most = table.interval(population=False)
         tables.append(
             pd.DataFrame(
                 {
@@ -46,6 +45,8 @@ def run(setting: Setting) -> Result:
                     "true": truth,
                     "estimated": table.counts,
                     "se": table.standard_error(population=False),
+                    "least": least,
+                    "most": most,
                 }
             )
         )
@@ -71,7 +72,9 @@ def _draw(figure: Figure, made: iris.Iris, table: pd.DataFrame) -> None:
         left.errorbar(
             middle,
             rows["estimated"] / width,
-            _Z * rows["se"] / width,
+            # An estimate below zero lies below its interval, too.
+            np.maximum([rows["estimated"] - rows["least"], rows["most"] - rows["estimated"]], 0.0)
+            / width.to_numpy(),
             fmt="none",
             ecolor=style.BLUE,
             capsize=3,
@@ -80,7 +83,7 @@ def _draw(figure: Figure, made: iris.Iris, table: pd.DataFrame) -> None:
         left.set_ylabel("records per cm")
         left.set_xlabel(name.replace("-", " ") + ", cm")
         right.set_xlabel(name.replace("-", " ") + ", cm")
-    axes[0, 0].set_title(f"reconstructed at p = {P:g}, 95 % errors")
+    axes[0, 0].set_title(f"reconstructed at p = {P:g}, 95 % intervals")
     axes[0, 1].set_title("histogram of the original values")
 
 

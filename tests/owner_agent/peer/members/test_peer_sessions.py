@@ -365,6 +365,7 @@ def test_a_contingency_table_is_the_initiators_alone(world, codes):
         second = (inverse[:, cell[2]] ** 2 * n).sum()
         assert float(row["se_records"]) ** 2 == pytest.approx(second - hat[cell], abs=1e-6)
         assert float(row["se_population"]) > float(row["se_records"])
+        assert 0 <= float(row["low"]) < float(row["count"]) < float(row["high"]) < len(codes["A"])
     assert world.participants["south"].session.phase == "finished"
     assert any("north has its result" in line for line in world.told["south"])
     assert [e.state for e in ledger(world, "south")] == ["sealed", "sealed"]

@@ -1,0 +1,313 @@
+"""Intervals of cells: the equation they solve, and how often they cover over every outcome."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest, multinomial
+
+from shared.channels import Choice, Dense, Grouped, Identity, Sampled, Symmetric, Withheld
+from shared.domain import Domain
+from shared.estimation.core.axes import Axis
+from shared.estimation.core.information import inverse_information
+from shared.estimation.core.strata import Stratum
+from shared.estimation.estimated import EstimatedMarginals
+from shared.marginals.counts import Tensor
+from shared.marginals.quantile import normal_quantile
+from shared.marginals.tabulated_counts import NoisyCounts, NoisyTable, TabulatedCounts
+from shared.plan import Block, Plan
+
+DOMAIN = Domain.of(a="xy", b="123", c="pq")
+A, B, C = DOMAIN
+Z = normal_quantile(0.95)
+Z2 = Z**2
+
+APART = Plan(
+    (
+        Block((A,), Dense.binary(0.1, 0.25)),
+        Block((B,), Symmetric.from_probability(3, 0.3)),
+        Block((C,), Identity(2)),
+    )
+)
+SWAPS = Grouped(
+    ((0, 4), (1, 2), (3,), (5,)), (Dense.binary(0.3, 0.1), Dense.binary(0.2, 0.4), None, None)
+)
+HALF = 1 << 31
+PARTS = Sampled(
+    (2, 3),
+    (
+        Choice((0, 1), HALF, Symmetric.from_gamma(6, 9.0)),
+        Choice((1,), HALF, Symmetric.from_gamma(3, 9.0)),
+    ),
+)
+PLANS = {
+    "independent": APART,
+    "joint": Plan(
+        (Block((A, B), Symmetric.from_gamma(6, 9.0)), Block((C,), Dense.binary(0.2, 0.1)))
+    ),
+    "swaps": Plan((Block((A, B), SWAPS), Block((C,), Dense.binary(0.2, 0.1)))),
+    "sampled": Plan((Block((A, B), PARTS), Block((C,), Dense.binary(0.2, 0.1)))),
+}
+
+
+def marginals(plan: Plan, reports: Tensor, estimator: str = "moment") -> EstimatedMarginals:
+    counted = TabulatedCounts({plan.domain.names: reports}, int(reports.sum()))
+    return EstimatedMarginals(counted, plan, estimator=estimator)  # type: ignore[arg-type]
+
+
+def kron(factors: list[Tensor]) -> Tensor:
+    whole = np.ones((1, 1))
+    for factor in factors:
+        whole = np.kron(whole, factor)
+    return whole
+
+
+def slopes(plan: Plan, reports: Tensor, records: float) -> Tensor:
+    """The regression of W^2 on W by dense algebra, over the law of independent variables."""
+    decoder = kron([b.channel.decoder() for b in plan.blocks])
+    matrix = kron([b.channel.matrix() for b in plan.blocks])
+    law, place = np.ones(1), 0
+    for block in plan.blocks:
+        ends = (place, place + len(block.names))
+        gone = tuple(i for i in range(reports.ndim) if not ends[0] <= i < ends[1])
+        found = block.channel.decoder() @ reports.sum(axis=gone).ravel()
+        cells = np.maximum(found, 0).reshape([v.size for v in block.variables])
+        for axis in range(cells.ndim):
+            alone = cells.sum(axis=tuple(i for i in range(cells.ndim) if i != axis))
+            law = np.kron(law, alone / alone.sum())
+        place = ends[1]
+    found = []
+    for cell, weight in enumerate(decoder):
+        # z^2 more reports, of records that have the cell.
+        mixed = (records * law @ matrix + Z2 * matrix[cell]) / (records + Z2)
+        first, second, third = (mixed @ weight**power for power in (1, 2, 3))
+        found.append((third - second * first) / (second - first**2))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+@pytest.mark.parametrize("population", [True, False])
+def test_the_ends_solve_the_score_equation(plan: Plan, population: bool):
+    shape = list(plan.reported_sizes.values())
+    reports = np.random.default_rng(4).integers(30, 90, shape)
+    table = marginals(plan, reports).marginal(DOMAIN.names)
+    records = reports.sum()
+    squares = np.square(kron([b.channel.decoder() for b in plan.blocks])) @ reports.ravel()
+    slope = slopes(plan, reports, records)
+    counts = table.counts.ravel()
+    low, high = (end.ravel() for end in table.interval(population=population))
+    possible = counts > 0
+    assert (low < counts)[possible].all()
+    assert (counts < high)[possible].all()
+    inside = 0
+    for ends in (low, high):
+        variance = squares + slope * (ends - counts)
+        variance -= ends**2 / records if population else ends
+        open_end = (ends > 0) & (ends < records)
+        inside += open_end.sum()
+        np.testing.assert_allclose(
+            np.square(counts - ends)[open_end], Z2 * variance[open_end], rtol=1e-8
+        )
+    assert inside > 1.5 * counts.size
+
+
+def test_a_tilt_has_the_slope_of_the_mean_square_under_exponential_tilting():
+    """The derivative by finite differences, of a channel whose estimator takes many values."""
+    channel = Dense.from_probabilities([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]])
+    variable = Domain.of(v="123")["v"]
+    reports = np.array([310, 450, 240])
+    table = marginals(Plan((Block((variable,), channel),)), reports).marginal(["v"])
+    slope = table.tilt(0.0).slope
+    for cell, weight in enumerate(channel.decoder()):
+        means = []
+        for step in (-1e-5, 1e-5):
+            tilted = reports * np.exp(step * weight)
+            tilted /= tilted.sum()
+            means.append((tilted @ weight, tilted @ weight**2))
+        (first, second), (other, another) = means
+        assert slope[cell] == pytest.approx((another - second) / (other - first), rel=1e-6)
+
+
+def test_without_randomization_it_is_wilsons():
+    plan = Plan.unrandomized(Domain.of(a="xy", b="123"))
+    reports = np.array([[0, 1, 7], [12, 20, 0]])
+    low, high = marginals(plan, reports).marginal(["a", "b"]).interval(population=True)
+    for cell, count in np.ndenumerate(reports):
+        wilson = binomtest(int(count), 40).proportion_ci(method="wilson")
+        assert low[cell] == pytest.approx(40 * wilson.low, abs=1e-9)
+        assert high[cell] == pytest.approx(40 * wilson.high, abs=1e-9)
+
+
+def test_without_randomization_the_records_are_known():
+    plan = Plan.unrandomized(DOMAIN)
+    reports = np.random.default_rng(1).integers(0, 9, DOMAIN.shape)
+    for ends in marginals(plan, reports).marginal(DOMAIN.names).interval(population=False):
+        np.testing.assert_allclose(ends, reports, atol=1e-9)
+
+
+def test_nobody_seen_in_a_group_does_not_mean_nobody_there():
+    """All reports are of other groups, so that every estimator's square is nothing."""
+    block = Block((B, C), Grouped.from_probability(((0, 1, 2), (3, 4, 5)), 0.4))
+    reports = np.zeros((3, 2), dtype=np.int64)
+    reports.ravel()[:3] = 30
+    table = marginals(Plan((block,)), reports).marginal(["b", "c"])
+    assert table.standard_error(population=True).ravel()[3:] == pytest.approx(0)
+    low, high = table.interval(population=True)
+    assert low.ravel()[3:] == pytest.approx(0)
+    assert (high.ravel()[3:] > 90 * 3 / 90).all(), "as wide as three in N at least"
+
+
+# Several sources, noise, summed variables, likelihood --------------------------------------------
+
+
+def test_equal_sources_have_the_interval_of_all_their_reports():
+    reports = np.random.default_rng(2).integers(5, 40, DOMAIN.shape)
+    one = TabulatedCounts({DOMAIN.names: reports}, int(reports.sum()))
+    both = EstimatedMarginals.of([(one, APART), (one, APART)]).marginal(DOMAIN.names)
+    whole = marginals(APART, 2 * reports).marginal(DOMAIN.names)
+    for population in (True, False):
+        for end, wanted in zip(
+            both.interval(population=population),
+            whole.interval(population=population),
+            strict=True,
+        ):
+            np.testing.assert_allclose(end, wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_noise_is_in_the_variance_at_every_supposed_count():
+    counts, noise = np.array([3, 40, 157]), 25.0
+    domain = Domain.of(b="123")
+    reported = NoisyCounts({("b",): NoisyTable(counts, noise)}, 200)
+    table = EstimatedMarginals(reported, Plan.unrandomized(domain)).marginal(["b"])
+    low, high = table.interval(population=True)
+    for end in (low, high):
+        inside = (end > 0) & (end < 200)
+        wanted = Z2 * (end * (1 - end / 200) + noise)
+        np.testing.assert_allclose(np.square(counts - end)[inside], wanted[inside], rtol=1e-9)
+    assert low[0] == 0
+
+
+def test_moments_of_summed_cells_are_those_of_their_records():
+    """Over reports of records that have the kept cell, others in the estimated proportions."""
+    axis = Axis((A, B), ("b",), SWAPS)
+    reports = np.array([40.0, 25.0, 60.0, 15.0, 30.0, 80.0])
+    cells = np.maximum(SWAPS.decoder() @ reports, 0).reshape(2, 3)
+    law = np.outer(cells.sum(axis=1), cells.sum(axis=0))
+    law /= law.sum()
+    decoder = SWAPS.decoder().reshape(2, 3, 6).sum(axis=0)
+    first, second, third, own_second, own_third = axis.third_moments(reports)
+    expected = law.ravel() @ SWAPS.matrix()
+    for power, found in ((1, first), (2, second), (3, third)):
+        np.testing.assert_allclose(found, decoder**power @ expected, rtol=1e-9)
+    for power, found in ((1, axis._own_moment(1, law.ravel())), (2, own_second), (3, own_third)):
+        for b in range(3):
+            law_of_b = law[:, b] / law[:, b].sum() @ SWAPS.matrix().reshape(2, 3, 6)[:, b]
+            assert found[b] == pytest.approx(decoder[b] ** power @ law_of_b, rel=1e-9)
+
+
+def test_likelihoods_estimators_are_those_of_moments_inside_the_simplex():
+    """Of a square channel: the same functions of a report, so the same moments of any power."""
+    channels = (Dense.binary(0.2, 0.1), Symmetric.from_probability(3, 0.3))
+    true = np.array([[0.1, 0.2, 0.15], [0.25, 0.2, 0.1]])
+    matrix = kron([c.matrix() for c in channels])
+    reports = (1_000 * true.ravel() @ matrix).reshape(2, 3)
+    stratum = Stratum(reports, channels)
+    products, third = inverse_information([stratum], true, 2)
+    decoder = kron([c.decoder() for c in channels])
+    np.testing.assert_allclose(products, (decoder * reports.ravel()) @ decoder.T, rtol=1e-7)
+    np.testing.assert_allclose(third.cubes, decoder**3 @ reports.ravel(), rtol=1e-7)
+    for power, own in zip((2, 3), third.own, strict=True):
+        wanted = np.einsum("kl,kl->k", matrix, decoder**power)
+        np.testing.assert_allclose(own, wanted, rtol=1e-7)
+
+
+def test_records_that_report_nothing_widen_the_interval():
+    """Likelihood counts them with the estimate; 300 of 600 tell what 300 alone would."""
+    domain = Domain.of(b="123")
+    (variable,) = domain
+    reports = np.array([75, 95, 130])
+    told = Plan((Block((variable,), Symmetric.from_probability(3, 0.3)),))
+    silent = Plan((Block((variable,), Withheld(3)),))
+    known = TabulatedCounts({("b",): reports}, 300)
+    empty = TabulatedCounts({("b",): np.array([300])}, 300)
+    alone = EstimatedMarginals(known, told, estimator="ml").marginal(["b"])
+    both = EstimatedMarginals.of([(known, told), (empty, silent)], estimator="ml").marginal(["b"])
+    for mine, wanted in zip(
+        both.interval(population=True), alone.interval(population=True), strict=True
+    ):
+        np.testing.assert_allclose(mine / 600, wanted / 300, atol=0.012)
+
+
+# Coverage, exact ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("records", "p"), [(10, 0.2), (15, 0.1), (20, 0.3)])
+def test_exact_coverage_of_one_binary_variable(records: int, p: float):
+    """Over all outcomes, at 99 shares: at the rate on average, and never far below."""
+    (variable,) = Domain.of(a="xy")
+    plan = Plan((Block((variable,), Symmetric.from_probability(2, p)),))
+    shares = np.arange(1, 100) / 100
+    tables = [
+        marginals(plan, np.array([yes, records - yes])).marginal(["a"])
+        for yes in range(records + 1)
+    ]
+    chances = binom.pmf(np.arange(records + 1)[:, None], records, p + (1 - 2 * p) * shares)
+    for scored in (True, False):
+        held = np.empty_like(chances)
+        for outcome, table in enumerate(tables):
+            if scored:
+                low, high = table.interval(population=True)
+            else:
+                half = Z * table.standard_error(population=True)
+                low, high = table.counts - half, table.counts + half
+            held[outcome] = (low[0] <= shares * records) & (shares * records <= high[0])
+        coverage = (chances * held).sum(axis=0)
+        if scored:
+            assert 0.945 <= coverage.mean() <= 0.96
+            assert coverage.min() > 0.91
+        else:
+            assert coverage.mean() < 0.93
+            assert coverage.min() < 0.89
+
+
+def outcomes(records: int, cells: int) -> list[tuple[int, ...]]:
+    if cells == 1:
+        return [(records,)]
+    return [
+        (first, *rest)
+        for first in range(records + 1)
+        for rest in outcomes(records - first, cells - 1)
+    ]
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_exact_coverage_of_two_binary_variables(joint: bool):
+    """All 1,330 outcomes of 18 records, at three laws, against the normal interval's."""
+    first, second = domain = Domain.of(a="xy", b="pq")
+    if joint:
+        blocks = (Block((first, second), Symmetric.from_gamma(4, 9.0)),)
+    else:
+        channel = Symmetric.from_probability(2, 0.15)
+        blocks = (Block((first,), channel), Block((second,), channel))
+    plan = Plan(blocks)
+    matrix = kron([b.channel.matrix() for b in blocks])
+    records = 18
+    every = outcomes(records, 4)
+    assert len(every) == math.comb(records + 3, 3)
+    tables = [marginals(plan, np.reshape(one, (2, 2))).marginal(domain.names) for one in every]
+    ends = np.array([t.interval(population=True) for t in tables]).reshape(len(every), 2, 4)
+    middle = np.array([t.counts.ravel() for t in tables])
+    half = Z * np.array([t.standard_error(population=True).ravel() for t in tables])
+    score, normal = [], []
+    for law in ([0.1, 0.2, 0.3, 0.4], [0.02, 0.08, 0.1, 0.8], [0.05, 0.45, 0.45, 0.05]):
+        truth = records * np.array(law)
+        chances = multinomial.pmf(every, records, np.array(law) @ matrix)
+        assert chances.sum() == pytest.approx(1)
+        score.append(chances @ ((ends[:, 0] <= truth) & (truth <= ends[:, 1])))
+        normal.append(chances @ ((middle - half <= truth) & (truth <= middle + half)))
+    assert 0.94 <= np.mean(score) <= 0.97
+    assert np.min(score) > 0.91
+    assert np.mean(normal) < 0.92
+    assert np.min(normal) < 0.85
