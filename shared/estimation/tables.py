@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,7 @@ from shared.errors import LimitExceeded
 from shared.estimation.core.axes import Axis, Moments, arrange
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.marginals.counts import Tensor
+from shared.marginals.score_interval import rest_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +54,10 @@ class Estimates(ABC):
     @abstractmethod
     def second_moments(self, summed: Sequence[str]) -> Moments:
         """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
+
+    @abstractmethod
+    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Return a margin's mean squares, of records within and without (see `MarginalTable`)."""
 
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each raw count (see the module's formulas)."""
@@ -192,6 +197,24 @@ class EstimatedTable(Estimates):
         ww, wv, vv = tensors
         return self._arrange(ww), self._arrange(wv), self._arrange(vv, names)
 
+    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Return a margin's mean squares, of records within and without (see `MarginalTable`)."""
+        names = frozenset(summed)
+        _, _, square = self.second_moments(summed)
+        if self.information is not None:
+            return np.full(square.shape, np.nan), np.full(square.shape, np.nan)
+        peak: Tensor = np.ones(())
+        for part in self.axes:
+            peak = np.multiply.outer(peak, part.peaks(names))
+        peak = self._arrange(peak, names)
+        if self.noise:
+            # What was added to the counts is in the error whatever the records have.
+            ones = np.full(self.fitted.shape, self.noise / self.records)
+            peak = peak + replace(self, fitted=ones, noise=0.0).second_moments(summed)[2]
+        gone = tuple(self.domain.axis(name) for name in names)
+        share = self.counts.sum(axis=gone, keepdims=True) / self.records
+        return peak, rest_of(share, square / self.records, peak)
+
     def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
         return arrange(tensor, self.axes, self.domain, summed)
 
@@ -241,6 +264,13 @@ class CombinedTable(Estimates):
         parts = [table.second_moments(summed) for table in self.tables]
         ww, wv, vv = (np.sum(moments, axis=0) for moments in zip(*parts, strict=True))
         return ww, wv, vv
+
+    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Return a margin's mean squares, of records within and without (see `MarginalTable`)."""
+        parts = [(table.records, table.mean_squares(summed)) for table in self.tables]
+        within = sum(records * of_these for records, (of_these, _) in parts) / self.records
+        without = sum(records * of_others for records, (_, of_others) in parts) / self.records
+        return np.asarray(within), np.asarray(without)
 
 
 def _each_cell(domain: Domain) -> Tensor:
