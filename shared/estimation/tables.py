@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +24,7 @@ from shared.estimation.core.axes import Axis, Moments, arrange
 from shared.estimation.core.information import INFORMATION_CELLS, ThirdMoments
 from shared.marginals.counts import LEVEL, Tensor
 from shared.marginals.quantile import normal_quantile
-from shared.marginals.score_interval import Tilt, score_interval, tilted_interval
+from shared.marginals.score_interval import Tilt, rest_of, score_interval, tilted_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +73,10 @@ class Estimates(ABC):
         """Return intervals of shares as those of counts: no true count lies outside [0, N]."""
         low, high = (self.records * np.clip(end, 0.0, 1.0) for end in shares)
         return low, high
+
+    @abstractmethod
+    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Return a margin's mean squares, of records within and without (see `MarginalTable`)."""
 
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each raw count (see the module's formulas)."""
@@ -252,6 +256,24 @@ class EstimatedTable(Estimates):
         sums = (records * first, records * square, records * cube)
         return Tilt.of(sums, (own_square, own_cube), records, more)
 
+    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Return a margin's mean squares, of records within and without (see `MarginalTable`)."""
+        names = frozenset(summed)
+        _, _, square = self.second_moments(summed)
+        if self.information is not None:
+            return np.full(square.shape, np.nan), np.full(square.shape, np.nan)
+        peak: Tensor = np.ones(())
+        for part in self.axes:
+            peak = np.multiply.outer(peak, part.peaks(names))
+        peak = self._arrange(peak, names)
+        if self.noise:
+            # What was added to the counts is in the error whatever the records have.
+            ones = np.full(self.fitted.shape, self.noise / self.records)
+            peak = peak + replace(self, fitted=ones, noise=0.0).second_moments(summed)[2]
+        gone = tuple(self.domain.axis(name) for name in names)
+        share = self.counts.sum(axis=gone, keepdims=True) / self.records
+        return peak, rest_of(share, square / self.records, peak)
+
     def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
         return arrange(tensor, self.axes, self.domain, summed)
 
@@ -307,6 +329,13 @@ class CombinedTable(Estimates):
         shares = [table.records / self.records for table in self.tables]
         parts = zip(self.tables, shares, strict=True)
         return Tilt.pooled([(table.tilt(more * share), share) for table, share in parts])
+
+    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Return a margin's mean squares, of records within and without (see `MarginalTable`)."""
+        parts = [(table.records, table.mean_squares(summed)) for table in self.tables]
+        within = sum(records * of_these for records, (of_these, _) in parts) / self.records
+        without = sum(records * of_others for records, (_, of_others) in parts) / self.records
+        return np.asarray(within), np.asarray(without)
 
 
 def _each_cell(domain: Domain) -> Tensor:

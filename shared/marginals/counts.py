@@ -101,6 +101,14 @@ class MarginalTable(Protocol):
         difference is 0.
         """
 
+    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Return what the error of a margin is made of, if its share were another.
+
+        With V as in `second_moments`: the mean of V^2 for a record within the margin, and for one
+        that is not, in the shape of `counts` with length 1 on the summed axes. NaN where that is
+        not known.
+        """
+
 
 class Independence(Protocol):
     """How strongly records speak against the independence of some variables given others."""

@@ -10,17 +10,26 @@ and variance are too low at once. Without randomization it is Wilson's (1927).
 
 A straight line stands for m; it passes through the mean square that was found at s. Two lines:
 
-* to `peak`, the mean square of W for a record that has the cell, at w = 1: the other records stay
-  in proportion (`score_interval`);
+* to `peak`, the mean square of W for a record that has the cell, at w = 1, where m(w) = w peak +
+  (1 - w) rest: the other records stay in proportion (`score_interval`). It needs no more than two
+  mean squares, which are known of itemsets of any length (`shared.learn.rules`);
 * along the regression of W^2 on W (`tilted_interval`), the slope of m under exponential tilting of
   the reports by W: of all laws with mean w the nearest to that of the reports (the least favourable
-  family of Stein 1956; Efron 1981). Where W takes two values both are one line. Elsewhere the first
-  is too steep: of reports in the cell's group, or that agree with it in other variables, W^2 is
-  large whether they have the cell or not.
+  family of Stein 1956; Efron 1981). It needs third moments, which tables have, and is closer where
+  variables were randomized jointly or in groups: there the first line is too steep, for of reports
+  in the cell's group W^2 is large whether they have the cell or not. Where W takes two values both
+  are one line.
 
 The slope is taken as if the variables were independent, with their estimated distributions. It
 moves an end by a share of 1 / N of the records: the noise of third moments of few reports, which
 are heavy in the tails, would do more harm than what dependence adds.
+
+Of rare cells under strong noise s is skewed too: few reports with a large W make it. To the next
+order in 1 / sqrt(N) its quantiles lie (z^2 - 1) / 6 times its third moment for its variance further
+right (Cornish and Fisher 1938; Hall, "The bootstrap and Edgeworth expansion", 2.5), and a skewed
+interval is moved by that. The third moment is that of a report of two outcomes with the mean
+squares peak and rest, whose ratio to the variance is peak - rest - 2 w; of this the part of the
+noise, peak - rest - 1, is taken, so that Wilson's interval stays as it is.
 """
 
 from __future__ import annotations
@@ -28,8 +37,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from shared.marginals.support_counts import Floats
+Floats = npt.NDArray[np.float64]
 
 _FEW = 0.02
 _ROUNDING = 1e-12
@@ -89,6 +99,15 @@ class Tilt:
         return slope
 
 
+def rest_of(share: Floats, square: Floats, peak: Floats) -> Floats:
+    """Return the mean square of W for records without the cell; arguments as `score_interval`."""
+    left = 1.0 - share
+    # Where hardly a record lacks the cell, its noise is taken to be that of one that has it.
+    few = left < _FEW
+    rest = np.where(few, peak - 1.0, (square - share * peak) / np.where(few, 1.0, left))
+    return np.maximum(rest, 0.0)
+
+
 def score_interval(
     share: Floats,
     square: Floats,
@@ -97,6 +116,7 @@ def score_interval(
     z: float,
     *,
     population: bool,
+    skewed: bool = False,
 ) -> tuple[Floats, Floats]:
     """Return the ends of the intervals that hold the w with (s - w)^2 <= z^2 variance(w).
 
@@ -107,16 +127,15 @@ def score_interval(
         records: their number N.
         z: the normal quantile.
         population: which error (see `MarginalTable`).
+        skewed: whether s is first moved by the skewness of the noise (see above).
 
     Returns:
         The lower and the upper ends, not cut to [0, 1].
     """
-    left = 1.0 - share
-    # Where hardly a record lacks the cell, its noise is taken to be that of one that has it.
-    few = left < _FEW
-    rest = np.where(few, peak - 1.0, (square - share * peak) / np.where(few, 1.0, left))
-    level = np.maximum(rest, 0.0)
-    return _ends(share, level, peak - level, records, z, population=population)
+    line = _line(share, square, peak, population=population)
+    middle = share - (z**2 - 1.0) / records * skew(line[0], peak) if skewed else share
+    low, high = _ends(middle, line, records, z)
+    return np.minimum(low, share), np.maximum(high, share)
 
 
 def tilted_interval(
@@ -130,23 +149,57 @@ def tilted_interval(
 ) -> tuple[Floats, Floats]:
     """Return the ends of such intervals where m has the slope of a `Tilt`; see `score_interval`."""
     level = np.maximum(square - slope * share, 0.0)
-    return _ends(share, level, slope, records, z, population=population)
+    line = (level, slope, -1.0) if population else (level, slope - 1.0, 0.0)
+    low, high = _ends(share, line, records, z)
+    return np.minimum(low, share), np.maximum(high, share)
 
 
 def _ends(
-    share: Floats,
-    level: Floats,
-    slope: Floats,
-    records: float | Floats,
-    z: float,
-    *,
-    population: bool,
+    middle: Floats, line: tuple[Floats, Floats, float], records: float | Floats, z: float
 ) -> tuple[Floats, Floats]:
-    """Solve (s - w)^2 = z^2 (level + linear w + bend w^2) / N for m(w) = level + slope w."""
-    linear, bend = (slope, -1.0) if population else (slope - 1.0, 0.0)
+    """Solve (s - w)^2 = z^2 (level + linear w + bend w^2) / N; `line` is these three."""
+    level, linear, bend = line
     factor = z**2 / records
     lead = 1.0 - factor * bend
-    half = share + factor * linear / 2
-    root = np.sqrt(np.maximum(half**2 - lead * (share**2 - factor * level), 0.0))
-    low, high = (half - root) / lead, (half + root) / lead
-    return np.minimum(low, share), np.maximum(high, share)
+    half = middle + factor * linear / 2
+    root = np.sqrt(np.maximum(half**2 - lead * (middle**2 - factor * level), 0.0))
+    return (half - root) / lead, (half + root) / lead
+
+
+def deviates(
+    supposed: float,
+    share: Floats,
+    square: Floats,
+    peak: Floats,
+    records: float,
+    *,
+    population: bool,
+) -> Floats:
+    """Return the z for which `supposed` is an end of the skewed intervals: the lower if z > 0.
+
+    Infinite where there is no error. Arguments as for `score_interval`.
+    """
+    level, linear, bend = _line(share, square, peak, population=population)
+    error = np.sqrt(np.maximum(level + linear * supposed + bend * supposed**2, 0.0) / records)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # z solves z + (z^2 - 1) g = t.
+        t, g = (share - supposed) / error, skew(level, peak) / (records * error)
+        root = np.sqrt(np.maximum(1.0 + 4.0 * g * (t + g), 0.0))
+        found = 2.0 * (t + g) / (1.0 + root)
+    return np.where(error > 0, found, np.where(share >= supposed, np.inf, -np.inf))
+
+
+def skew(level: Floats, peak: Floats) -> Floats:
+    """Return a sixth of the third central moment of W for its variance, less the multinomial's.
+
+    It is that of a report of two outcomes with the same mean squares.
+    """
+    return (peak - level - 1.0) / 6.0
+
+
+def _line(
+    share: Floats, square: Floats, peak: Floats, *, population: bool
+) -> tuple[Floats, Floats, float]:
+    """Return what the variance is made of: (level + linear w + bend w^2) / N."""
+    level = rest_of(share, square, peak)
+    return (level, peak - level, -1.0) if population else (level, peak - level - 1.0, 0.0)

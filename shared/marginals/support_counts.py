@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shared.marginals.score_interval import deviates, rest_of, score_interval
+
 Item = tuple[str, int]
 """A variable's name and the code of one of its categories."""
 
@@ -19,28 +21,40 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+ROUNDING = 1e-12
+"""A variance below this share of its count is rounding, not error."""
+
 
 @dataclass(frozen=True, eq=False)
 class SupportCounts:
     """How many records have each of n itemsets.
 
     `counts` are the raw estimates, shape (n,), and may be negative; so may the two variances, of
-    the same shape, which are estimates too: `variance` makes them valid.
+    the same shape, which are estimates too: `variance` makes them valid. `within` and `without`, of
+    that shape, are the mean squares of the estimator for a record that has the itemset and for one
+    that has not; NaN where they are not known, and the noise is taken to be the same whatever the
+    support is.
     """
 
     records: int
     counts: Floats
     variance_records: Floats
     variance_population: Floats
+    within: Floats
+    without: Floats
 
     @classmethod
-    def from_moments(cls, records: int, counts: Floats, second: Floats) -> SupportCounts:
+    def from_moments(
+        cls, records: int, counts: Floats, second: Floats, within: Floats
+    ) -> SupportCounts:
         """Make the variances from the sums over the reports of the squared estimators."""
         return cls(
             records,
             counts,
             second - counts,
             second - np.square(counts) / records,
+            within,
+            rest_of(counts / records, second / records, within),
         )
 
     @classmethod
@@ -48,7 +62,15 @@ class SupportCounts:
         """Add up estimates from different records of one population."""
         counts = _sum([part.counts for part in parts])
         variance = _sum([part.variance_records for part in parts])
-        return cls.from_moments(sum(part.records for part in parts), counts, variance + counts)
+        records = sum(part.records for part in parts)
+        return cls(
+            records,
+            counts,
+            variance,
+            variance + counts - np.square(counts) / records,
+            _sum([part.records * part.within for part in parts]) / records,
+            _sum([part.records * part.without for part in parts]) / records,
+        )
 
     @classmethod
     def merged(cls, parts: Sequence[SupportCounts], rows: Sequence[Indices]) -> SupportCounts:
@@ -58,30 +80,74 @@ class SupportCounts:
             _placed([part.counts for part in parts], rows),
             _placed([part.variance_records for part in parts], rows),
             _placed([part.variance_population for part in parts], rows),
+            _placed([part.within for part in parts], rows),
+            _placed([part.without for part in parts], rows),
         )
 
     def variance(self, *, population: bool) -> Floats:
-        """Return the variance of each count, given the records or against their population."""
-        return np.maximum(self.variance_population if population else self.variance_records, 0.0)
+        """Return the variance of each count, given the records or against their population.
+
+        Given the records it is 0 where it is so small for the count that it is rounding.
+        """
+        if population:
+            return np.maximum(self.variance_population, 0.0)
+        return np.where(self._exact, 0.0, np.maximum(self.variance_records, 0.0))
+
+    def interval(self, z: float, *, population: bool) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals of supports, not cut to [0, 1].
+
+        The error is that at the supposed support; see `score_interval`.
+        """
+        moments = self._moments(population=population)
+        return score_interval(*moments, self.records, z, population=population, skewed=True)
+
+    def deviates(self, support: float, *, population: bool) -> Floats:
+        """Return the z at which this support is an end of the intervals, the lower if z > 0."""
+        moments = self._moments(population=population)
+        return deviates(support, *moments, self.records, population=population)
+
+    @property
+    def _exact(self) -> Flags:
+        # NaN is no rounding either.
+        return np.asarray(np.abs(self.variance_records) <= ROUNDING * np.abs(self.counts))
+
+    def _moments(self, *, population: bool) -> tuple[Floats, Floats, Floats]:
+        """Return supports, mean squares of their estimators, and those of records that have it."""
+        share = self.counts / self.records
+        if population:
+            square = self.variance_population / self.records + np.square(share)
+        else:
+            square = self.variance_records / self.records + share
+        known = ~np.isnan(self.within)
+        mixed = share * self.within + (1.0 - share) * self.without
+        square = np.where(self._exact, share, np.where(known, mixed, square))
+        peak = np.where(self._exact, 1.0, np.where(known, self.within, square - share + 1.0))
+        return share, square, peak
 
 
 @dataclass(frozen=True, eq=False)
 class RuleCounts:
     """How many records have the whole, the antecedent and the consequent of each of n rules.
 
-    `counts` has shape (n, 3) in that order; the covariances have shape (n, 3, 3).
+    `counts`, `within` and `without` (see `SupportCounts`) have shape (n, 3) in that order; the
+    covariances have shape (n, 3, 3).
     """
 
     records: int
     counts: Floats
     covariance_records: Floats
     covariance_population: Floats
+    within: Floats
+    without: Floats
 
     @classmethod
-    def from_moments(cls, records: int, counts: Floats, moments: Floats) -> RuleCounts:
+    def from_moments(
+        cls, records: int, counts: Floats, moments: Floats, within: Floats, without: Floats
+    ) -> RuleCounts:
         """Make the covariances from the sums over the reports of products of estimators."""
         products = counts[:, :, None] * counts[:, None, :]
-        return cls(records, counts, moments - _shared(counts), moments - products / records)
+        noise = moments - _shared(counts)
+        return cls(records, counts, noise, moments - products / records, within, without)
 
     @classmethod
     def pooled(cls, parts: Sequence[RuleCounts]) -> RuleCounts:
@@ -89,7 +155,13 @@ class RuleCounts:
         counts = _sum([part.counts for part in parts])
         errors = _sum([part.covariance_records for part in parts])
         records = sum(part.records for part in parts)
-        return cls.from_moments(records, counts, errors + _shared(counts))
+        return cls.from_moments(
+            records,
+            counts,
+            errors + _shared(counts),
+            _sum([part.records * part.within for part in parts]) / records,
+            _sum([part.records * part.without for part in parts]) / records,
+        )
 
     @classmethod
     def merged(cls, parts: Sequence[RuleCounts], rows: Sequence[Indices]) -> RuleCounts:
@@ -99,6 +171,20 @@ class RuleCounts:
             _placed([part.counts for part in parts], rows),
             _placed([part.covariance_records for part in parts], rows),
             _placed([part.covariance_population for part in parts], rows),
+            _placed([part.within for part in parts], rows),
+            _placed([part.without for part in parts], rows),
+        )
+
+    @property
+    def wholes(self) -> SupportCounts:
+        """The counts of the whole rules, as itemsets have them."""
+        return SupportCounts(
+            self.records,
+            self.counts[:, 0],
+            self.covariance_records[:, 0, 0],
+            self.covariance_population[:, 0, 0],
+            self.within[:, 0],
+            self.without[:, 0],
         )
 
     def covariance(self, *, population: bool) -> Floats:

@@ -94,7 +94,7 @@ class MixedSupports:
         Raises:
             LimitExceeded: more than `MOST_ENTRIES`, with `where` "max_length".
         """
-        counts, second = np.zeros(len(itemsets)), np.zeros(len(itemsets))
+        counts, second, within = np.zeros((3, len(itemsets)))
         ranked = np.sort(self._rank[itemsets], axis=1)
         exact = self._exact[ranked]
         for rows, groups in self._alike(ranked, exact, lambda own: 1 if own.any() else 2):
@@ -103,7 +103,8 @@ class MixedSupports:
             counts[rows] = _contract(cells, [part.functions[0] for part in parts])
             squares = [_product(part.functions[0], part.functions[0]) for part in parts]
             second[rows] = _contract(cells, squares)
-        return SupportCounts.from_moments(self.records, counts, second)
+            within[rows] = np.prod([part.square_within for part in parts], axis=0)
+        return SupportCounts.from_moments(self.records, counts, second, within)
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
         """Return the estimated counts of itemsets and their parts; see `Supports`.
@@ -112,9 +113,11 @@ class MixedSupports:
             LimitExceeded: as `counts`.
         """
         counts, moments = np.zeros((len(itemsets), 3)), np.zeros((len(itemsets), 3, 3))
+        squares = np.zeros((2, len(itemsets), 3))
         parts = (np.ones_like(antecedents), antecedents, ~antecedents)
         for part, flags in enumerate(parts):
-            counts[:, part], moments[:, part, part] = self._counted(itemsets, flags)
+            counts[:, part], moments[:, part, part], *own = self._counted(itemsets, flags)
+            squares[:, :, part] = own
         order = np.argsort(self._rank[itemsets], axis=1)
         ranked = np.take_along_axis(self._rank[itemsets], order, axis=1)
         flags = np.take_along_axis(antecedents, order, axis=1)
@@ -127,18 +130,20 @@ class MixedSupports:
         crossed[2, ~shared] = counts[~shared, 0]
         for place, (one, other) in enumerate(((0, 1), (0, 2), (1, 2))):
             moments[:, one, other] = moments[:, other, one] = crossed[place]
-        return RuleCounts.from_moments(self.records, counts, moments)
+        return RuleCounts.from_moments(self.records, counts, moments, *squares)
 
     def _counted(self, itemsets: Indices, flags: Flags) -> Floats:
-        """Return the counts and second moments of chosen items of itemsets, shape (2, n)."""
-        found = np.zeros((2, len(itemsets)))
+        """Return the counts, second moments and mean squares within and without of chosen items of
+        itemsets, shape (4, n)."""
+        found = np.zeros((4, len(itemsets)))
         sizes = flags.sum(axis=1)
         for size in np.unique(sizes):
             rows = np.flatnonzero(sizes == size)
             chosen = itemsets[rows][flags[rows]].reshape(len(rows), size)
             sets, which = np.unique(chosen, axis=0, return_inverse=True)
             made = self.counts(sets)
-            moments = np.stack([made.counts, made.variance_records + made.counts])
+            second = made.variance_records + made.counts
+            moments = np.stack([made.counts, second, made.within, made.without])
             found[:, rows] = moments[:, which.ravel()]
         return found
 
@@ -269,6 +274,18 @@ class _Part:
     @classmethod
     def exact(cls, itemsets: int, group: Group) -> _Part:
         return cls((tuple(range(*group)),), (np.ones((1, itemsets)),))
+
+    @property
+    def square_within(self) -> Floats:
+        """The mean square of the first function, a y + b, for a record that has all items, (n,).
+
+        That its mean is 1 there, and a not 0, says how likely y is.
+        """
+        function = self.functions[0]
+        if len(function) == 1:
+            return np.asarray(np.square(function[0]))
+        shift, scale = function
+        return np.asarray(np.square(shift) + (1.0 - shift) * (scale + 2.0 * shift))
 
     @classmethod
     def split(

@@ -1,21 +1,12 @@
 """Is an itemset frequent? Intervals, tests and controlled false discovery.
 
-The error of an estimated support s is the noise of randomization, of variance v, alone (`records`:
-the minimum is compared with the support among these very records), or with the sampling of the N
-records from their population added. The sampling part is taken at the supposed support w, so that
-an interval holds the w with
-
-    (s - w)^2 <= z^2 (v + w (1 - w) / N),
-
-which is s +- z sqrt(v) against the records and, without randomization, Wilson's interval against
-the population. Test and interval agree.
-
-The noise v is estimated at the estimate s, not at w. It grows with the support, and where s is by
-chance too low, so is v: the interval of a rare itemset ends too early above and covers less there
-than it says. Of 2,000 records with variables of 10 categories, each changed with probability 0.5,
-the verdict on itemsets of length 3 and support 2 % is wrongly "not frequent" in 8.3 % of the cases
-instead of 2.5 %. Below, and so for the verdict "frequent" and the p-values, the error is on the
-safe side.
+The error of an estimated support is the noise of randomization alone (`records`: the minimum is
+compared with the support among these very records), or with the sampling of the N records from
+their population added. The interval is the score interval of `shared.marginals.score_interval`: an
+interval holds the supports under which the estimate is no surprise, with the error, and the
+skewness of the noise, that it would have under that support. Without randomization the interval
+against the population is Wilson's. The p-value of "below the minimum" is one less the confidence of
+the one-sided interval that ends at the minimum, so that test and interval agree.
 """
 
 from __future__ import annotations
@@ -26,7 +17,6 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr
 
-from shared.learn.rules.options import Against
 from shared.marginals.support_counts import Flags, Floats, Indices
 
 Verdict = Literal["frequent", "not frequent", "undecided"]
@@ -42,42 +32,20 @@ where an itemset is at the minimum; the p-value of one that was examined for tha
 it."""
 
 
-def sampled_share(against: Against, records: int) -> float:
-    """Return what multiplies w (1 - w) in the variance of a support: 1/N, or 0."""
-    return 1 / records if against == "population" else 0.0
-
-
-def interval(support: Floats, noise: Floats, z: float, share: float) -> tuple[Floats, Floats]:
-    """Return the ends of the interval of supports (see the module), not cut to [0, 1].
-
-    Args:
-        support: estimated supports.
-        noise: the variances of randomization of the supports.
-        z: the normal quantile.
-        share: of `sampled_share`.
-    """
-    half = share * z**2 / 2
-    middle = (support + half) / (1 + 2 * half)
-    square = z**2 * noise * (1 + 2 * half) + half**2 + 2 * half * support * (1 - support)
-    width = np.sqrt(np.maximum(square, 0.0)) / (1 + 2 * half)
-    return middle - width, middle + width
-
-
 def verdicts(low: Floats, high: Floats, minimum: float) -> Indices:
     """Return the place in `VERDICTS` of each interval's verdict; undecided where it has no ends."""
     return np.where(low >= minimum, FREQUENT, np.where(high < minimum, NOT_FREQUENT, UNDECIDED))
 
 
-def p_values(support: Floats, noise: Floats, minimum: float, share: float) -> Floats:
+def p_values(deviates: Floats) -> Floats:
     """Return the one-sided p-values of "the support is below the minimum".
 
     They are 0 or 1 where there is no error, and 1 where there is no estimate.
+
+    Args:
+        deviates: of the minimum (`SupportCounts.deviates`).
     """
-    error = np.sqrt(noise + share * minimum * (1 - minimum))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_error: Floats = ndtr((minimum - support) / error)
-    exact = np.where(support >= minimum, 0.0, 1.0)
-    return np.where(np.isnan(support), 1.0, np.where(error > 0, by_error, exact))
+    return np.where(np.isnan(deviates), 1.0, ndtr(-deviates))
 
 
 def discovered(p_values: Floats, false_discovery: float) -> Flags:

@@ -25,10 +25,8 @@ class Itemset:
             reports tell nothing of it.
         se_records: its standard error given the true records (the noise of randomization alone).
         se_population: that against the population the records were drawn from.
-        interval: of the support, at the confidence and against what the options say, in [0, 1]. Of
-            a rare itemset its upper end is too low (see `decisions`).
-        verdict: what the interval says of the minimum; "not frequent" is wrong more often than the
-            confidence says where the minimum is low for the noise.
+        interval: of the support, at the confidence and against what the options say, in [0, 1].
+        verdict: what the interval says of the minimum.
         chosen: whether the options' decisions hold it frequent.
         p_value: of "it or a subset of it is below the minimum", one-sided.
         consistent: the support made consistent with all others, if that was asked for.

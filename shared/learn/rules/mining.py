@@ -38,10 +38,8 @@ from shared.learn.rules.candidates import Trie, next_candidates
 from shared.learn.rules.consistency import consistent_supports
 from shared.learn.rules.decisions import (
     discovered,
-    interval,
     of_the_examined,
     p_values,
-    sampled_share,
     verdicts,
 )
 from shared.learn.rules.itemsets import FoundItemsets, Level
@@ -54,9 +52,6 @@ from shared.progress import Progress, unwatched
 
 _UNTOLD = (SingularChannel, EstimationError, LimitExceeded)
 """What is raised where the reports tell nothing of an itemset."""
-
-_ROUNDING = 1e-12
-"""A variance below this share of its count is rounding, not error."""
 
 
 def mine_itemsets(
@@ -127,18 +122,16 @@ def _judged(
     """Return a level with the errors, intervals, verdicts and p-values of its itemsets."""
     records = counts.records
     support = counts.counts / records
-    variance = counts.variance(population=False)
-    noise = np.where(variance > _ROUNDING * np.abs(counts.counts), variance, 0.0) / records**2
-    share = sampled_share(options.against, records)
-    low, high = interval(support, noise, normal_quantile(options.confidence), share)
-    p_value = p_values(support, noise, options.minimum_support, share)
+    population = options.against == "population"
+    low, high = counts.interval(normal_quantile(options.confidence), population=population)
+    p_value = p_values(counts.deviates(options.minimum_support, population=population))
     if before:
         p_value = np.maximum(p_value, before[-1].p_value[subsets].max(axis=1, initial=0.0))
     return Level(
         itemsets,
         subsets,
         support,
-        np.where(np.isnan(support), np.nan, np.sqrt(noise)),
+        np.sqrt(counts.variance(population=False)) / records,
         np.sqrt(counts.variance(population=True)) / records,
         low,
         high,
@@ -211,7 +204,7 @@ def _require_untold(error: Exception) -> None:
 
 def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) -> SupportCounts:
     """Count the itemsets over each set of variables by themselves."""
-    found = np.full((3, len(itemsets)), np.nan)
+    found = np.full((5, len(itemsets)), np.nan)
     records = 1
     _, kinds = np.unique(variables[itemsets], axis=0, return_inverse=True)
     for kind in range(int(kinds.max()) + 1):
@@ -221,5 +214,11 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
         except _UNTOLD:
             continue
         records = part.records
-        found[:, rows] = part.counts, part.variance_records, part.variance_population
+        found[:, rows] = (
+            part.counts,
+            part.variance_records,
+            part.variance_population,
+            part.within,
+            part.without,
+        )
     return SupportCounts(records, *found)

@@ -1,24 +1,42 @@
 """Errors of the measures of rules, from the joint error of the three counts of each.
 
-With X records that have the whole rule, Y its antecedent and Z its consequent, the confidence is
-X / Y and the lift N X / (Y Z).
+With supports X of the whole rule, Y of its antecedent and Z of its consequent, the confidence is
+X / Y, the lift X / (Y Z) and the leverage X - Y Z. An interval holds the values that a test does
+not reject: those whose difference, X - c Y, X - l Y Z or X - Y Z - d, lies within z standard errors
+of 0 (Fieller 1954). The error is taken at the supposed value: X is what the value makes it, c Y,
+l Y Z or Y Z + d, while Y and Z stay as they were estimated. With X move
 
-*Confidence*: Fieller's interval, all w with X - w Y within z standard errors of 0. Against the
-population the sampling part of that variance is taken at the supposed w, Y w (1 - w); without
-randomization this is Wilson's interval. Where the antecedent itself is not sure to be positive the
-interval is everything. The standard error is that of X - w Y at the estimate, divided by Y.
+* the sampling part, that of a multinomial distribution, exactly, and
+* the noise of X and what it shares with that of Y and Z, along the straight lines of
+  `shared.marginals.score_interval`, which also has the skewness that X is corrected for.
 
-*Lift*: the delta method on its logarithm, whose gradient is (1/X, -1/Y, -1/Z).
+Without randomization the interval of a confidence is Wilson's.
+
+The product of the estimates of Y and Z has the mean Y Z + cov(Y, Z) and, these being normal, the
+variance
+
+    Y^2 var(Z) + Z^2 var(Y) + 2 Y Z cov(Y, Z) + var(Y) var(Z) + cov(Y, Z)^2.
+
+Where the antecedent, or for lifts the product of both sides, is not sure to be positive, nothing
+speaks against large values: the interval has no upper end but what the measure itself cannot
+exceed. The standard errors are those of the delta method.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from shared.learn.rules.decisions import interval
-from shared.marginals.support_counts import Floats, RuleCounts
+from shared.marginals.support_counts import ROUNDING, Floats, RuleCounts
+
+_STEPS, _NEAR = 100, 1e-14
+"""The ends of intervals are sought in so many steps, or until none moves further than this."""
+
+
+_FARTHEST = 2.0
+"""So far from the estimate the ends of a leverage's interval are sought."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +51,10 @@ class Measured:
 
 def supports(counts: RuleCounts, z: float, *, population: bool) -> Measured:
     """Return the supports of whole rules, as itemsets have them; arguments as for `confidences`."""
-    records = counts.records
-    estimate = counts.counts[:, 0] / records
-    gradient = np.broadcast_to([1 / records, 0.0, 0.0], counts.counts.shape)
-    noise = _variance(counts, gradient, population=False)
-    low, high = interval(estimate, noise, z, 1 / records if population else 0.0)
-    se = np.sqrt(_variance(counts, gradient, population=population))
-    return Measured(estimate, se, np.clip(low, 0, 1), np.clip(high, 0, 1))
+    wholes = counts.wholes
+    low, high = wholes.interval(z, population=population)
+    se = np.sqrt(wholes.variance(population=population)) / counts.records
+    return Measured(wholes.counts / counts.records, se, np.clip(low, 0, 1), np.clip(high, 0, 1))
 
 
 def confidences(counts: RuleCounts, z: float, *, population: bool) -> Measured:
@@ -50,60 +65,179 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> Measured:
         z: the normal quantile of the intervals.
         population: which error.
     """
-    whole, antecedent = counts.counts[:, 0], counts.counts[:, 1]
-    estimate = (whole / counts.records) / (antecedent / counts.records)
-    noise = counts.covariance(population=False)
-    xx, xy, yy = noise[:, 0, 0], noise[:, 0, 1], noise[:, 1, 1]
-    sampled = antecedent if population else 0.0
-    variance = xx - 2 * estimate * xy + np.square(estimate) * yy
-    variance = variance + sampled * estimate * (1 - estimate)
-    a = np.square(antecedent) - z**2 * (yy - sampled)
-    half = whole * antecedent - z**2 * (xy - sampled / 2)
-    c = np.square(whole) - z**2 * xx
-    sure = a > 0
-    root = np.sqrt(np.maximum(np.square(half) - a * c, 0.0))
-    divisor = np.where(sure, a, 1.0)
-    exact = sure & (variance <= _rounding(counts)) & (not population)
-    low = np.where(exact, estimate, (half - root) / divisor)
-    high = np.where(exact, estimate, (half + root) / divisor)
-    return Measured(
-        estimate,
-        np.where(exact, 0.0, np.sqrt(np.maximum(variance, 0.0))) / antecedent,
-        np.where(sure, np.clip(low, 0, 1), 0.0),
-        np.where(sure, np.clip(high, 0, 1), 1.0),
-    )
+    supposed = _Supposed(counts, population=population)
+    whole, antecedent, _ = supposed.shares
+    estimate, nothing = whole / antecedent, np.zeros_like(whole)
+    middle = supposed.middle(z)
+
+    def excess(u: Floats, v: Floats) -> Floats:
+        # The difference is multiplied by v, so that u / v may be infinite.
+        error = supposed.variance(_ratio(u, v) * antecedent, v, -u, nothing, most=antecedent)
+        return np.asarray(np.abs(v * middle - u * antecedent) - z * np.sqrt(error))
+
+    ends = (np.clip(end, 0, 1) for end in _accepted(excess, estimate))
+    gradient = np.column_stack([np.ones_like(whole), -estimate, nothing]) / antecedent[:, None]
+    return _measured(counts, estimate, gradient, ends, population=population)
 
 
 def lifts(counts: RuleCounts, z: float, *, population: bool) -> Measured:
-    """Return the lifts; arguments as for `confidences`, all three counts positive."""
-    whole, antecedent, consequent = (counts.counts / counts.records).T
-    estimate = whole / antecedent / consequent
-    gradient = np.array([1.0, -1.0, -1.0]) / counts.counts
-    relative = np.sqrt(_variance(counts, gradient, population=population))
-    # Where nothing is known of the lift its interval is from 0 to infinity.
-    with np.errstate(over="ignore"):
-        spread = np.exp(z * relative)
-        high = estimate * spread
-    return Measured(estimate, estimate * relative, estimate / spread, high)
+    """Return the lifts; arguments as for `confidences`, all three counts positive.
+
+    Where nothing is known of a lift its interval is from 0 to infinity.
+    """
+    supposed = _Supposed(counts, population=population)
+    whole, antecedent, consequent = supposed.shares
+    estimate, most = whole / antecedent / consequent, np.minimum(antecedent, consequent)
+    shared, second = supposed.second_order
+    middle, product = supposed.middle(z), antecedent * consequent - shared
+
+    def excess(u: Floats, v: Floats) -> Floats:
+        gradient = (v, -u * consequent, -u * antecedent)
+        error = supposed.variance(_ratio(u, v) * product, *gradient, most=most)
+        error = error + np.square(u) * second
+        return np.asarray(np.abs(v * middle - u * product) - z * np.sqrt(error))
+
+    low, high = _accepted(excess, estimate)
+    gradient = estimate[:, None] / np.column_stack([whole, -antecedent, -consequent])
+    known = product > 0
+    ends = (np.where(known, low, 0.0), np.where(known, high, np.inf))
+    return _measured(counts, estimate, gradient, ends, population=population)
 
 
 def leverages(counts: RuleCounts, z: float, *, population: bool) -> Measured:
-    """Return the leverages by the delta method; arguments as for `confidences`."""
-    whole, antecedent, consequent = (counts.counts / counts.records).T
-    estimate = whole - antecedent * consequent
-    gradient = np.column_stack([np.ones_like(whole), -consequent, -antecedent]) / counts.records
+    """Return the leverages; arguments as for `confidences`."""
+    supposed = _Supposed(counts, population=population)
+    whole, antecedent, consequent = supposed.shares
+    estimate, most = whole - antecedent * consequent, np.minimum(antecedent, consequent)
+    shared, second = supposed.second_order
+    product = antecedent * consequent - shared
+    middle, farthest = supposed.middle(z) - product, np.full_like(whole, _FARTHEST)
+    gradient = (np.ones_like(whole), -consequent, -antecedent)
+
+    def excess(value: Floats) -> Floats:
+        error = supposed.variance(value + product, *gradient, most=most) + second
+        return np.asarray(np.abs(middle - value) - z * np.sqrt(error))
+
+    low = estimate - farthest + _least(lambda part: excess(estimate - farthest + part), farthest)
+    high = estimate + farthest - _least(lambda part: excess(estimate + farthest - part), farthest)
+    return _measured(
+        counts, estimate, np.column_stack(gradient), (low, high), population=population
+    )
+
+
+class _Supposed:
+    """The error of differences between the supports of rules, if those of the wholes were others.
+
+    Attributes:
+        shares: the estimated supports of wholes, antecedents and consequents, shape (3, n).
+    """
+
+    def __init__(self, counts: RuleCounts, *, population: bool) -> None:
+        self.shares: Floats = (counts.counts / counts.records).T
+        self._records = counts.records
+        self._population = population
+        self._noise = np.moveaxis(counts.covariance(population=False), 0, 2) / counts.records**2
+        slopes = counts.within - counts.without - 1.0
+        self._slopes = np.where(np.isnan(slopes), 0.0, slopes).T / counts.records
+
+    def middle(self, z: float) -> Floats:
+        """Return the supports of the wholes, moved by the skewness of their noise."""
+        return np.asarray(self.shares[0] - (z**2 - 1.0) / 6.0 * self._slopes[0])
+
+    @property
+    def second_order(self) -> tuple[Floats, Floats]:
+        """The covariance of both sides, and the second-order part of their product's variance."""
+        _, antecedent, consequent = self.shares
+        whole = np.clip(self.shares[0], 0.0, np.minimum(antecedent, consequent))
+        one, other, both = self._noise[1, 1], self._noise[2, 2], self._noise[1, 2]
+        if self._population:
+            one = one + antecedent * (1.0 - antecedent) / self._records
+            other = other + consequent * (1.0 - consequent) / self._records
+            both = both + (whole - antecedent * consequent) / self._records
+        return both, np.maximum(one * other, 0.0) + np.square(both)
+
+    def variance(self, whole: Floats, *gradient: Floats, most: Floats) -> Floats:
+        """Return the variance of linear functions of the three supports.
+
+        Args:
+            whole: the supposed supports of the whole rules, cut to what can be.
+            gradient: the functions' factors of whole, antecedent and consequent.
+            most: the largest that `whole` can be.
+        """
+        whole = np.clip(whole, 0.0, most)
+        move = 2.0 * (whole - self.shares[0]) * gradient[0]
+        found: Floats = -move * gradient[0] * self._slopes[0] / 2.0
+        for i, one in enumerate(gradient):
+            found = found + move * one * self._slopes[i]
+            for j, other in enumerate(gradient):
+                found = found + one * other * self._noise[i, j]
+        if self._population:
+            x, y, z = gradient
+            mean = x * whole + y * self.shares[1] + z * self.shares[2]
+            square = np.square(x) * whole + np.square(y) * self.shares[1]
+            square = square + np.square(z) * self.shares[2] + 2.0 * whole * (x * y + x * z + y * z)
+            found = found + (square - np.square(mean)) / self._records
+        return np.maximum(found, 0.0)
+
+
+def _ratio(u: Floats, v: Floats) -> Floats:
+    return np.divide(u, v, where=v > 0, out=np.full_like(u, np.inf))
+
+
+def _accepted(
+    excess: Callable[[Floats, Floats], Floats], estimate: Floats
+) -> tuple[Floats, Floats]:
+    """Return the ends of the ratios u / v >= 0 that are not rejected, the estimate being one."""
+    positive, ones = np.maximum(estimate, 0.0), np.ones_like(estimate)
+    below = _least(lambda part: excess(positive * part, ones), ones)
+    above = _least(lambda part: excess(positive, part), ones)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return positive * below, np.where(above > 0, positive / above, np.inf)
+
+
+def _least(excess: Callable[[Floats], Floats], accepted: Floats) -> Floats:
+    """Return the least of the numbers from 0 to those accepted that is accepted too.
+
+    Numbers of positive excess are rejected. The end is sought by false position, as in Illinois
+    (Dowell and Jarratt 1971): the excess at an end that stays a second time is halved.
+    """
+    outside, inside = np.zeros_like(accepted), accepted
+    above, below = excess(outside), np.minimum(excess(inside), 0.0)
+    every, last, before = above <= 0, accepted, above > 0
+    for _ in range(_STEPS):
+        gap = above - below
+        share = np.divide(above, gap, where=gap > 0, out=np.full_like(gap, 0.5))
+        found = outside + (inside - outside) * share
+        value = excess(found)
+        out = value > 0
+        half = np.where(out == before, 0.5, 1.0)
+        above, below = np.where(out, value, above * half), np.where(out, below * half, value)
+        outside, inside = np.where(out, found, outside), np.where(out, inside, found)
+        if not np.any(np.abs(found - last)[~every] > _NEAR):
+            break
+        last, before = found, out
+    return np.where(every, 0.0, found)
+
+
+def _measured(
+    counts: RuleCounts,
+    estimate: Floats,
+    gradient: Floats,
+    ends: Iterable[Floats],
+    *,
+    population: bool,
+) -> Measured:
+    """Return ratios with their errors; where there is no error they are their own intervals."""
     se = np.sqrt(_variance(counts, gradient, population=population))
-    return Measured(estimate, se, estimate - z * se, estimate + z * se)
+    exact = (se == 0) & (not population)
+    low, high = (np.where(exact, estimate, end) for end in ends)
+    return Measured(estimate, se, low, high)
 
 
 def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floats:
-    """Return the variance of a linear function of the three counts; 0 where it is rounding."""
-    covariance = counts.covariance(population=population)
+    """Return the variance of a linear function of the three supports; 0 where it is rounding."""
+    covariance = counts.covariance(population=population) / counts.records**2
     variance = np.einsum("ni,nij,nj->n", gradient, covariance, gradient)
-    scale = np.square(gradient).max(axis=1, initial=0.0)
-    return np.asarray(np.where(variance > _rounding(counts) * scale, variance, 0.0))
-
-
-def _rounding(counts: RuleCounts) -> Floats:
-    """Return the variance below which counts of that size differ by rounding only."""
-    return np.asarray(1e-12 * np.abs(counts.counts).max(axis=1, initial=1.0))
+    largest = np.abs(counts.counts).max(axis=1, initial=1.0) / counts.records**2
+    scale = ROUNDING * np.square(gradient).max(axis=1, initial=0.0) * largest
+    return np.asarray(np.where(variance > scale, variance, 0.0))

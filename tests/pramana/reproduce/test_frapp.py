@@ -118,7 +118,7 @@ class Inconsistent:
 
     def counts(self, itemsets):
         found = np.array([float(self.estimates[tuple(row)]) for row in itemsets.tolist()])
-        return SupportCounts(100, found, 0 * found, 0 * found)
+        return SupportCounts(100, found, 0 * found, 0 * found, 1 + 0 * found, 0 * found)
 
 
 def test_every_itemset_is_looked_at_where_apriori_stops():

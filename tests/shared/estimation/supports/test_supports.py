@@ -187,6 +187,78 @@ def test_rules_over_several_joint_blocks(entries: int):
     assert_rules(supports, [made], items, (4,))
 
 
+# What the errors are made of ----------------------------------------------------------------------
+
+
+UNLIKELY = ("impossible", "impossible-noisy", "one-hot-exact", "sampled")
+"""Plans under which codes at random are no reports, or which do not report all variables."""
+
+
+def squares_of(plan: Plan, items, itemset, kept) -> np.ndarray:
+    """The mean square of the estimator of a rule's part for each true cell of the plan, by every
+    possible report; and which of the cells have the part."""
+    reports = reports_of(plan)
+    made = records_of(plan, [codes for codes, _ in reports])
+    chosen = np.flatnonzero(kept)
+    weights = rule_estimators([made], items, itemset, [np.array(kept)])[0][1 if any(kept) else 0]
+    squares = np.stack([chances for _, chances in reports], axis=1) @ np.square(weights)
+    cells = np.array(list(np.ndindex(*plan.domain.shape)))
+    has = [cells[:, plan.domain.axis(items[itemset[i]][0])] == items[itemset[i]][1] for i in chosen]
+    return np.stack([squares, np.all(has, axis=0)])
+
+
+@pytest.mark.parametrize("tables", [False, True])
+@pytest.mark.parametrize("name", [n for n in PLANS if n not in UNLIKELY])
+def test_mean_squares_by_every_report(name: str, tables: bool):
+    """Of a record that has a part of a rule, all cells of it alike; and of one that has not, so
+    that both make the square that was counted."""
+    plan = PLANS[name]
+    made = Records.random(plan, 200, seed=7)
+    marginals = made.marginals()
+    supports = TabulatedSupports(marginals, ITEMS) if tables else marginals.supports(ITEMS)
+    itemsets = itemsets_of(ITEMS, 2)
+    side = np.array([True, False])
+    rules = supports.rules(itemsets, np.tile(side, (len(itemsets), 1)))
+    counts = supports.counts(itemsets)
+    close(rules.within[:, 0], counts.within)
+    close(rules.without[:, 0], counts.without)
+    for row, itemset in enumerate(itemsets):
+        for part, kept in enumerate((side | True, side, ~side)):
+            squares, has = squares_of(plan, ITEMS, itemset, kept)
+            peak = squares[has > 0].mean()
+            close(rules.within[row, part], peak)
+            share = rules.counts[row, part] / 200
+            if share > 0.98:
+                continue
+            second = rules.covariance_records[row, part, part] / 200 + share
+            close(rules.without[row, part], max((second - share * peak) / (1 - share), 0))
+
+
+def test_of_several_sources_mean_squares_are_means():
+    plans = [PLANS["independent"], PLANS["joint-symmetric"]]
+    parts = [Records.random(plan, 40 * (i + 1), seed=i) for i, plan in enumerate(plans)]
+    alone = [part.marginals() for part in parts]
+    together = EstimatedMarginals.of([(part.counts(), part.plan) for part in parts])
+    itemsets = itemsets_of(ITEMS, 2)
+    for supports in (together.supports(ITEMS), TabulatedSupports(together, ITEMS)):
+        found = supports.counts(itemsets)
+        first, second = (one.supports(ITEMS).counts(itemsets) for one in alone)
+        close(found.within, (first.within + 2 * second.within) / 3)
+        close(found.without, (first.without + 2 * second.without) / 3)
+
+
+def test_what_is_no_function_of_single_reports_has_no_mean_squares():
+    made = Records.random(PLANS["wide"], 200, seed=3)
+    supports = made.marginals(estimator="ml").supports(ITEMS)
+    found = supports.counts(itemsets_of(ITEMS, 2))
+    unknown = np.isnan(found.within)
+    assert 0 < unknown.sum() < len(unknown)
+    low, high = found.interval(1.96, population=False)
+    middle, half = found.counts / 200, 1.96 * np.sqrt(found.variance(population=False)) / 200
+    close(low[unknown], (middle - half)[unknown])
+    close(high[unknown], (middle + half)[unknown])
+
+
 # How reports are counted --------------------------------------------------------------------------
 
 

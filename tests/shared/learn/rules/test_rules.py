@@ -207,7 +207,8 @@ def counts_of(whole: float, left: float, right: float, records: int, noise: floa
     counts = np.array([whole, left, right])
     both = np.array([[whole, whole, whole], [whole, left, whole], [whole, whole, right]])
     sampled = spread + both - np.outer(counts, counts) / records
-    return RuleCounts(records, counts[None], spread[None], sampled[None])
+    unknown = np.full((1, 3), np.nan)
+    return RuleCounts(records, counts[None], spread[None], sampled[None], unknown, unknown)
 
 
 @pytest.mark.parametrize("population", [False, True])
@@ -263,17 +264,71 @@ def test_standard_errors_by_numerical_derivatives(name: str, population: bool):
     assert found.se[0] == pytest.approx(np.sqrt(gradient @ covariance @ gradient), rel=1e-6)
 
 
-def test_the_interval_of_a_lift_is_symmetric_on_the_log_scale():
-    found = lifts(counts_of(300, 500, 600, 2000, 40.0), Z, population=True)
-    assert found.low[0] * found.high[0] == pytest.approx(found.estimate[0] ** 2)
-    ratio = np.log(found.high[0] / found.estimate[0])
-    assert ratio == pytest.approx(Z * found.se[0] / found.estimate[0])
+def excess_of(counts: RuleCounts, measure: str, population: bool):
+    """How far outside its interval a value of a measure is: the square of the difference less z^2
+    its variance at that value, both written out for the whole law of the two sides."""
+    x, y, z = counts.counts[0] / counts.records
+    slopes = (counts.within - counts.without)[0] - 1
+    noise = counts.covariance_records[0] / counts.records**2
+
+    def excess(value: float) -> float:
+        both = noise[1, 2] + ((x - y * z) / counts.records if population else 0)
+        whole = value * (y * z - both) if measure == "lift" else value + y * z - both
+        whole = min(whole, y, z)
+        side = np.array([1.0, -value * z, -value * y] if measure == "lift" else [1.0, -z, -y])
+        moved = noise.copy()
+        moved[0] += (whole - x) * slopes / counts.records
+        moved[1:, 0] = moved[0, 1:]
+        law = np.array([whole, y - whole, z - whole, 1 - y - z + whole])
+        has = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]])
+        sampled = (has * law) @ has.T - np.outer(has @ law, has @ law)
+        here = noise[1:, 1:].copy()
+        if population:
+            moved += sampled / counts.records
+            here[0, 0] += y * (1 - y) / counts.records
+            here[1, 1] += z * (1 - z) / counts.records
+            here[0, 1] = both
+        second = (value if measure == "lift" else 1) ** 2 * (
+            here[0, 0] * here[1, 1] + here[0, 1] ** 2
+        )
+        middle = x - (Z**2 - 1) / 6 * slopes[0] / counts.records
+        supposed = value * (y * z - both) if measure == "lift" else value + y * z - both
+        return float((middle - supposed) ** 2 - Z**2 * (side @ moved @ side + second))
+
+    return excess
 
 
-def test_of_a_lift_with_a_huge_error_the_interval_is_everything():
-    counts = counts_of(1e-3, 200.0, 100.0, 1000, noise=500.0)
-    found = lifts(counts, 1.96, population=False)
-    assert (found.low[0], found.high[0]) == (0.0, np.inf)
+@pytest.mark.parametrize("population", [False, True])
+@pytest.mark.parametrize("noise", [40.0, 900.0])
+@pytest.mark.parametrize("measure", ["lift", "leverage"])
+def test_intervals_of_lifts_and_leverages_by_root_finding(
+    measure: str, noise: float, population: bool
+):
+    plain = counts_of(300, 500, 600, 2000, noise)
+    within, without = np.array([[4.0, 2.5, 2.0]]), np.array([[0.8, 0.7, 0.6]])
+    counts = RuleCounts(*list(vars(plain).values())[:4], within, without)
+    found = (lifts if measure == "lift" else leverages)(counts, Z, population=population)
+    excess, estimate = excess_of(counts, measure, population), found.estimate[0]
+    ends = brentq(excess, estimate - 0.9, estimate), brentq(excess, estimate, estimate + 5)
+    assert (found.low[0], found.high[0]) == pytest.approx(ends, rel=1e-9)
+
+
+def test_without_randomization_a_lift_is_known_given_the_records():
+    plain = counts_of(300, 500, 600, 2000, 0.0)
+    for measure in (confidences, lifts, leverages):
+        found = measure(plain, Z, population=False)
+        assert found.low == found.estimate == found.high
+        assert found.se == 0
+
+
+def test_where_the_sides_may_be_nothing_a_lift_has_no_upper_end():
+    nothing_known = lifts(counts_of(20, 40, 30, 1000, 900.0), Z, population=False)
+    assert (nothing_known.low[0], nothing_known.high[0]) == (0.0, np.inf)
+    whole_known = lifts(counts_of(90, 90, 60, 1000, 900.0), Z, population=False)
+    assert 0 < whole_known.low[0] < whole_known.estimate[0]
+    assert whole_known.high[0] == np.inf
+    known = lifts(counts_of(90, 300, 300, 1000, 900.0), Z, population=False)
+    assert 0 < known.low[0] < known.estimate[0] < known.high[0] < np.inf
 
 
 def times_covered(runs: int, widths: tuple[float, ...]) -> np.ndarray:
