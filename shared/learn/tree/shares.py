@@ -25,7 +25,7 @@ _HALVINGS = 22
 def share_intervals(
     counts: Tensor, products: Tensor, moments: CellMoments | None, records: int
 ) -> tuple[Tensor, Tensor]:
-    """Return between which values each class's share of a node's records is, against the population.
+    """Return intervals of each class's share of a node's records, against the population.
 
     Args:
         counts: estimated counts by node and class, (K, m).
