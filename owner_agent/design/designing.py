@@ -268,6 +268,7 @@ class ComparedDesigns:
             "estimator": made.estimator if able else None,
             "error": made.prediction.score if able else None,
             "errors_by_length": {str(k): e for k, e in made.prediction.by_length.items()},
+            **_bounds(made),
             "records_for_target": self.needed.get(made.family),
             "plan_digest": made.plan.digest if made.plan is not None else None,
             "reason": made.reason or None,
@@ -281,6 +282,24 @@ class ComparedDesigns:
             "error": found.option.prediction.score,
             "p": found.replaced,
         }
+
+
+def _bounds(made: Option) -> dict[str, Any]:
+    """Return the limits of an option's reports, and how near its estimators come."""
+    bounds = {"": made.bound, "_any_interaction": made.bound_any}
+    return {
+        **{f"bound{of}": e.score if math.isfinite(e.score) else None for of, e in bounds.items()},
+        **{
+            f"bounds_by_length{of}": {str(k): error for k, error in e.by_length.items()}
+            for of, e in bounds.items()
+        },
+        "bound_reason": made.bound.missing or None,
+        "efficiency": made.efficiency(),
+        "efficiencies": {
+            "moment": made.efficiency(made.moments),
+            "log-linear": made.efficiency(made.model),
+        },
+    }
 
 
 NOTE = (

@@ -4,6 +4,7 @@ What a plan reveals is measured in `shared.privacy`; the custodian's commands ar
 `owner_agent.design`.
 """
 
+from shared.design.bound import bound
 from shared.design.choose import (
     Comparison,
     Option,
@@ -33,6 +34,7 @@ __all__ = [
     "Problem",
     "Requirements",
     "best_weights",
+    "bound",
     "by_model",
     "by_moments",
     "compare",

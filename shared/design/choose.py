@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from shared.design.bound import bound
 from shared.design.families import Build, families, sampled
 from shared.design.goal import Goal
 from shared.design.predict import NOTHING, PredictedErrors, best_weights, by_model, by_moments
@@ -48,7 +49,8 @@ class Option:
     """One family's plan and what it is predicted to cost.
 
     `plan` is None where the family cannot meet the requirements; `reason` says why. `estimator` is
-    the one with the smaller predicted error.
+    the one with the smaller predicted error. `bound` is the least error that any unbiased estimator
+    could have if no more variables interact than the goal says, `bound_any` if any may.
     """
 
     family: str
@@ -56,6 +58,25 @@ class Option:
     moments: PredictedErrors
     model: PredictedErrors
     reason: str = ""
+    bound: PredictedErrors = NOTHING
+    bound_any: PredictedErrors = NOTHING
+
+    def efficiency(self, prediction: PredictedErrors | None = None) -> float | None:
+        """Return the bound's share of an estimator's error; None where either is not known.
+
+        The estimator is that of `prediction`, or the better one.
+        """
+        error = (prediction or self.prediction).score
+        known = math.isfinite(error) and math.isfinite(self.bound.score)
+        # Both are sums in another order: no more than rounding is above 1.
+        return min(1.0, self.bound.score / error) if known else None
+
+    def bounded(self, problem: Problem) -> Option:
+        """Return it with its bounds (`bound`), which `option` leaves out."""
+        if self.plan is None:
+            return self
+        given = (self.plan, problem.goal, problem.reference, problem.records)
+        return replace(self, bound=bound(*given, problem.goal.order), bound_any=bound(*given))
 
     @property
     def estimator(self) -> str:
@@ -99,7 +120,7 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
     options = []
     for index, (name, build) in enumerate(found):
         progress(name, index, len(found))
-        options.append(option(problem, name, build))
+        options.append(option(problem, name, build).bounded(problem))
     progress("", len(found), len(found))
     ordered = tuple(sorted(options, key=lambda o: o.prediction.score))
     if math.isinf(ordered[0].prediction.score):

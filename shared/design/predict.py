@@ -73,7 +73,7 @@ def by_moments(
             missing = missing or error.message
         else:
             squares[names] = np.square(errors[wanted_cells(goal, names, reference)])
-    return _summary(goal, squares, missing)
+    return summary(goal, squares, missing)
 
 
 def by_model(
@@ -104,7 +104,7 @@ def by_model(
                 squares[names] = known[key] / records
             except (SingularChannel, LimitExceeded) as error:
                 missing = missing or error.message
-    return _summary(goal, squares, missing)
+    return summary(goal, squares, missing)
 
 
 def best_weights(
@@ -175,7 +175,7 @@ class _Model:
             slopes = self.slopes.reshape(*shape, self.slopes.shape[1]).sum(axis=gone)
             theta = self.theta.reshape(shape).sum(axis=gone).ravel()
             channels = (*before, choice.channel, *after)
-            held.append(_information(channels, slopes.reshape(len(theta), -1), theta))
+            held.append(information_of_one(channels, slopes.reshape(len(theta), -1), theta))
         return held
 
     @functools.cached_property
@@ -184,7 +184,7 @@ class _Model:
 
         The first are scaled to have information 1 of one record.
         """
-        held = _information(self.channels, self.slopes, self.theta)
+        held = information_of_one(self.channels, self.slopes, self.theta)
         values, vectors = np.linalg.eigh(held)
         told = values > _NOTHING_HELD * values[-1]
         return vectors[:, told] / np.sqrt(values[told]), vectors[:, ~told]
@@ -255,7 +255,7 @@ def _seen_through(
     parts = _restricted(plan, asked)
     names = tuple(name for part, _ in parts for name in part)
     channels = tuple(channel for _, channel in parts)
-    if any(map(_says_nothing, channels)):
+    if any(map(says_nothing, channels)):
         raise SingularChannel(f"The reports say (almost) nothing about {list(names)}.")
     shape = [plan.domain[name].size for name in names]
     count = parameters(shape, min(order, len(names)))
@@ -268,13 +268,14 @@ def _seen_through(
     return names, channels
 
 
-def _says_nothing(channel: Transition) -> bool:
+def says_nothing(channel: Transition) -> bool:
+    """Whether a channel's reports are so alike that rounding decides what they say."""
     if channel.choices:
-        return any(_says_nothing(choice.channel) for choice in channel.choices)
+        return any(says_nothing(choice.channel) for choice in channel.choices)
     return channel.mixture is not None and channel.condition_number > CONDITION_LIMIT
 
 
-def _information(channels: tuple[Transition, ...], slopes: Tensor, theta: Tensor) -> Tensor:
+def information_of_one(channels: tuple[Transition, ...], slopes: Tensor, theta: Tensor) -> Tensor:
     """Return the Fisher information of one record that is reported through some channels."""
     empty = Stratum(np.zeros([c.shape[1] for c in channels]), channels)
     return information([empty], slopes, theta, [1.0])
@@ -304,7 +305,7 @@ def _moment_errors(
     found: list[str] = []
     second = np.ones(())
     for part, channel in _restricted(plan, names):
-        squares = _mean_squares(channel, _shares(part, reference))
+        squares = mean_squares(channel, _shares(part, reference))
         second = np.multiply.outer(second, squares)
         found += part
     second = np.transpose(second, [found.index(name) for name in names])
@@ -315,7 +316,7 @@ def _moment_errors(
     return np.asarray(np.sqrt(squares), dtype=np.float64)
 
 
-def _mean_squares(channel: Transition, theta: Tensor) -> Tensor:
+def mean_squares(channel: Transition, theta: Tensor) -> Tensor:
     """Return the expected square of each cell's estimate from one report, in theta's shape."""
     if isinstance(channel, CutAndPaste):
         return _mean_squares_of_items(channel, theta)
@@ -360,9 +361,8 @@ def _shares(names: Sequence[str], reference: Mapping[str, Tensor]) -> Tensor:
     return np.asarray(made, dtype=np.float64)
 
 
-def _summary(
-    goal: Goal, squares: Mapping[tuple[str, ...], Tensor], missing: str
-) -> PredictedErrors:
+def summary(goal: Goal, squares: Mapping[tuple[str, ...], Tensor], missing: str) -> PredictedErrors:
+    """Return the errors of tables from the relative variances of their cells that count."""
     by_length, means = {}, list[float]()
     for length, sets in goal.by_length().items():
         if all(names in squares for names in sets):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,8 +15,11 @@ from shared.design import Option
 from shared.progress import StagedProgress
 from shared.terminal import Bar
 
-_LENGTHS = 6
-"""How many table lengths a design shows; --json has all."""
+_LENGTHS, _FEWER, _WIDE = 6, 3, 100
+"""How many table lengths a design shows, and where lines are not so wide; --json has all."""
+
+_MORE = 1.0005
+"""A bound that is not larger by this factor is no other one."""
 
 _HOPELESS = 10.0
 """A relative error above this is shown as such: the estimate says nothing."""
@@ -25,7 +29,8 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
     """Print every family beside the others, the chosen one marked, and what to do next."""
     goal = made.problem.goal
     lengths = list(goal.by_length())
-    shown = lengths if len(lengths) <= _LENGTHS else [*lengths[: _LENGTHS - 1], lengths[-1]]
+    most = _LENGTHS if console.width >= _WIDE else _FEWER
+    shown = lengths if len(lengths) <= most else [*lengths[: most - 1], lengths[-1]]
     title = f"Predicted relative errors in percent at {made.problem.records:,} records"
     table = Table(
         title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
@@ -33,6 +38,7 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
     table.add_column("family", overflow="fold")
     for heading in ("gamma", "estimator", *map(str, shown)):
         table.add_column(heading, justify="left" if heading == "estimator" else "right")
+    table.add_column("eff.", justify="right")
     if made.target is not None:
         table.add_column(f"N for {made.target:.3g}", justify="right")
     for option in made.able:
@@ -40,7 +46,9 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
         table.add_row(*_design_row(option, made, shown), style=style)
     console.print(table)
     console.print(
-        "Columns 1, 2, ... are tables of so many variables; gamma is that of the whole record."
+        "Columns 1, 2, ... are tables of so many variables; gamma is that of the whole record;"
+        " eff., the efficiency, is the least error that any unbiased estimator could have, over"
+        " this one."
         + (f" {goal.omitted:,} tables were left out of the prediction." * bool(goal.omitted)),
         style="dim",
     )
@@ -49,6 +57,7 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
     for option in made.unable:
         console.print(f"{option.family}: {option.reason}", style="dim", markup=False)
     console.print(NOTE, style="dim")
+    _show_limit(console, made.chosen)
     _show_strongest(console, made)
     if made.warning:
         console.print(made.warning, style="yellow", markup=False)
@@ -63,11 +72,47 @@ def _design_row(option: Option, made: ComparedDesigns, lengths: Sequence[int]) -
         option.estimator,
         *(f">{100 * _HOPELESS:.0f}" if errors[k] > _HOPELESS else f"{100 * errors[k]:.3g}"
           for k in lengths),
+        _reached(option),
     ]  # fmt: skip
     if made.target is not None:
         needed = made.needed[option.family]
         row.append(f"{needed:,}" if needed < 10**9 else f"{needed:.1e}")
     return tuple(row)
+
+
+def _reached(option: Option) -> str:
+    """Return the efficiency in percent, rounded down: 100 is nothing left to gain."""
+    efficiency = option.efficiency()
+    if efficiency is None:
+        return "-"
+    whole = math.floor(100 * efficiency + 1e-6)
+    return f"{whole} %" if whole else "<1 %"
+
+
+def _show_limit(console: Console, option: Option) -> None:
+    """Say how much of the chosen option's error is the randomization's and the sampling's."""
+    if option.bound.missing:
+        console.print(f"The limit is not known. {option.bound.missing}", style="dim", markup=False)
+        return
+    least, any_law = option.bound.score, option.bound_any.score
+    console.print(
+        f"{option.family}: error {_percent(option.prediction.score)} over all lengths; no unbiased"
+        f" estimator has less than {_percent(least)}.{_supposed(option, any_law > _MORE * least)}",
+        markup=False,
+    )
+
+
+def _supposed(option: Option, worth: bool) -> str:
+    """Say what it is worth to suppose that no more variables interact than the goal says."""
+    if not worth:
+        return ""
+    any_law = option.bound_any
+    found = any_law.missing or f"{_percent(any_law.score)}."
+    return f" If any interaction may be: {found}"
+
+
+def _percent(error: float) -> str:
+    return f"{100 * error:.3g} %"
 
 
 def _show_strongest(console: Console, made: ComparedDesigns) -> None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shared.domain import Domain
 from shared.errors import LimitExceeded, OptionError
-from shared.marginals.counts import MARGINAL_CELLS, MarginalTable, Subpopulation, Tensor
+from shared.estimation.subpopulations.laws import CellLaw
+from shared.marginals.counts import (
+    MARGINAL_CELLS,
+    CellMoments,
+    MarginalTable,
+    Subpopulation,
+    Tensor,
+)
 
 if TYPE_CHECKING:
     from shared.marginals.counts import Marginals
@@ -24,19 +31,33 @@ SUBTABLE_CELLS = 1 << 12
 class CountedSubtable:
     """Counts over some variables within a subpopulation, with the products of their estimators.
 
-    `products`, a row and a column per cell, are sums over the reports.
+    `products`, a row and a column per cell, are sums over the reports; `laws` are those of the
+    parts of the records, empty where they are not known.
     """
 
     domain: Domain
     counts: Tensor
     records: int
     products: Tensor
+    laws: tuple[CellLaw, ...] = ()
 
     def covariance(self, *, population: bool) -> Tensor:
         """Return the covariance of the counts, a row per cell in C order."""
         flat = self.counts.ravel()
         part = np.outer(flat, flat) / self.records if population else np.diag(flat)
         return self.products - part
+
+    def moments_given_cell(self) -> CellMoments | None:
+        """Return what records say of their row; see `Subtable`."""
+        parts = [law.moments(self.domain.shape[-1]) for law in self.laws]
+        known = [part for part in parts if part is not None]
+        if not parts or len(known) < len(parts):
+            return None
+        square, cross, margin = (
+            np.sum([getattr(part, name) for part in known], axis=0)
+            for name in ("square", "cross", "margin")
+        )
+        return CellMoments(square, cross, margin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +77,16 @@ class CombinedSubpopulation:
         counts: Tensor = np.sum([table.counts for table in tables], axis=0)
         errors: Tensor = np.sum([table.covariance(population=False) for table in tables], axis=0)
         records = sum(table.records for table in tables)
-        return CountedSubtable(tables[0].domain, counts, records, errors + np.diag(counts.ravel()))
+        products = errors + np.diag(counts.ravel())
+        laws = [getattr(table, "laws", ()) for table in tables]
+        if not all(laws):
+            return CountedSubtable(tables[0].domain, counts, records, products)
+        shared = tuple(
+            replace(law, share=law.share * table.records / records)
+            for table, own in zip(tables, laws, strict=True)
+            for law in own
+        )
+        return CountedSubtable(tables[0].domain, counts, records, products, shared)
 
     def within(self, variable: str, code: int) -> CombinedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
@@ -103,6 +133,9 @@ class TabulatedSubtable:
         for cell, codes in enumerate(np.ndindex(*self.domain.shape)):
             weights[(cell, *self.given, *codes)] = 1.0
         return self.whole.covariance_of(weights, population=population)
+
+    def moments_given_cell(self) -> None:
+        """Return nothing: where a table comes from is not known here."""
 
 
 @dataclass(frozen=True, eq=False)

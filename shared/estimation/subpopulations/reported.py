@@ -8,13 +8,13 @@ has made smaller, and nothing of the path is inverted again.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from shared.estimation.core.axes import Axis, axes_of
 from shared.estimation.subpopulations.by_tables import CountedSubtable, asked_of, narrowed
+from shared.estimation.subpopulations.laws import CellLaw, outer, rows_of
 from shared.marginals.counts import Reports, Tensor
 from shared.plan import Plan
 
@@ -59,7 +59,7 @@ class ReportedSubpopulation:
             linear, squared, left = self._linear, self._squared, self._names
         else:
             (axis,) = self._axes_of((variable,))
-            (factor,), place = _rows(axis, given), self._names.index(variable)
+            (factor,), place = rows_of(axis, given), self._names.index(variable)
             linear = np.tensordot(self._linear, factor, (place, 0))
             squared = np.tensordot(self._squared, np.square(factor), (place, 0))
             left = tuple(name for name in self._names if name != variable)
@@ -77,10 +77,7 @@ class ReportedSubpopulation:
         linear, squared = (self._over(columns, t) for t in (self._linear, self._squared))
         factors, kept = np.ones((1, 1)), []
         for axis in axes:
-            rows = _rows(axis, self.given)
-            factors = np.einsum("cr,ds->cdrs", factors, rows).reshape(
-                len(factors) * len(rows), factors.shape[1] * rows.shape[1]
-            )
+            factors = outer(factors, rows_of(axis, self.given))
             kept += [v for v in axis.kept if v.name not in self.given]
         order = [[v.name for v in kept].index(name) for name in variables]
         cells = np.arange(len(factors)).reshape([v.size for v in kept]).transpose(order).ravel()
@@ -90,7 +87,13 @@ class ReportedSubpopulation:
             (factors @ linear).reshape(domain.shape),
             self._records,
             (factors * squared) @ factors.T,
+            (CellLaw(factors, cells, tuple(axes), self._path(), self.given),),
         )
+
+    def _path(self) -> tuple[Axis, ...]:
+        """Return the axes of the given categories that are in the tensors already."""
+        gone = [name for name in self.given if name not in self._names]
+        return tuple(axis for name in gone for axis in self._axes_of((name,)))
 
     def _axes_of(self, names: tuple[str, ...]) -> list[Axis]:
         """Return the axes of a table; all subpopulations of one population share them."""
@@ -104,19 +107,3 @@ class ReportedSubpopulation:
         left = [name for name in self._names if name in columns]
         summed = tensor.sum(axis=gone) if gone else tensor
         return summed.transpose([left.index(name) for name in columns]).ravel()
-
-
-def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
-    """Return the estimators of an axis's cells that have the given categories, a row each."""
-    sizes = [v.size for v in axis.kept]
-    chosen = tuple(given.get(v.name, slice(None)) for v in axis.kept)
-    cells = np.arange(math.prod(sizes)).reshape(sizes)[chosen].ravel()
-    mixture = axis.channel.inverse_mixture
-    if mixture is None:
-        listed: Tensor = axis.decoder[cells]
-        return listed
-    a, b = mixture
-    # The inverse a I + b 11' need not be listed for cells that are not asked for.
-    rows = np.full((len(cells), axis.channel.shape[1]), b)
-    rows[np.arange(len(cells)), cells] += a
-    return rows

@@ -11,6 +11,12 @@ The covariance of T is V + diag(E) - EE'/N: V of randomization, the rest of draw
 chance alone is expected to show tr(W Cov), with variance 2 tr((W Cov)^2), of which tr(W V) comes of
 randomization; a multiple of a chi-square with these moments gives the p-value (Satterthwaite
 1946). Where nothing is randomized V is 0, the mean is (K-1)(m-1) and this is the G-test.
+
+Where the attribute tells g = 2 n ln 2 times some bits of the class, the statistic has g more for a
+mean, and 4 r g more for a variance: r, the error in the direction of the table, is its variance by
+the delta method over four times itself, so that far from 0 the delta method's error is what counts
+and near 0, where that is useless, the law of chance. An interval for the gain holds those under
+which the statistic seen is no rare one: the test above inverted.
 """
 
 from __future__ import annotations
@@ -19,7 +25,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaincc, xlogy
+import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import gammainc, gammaincc, gammainccinv, xlogy
 
 from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import Tensor
@@ -31,19 +39,61 @@ EVIDENT = 2.0
 """A category enters the test if it has more records than this many standard errors of the noise."""
 
 
+UNSURE = 0.05
+"""How often an interval of a gain may miss it."""
+
+
+@dataclass(frozen=True)
+class GainLaw:
+    """The likelihood ratio statistic of a split, and its law where the attribute tells nothing.
+
+    `mean` and `variance` are those by chance, and `stretch` times four is what the variance has
+    more for each unit that the mean has more.
+    """
+
+    statistic: float
+    mean: float
+    variance: float
+    stretch: float
+
+    def _scaled(self, more: float) -> tuple[float, float]:
+        """Return shape and scale of the gamma law that has the moments of the statistic."""
+        mean, variance = self.mean + more, self.variance + 4 * self.stretch * more
+        return mean**2 / variance, variance / mean
+
+    def upper(self, more: float) -> float:
+        """Return the chance of at least this statistic if its mean is so much above chance's."""
+        shape, scale = self._scaled(more)
+        return float(gammaincc(shape, self.statistic / scale))
+
+    def lower(self, more: float) -> float:
+        """Return the chance of at most this statistic, likewise."""
+        shape, scale = self._scaled(more)
+        return float(gammainc(shape, self.statistic / scale))
+
+    def limit(self, significance: float, tried: int) -> float:
+        """Return the statistic that chance alone exceeds so often in the best of several."""
+        shape, scale = self._scaled(0.0)
+        each = -math.expm1(math.log1p(-significance) / tried) if significance < 1 else 1.0
+        return float(gammainccinv(shape, each)) * scale
+
+
 @dataclass(frozen=True)
 class GainEvidence:
     """The gain of a split in bits, and what is known of its error.
 
-    `se` is its standard error against the population; `chance` what would be expected if attribute
-    and class were independent, `noise` the part of that which comes of randomization;
-    `degrees_of_freedom` are those of the test and `p_value` its result.
+    `chance` is what would be expected if attribute and class were independent, `noise` the part of
+    that which comes of randomization; `over_chance` is what the statistic shows above chance, and
+    `bits` how much of the statistic a bit is; `law` is the statistic's, `degrees_of_freedom` are
+    those of the test and `p_value` its result.
     """
 
     gain: float
-    se: float
     chance: float
     noise: float
+    over_chance: float
+    bits: float
+    law: GainLaw | None
     degrees_of_freedom: int
     p_value: float
 
@@ -51,6 +101,45 @@ class GainEvidence:
     def excess(self) -> float:
         """The gain less what randomization alone adds to it: an estimate of the true records'."""
         return self.gain - self.noise
+
+    @property
+    def statistic(self) -> float:
+        """The likelihood ratio statistic; 0 where there is nothing to be tested."""
+        return 0.0 if self.law is None else self.law.statistic
+
+
+def best_of(tried: int, p_value: float) -> float:
+    """Return the probability that the least of several p-values is as small (Sidak)."""
+    return 1.0 if p_value >= 1 else -math.expm1(tried * math.log1p(-p_value))
+
+
+def gain_interval(found: GainEvidence, tried: int) -> tuple[float, float]:
+    """Return the 95 % interval of what an attribute tells of the class, in bits of the population.
+
+    It begins above 0 if and only if the p-value, corrected for taking the best of several, is below
+    0.05: at a gain of 0 all the 5 % lie on the upper side, where alone a gain shows; with the gain
+    the lower side gets its half. The correction covers the best of several at the lower end.
+    """
+    law = found.law
+    if law is None:
+        return 0.0, math.inf
+    spread = math.sqrt(law.variance)
+
+    def below(more: float) -> float:
+        return UNSURE / 2 * min(1.0, more / spread)
+
+    def low(more: float) -> float:
+        return best_of(tried, law.upper(more)) - UNSURE + below(more)
+
+    def high(more: float) -> float:
+        return law.lower(more) - below(more)
+
+    # Far above, nothing so small is seen.
+    most = law.statistic + 8 * math.sqrt(law.variance + 4 * law.stretch * law.statistic)
+    most += 64 * law.stretch
+    begin = 0.0 if low(0.0) >= 0 else float(brentq(low, 0.0, most))
+    end = most if high(most) > 0 else float(brentq(high, 0.0, most))
+    return begin / found.bits, end / found.bits
 
 
 def valid_rows(rows: Tensor) -> Tensor:
@@ -94,23 +183,24 @@ def weigh(counts: Tensor, covariance: Tensor, records: int) -> GainEvidence:
         covariance: of the counts given the records, (K m, K m), cells in C order.
         records: the number of all records.
     """
-    valid = valid_counts(counts)
-    gain = information_gain(valid)
-    se = _standard_error(valid, gain, covariance + _sampling(counts, records))
+    gain = information_gain(valid_counts(counts))
+    bits = 2 * float(counts.sum()) * math.log(2)
     cells = _evident(counts, covariance)
     table = counts[np.ix_(*cells)]
     if min(table.shape) < 2 or table.sum() <= 0:
         # Nothing shows that there are two categories and two classes: all of the gain is chance.
-        return GainEvidence(gain, se, gain, gain, 1, 1.0)
+        return GainEvidence(gain, gain, gain, 0.0, bits, None, 1, 1.0)
     flat = (cells[0][:, None] * counts.shape[1] + cells[1]).ravel()
-    noise, mean, variance = _chance(table, covariance[np.ix_(flat, flat)], records)
-    total = float(table.sum())
-    ratio = 2 * total * math.log(2) * information_gain(valid_counts(table))
-    bits = 2 * float(counts.sum()) * math.log(2)
+    covariance = covariance[np.ix_(flat, flat)]
+    noise, mean, variance = _chance(table, covariance, records)
+    valid = valid_counts(table)
+    ratio = 2 * float(table.sum()) * math.log(2) * information_gain(valid)
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
+    stretch = _stretch(valid, ratio, covariance + _sampling(table, records), variance / (2 * mean))
     # A multiple s of a chi-square with d degrees has mean s d and variance 2 s^2 d.
-    p_value = float(gammaincc(mean**2 / variance, ratio * mean / variance))
-    return GainEvidence(gain, se, mean / bits, noise / bits, degrees, p_value)
+    law = GainLaw(ratio, mean, variance, stretch)
+    over = max(ratio - mean, 0.0) / bits
+    return GainEvidence(gain, mean / bits, noise / bits, over, bits, law, degrees, law.upper(0.0))
 
 
 def _chance(table: Tensor, covariance: Tensor, records: int) -> tuple[float, float, float]:
@@ -141,23 +231,39 @@ def _sampling(counts: Tensor, records: int) -> Tensor:
     return part
 
 
-def _evident(counts: Tensor, covariance: Tensor) -> list[np.ndarray[tuple[int], np.dtype[np.intp]]]:
-    """Return the rows and the columns that are there beyond the noise of their own counts."""
+def _evident(counts: Tensor, covariance: Tensor) -> list[npt.NDArray[np.intp]]:
+    """Return the rows and the columns that are there beyond the noise of their own counts.
+
+    What is left out takes its records from the margins of the others, so that these are looked at
+    again until all that are left are there.
+    """
     k, m = counts.shape
     blocks = covariance.reshape(k, m, k, m)
-    errors = np.einsum("iaib->i", blocks), np.einsum("iaja->a", blocks)
-    margins = counts.sum(axis=1), counts.sum(axis=0)
-    return [
-        np.flatnonzero(margin > EVIDENT * np.sqrt(np.maximum(error, 0.0)))
-        for margin, error in zip(margins, errors, strict=True)
-    ]
+    left = [np.arange(k), np.arange(m)]
+    while True:
+        table, noise = counts[np.ix_(*left)], blocks[np.ix_(*left, *left)]
+        errors = np.einsum("iaib->i", noise), np.einsum("iaja->a", noise)
+        found = [
+            places[margin > EVIDENT * np.sqrt(np.maximum(error, 0.0))]
+            for places, margin, error in zip(
+                left, (table.sum(axis=1), table.sum(axis=0)), errors, strict=True
+            )
+        ]
+        if sum(map(len, found)) == sum(map(len, left)):
+            return found
+        left = found
 
 
-def _standard_error(valid: Tensor, gain: float, covariance: Tensor) -> float:
-    """Return the standard error of the gain by the delta method."""
+def _stretch(valid: Tensor, ratio: float, covariance: Tensor, usual: float) -> float:
+    """Return the variance of a gain's statistic by the delta method over four times itself.
+
+    It lies between the variances that a direction of the table may have; `usual` where it has none.
+    """
+    if ratio <= 0:
+        return usual
     total = valid.sum()
     rows, columns = valid.sum(axis=1, keepdims=True), valid.sum(axis=0, keepdims=True)
     seen = valid > 0
-    ratio = np.divide(valid * total, rows * columns, out=np.ones(valid.shape), where=seen)
-    slope = np.where(seen, np.log2(ratio) - gain, 0.0).ravel() / total
-    return math.sqrt(max(float(slope @ covariance @ slope), 0.0))
+    of_chance = np.divide(valid * total, rows * columns, out=np.ones(valid.shape), where=seen)
+    slope = np.where(seen, np.log(of_chance) - ratio / (2 * total), 0.0).ravel()
+    return max(float(slope @ covariance @ slope) / ratio, 1e-3 * usual)

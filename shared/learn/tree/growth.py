@@ -89,7 +89,9 @@ class _Grower:
     def grow(self, everything: Subpopulation, attributes: tuple[str, ...]) -> Node:
         table = everything.table([self.target])
         covariance = table.covariance(population=False)
-        (classes,) = class_counts(table.counts[None], covariance[None], self.records)
+        (classes,) = class_counts(
+            table.counts[None], covariance[None], self.records, moments=table.moments_given_cell()
+        )
         return self._node(lambda: everything, attributes, classes, 0, 1.0)
 
     def _node(
@@ -116,7 +118,7 @@ class _Grower:
             self._node(partial(within.within, name, code), left, child, depth + 1, share)
             for code, child in enumerate(self._children(best, classes))
         )
-        return Node(classes, best.split(), children)
+        return Node(classes, best.split(self.options.limit), children)
 
     def _open(self, classes: NodeClasses, depth: int) -> bool:
         """Whether a node may be split: it has enough records, and of more than one class."""
@@ -133,5 +135,11 @@ class _Grower:
         k, m = best.counts.shape
         own = np.arange(k)
         blocks = best.covariance.reshape(k, m, k, m)[own, :, own, :]
-        shrinkage = self.options.shrinkage
-        return class_counts(best.counts, blocks, self.records, parent.probabilities, shrinkage)
+        return class_counts(
+            best.counts,
+            blocks,
+            self.records,
+            parent.probabilities,
+            self.options.shrinkage,
+            best.table.moments_given_cell(),
+        )

@@ -8,7 +8,8 @@ import numpy as np
 
 from shared.learn.tree.evidence import EMPTY, valid_rows
 from shared.learn.tree.node import NodeClasses
-from shared.marginals.counts import Tensor
+from shared.learn.tree.shares import share_intervals
+from shared.marginals.counts import CellMoments, Tensor
 
 _DISTANCES = np.geomspace(0.005, 1.4, 24)
 """The true distances of children from their parent that are weighed up; none exceeds sqrt 2."""
@@ -22,6 +23,7 @@ def class_counts(
     records: int,
     parent: Sequence[float] | None = None,
     shrinkage: float | None = None,
+    moments: CellMoments | None = None,
 ) -> tuple[NodeClasses, ...]:
     """Return what is known of the classes in each of some nodes with one parent.
 
@@ -41,6 +43,7 @@ def class_counts(
         records: the number of all records.
         parent: the parent's probabilities; None at the root.
         shrinkage: the scale of the prior of t; None takes p as it is.
+        moments: what records say of their node's classes (`Subtable.moments_given_cell`).
     """
     given = np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)
     drawn = np.maximum(given + counts - np.square(counts) / records, 0.0)
@@ -49,27 +52,34 @@ def class_counts(
     size = np.where(there, totals, 1.0)
     effective = np.where(there, size**2 / (size + given.sum(axis=1)), 0.0)
     own = counts / size[:, None]
-    if parent is not None and shrinkage is not None:
-        own = _shrunk(own, covariance / size[:, None, None] ** 2, np.asarray(parent), shrinkage)
+    leaned = np.zeros(len(counts))
     above = parent or [1 / counts.shape[1]] * counts.shape[1]
-    own[~there] = above
-    parts = (counts, np.sqrt(given), np.sqrt(drawn), effective, valid_rows(own))
+    if parent is not None and shrinkage is not None:
+        scaled = covariance / size[:, None, None] ** 2
+        leaned = _leaned(own, scaled, np.asarray(parent), shrinkage)
+        own = (1 - leaned)[:, None] * own + leaned[:, None] * np.asarray(parent)
+    own[~there], leaned[~there] = above, float(parent is not None)
+    drawn_too = covariance + counts[:, :, None] * np.eye(counts.shape[1])
+    low, high = share_intervals(counts, drawn_too, moments, records)
+    each = (counts, np.sqrt(given), np.sqrt(drawn), low, high, effective, leaned, valid_rows(own))
     return tuple(
-        NodeClasses(tuple(n), tuple(se), tuple(se_population), records_worth, tuple(p))
-        for n, se, se_population, records_worth, p in zip(*(q.tolist() for q in parts), strict=True)
+        NodeClasses(tuple(n), tuple(se), tuple(both), tuple(a), tuple(b), worth, lean, tuple(p))
+        for n, se, both, a, b, worth, lean, p in zip(*(q.tolist() for q in each), strict=True)
     )
 
 
-def _shrunk(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Tensor:
-    """Return the posterior mean of each row of proportions."""
+def _leaned(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Tensor:
+    """Return how far each row of proportions is moved towards the parent's, for its posterior mean.
+
+    0 is not at all and 1 all the way.
+    """
     k, m = own.shape
     # The error of a proportion: that of its count less its share of the sum's.
     onto = np.eye(m) - own[:, :, None]
     noise = np.maximum(np.einsum("kab,kbc,kac->k", onto, covariance, onto), 0.0)
     apart = np.square(own - parent).sum(axis=1)
-    weight = _weights(apart, noise, usual, (m - 1) * (k - 1) / k)[:, None]
-    mixed: Tensor = weight * own + (1 - weight) * parent
-    return mixed
+    leaned: Tensor = 1 - _weights(apart, noise, usual, (m - 1) * (k - 1) / k)
+    return leaned
 
 
 def _weights(apart: Tensor, noise: Tensor, usual: float, degrees: float) -> Tensor:

@@ -16,24 +16,30 @@ class NodeClasses:
     """What is known of the classes of a node's records; every tuple has a number per class.
 
     `counts` are the raw estimates, which may be negative, and `se_records` and `se_population`
-    their standard errors given the records and against the population. `effective` is how many
-    records that are not randomized would tell as much. `probabilities` is the valid distribution
-    that predictions use.
+    their standard errors given the records and against the population. `low` and `high` are the
+    ends of 95 % intervals of the classes' shares of the node's records, against the population (see
+    `shares`). `effective` is how many records that are not randomized would tell as much.
+    `probabilities` is the valid distribution that decides and that predictions use: the node's own
+    proportions moved towards its parent's, by the share `leaned` of the way.
 
     Raises:
         DomainError: no classes, tuples of different lengths, a number or a sum that is not finite,
-            or an error that is negative.
+            an error that is negative, or a share outside [0, 1].
         NotStochastic: probabilities that are negative or do not sum to 1.
     """
 
     counts: tuple[float, ...]
     se_records: tuple[float, ...]
     se_population: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
     effective: float
+    leaned: float
     probabilities: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        parts = (self.counts, self.se_records, self.se_population, self.probabilities)
+        errors, ends = (self.se_records, self.se_population), (self.low, self.high)
+        parts = (self.counts, *errors, *ends, self.probabilities)
         if not self.counts or len({len(part) for part in parts}) > 1:
             raise DomainError("A node needs counts, errors and probabilities of one length.")
         # Not `math.fsum`: it raises where a sum is too large.
@@ -41,6 +47,8 @@ class NodeClasses:
             raise DomainError("A node's counts and errors must be finite numbers.")
         if min(*self.se_records, *self.se_population, self.effective) < 0:
             raise DomainError("A node's errors and effective records must be 0 or more.")
+        if not all(0 <= share <= 1 for share in (*self.low, *self.high, self.leaned)):
+            raise DomainError("A node's intervals of shares must lie between 0 and 1.")
         if min(self.probabilities) < 0 or abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
             raise NotStochastic("A node's class probabilities are not a distribution.")
 
@@ -48,6 +56,14 @@ class NodeClasses:
     def total(self) -> float:
         """The estimated number of the node's records."""
         return math.fsum(self.counts)
+
+    @property
+    def proportions(self) -> tuple[float, ...] | None:
+        """The shares of the classes by the node's own counts, cut to [0, 1]; None of no records."""
+        total = self.total
+        if total <= 0 or not self.effective:
+            return None
+        return tuple(min(max(count / total, 0.0), 1.0) for count in self.counts)
 
     @property
     def decision(self) -> int:
@@ -59,25 +75,39 @@ class NodeClasses:
 class Split:
     """The question of a node.
 
-    `gain` is the information gain in bits and `se` its standard error against the population;
-    `chance` the gain that would be expected if the attribute told nothing, `degrees` the degrees
-    of freedom of its test, `tried` the number of attributes it was the best of, and `p_value` the
-    probability that chance alone would show as much for the best of them.
+    `gain` is the information gain of the estimated counts in bits and `chance` what would be
+    expected of it if the attribute told nothing. `excess` is the gain over chance: an estimate of
+    what the attribute tells of the class in the population. `low` and `high` are the ends of its
+    95 % interval, which begins above 0 if and only if `p_value` is below 0.05. `statistic` is the
+    likelihood ratio statistic by which the split is tested, `limit` what it had to exceed (None
+    where there was no test), `degrees` the degrees of freedom, `tried` the number of attributes it
+    was the best of, and `p_value` the probability that chance alone would show as much for the best
+    of them.
     """
 
     attribute: str
     gain: float
-    se: float
+    excess: float
+    low: float
+    high: float
     chance: float
+    statistic: float
+    limit: float | None
     degrees: int
     tried: int
     p_value: float
 
     def __post_init__(self) -> None:
-        numbers = (self.gain, self.se, self.chance, self.p_value)
+        interval = (self.low, self.excess, self.high)
+        numbers = (self.gain, *interval, self.chance, self.statistic, self.p_value, self.limit or 0)
         if not all(math.isfinite(number) and number >= 0 for number in numbers):
             raise DomainError(
                 f"The split by {self.attribute!r} has a number that is negative or not finite.",
+                where=self.attribute,
+            )
+        if self.low > self.high:
+            raise DomainError(
+                f"The interval of what {self.attribute!r} tells ends before it begins.",
                 where=self.attribute,
             )
         if self.degrees < 1 or self.tried < 1:

@@ -19,7 +19,9 @@ from shared.errors import EstimationError, LimitExceeded
 from shared.learn.tree.evidence import (
     EMPTY,
     GainEvidence,
+    best_of,
     entropy,
+    gain_interval,
     information_gain,
     valid_counts,
     weigh,
@@ -97,14 +99,23 @@ class SplitCandidate:
             excess, p_value = self.evidence.excess, self.evidence.p_value
         return Score(self.attribute, self.gain, excess, p_value, self.own_information)
 
-    def split(self) -> Split:
-        """Return the question."""
+    def split(self, significance: float | None) -> Split:
+        """Return the question; `significance` is that of its test, None where there was none."""
         found = self.evidence
+        low, high = gain_interval(found, self.tried)
+        # Nothing tells more bits than it has, or than there are to be told.
+        most = math.log2(min(self.counts.shape))
         return Split(
             attribute=self.attribute,
             gain=found.gain,
-            se=found.se,
+            excess=min(found.over_chance, most),
+            low=min(low, most),
+            high=min(high, most),
             chance=found.chance,
+            statistic=found.statistic,
+            limit=None
+            if significance is None or found.law is None
+            else found.law.limit(significance, self.tried),
             degrees=found.degrees_of_freedom,
             tried=self.tried,
             p_value=best_of(self.tried, found.p_value),
@@ -168,11 +179,6 @@ def too_wide(attribute: str, error: LimitExceeded) -> LimitExceeded:
         where=attribute,
         remedy="Leave it out of the attributes, or group its categories.",
     )
-
-
-def best_of(tried: int, p_value: float) -> float:
-    """Return the probability that the least of several p-values is as small (Sidak)."""
-    return 1.0 if p_value >= 1 else -math.expm1(tried * math.log1p(-p_value))
 
 
 def _excess(gains: dict[str, Score]) -> dict[str, float]:

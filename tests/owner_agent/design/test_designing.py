@@ -403,6 +403,67 @@ def test_the_command_shows_all_options_and_what_to_do(bench, command, tmp_path):
     assert bench.miner.requests == []
 
 
+def test_the_limit_stands_beside_what_is_reached(bench, command, tmp_path):
+    """Of each family: the bound over the error, in the table, in a sentence and in --json."""
+    path = written_spec(tmp_path)
+    said = " ".join(command("design", "--spec", path).out.split())
+    data = json.loads(command("design", "--spec", path, "--json").out)
+    able = [made for made in data["options"] if made["error"] is not None]
+    for made in able:
+        assert made["bound"] <= made["error"] * (1 + 1e-9)
+        assert made["efficiency"] == pytest.approx(min(1, made["bound"] / made["error"]))
+        assert made["efficiencies"][made["estimator"]] == made["efficiency"]
+        assert set(made["bounds_by_length"]) == set(made["errors_by_length"])
+        assert made["bound_reason"] is None
+        assert (made["bound_any_interaction"] or math.inf) >= made["bound"] * (1 - 1e-9)
+        whole = f"{math.floor(100 * made['efficiency'] + 1e-6)} %"
+        assert re.search(rf"{made['family']} [^*]*? {whole}", said)
+    # So that it could fail: moments lose something.
+    assert min(made["efficiencies"]["moment"] or 1 for made in able) < 0.9
+    best = next(made for made in able if made["family"] == data["best"])
+    assert f"no unbiased estimator has less than {100 * best['bound']:.3g} %" in said
+    unable = [made for made in data["options"] if made["error"] is None]
+    assert unable
+    for made in unable:
+        assert (made["bound"], made["efficiency"]) == (None, None)
+        assert made["bound_reason"] or made["plan_digest"] is None
+
+
+def test_it_is_said_what_the_order_of_interaction_is_worth(command, tmp_path):
+    words = (
+        "--learn",
+        "itemsets",
+        "--length",
+        "3",
+        "--interactions",
+        "2",
+        "--family",
+        "independent",
+    )
+    path = written_spec(tmp_path)
+    said = " ".join(command("design", "--spec", path, *words).out.split())
+    data = json.loads(command("design", "--spec", path, *words, "--json").out)
+    (made,) = (made for made in data["options"] if made["family"] == "independent")
+    assert made["bound_any_interaction"] > 1.2 * made["bound"]
+    percent = f"{100 * made['bound_any_interaction']:.3g} %"
+    assert f"If any interaction may be: {percent}." in said
+    assert "If any interaction may be" not in command("design", "--spec", path).out
+
+
+def test_a_limit_that_is_not_known_says_why(command, tmp_path):
+    """Joint reports of 20 variables of two categories: their cells are too many."""
+    names = [f"v{i}" for i in range(20)]
+    content = "records = 3000\nlearn = 'pairs'\n[whole_record]\ngamma = 9.0\n" + "".join(
+        f"[[variables]]\nname = '{name}'\ncategories = 2\n" for name in names
+    )
+    path = tmp_path / "wide.toml"
+    path.write_text(content)
+    ended = command("design", "--spec", str(path), "--family", "gamma-diagonal")
+    said = " ".join(ended.out.split())
+    assert "The limit is not known. The bound of ['v0'," in said
+    assert "too large to be computed" in said
+
+
 def test_the_command_writes_what_can_be_loaded(command, tmp_path):
     path, target = written_spec(tmp_path), tmp_path / "plan.toml"
     words = ("design", "--spec", path, "--write", str(target))
@@ -482,7 +543,7 @@ def test_more_lengths_than_fit_are_told_apart(command, tmp_path):
     path.write_text("\n".join(lines))
     out = command("design", "--spec", str(path)).out
     assert max(map(len, out.splitlines())) <= 100
-    assert re.search(r"estimator +1 +2 +3 +4 +5 +8\n", out)
+    assert re.search(r"estimator +1 +2 +3 +4 +5 +8 +eff\.\n", out)
     assert "35 tables were left out of the prediction" in " ".join(out.split())
 
 

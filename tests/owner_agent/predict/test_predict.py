@@ -33,12 +33,12 @@ ILL = Variable("ill", ("no", "maybe", "yes"))
 
 def leaf(*probabilities):
     nothing = (0.0,) * len(probabilities)
-    return Node(NodeClasses(nothing, nothing, nothing, 1.0, probabilities))
+    return Node(NodeClasses(*(nothing,) * 5, 1.0, 0.0, probabilities))
 
 
 def split(attribute, *children):
     whole = leaf(0.5, 0.25, 0.25).classes
-    return Node(whole, Split(attribute, 0.1, 0.01, 0.0, 1, 1, 0.001), children)
+    return Node(whole, Split(attribute, 0.1, 0.1, 0.0, 0.2, 0.0, 9.0, None, 1, 1, 0.001), children)
 
 
 def tree(ages=AGE):

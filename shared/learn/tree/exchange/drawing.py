@@ -1,8 +1,9 @@
 """Pictures of decision trees as self-contained SVG, drawn from left to right.
 
-A question is a box with its gain; each category leads along a line, the wider the more records, to
-a child. A leaf has a bar of its class probabilities, its decision, and how many records that are
-not randomized would tell as much.
+A question is a box with what it tells and its p-value; each category leads along a line, the wider
+the more records, to a child. A leaf has a bar of the probabilities that decided its class; under it
+what its own records say of that class, a mark within its 95 % interval; and how many records that
+are not randomized would tell as much, and how far it leans on its parent.
 """
 
 from __future__ import annotations
@@ -12,8 +13,16 @@ from dataclasses import dataclass
 
 from shared.domain import Variable
 from shared.errors import OptionError
+from shared.learn.tree.exchange.words import (
+    own_records,
+    p_value,
+    percent,
+    said_of_parent,
+    tested,
+    told,
+)
 from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import Node
+from shared.learn.tree.node import Node, NodeClasses
 from shared.pictures.svg import (
     MIDDLE,
     PALETTE,
@@ -27,10 +36,11 @@ from shared.pictures.svg import (
     titled,
 )
 
-_ROW, _BOX, _MARGIN, _BAR, _GAP = 50.0, 42.0, 18.0, 110.0, 40.0
+_ROW, _BOX, _MARGIN, _BAR, _GAP = 62.0, 54.0, 18.0, 110.0, 40.0
 _LONGEST, _NAME, _NOTE = 26, 14, 11
 _WIDEST, _THINNEST = 9.0, 1.0
 _QUESTION = "#3d4a57"
+_LONGEST_NOTE = "worth 000,000 records; leans 00 % on its parent"
 
 
 @dataclass(frozen=True)
@@ -153,21 +163,51 @@ def _question(node: Node, x: float, y: float) -> str:
     middle = x + width / 2
     return (
         box(x, y - _BOX / 2, width, _BOX, _QUESTION, 'rx="9"')
-        + text(middle, y - 3, _short(node.split.attribute), _NAME, "#fff", MIDDLE)
-        + text(middle, y + 13, _gain(node), _NOTE, "#dde3e8", MIDDLE)
+        + text(middle, y - 9, _short(node.split.attribute), _NAME, "#fff", MIDDLE)
+        + text(middle, y + 7, told(node.split), _NOTE, "#dde3e8", MIDDLE)
+        + text(middle, y + 20, p_value(node.split), _NOTE, "#dde3e8", MIDDLE)
     )
 
 
 def _leaf(tree: DecisionTree, place: _Place, x: float) -> str:
     classes, y = place.node.classes, place.y
-    decided = _short(tree.target.categories[classes.decision])
+    code = classes.decision
+    share = f"{percent(classes.probabilities[code])} %"
+    decided = f"{_short(tree.target.categories[code])} {share}"
     below = sum(1 for node in place.node if node.split is None)
-    note = f"{below} leaves left out" if place.cut else f"worth {_count(classes.effective)} records"
+    worth = f"worth {_count(classes.effective)} records"
+    leaned = said_of_parent(classes)
+    note = f"{below} leaves left out" if place.cut else worth + (leaned and f"; {leaned}")
     beside = x + _BAR + 8
     return (
-        _bar(classes.probabilities, x, y - 8)
-        + text(beside, y, decided, 13, _colour(classes.decision), 'font-weight="600"')
-        + text(beside, y + 14, note, _NOTE, "#555")
+        _bar(classes.probabilities, x, y - 20)
+        + _whisker(classes, x, y + 5)
+        + text(beside, y - 8, decided, 13, _colour(code), 'font-weight="600"')
+        + text(beside, y + 8, _itself(classes), _NOTE, "#555")
+        + text(beside, y + 22, note, _NOTE, "#555")
+    )
+
+
+def _itself(classes: NodeClasses) -> str:
+    """Say what a leaf's own records tell of the class decided for."""
+    own, code = classes.proportions, classes.decision
+    if own is None:
+        return "no records of its own"
+    ends = f"{percent(classes.low[code])} to {percent(classes.high[code])}"
+    return f"by itself {percent(own[code])} % ({ends})"
+
+
+def _whisker(classes: NodeClasses, x: float, y: float) -> str:
+    """Draw the interval of the share of the class decided for, on the scale of the bar."""
+    own, code = classes.proportions, classes.decision
+    if own is None:
+        return ""
+    low, high = classes.low[code] * _BAR, classes.high[code] * _BAR
+    colour = _colour(code)
+    return (
+        box(x, y - 0.5, _BAR, 1, "#ddd")
+        + box(x + low, y - 1.5, max(high - low, 1.0), 3, colour)
+        + box(x + own[code] * _BAR - 1.5, y - 5, 3, 10, colour)
     )
 
 
@@ -181,10 +221,11 @@ def _bar(probabilities: tuple[float, ...], x: float, y: float) -> str:
 
 
 def _details(tree: DecisionTree, node: Node) -> str:
-    """Return what hovering shows: the counts of all classes, and of a question its test."""
+    """Return what hovering shows: counts with errors, intervals, and of a question its test."""
     known = node.classes
     lines = [
-        f"{category}: {count:.0f} ± {given:.0f} (population ± {drawn:.0f}), p = {share:.3f}"
+        f"{category}: {count:,.0f} ± {given:,.0f} (population ± {drawn:,.0f}); decided by"
+        f" {percent(share, 1)} %"
         for category, count, given, drawn, share in zip(
             tree.target.categories,
             known.counts,
@@ -194,12 +235,10 @@ def _details(tree: DecisionTree, node: Node) -> str:
             strict=True,
         )
     ]
+    lines += [own_records(tree.target, known), said_of_parent(known)]
     if node.split is not None:
-        lines.append(
-            f"gain {_gain(node)}; by chance {node.split.chance:.2g}, p-value"
-            f" {node.split.p_value:.2g}"
-        )
-    return "\n".join([*lines, f"tells as much as {_count(known.effective)} clean records"])
+        lines += [f"tells {told(node.split)}", tested(node.split, tree.options.limit)]
+    return "\n".join(filter(None, lines))
 
 
 def _legend(target: Variable) -> tuple[str, float]:
@@ -212,19 +251,15 @@ def _legend(target: Variable) -> tuple[str, float]:
 
 
 def _leaf_width(target: Variable) -> float:
-    named = max(breadth(_short(category), 13) for category in target.categories)
-    return _BAR + 8 + max(named, 110.0) + _MARGIN
+    named = max(breadth(f"{_short(category)} 100 %", 13) for category in target.categories)
+    return _BAR + 8 + max(named, breadth(_LONGEST_NOTE, _NOTE)) + _MARGIN
 
 
 def _box_width(node: Node) -> float:
-    name = node.split.attribute if node.split is not None else ""
-    return 24 + max(breadth(_short(name), _NAME), breadth(_gain(node), _NOTE))
-
-
-def _gain(node: Node) -> str:
     if node.split is None:
-        return ""
-    return f"{node.split.gain:.3f} ± {node.split.se:.3f} bits"
+        return 24
+    name = breadth(_short(node.split.attribute), _NAME)
+    return 24 + max(name, breadth(told(node.split), _NOTE))
 
 
 def _colour(code: int) -> str:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shared.errors import OptionError
+from shared.learn.tree.exchange.words import (
+    decided,
+    own_records,
+    said_of_parent,
+    tested,
+    told,
+)
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import Node
 
@@ -16,20 +23,24 @@ def write_tree_text(
     *,
     max_depth: int | None = None,
     show_weights: bool = False,
-    decimals: int = 2,
+    decimals: int = 0,
 ) -> str:
     """Return the rules of a tree, a line for each category asked and each leaf.
 
         |--- tear-production-rate = normal
         |   |--- class: soft
 
+    With weights a line before each question says what its attribute tells of the class, with the
+    95 % interval and the test that it passed; and a leaf has two lines more: the probabilities that
+    decided its class and how far they lean on its parent's, and what its own records say, with
+    95 % intervals against the population. See `words`.
+
     Args:
         tree: the tree.
         max_depth: leave out the questions below so many others, saying how deep the branch is;
             None writes all.
-        show_weights: write before each class the estimated counts of all classes, each with its
-            standard error against the population.
-        decimals: of these counts.
+        show_weights: write what decided each question and each class.
+        decimals: of the percentages.
 
     Raises:
         OptionError: a negative depth or number of decimals.
@@ -45,22 +56,25 @@ def _lines(
 ) -> Iterator[str]:
     lead = _INDENT * depth + "|--- "
     if node.split is None:
-        yield lead + _leaf(tree, node, decimals)
+        yield f"{lead}class: {tree.target.categories[node.classes.decision]}"
+        if decimals is not None:
+            yield from _weights(tree, node, _INDENT * depth + "|      ", decimals)
         return
     if most is not None and depth > most:
         # As there, the depth of a branch counts its nodes and not its questions.
         yield f"{lead}truncated branch of depth {node.depth + 1}"
         return
     attribute = tree.inputs[node.split.attribute]
+    if decimals is not None:
+        test = tested(node.split, tree.options.limit)
+        yield f"{_INDENT * depth}|  {attribute.name} tells {told(node.split)}; {test}"
     for category, child in zip(attribute.categories, node.children, strict=True):
         yield f"{lead}{attribute.name} = {category}"
         yield from _lines(tree, child, depth + 1, most, decimals)
 
 
-def _leaf(tree: DecisionTree, leaf: Node, decimals: int | None) -> str:
-    decided = f"class: {tree.target.categories[leaf.classes.decision]}"
-    if decimals is None:
-        return decided
-    known = zip(leaf.classes.counts, leaf.classes.se_population, strict=True)
-    weights = ", ".join(f"{count:.{decimals}f} ± {se:.{decimals}f}" for count, se in known)
-    return f"weights: [{weights}] {decided}"
+def _weights(tree: DecisionTree, leaf: Node, lead: str, decimals: int) -> Iterator[str]:
+    leaned = said_of_parent(leaf.classes)
+    because = decided(tree.target, leaf.classes, decimals)
+    yield f"{lead}decided by {because}{leaned and f'; {leaned}'}"
+    yield lead + own_records(tree.target, leaf.classes, decimals)

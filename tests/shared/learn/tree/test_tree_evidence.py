@@ -12,13 +12,19 @@ from scipy import integrate, stats
 from shared.channels import Symmetric
 from shared.domain import Domain, Variable
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.tree.evidence import entropy, information_gain, valid_counts, weigh
+from shared.learn.tree.evidence import (
+    best_of,
+    entropy,
+    gain_interval,
+    information_gain,
+    valid_counts,
+    weigh,
+)
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.leaves import class_counts
 from shared.learn.tree.node import Node, Split
 from shared.learn.tree.options import TreeOptions
 from shared.learn.tree.pruning import pruned, worth
-from shared.learn.tree.splitting import best_of
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
 
@@ -57,7 +63,9 @@ def test_a_category_without_records_takes_no_part():
     table = np.array(TABLES["tall"])
     empty = np.insert(table, 2, 0.0, axis=0)
     found = weigh(empty, np.zeros((10, 10)), 243)
-    assert vars(found) == pytest.approx(vars(weigh(table, np.zeros((8, 8)), 243)))
+    known, whole = vars(found), vars(weigh(table, np.zeros((8, 8)), 243))
+    assert vars(known.pop("law")) == pytest.approx(vars(whole.pop("law")))
+    assert known == pytest.approx(whole)
 
 
 def test_one_class_or_one_category_is_all_chance():
@@ -104,23 +112,44 @@ def test_chance_is_the_mean_gain_of_independent_reports():
     assert abs(gains.mean() - clean) > 15 * error
 
 
-@pytest.mark.calibration
-def test_the_standard_error_of_a_gain_is_its_spread():
-    """Of 600 gains the variance is chi-square; the control is an error without randomization."""
-    _, _, plan = randomized_pair(0.2)
-    truth = 5000 * np.array([[0.4, 0.1], [0.1, 0.2], [0.05, 0.15]])
-    rng = np.random.default_rng(8)
-    matrix = np.kron(*(block.channel.matrix() for block in plan.blocks))
-    reported = truth.ravel() @ matrix
-    seen = rng.multinomial(5000, reported / 5000, size=600) @ np.linalg.inv(matrix)
-    gains = np.array([information_gain(valid_counts(t.reshape(3, 2))) for t in seen])
-    inverse = np.linalg.inv(matrix)
-    covariance = inverse.T @ np.diag(reported) @ inverse - np.diag(truth.ravel())
-    said = weigh(truth, covariance, 5000).se
-    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], 599)
-    assert low < 600 * gains.var() / said**2 < high
-    clean = weigh(truth, np.zeros((6, 6)), 5000).se
-    assert not low < 600 * gains.var() / clean**2 < high
+def test_categories_left_out_take_their_records_from_the_margins():
+    """Without the third row the second class is no longer there beyond the noise of its count."""
+    table = np.array([[25.0, 11.0], [62.0, -12.0], [20.0, 40.0]])
+    noise = np.diag([90.0, 90.0, 90.0, 90.0, 900.0, 40.0])
+    found = weigh(table, noise, 400)
+    assert (found.p_value, found.over_chance, found.statistic) == (1.0, 0.0, 0.0)
+    assert gain_interval(found, 3) == (0.0, math.inf)
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
+@pytest.mark.parametrize("tried", [1, 8])
+def test_an_interval_of_a_gain_begins_above_0_where_the_test_says_so(table, tried):
+    """The table is mixed with its independent one until its p-value crosses 0.05."""
+    counts = np.array(table)
+    chance = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    verdicts = set()
+    for share in np.linspace(0, 1, 41):
+        mixed = share * counts + (1 - share) * chance
+        found = weigh(mixed, np.zeros((counts.size,) * 2), int(counts.sum()))
+        low, high = gain_interval(found, tried)
+        accepted = best_of(tried, found.p_value) < 0.05
+        verdicts.add(accepted)
+        assert (low > 0) == accepted
+        assert low <= found.over_chance <= high
+        limit = found.law.limit(0.05, tried)
+        assert (found.statistic > limit) == accepted
+    assert False in verdicts
+
+
+def test_the_interval_of_a_large_gain_is_that_of_the_delta_method():
+    shares = np.array([[0.4, 0.1], [0.1, 0.2], [0.05, 0.15]])
+    n = 10**6
+    found = weigh(n * shares, np.zeros((6, 6)), n)
+    low, high = gain_interval(found, 1)
+    ratio = np.log2(shares / np.outer(shares.sum(axis=1), shares.sum(axis=0)))
+    error = math.sqrt(((shares * ratio**2).sum() - (shares * ratio).sum() ** 2) / n)
+    assert (low + high) / 2 == pytest.approx(found.gain, abs=0.1 * error)
+    assert high - low == pytest.approx(2 * stats.norm.isf(0.025) * error, rel=0.02)
 
 
 def test_the_best_of_several_p_values():
@@ -233,7 +262,17 @@ def node_of(*children: Node, tried: int = 2, name: str = "a", noise: float = 1.0
     table = np.array([child.classes.counts for child in children])
     found = weigh(table, np.zeros((table.size, table.size)), 10_000)
     split = Split(
-        name, found.gain, found.se, found.chance * noise, found.degrees_of_freedom, tried, 0.5
+        attribute=name,
+        gain=found.gain,
+        excess=found.over_chance,
+        low=0.0,
+        high=1.0,
+        chance=found.chance * noise,
+        statistic=found.statistic,
+        limit=None,
+        degrees=found.degrees_of_freedom,
+        tried=tried,
+        p_value=0.5,
     )
     return Node(leaf(*table.sum(axis=0)).classes, split, children)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -118,8 +119,9 @@ def test_truth_values_are_the_codes_0_and_1(tree):
 
 # What cannot be a tree.
 
-KNOWN = NodeClasses((3.0, 4.0, 5.0), (0.0,) * 3, (1.0,) * 3, 12.0, (0.25, 0.25, 0.5))
-QUESTION = Split("sex", 0.1, 0.01, 0.02, 2, 3, 0.01)
+SOME = (0.1, 0.2, 0.2), (0.5, 0.6, 0.6)
+KNOWN = NodeClasses((3.0, 4.0, 5.0), (0.0,) * 3, (1.0,) * 3, *SOME, 12.0, 0.25, (0.25, 0.25, 0.5))
+QUESTION = Split("sex", 0.1, 0.08, 0.01, 0.2, 0.02, 21.0, 9.5, 2, 3, 0.01)
 LEAF = Node(KNOWN)
 ASKED = Node(KNOWN, QUESTION, (LEAF, LEAF))
 
@@ -152,7 +154,7 @@ def test_a_class_is_told_from_other_variables(names):
         (Node(KNOWN, None, (LEAF, LEAF)), DomainError),
         (Node(KNOWN, QUESTION, (LEAF, ASKED)), DomainError),
         (Node(KNOWN, dataclasses.replace(QUESTION, attribute="y"), (LEAF,) * 3), UnknownVariable),
-        (Node(NodeClasses((1.0,), (0.0,), (0.0,), 1.0, (1.0,))), DomainError),
+        (Node(NodeClasses((1.0,), (0.0,), (0.0,), (0.0,), (1.0,), 1.0, 0.0, (1.0,))), DomainError),
     ],
 )
 def test_nodes_that_do_not_fit_are_refused(root, error):
@@ -169,9 +171,14 @@ def test_nodes_that_do_not_fit_are_refused(root, error):
         ({"effective": -1.0}, DomainError),
         ({"se_records": (0.0, -1.0, 0.0)}, DomainError),
         ({"se_population": (0.0, -1.0, 0.0)}, DomainError),
+        ({"low": (-0.1, 0.0, 0.0)}, DomainError),
+        ({"high": (0.5, 1.5, 0.5)}, DomainError),
+        ({"leaned": 1.1}, DomainError),
         ({"counts": (1e308, 1e308, 0.0)}, DomainError),
         (
-            dict.fromkeys(("counts", "se_records", "se_population", "probabilities"), ()),
+            dict.fromkeys(
+                ("counts", "se_records", "se_population", "low", "high", "probabilities"), ()
+            ),
             DomainError,
         ),
         ({"probabilities": (0.5, 0.5, 0.5)}, NotStochastic),
@@ -184,7 +191,15 @@ def test_class_counts_that_cannot_be_are_refused(change, error):
 
 
 @pytest.mark.parametrize(
-    "change", [{"gain": -0.1}, {"p_value": float("nan")}, {"degrees": 0}, {"tried": 0}]
+    "change",
+    [
+        {"gain": -0.1},
+        {"p_value": float("nan")},
+        {"limit": -1.0},
+        {"low": 0.3},
+        {"degrees": 0},
+        {"tried": 0},
+    ],
 )
 def test_splits_that_cannot_be_are_refused(change):
     with pytest.raises(DomainError):
@@ -288,14 +303,55 @@ def test_rules_are_those_of_scikit_learn_where_both_can_say_them():
         assert write_tree_text(tree, max_depth=depth) == ours
 
 
-def test_rules_with_weights_show_each_leaf_with_its_errors(tree):
-    lines = write_tree_text(tree, show_weights=True, decimals=1).splitlines()
-    leaves = [line for line in lines if "class:" in line]
-    assert len(leaves) == len(tree.leaves)
-    for line, known in zip(leaves, (leaf.classes for leaf in tree.leaves), strict=True):
-        for count, se in zip(known.counts, known.se_population, strict=True):
-            assert f"{count:.1f} ± {se:.1f}" in line
-        assert line.endswith(f"class: {tree.target.categories[known.decision]}")
+def test_rules_with_weights_show_what_decided_each_leaf_and_its_own_records(tree):
+    lines = iter(write_tree_text(tree, show_weights=True, decimals=1).splitlines())
+    names, shown = tree.target.categories, 0
+    for line in lines:
+        if "class: " not in line:
+            continue
+        known = tree.leaves[shown].classes
+        shown += 1
+        decided, itself = next(lines), next(lines)
+        named = {n: float(re.search(f"{n} ([0-9.]+) %", decided)[1]) for n in names}
+        # The class is the first of those shown, and none of them is larger.
+        (first,) = [n for n in names if decided.split("decided by ")[1].startswith(n)]
+        assert line.endswith(f"class: {first}")
+        assert named[first] == max(named.values())
+        if known.leaned >= 0.005:
+            assert f"leans {100 * known.leaned:.0f} % on its parent" in decided
+        else:
+            assert "parent" not in decided
+        for code, name in enumerate(names):
+            ends = f"({100 * known.low[code]:.1f} to {100 * known.high[code]:.1f})"
+            assert f"{name} {100 * known.proportions[code]:.1f} % {ends}" in itself
+    assert shown == len(tree.leaves)
+
+
+def test_what_a_leaf_shows_is_what_decided_it():
+    """A leaf that leans on its parent may decide against its own records: it says so."""
+    leaning = dataclasses.replace(
+        KNOWN, counts=(6.0, 4.0, 2.0), leaned=0.63, probabilities=(0.3, 0.28, 0.42)
+    )
+    text = write_tree_text(tree_of(Node(leaning)), show_weights=True)
+    assert "class: ü" in text
+    assert "decided by ü 42 %, no 30 %, yes, <often> 28 %; leans 63 % on its parent" in text
+    assert "its own 12 records (worth 12): ü 17 % (20 to 60), no 50 % (10 to 50)" in text
+    alone = dataclasses.replace(leaning, counts=(0.0,) * 3, effective=0.0, leaned=1.0)
+    text = write_tree_text(tree_of(Node(alone)), show_weights=True)
+    assert "as its parent: it has no records of its own" in text
+    assert "its own no records" not in text
+
+
+def test_a_question_says_what_it_tells_and_how_it_was_tested():
+    text = write_tree_text(tree_of(ASKED), show_weights=True)
+    said = (
+        "sex tells 0.080 bits (0.010 to 0.200); likelihood ratio 21.0, by chance above 9.5 in 5 %"
+    )
+    assert f"{said} (best of 3); p = 0.01" in text
+    assert said not in write_tree_text(tree_of(ASKED))
+    untested = dataclasses.replace(QUESTION, limit=None, p_value=0.0)
+    text = write_tree_text(tree_of(dataclasses.replace(ASKED, split=untested)), show_weights=True)
+    assert "likelihood ratio 21.0; p < 1e-9" in text
 
 
 def test_text_and_pictures_refuse_negative_sizes():
@@ -323,7 +379,9 @@ def test_a_picture_shows_every_question_category_and_leaf(tree):
     assert sum(" bits" in text for text in said) == len(questions)
     assert sum(text.startswith("worth ") for text in said) == len(tree.leaves)
     legend = 1
-    assert said.count("ü") == legend + sum(leaf.classes.decision == 2 for leaf in tree.leaves)
+    assert said.count("ü") == legend
+    decided = [text for text in said if re.fullmatch("ü [0-9]+ %", text)]
+    assert len(decided) == sum(leaf.classes.decision == 2 for leaf in tree.leaves)
     edges = list(ET.fromstring(picture).iter(f"{SVG}path"))
     assert len(edges) == len(list(tree.root)) - 1
 
@@ -353,8 +411,8 @@ def test_a_cut_picture_says_what_it_leaves_out():
 def test_long_names_are_shortened_and_kept_whole_in_the_title():
     long = "n" * 60
     domain = Domain((Variable(long, ("x" * 50, "b")), Variable("y", ("no", "yes"))))
-    split = Split(long, 0.1, 0.01, 0.02, 1, 1, 0.01)
-    known = NodeClasses((5.0, 5.0), (0.0, 0.0), (1.0, 1.0), 10.0, (0.5, 0.5))
+    split = dataclasses.replace(QUESTION, attribute=long)
+    known = NodeClasses((5.0, 5.0), *((0.0, 0.0), (1.0, 1.0)) * 2, 10.0, 0.0, (0.5, 0.5))
     root = Node(known, split, (Node(known), Node(known)))
     picture = draw_tree(DecisionTree(domain.project([long]), domain["y"], root, 10, TreeOptions()))
     assert all(len(text) <= 30 for text in words(picture))

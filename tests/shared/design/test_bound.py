@@ -1,0 +1,233 @@
+"""The limit of randomization: against listed reports, and what maximum likelihood reaches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shared.channels import Dense, Symmetric, Withheld
+from shared.design import Goal, Requirements, bound, by_model, by_moments, families, goal, reference
+from shared.design.choose import Problem, option
+from shared.domain import Domain
+from shared.estimation.core.likelihood import maximize
+from shared.estimation.core.loglinear import design
+from shared.estimation.core.strata import Stratum
+from shared.marginals.counts import Tensor
+from shared.plan import Block, Plan
+
+DOMAIN = Domain.of(a="xyz", b="pq", c="01")
+REFERENCE = reference(DOMAIN, {"a": [0.5, 0.3, 0.2], "c": [0.7, 0.3]})
+NEEDS = Requirements(DOMAIN, {"a": 9.0, "b": 5.0, "c": 9.0}, 9.0)
+PUBLIC = Requirements(DOMAIN, {"a": 6.0, "c": 6.0})
+PAIRS = (("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"))
+TRIPLES = (*PAIRS, ("a", "b", "c"))
+RECORDS = 5000
+
+
+def law_of(plan: Plan, shares: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, list[str]]:
+    """Return the shares of all cells, the listed chances of all reports, and the cells' order."""
+    law, chances, order = np.ones(1), np.ones((1, 1)), list[str]()
+    for block in plan.blocks:
+        for name in block.names:
+            law = np.kron(law, shares[name])
+        chances = np.kron(chances, block.channel.matrix())
+        order += block.names
+    return law, chances, order
+
+
+def squares(
+    plan: Plan, names: tuple[str, ...], order: int | None, shares: Mapping[str, Tensor]
+) -> Tensor | None:
+    """Return N times the bound of the variance of each cell of a table; None where it has none.
+
+    All changes of the law that keep its sum, or those of the log-linear model, by lists alone.
+    """
+    law, chances, found = law_of(plan, shares)
+    sizes = [plan.domain[name].size for name in found]
+    if order is None or order >= len(sizes):
+        slopes = np.eye(law.size)[:, 1:] - np.eye(law.size)[:, :1]
+    else:
+        effects = design(sizes, order).matrix
+        slopes = law[:, None] * (effects - law @ effects)
+    reports = law @ chances
+    told = chances.T @ slopes
+    seen = reports > 0
+    held = (told[seen].T / reports[seen]) @ told[seen]
+    gone = tuple(i for i, n in enumerate(found) if n not in names)
+    moved = slopes.reshape(*sizes, -1).sum(axis=gone)
+    left = [n for n in found if n in names]
+    moved = np.transpose(moved, [*(left.index(n) for n in names), len(names)])
+    moved = moved.reshape(-1, slopes.shape[1])
+    inverse = np.linalg.pinv(held, rcond=1e-10, hermitian=True)
+    if not np.allclose(moved @ inverse @ held, moved, atol=1e-6 * np.abs(moved).max()):
+        return None
+    shape = [plan.domain[name].size for name in names]
+    return np.einsum("ip,pq,iq->i", moved, inverse, moved).reshape(shape)
+
+
+def score(plan: Plan, wanted: Goal, order: int | None, shares: Mapping[str, Tensor]) -> float:
+    """Return the root of the mean over lengths of the cells' mean relative variances, by loops."""
+    means = []
+    for sets in wanted.by_length().values():
+        each = []
+        for names in sets:
+            variances = squares(plan, names, order, shares)
+            if variances is None:
+                return math.inf
+            of_cells = np.ones(())
+            for name in names:
+                of_cells = np.multiply.outer(of_cells, shares[name])
+            there = of_cells > 0
+            each.append(np.mean(variances[there] / of_cells[there] ** 2 / RECORDS))
+        means.append(np.mean(each))
+    return math.sqrt(np.mean(means))
+
+
+def agree(plan: Plan, wanted: Goal, order: int | None, shares: Mapping[str, Tensor]) -> float:
+    made = bound(plan, wanted, shares, RECORDS, order)
+    assert made.score == pytest.approx(score(plan, wanted, order, shares), rel=1e-6)
+    assert bool(made.missing) == math.isinf(made.score)
+    return made.score
+
+
+@pytest.mark.parametrize("order", [1, 2, None])
+@pytest.mark.parametrize("sets", [PAIRS[:3], PAIRS, TRIPLES], ids=["counts", "pairs", "triples"])
+@pytest.mark.parametrize(
+    ("family", "needs"),
+    [
+        pytest.param(name, needs, id=f"{name}-{len(needs.variables)}-sensitive")
+        for needs in (NEEDS, PUBLIC)
+        for name, _ in families(needs, TRIPLES)
+    ],
+)
+def test_the_bound_is_the_inverse_of_the_listed_information(family, needs, sets, order):
+    """Beside it: no estimator predicted is better than the bound of what it assumes."""
+    plan = dict(families(needs, TRIPLES))[family](needs)
+    wanted = Goal(sets, order or 3)
+    least = agree(plan, wanted, order, REFERENCE)
+    predicted = by_model(plan, wanted, REFERENCE, RECORDS).score
+    assert predicted == pytest.approx(least) or predicted > least
+    if order is None:
+        moments = by_moments(plan, wanted, REFERENCE, RECORDS).score
+        assert moments == pytest.approx(least) or moments > least
+        if family in ("independent", "gamma-diagonal", "random-gamma-diagonal"):
+            assert moments == pytest.approx(least)
+
+
+def test_where_moments_leave_something_and_where_an_assumption_helps():
+    """Figures of the families above, so that the inequalities are not empty."""
+    made = {name: option(Problem(NEEDS, Goal(PAIRS, 2), REFERENCE, RECORDS), name, build)
+            for name, build in families(NEEDS, PAIRS)}  # fmt: skip
+    problem = Problem(NEEDS, Goal(PAIRS, 2), REFERENCE, RECORDS)
+    mask = made["mask"].bounded(problem)
+    assert mask.efficiency(mask.moments) < 0.999
+    assert mask.efficiency(mask.model) == pytest.approx(1.0)
+    diagonal = made["gamma-diagonal"].bounded(problem)
+    # Of three variables as one, what is no interaction of three helps for pairs, too.
+    assert diagonal.bound.score < 0.995 * diagonal.bound_any.score
+    assert diagonal.efficiency(diagonal.moments) < 0.995
+    unable = made["sampled-1"].bounded(problem)
+    assert unable.efficiency() is None
+    assert "no unbiased estimator" in unable.bound.missing
+
+
+def test_categories_that_never_occur_move_nothing():
+    shares = {**REFERENCE, "a": np.array([0.6, 0.0, 0.4])}
+    for name in ("gamma-diagonal", "mask", "sampled-2", "cut-and-paste-2"):
+        plan = dict(families(NEEDS, PAIRS))[name](NEEDS)
+        law, chances, order = law_of(plan, shares)
+        assert law.min() == 0
+        # The same without the category, whose reports stay.
+        there = law > 0
+        reports = law @ chances
+        seen = chances[there][:, reports > 0]
+        held = (seen / reports[reports > 0]) @ seen.T
+        inverse = np.linalg.pinv(held, rcond=1e-10, hermitian=True)
+        cells = np.array(list(np.ndindex(*(DOMAIN[n].size for n in order))))[there]
+        made = bound(plan, Goal((("a",),), 3), shares, RECORDS)
+        total = 0.0
+        for code in (0, 2):
+            picked = (cells[:, order.index("a")] == code).astype(float)
+            share = shares["a"][code]
+            total += (picked @ inverse @ picked - share**2) / share**2 / RECORDS / 2
+        assert made.score == pytest.approx(math.sqrt(total), rel=1e-6)
+
+
+NOT_LUMPABLE = Dense.from_probabilities(
+    [[0.5, 0.2, 0.2, 0.1], [0.1, 0.6, 0.1, 0.2], [0.3, 0.1, 0.4, 0.2], [0.1, 0.1, 0.2, 0.6]]
+)
+
+
+def test_joint_blocks_that_are_not_lumpable_and_several_of_them():
+    a, b, c = DOMAIN
+    one = Plan((Block((b, c), NOT_LUMPABLE), Block((a,), Symmetric.from_gamma(3, 9.0))))
+    for order in (1, 2, None):
+        agree(one, Goal(TRIPLES, 2), order, REFERENCE)
+    four = Domain.of(a="xyz", b="pq", c="01", d="uv")
+    shares = reference(four, {"a": [0.5, 0.3, 0.2], "d": [0.2, 0.8]})
+    d = four["d"]
+    two = Plan((Block((b, c), NOT_LUMPABLE), Block((a, d), Symmetric.from_gamma(6, 9.0))))
+    wanted = Goal((("a", "b"), ("b", "d"), ("b", "c", "d")), 2)
+    agree(two, wanted, None, shares)
+    assert "joint blocks" in bound(two, wanted, shares, RECORDS, 2).missing
+
+
+def test_what_is_withheld_has_no_bound():
+    a, b, _ = DOMAIN
+    plan = Plan((Block((a,), Withheld(3)), Block((b,), Symmetric.from_gamma(2, 9.0))))
+    made = bound(plan, Goal((("a",), ("b",)), 1), REFERENCE, RECORDS)
+    assert math.isinf(made.score)
+    assert "do not tell" in made.missing
+    assert math.isfinite(bound(plan, Goal((("b",),), 1), REFERENCE, RECORDS).score)
+
+
+@pytest.mark.calibration
+def test_maximum_likelihood_reaches_it_and_moments_do_not():
+    """300 studies of items cut and pasted: variances are chi-square; the control is moments'."""
+    many, studies = 10**7, 300
+    plan = dict(families(NEEDS, PAIRS))["cut-and-paste-3"](NEEDS)
+    (block,) = plan.blocks
+    law, chances, order = law_of(plan, REFERENCE)
+    assert order == ["a", "b", "c"]
+    least = squares(plan, ("a", "b"), None, REFERENCE) / many
+    pair = block.restrict(("a", "b"))
+    assert pair is not None
+    decoder = pair.decoder()
+    rng = np.random.default_rng(13)
+    likely, by_moment = [], []
+    for _ in range(studies):
+        counts = rng.multinomial(many, law @ chances)
+        stratum = Stratum(counts.astype(float), (block.channel,))
+        found = maximize([stratum]).probabilities.reshape(3, 2, 2)
+        likely.append(found.sum(axis=2))
+        seen = counts.reshape(block.reported_shape).sum(axis=2) / many
+        by_moment.append((decoder @ seen.ravel()).reshape(3, 2))
+    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], studies - 1)
+    ratios = (studies - 1) * np.var(likely, axis=0, ddof=1) / least
+    assert low < ratios.min()
+    assert ratios.max() < high
+    ratios = (studies - 1) * np.var(by_moment, axis=0, ddof=1) / least
+    assert ratios.min() > high
+    predicted = by_moments(plan, Goal((("a", "b"),), 2), REFERENCE, many).score
+    shares = np.multiply.outer(REFERENCE["a"], REFERENCE["b"])
+    relative = np.var(by_moment, axis=0, ddof=1) / shares**2
+    assert math.sqrt(relative.mean()) == pytest.approx(predicted, rel=0.15)
+
+
+def test_wide_designs_are_bounded_or_refused_at_once():
+    wide = Domain.of(**{f"v{i:02d}": "01" for i in range(40)})
+    shares, needs = reference(wide), Requirements(wide, dict.fromkeys(wide.names, 1000.0), 1000.0)
+    wanted = goal(wide, "pairs")
+    for name, build in families(needs, wanted.sets):
+        if name in ("independent", "mask", "gamma-diagonal", "sampled-2"):
+            plan = build(needs)
+            for order in (2, None):
+                made = bound(plan, wanted, shares, RECORDS, order)
+                assert math.isfinite(made.score) or "too large" in made.missing, name
+            if name == "independent":
+                moments = by_moments(plan, wanted, shares, RECORDS)
+                assert made.score == pytest.approx(moments.score)
