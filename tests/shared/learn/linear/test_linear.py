@@ -12,7 +12,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, OptionError, UnknownVariable
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.linear import task
+from shared.learn.linear import errors, task
 from shared.learn.linear.cells import CellGrid, ListedCells
 from shared.learn.linear.columns import DesignMatrix, columns_of
 from shared.learn.linear.fitting import learn_linear
@@ -185,17 +185,25 @@ def test_l2_is_that_of_scaled_columns(l2: float) -> None:
 @pytest.mark.parametrize(("loss", "close"), [("least-squares", 1e-9), ("logistic", 1e-8)])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_expected_reports_give_the_weights_of_the_truth(
-    loss: str, close: float, classes: int
+    loss: str, close: float, classes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Without the correction; with it, but for what N records would have had too much."""
     over = domain(classes)
-    true = joint(classes) * 50_000
     options = LinearOptions(loss, counts="raw")  # type: ignore[arg-type]
-    found, clean = (
-        learn_linear(
-            EstimatedMarginals(ExpectedReports(true, used), used), "class", options=options
-        )
-        for used in (plan(over, NOISE), Plan.unrandomized(over))
-    )
+
+    def learn(used: Plan, number: int) -> LinearClassifier:
+        reported = ExpectedReports(joint(classes) * number, used)
+        return learn_linear(EstimatedMarginals(reported, used), "class", options=options)
+
+    clean = learn(Plan.unrandomized(over), 50_000)
+    off = [
+        vectors(learn(plan(over, NOISE), number)) - vectors(clean)
+        for number in (50_000, 50_000_000)
+    ]
+    assert off[1] == pytest.approx(off[0] / 1_000, rel=0.05, abs=1e-8)
+    assert 1e-5 < np.abs(off[0]).max() < 1e-2
+    monkeypatch.setattr(errors, "CORRECTED_NUMBERS", 0)
+    found = learn(plan(over, NOISE), 50_000)
     assert np.abs(vectors(found) - vectors(clean)).max() < close
     assert found.accuracy is not None
     assert clean.accuracy is not None
@@ -206,10 +214,15 @@ def test_counts_of_pairs_give_the_weights_of_all_cells(monkeypatch: pytest.Monke
     used = plan(domain(3), NOISE)
     reported = reports(records(5, 20_000, 3), used, np.random.default_rng(1))
     whole = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
+    monkeypatch.setattr(errors, "CORRECTED_NUMBERS", 0)
+    plain = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
     monkeypatch.setattr(task, "CELLS", 10)
     pairs = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
-    assert (whole.basis, pairs.basis) == ("raw", "pairs")
-    assert np.abs(vectors(whole) - vectors(pairs)).max() < 1e-9
+    assert (whole.basis, plain.basis, pairs.basis) == ("raw", "raw", "pairs")
+    assert np.abs(vectors(plain) - vectors(pairs)).max() < 1e-9
+    # What noise adds to the weights is subtracted only where all cells are counted.
+    assert np.abs(vectors(whole)).sum() < np.abs(vectors(pairs)).sum()
+    assert any("to correct" in note for note in plain.notes)
     assert pairs.accuracy is None
     assert pairs.planes[0].weights[1].se is None
     assert any("pairs" in note for note in pairs.notes)
