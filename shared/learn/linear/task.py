@@ -195,10 +195,13 @@ class PlaneTask:
         return accuracy_of(self.sources.table, predicted)
 
     def _pocket(self, source: Classed, positive: int, number: int) -> Tensor:
-        squares = least_squares(moments_of_counts(self.design, source), positive, 0.0)
-        start = np.zeros(self.design.size) if squares is None else squares.weights
+        design, options = self.design, self.options
+        start = np.zeros(design.size)
+        if options.keep == "fewest-wrong":
+            squares = least_squares(moments_of_counts(design, source), positive, 0.0)
+            start = start if squares is None else squares.weights
         rng = stream(self.seed, number)
-        return pocket(self.design, source, positive, start, self.options.steps, rng, self.tick)
+        return pocket(design, source, positive, start, options.steps, rng, self.tick, options.keep)
 
     def equation(self, positive: int) -> Equation:
         """Return the estimating equation of a class's plane on the raw counts."""
