@@ -16,7 +16,14 @@ import numpy as np
 
 from shared.channels import CONDITION_LIMIT
 from shared.domain import Domain, Variable
-from shared.errors import DomainError, EmptyTable, EstimationError, LimitExceeded, OptionError
+from shared.errors import (
+    DomainError,
+    EmptyTable,
+    EstimationError,
+    LimitExceeded,
+    OptionError,
+    SingularChannel,
+)
 from shared.estimation.core.axes import Axis, arrange, axes_of, observed, strata_of, sum_unasked
 from shared.estimation.core.information import INFORMATION_CELLS, inverse_information
 from shared.estimation.core.likelihood import maximize, newton_serves
@@ -159,6 +166,22 @@ class EstimatedMarginals:
             return self._by_moments(domain)
         self._require_reported(variables)
         return CombinedTable.of([part.marginal(variables) for part in self._parts])
+
+    def unbiased(self, variables: Sequence[str]) -> Estimates | None:
+        """Return the estimate by moments, also where the marginals are the most likely ones.
+
+        None where there is none: a source does not report all variables, a channel has no inverse,
+        or what is asked for is a log-linear model. By moments, it raises as `marginal`.
+        """
+        if self._estimator == "moment":
+            return self.marginal(variables)
+        if self._estimator == "log-linear":
+            return None
+        by_moments = EstimatedMarginals.of(self._sources, variables=variables)
+        try:
+            return by_moments.marginal(variables)
+        except (EstimationError, SingularChannel):
+            return None
 
     def expected(self, variables: Sequence[str]) -> Tensor:
         """Return the posterior expectation of each true cell's count (see `Marginals`).

@@ -247,6 +247,12 @@ class Marginals(Protocol):
     def marginal(self, variables: Sequence[str]) -> MarginalTable:
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
 
+    def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
+        """Return the table whose counts are right on average, negative ones included.
+
+        None if the reports have none, or only under assumptions. Raises UnknownVariable.
+        """
+
     def expected(self, variables: Sequence[str]) -> Tensor:
         """Return the posterior expectation of each true cell's count, none negative, sum N.
 

@@ -348,6 +348,7 @@ JOBS: dict[str, dict[str, Any]] = {
         "counts": "expected",
         "steps": 100,
         "sample": 1000,
+        "keep": "ratchet",
         "seed": 9,
     },
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -138,12 +139,13 @@ def _table_csv(table: MarginalTable) -> str:
 
 
 def _weights_csv(model: LinearClassifier) -> str:
-    """Return a row for each weight of each plane; cells are empty where there is no error."""
+    """Return a row for each weight of each plane; an error or end there is none of is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["class", "column", "weight", "se_population", "se_records", "low", "high"])
     for plane in model.planes:
         for weight in plane.weights:
-            errors = [weight.se, weight.se_records, *(weight.interval or (None, None))]
+            ends = [end if math.isfinite(end) else None for end in weight.interval or ()]
+            errors = [weight.se, weight.se_records, *(ends or (None, None))]
             writer.writerow([plane.positive, weight.column, weight.estimate, *errors])
     return text.getvalue()

@@ -25,6 +25,7 @@ LOOKS = (
     (style.GREEN, "s", "-"),
     (style.RED, "^", "--"),
     (style.ORANGE, "v", "--"),
+    (style.PURPLE, "D", "-."),
 )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pramana.simulate.commands import options as given
-from shared.learn.linear.options import Encoding, LinearOptions, Loss
+from shared.learn.linear.options import Encoding, Keep, LinearOptions, Loss
 from shared.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ Penalty = Annotated[
 EncodingOption = Annotated[
     Encoding, _linear("encoding", "A column per category, or the categories' numbers 1 to K")
 ]
+KeepOption = Annotated[Keep, _linear("keep", "Which of the perceptron's weights stay")]
 
 
 def tree(
@@ -109,6 +110,7 @@ def linear(
     loss: LossOption = LinearOptions.loss,
     l2: Penalty = None,
     encoding: EncodingOption = LinearOptions.encoding,
+    keep: KeepOption = LinearOptions.keep,
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
@@ -125,7 +127,7 @@ def linear(
     pocket = loss == "perceptron"
     with given.options_as_typed():
         penalty = l2 if l2 is not None else 0.0 if pocket else L2
-        options = LinearOptions(loss=loss, l2=penalty, encoding=encoding)
+        options = LinearOptions(loss=loss, l2=penalty, encoding=encoding, keep=keep)
     # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
     likely: Estimator | None = estimator or ("ml" if pocket and design is None else None)
     setup = given.Setup(
@@ -135,7 +137,7 @@ def linear(
         "linear",
         target,
         lambda marginals, chance: learn_linear(marginals, target, None, options, seed=chance),
-        {"loss": loss, "l2": penalty, "encoding": encoding},
+        {"loss": loss, "l2": penalty, "encoding": encoding, "keep": keep},
         setup,
         (holdout, runs, seed),
         json,

@@ -83,7 +83,7 @@ def learn_linear(
     basis, fits = _first_fit(task, positives, evident, progress)
     planes = tuple(_plane(fit, classes, scaling) for fit in fits)
     drawn = options.sample if basis == "network" else None
-    notes = notes_of(classes, columns, options, task.bases, basis, planes)
+    notes = notes_of(task, columns, basis, fits, planes)
     model = LinearClassifier(
         inputs, classes, columns, planes, options, basis, marginals.records, drawn, seed
     )
@@ -185,15 +185,14 @@ def _first_fit(
 def _plane(fit: PlaneFit, classes: Variable, scaling: Scaling) -> Plane:
     values = scaling.back @ fit.weights
     names = (INTERCEPT, *(column.name for column in scaling.columns))
-    # Neither is known of a column that was left out, nor of any where the loss gives no error.
-    errors: list[list[float | None]] = [[None] * len(names)] * 2
+    weights = [Weight(name, value) for name, value in zip(names, values.tolist(), strict=True)]
+    # No error is known of a column that was left out, nor of any where the loss gives none.
     if fit.errors is not None:
-        left_in = [0, *(1 + number for number in scaling.kept)]
-        for which, covariance in enumerate(fit.errors):
-            variances = np.diag(scaling.back @ covariance @ scaling.back.T)
-            errors[which] = [
-                float(np.sqrt(max(v, 0.0))) if place in left_in else None
-                for place, v in enumerate(variances)
-            ]
-    weights = zip(names, values.tolist(), *errors, strict=True)
-    return Plane(classes.categories[fit.positive], tuple(Weight(*one) for one in weights))
+        for place in (0, *(1 + number for number in scaling.kept)):
+            row = scaling.back[place]
+            variances = (float(row @ covariance @ row) for covariance in fit.errors.covariances)
+            se, se_records = (float(np.sqrt(max(variance, 0.0))) for variance in variances)
+            low, high = fit.errors.intervals[place].tolist()
+            estimate = weights[place].estimate
+            weights[place] = Weight(names[place], estimate, se, se_records, (low, high))
+    return Plane(classes.categories[fit.positive], tuple(weights))

@@ -23,28 +23,22 @@ Basis = Literal["raw", "expected", "pairs", "network"]
 
 INTERCEPT = "(intercept)"
 
-_Z = normal_quantile(0.95)
-
 
 @dataclass(frozen=True)
 class Weight:
     """A weight in the unit of its column, with its errors where the theory gives them.
 
     `se` is the standard error against the population the records were drawn from, `se_records`
-    that given the true records (the noise of randomization alone).
+    that given the true records (the noise of randomization alone). `interval` is the 95 % interval
+    against the population, by inverting the score test: not the same to both sides, and infinite on
+    a side where the reports are compatible with any weight.
     """
 
     column: str
     estimate: float
     se: float | None = None
     se_records: float | None = None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval against the population."""
-        if self.se is None:
-            return None
-        return self.estimate - _Z * self.se, self.estimate + _Z * self.se
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from shared.learn.common.options import NotNegative, require_limits
 Loss = Literal["perceptron", "least-squares", "logistic"]
 Encoding = Literal["indicator", "ordinal"]
 Counts = Literal["raw", "expected"]
+Keep = Literal["fewest-wrong", "longest-run", "ratchet"]
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,18 @@ class LinearOptions:
         counts: the counts that least squares and the logistic loss are fitted to. `raw` are the
             unbiased ones, which may be negative; `expected` are the sums of posterior
             probabilities, none negative. None takes the raw counts where the fit has a solution
-            there, and otherwise the expected ones: raw counts leave the weights without bias and
-            their intervals cover, while expected ones after much noise draw the weights to 0 by
-            more than their error. The perceptron always takes the expected ones.
+            there, and otherwise the expected ones: from raw counts the weights are corrected for
+            what noise adds to them and their intervals cover, while expected ones after much noise
+            draw the weights to 0 by more than their error. The perceptron always takes the
+            expected ones.
         steps: the most updates of the perceptron for each plane.
         sample: the records drawn from a learned network where the variables have too many cells
             together.
+        keep: which of the perceptron's weights stay in the pocket. `fewest-wrong`: those that
+            classify the fewest records wrong, of least squares and all met from there on.
+            `longest-run`, as Ma 6.2 says it: those with the longest run of right draws, from
+            weights of 0 on. `ratchet` (Gallant): the same, but only if they also classify more
+            records right than those in the pocket.
 
     Raises:
         OptionError: an unknown name, or a number out of its range.
@@ -52,6 +59,7 @@ class LinearOptions:
     counts: Counts | None = None
     steps: Annotated[int, Ge(1), Le(1_000_000)] = 2_000
     sample: Annotated[int, Ge(1), Le(1 << 20)] = 1 << 16
+    keep: Keep = "fewest-wrong"
 
     def __post_init__(self) -> None:
         require_limits(self)

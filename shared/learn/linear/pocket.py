@@ -8,11 +8,17 @@ in proportion to T*_l. So L weighted cells, which do not grow with the records, 
 algorithm.
 
 Between two updates the weights stand still, and only a draw that is classified wrong changes
-them. That draw is taken at once, from the cells classified wrong; the correct ones before it, whose
-number is the run of the weights, need no simulation. Gallant asks for a longer run before he counts
-what new weights classify right (the ratchet), only to save the counting. Here the counts are at
-hand at each update, so the pocket keeps the best of all weights met. It starts from given weights,
-such as those of least squares, and so is never worse than they are.
+them. That draw is taken at once, from the cells classified wrong; the number of correct ones before
+it, the run of the weights, is geometric. By the paper's rule the pocket holds the weights with the
+longest run. Gallant's ratchet also asks that they classify more right than those in the pocket,
+which he counts only after a longer run because counting is dear. Here the counts are at hand at
+each update, so by default the pocket holds the best of all weights met; these start from those of
+least squares, and so are never worse than they are.
+
+The paper draws all N L samples alike, and a right one adds its weight to the run. But of each cell
+and the same cell of the other class every plane has one wrong: such runs end after one draw on
+average, whatever the weights. Drawn by weight, with 1 added, each sample has the same part in the
+mean, and a run is as long as on records that were not randomized.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from shared.learn.linear.columns import DesignMatrix
+from shared.learn.linear.options import Keep
 from shared.learn.linear.sources import Classed, Tick
 from shared.marginals.counts import Tensor
 
@@ -35,8 +42,9 @@ def pocket(
     steps: int,
     rng: np.random.Generator,
     tick: Tick,
+    keep: Keep = "fewest-wrong",
 ) -> Tensor:
-    """Return the weights that classify most of a class against all others right, of those met.
+    """Return the weights that stay in the pocket, of those met.
 
     Args:
         design: the scaled columns.
@@ -46,6 +54,7 @@ def pocket(
         steps: the most updates; fewer are made where all cells are classified right.
         rng: draws the cells.
         tick: called now and then.
+        keep: which weights stay, as in `LinearOptions`.
 
     Returns:
         Weights of shape (size,), those without the intercept of length 1 unless they are all 0.
@@ -54,18 +63,24 @@ def pocket(
     others = source.totals - ones
     records = float(source.totals.sum())
     weights = start.copy()
-    # All records in one class is what any weights have to surpass.
+    # All records in one class is what any weights have to surpass, where the fewest wrong count.
     best = np.zeros(design.size)
     best[0] = 1.0 if ones.sum() > others.sum() else -1.0
-    least = float(min(ones.sum(), others.sum()))
+    least = float(min(ones.sum(), others.sum())) if keep == "fewest-wrong" else np.inf
+    longest = -1.0
     for step in range(steps + 1):
         if step % _TICKS == 0:
             tick()
         above = design.scores(source.cells, weights) > 0
         wrong = np.cumsum(np.where(above, others, ones))
-        if wrong[-1] < least:
+        perfect = wrong[-1] <= _NONE * records
+        run = np.inf
+        if keep != "fewest-wrong" and not perfect:
+            run = rng.geometric(min(wrong[-1] / records, 1.0)) - 1.0
+        if run > longest and (keep == "longest-run" or wrong[-1] < least):
             best, least = weights.copy(), float(wrong[-1])
-        if wrong[-1] <= _NONE * records or step == steps:
+            longest = run if keep != "fewest-wrong" else longest
+        if perfect or step == steps:
             break
         cell = int(np.searchsorted(wrong, rng.random() * wrong[-1], side="right"))
         row = design.row(source.cells.codes(min(cell, len(wrong) - 1)))

@@ -52,8 +52,8 @@ def least_squares(moments: Moments, positive: int, l2: float) -> Solution | None
     each other (see `require_independent`).
     """
     records = moments.second[0, 0]
-    slope = moments.second + records * _penalty(len(moments.second), l2)
-    if not _definite(slope / records):
+    slope = moments.second + records * penalty(len(moments.second), l2)
+    if not definite(slope / records):
         return None
     others = moments.by_class.sum(axis=1) - moments.by_class[:, positive]
     towards = moments.by_class[:, positive] - others
@@ -74,22 +74,22 @@ def logistic(
     """
     cells, totals = source.cells, source.totals
     records, ones = totals.sum(), source.of(positive)
-    penalty = _penalty(design.size, l2)
-    if not _definite(design.second(cells, totals) / records + penalty):
+    shrinking = penalty(design.size, l2)
+    if not definite(design.second(cells, totals) / records + shrinking):
         return None
     valid = source.valid
 
     def loss(weights: Tensor) -> float:
         scores = design.scores(cells, weights)
         data = totals @ np.logaddexp(0.0, scores) - ones @ scores
-        return float(data / records + weights @ penalty @ weights / 2)
+        return float(data / records + weights @ shrinking @ weights / 2)
 
     weights = np.zeros(design.size)
     for _ in range(_ITERATIONS):
         tick()
         fitted = expit(design.scores(cells, weights))
-        gradient = design.first(cells, ones - totals * fitted) / records - penalty @ weights
-        slope = design.second(cells, totals * fitted * (1 - fitted)) / records + penalty
+        gradient = design.first(cells, ones - totals * fitted) / records - shrinking @ weights
+        slope = design.second(cells, totals * fitted * (1 - fitted)) / records + shrinking
         step = _newton(slope, gradient, valid=valid)
         if step is None:
             return None
@@ -110,7 +110,7 @@ def logistic(
 def require_independent(design: DesignMatrix, cells: Cells, totals: Tensor, l2: float) -> None:
     """Raise EstimationError if non-negative counts leave columns that depend on each other."""
     second = design.second(cells, totals) / totals.sum()
-    if not _definite(second + _penalty(design.size, l2)):
+    if not definite(second + penalty(design.size, l2)):
         raise EstimationError(
             "Some columns are linear functions of others, so that their weights cannot be told"
             " apart.",
@@ -143,12 +143,14 @@ def _length(
     return length
 
 
-def _penalty(size: int, l2: float) -> Tensor:
+def penalty(size: int, l2: float) -> Tensor:
+    """Return the second derivative of the penalty per record, (size, size)."""
     return np.diag([0.0, *[l2] * (size - 1)])
 
 
-def _definite(matrix: Tensor) -> bool:
-    return bool(np.linalg.eigvalsh(matrix)[0] > SINGULAR)
+def definite(matrix: Tensor) -> bool:
+    """Whether a matrix per record is finite and positive definite, rounding aside."""
+    return bool(np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > SINGULAR)
 
 
 def _separated() -> EstimationError:

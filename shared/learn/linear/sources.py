@@ -184,14 +184,18 @@ def moments_of_pairs(
 ) -> Moments:
     """Return the moments from the raw counts of pairs, whatever the number of all cells."""
     names = features.names
+
+    def counts(*pair: str) -> Tensor:
+        return (marginals.unbiased(pair) or marginals.marginal(pair)).counts
+
     with_class = []
     for name in names:
         tick()
-        with_class.append(marginals.marginal([name, target]).counts)
+        with_class.append(counts(name, target))
     pairs = {}
     for one, two in combinations(range(len(names)), 2):
         tick()
-        pairs[one, two] = marginals.marginal([names[one], names[two]]).counts
+        pairs[one, two] = counts(names[one], names[two])
     second = design.products([table.sum(axis=1) for table in with_class], pairs)
     return Moments(second, _by_class(design, with_class))
 

@@ -12,7 +12,7 @@ from shared.domain import Domain, Variable
 from shared.errors import OptionError
 from shared.learn.common.resampling import stream
 from shared.learn.linear.columns import Column, DesignMatrix, Scaling
-from shared.learn.linear.errors import accuracy_of, covariances
+from shared.learn.linear.errors import CERTAIN, Equation, accuracy_of
 from shared.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane
 from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.pocket import pocket
@@ -36,12 +36,27 @@ CELLS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
+class WeightErrors:
+    """The errors of weights.
+
+    Attributes:
+        covariances: of the scaled weights, against the population and given the records.
+        intervals: of the weights in the columns' own units, intercept first, (1 + columns, 2).
+        certainty: see `Equation.certainty`.
+    """
+
+    covariances: tuple[Tensor, Tensor]
+    intervals: Tensor
+    certainty: float
+
+
+@dataclass(frozen=True, eq=False)
 class PlaneFit:
-    """Scaled weights for one plane; covariances against the population and given the records."""
+    """Scaled weights for one plane, and how well they are known."""
 
     positive: int
     weights: Tensor
-    errors: tuple[Tensor, Tensor] | None = None
+    errors: WeightErrors | None = None
 
 
 class Sources:
@@ -49,14 +64,24 @@ class Sources:
 
     def __init__(self, marginals: Marginals, inputs: Domain, target: str, options: LinearOptions):
         self._marginals, self._inputs, self._target = marginals, inputs, target
+        self._names = [*inputs.names, target]
         self._options = options
         self._kept: dict[Basis, Classed] = {}
         self._pairs: Moments | None = None
 
     @cached_property
     def table(self) -> MarginalTable:
-        """The raw counts, class last."""
-        return self._marginals.marginal([*self._inputs.names, self._target])
+        """The raw counts, class last: the unbiased ones where there are such."""
+        return self._unbiased or self._marginals.marginal(self._names)
+
+    @property
+    def biased(self) -> bool:
+        """Whether there are none."""
+        return self._unbiased is None
+
+    @cached_property
+    def _unbiased(self) -> MarginalTable | None:
+        return self._marginals.unbiased(self._names)
 
     def of(self, basis: Basis, seed: int, on_share: OnShare) -> Classed:
         """Return the counts of a basis other than `pairs`."""
@@ -65,7 +90,7 @@ class Sources:
             if basis == "raw":
                 found = raw_counts(self.table)
             elif basis == "expected":
-                found = expected_counts(self._marginals, [*self._inputs.names, self._target])
+                found = expected_counts(self._marginals, self._names)
             else:
                 records = self._options.sample
                 found = drawn_counts(
@@ -140,10 +165,23 @@ class PlaneTask:
         solution = self._solution(basis, positive)
         if solution is None:
             return None
-        errors = None
-        if basis in ("raw", "expected"):
-            table, loss = self.sources.table, self.options.loss
-            errors = covariances(table, self.design, solution, positive, loss)
+        if basis not in ("raw", "expected"):
+            return PlaneFit(positive, solution.weights)
+        equation = self.equation(positive)
+        # Expected counts of noisy reports have a bias that no error tells.
+        if not equation.serves or (basis == "expected" and equation.noisy):
+            return PlaneFit(positive, solution.weights)
+        if equation.corrects:
+            corrected = equation.corrected(solution, self.tick)
+            if corrected is None:
+                return None
+            solution = corrected
+        back = self.scaling.back
+        intervals = np.full((len(back), 2), np.nan)
+        known = [0, *(1 + kept for kept in self.scaling.kept)]
+        intervals[known] = equation.intervals(solution, back[known])
+        certainty = equation.certainty(solution, back[known])
+        errors = WeightErrors(equation.covariances(solution), intervals, certainty)
         return PlaneFit(positive, solution.weights, errors)
 
     def accuracy(self, model: LinearClassifier) -> Accuracy | None:
@@ -157,10 +195,18 @@ class PlaneTask:
         return accuracy_of(self.sources.table, predicted)
 
     def _pocket(self, source: Classed, positive: int, number: int) -> Tensor:
-        squares = least_squares(moments_of_counts(self.design, source), positive, 0.0)
-        start = np.zeros(self.design.size) if squares is None else squares.weights
+        design, options = self.design, self.options
+        start = np.zeros(design.size)
+        if options.keep == "fewest-wrong":
+            squares = least_squares(moments_of_counts(design, source), positive, 0.0)
+            start = start if squares is None else squares.weights
         rng = stream(self.seed, number)
-        return pocket(self.design, source, positive, start, self.options.steps, rng, self.tick)
+        return pocket(design, source, positive, start, options.steps, rng, self.tick, options.keep)
+
+    def equation(self, positive: int) -> Equation:
+        """Return the estimating equation of a class's plane on the raw counts."""
+        loss, l2 = self.options.loss, self.options.l2
+        return Equation(self.sources.table, self.design, positive, loss, l2)
 
     def _source(self, basis: Basis) -> Classed:
         return self.sources.of(basis, self.seed, self.on_share)
@@ -178,42 +224,87 @@ class PlaneTask:
 
 
 def notes_of(
-    target: Variable,
+    task: PlaneTask,
     columns: Sequence[Column],
-    options: LinearOptions,
-    bases: Sequence[Basis],
     basis: Basis,
+    fits: Sequence[PlaneFit],
     planes: Sequence[Plane],
 ) -> tuple[str, ...]:
-    """Return what the reader of the weights must know, a sentence each."""
+    """Return what the reader of the weights must know, a sentence or a few each."""
     notes = []
     still = [column.name for column in columns if column.deviation == 0]
     if still:
         notes.append(f"Estimated not to vary, so without weight: {', '.join(still)}.")
     parted = {plane.positive for plane in planes}
-    absent = [name for name in target.categories if len(planes) > 1 and name not in parted]
+    absent = [name for name in task.target.categories if len(planes) > 1 and name not in parted]
     if absent:
         notes.append(f"Without records beyond the noise, so never predicted: {', '.join(absent)}.")
-    if basis != bases[0]:
+    if basis != task.bases[0]:
         notes.append(
             "The raw counts allow no solution: noise is larger than what tells the columns apart."
         )
-        if basis == "expected":
-            notes.append(
-                "Fitted to expected counts, which noise biases; the errors leave that out."
-                " Counts estimated by maximum likelihood or a log-linear model serve better."
-            )
     if basis == "network":
         notes.append(
-            f"The variables have more than {CELLS} cells together: fitted to {options.sample}"
+            f"The variables have more than {CELLS} cells together: fitted to {task.options.sample}"
             " records drawn from a network that was learned of them. Without errors, and the"
             " accuracy is that on the drawn records. Least squares needs no drawn records."
         )
     elif basis == "pairs":
         notes.append(
             f"The variables have more than {CELLS} cells together: fitted to the counts of pairs,"
-            " which are enough for the weights but not for their errors or the accuracy."
+            " which are enough for the weights but not for their errors, the correction of what"
+            " noise adds to them, or the accuracy."
         )
-    elif options.loss != "perceptron" and planes[0].weights[0].se is None:
-        notes.append("Too many cells and columns together for errors of the weights.")
+    elif task.options.loss != "perceptron":
+        notes += _notes_of_errors(task, fits, planes)
     return tuple(notes)
+
+
+def _notes_of_errors(
+    task: PlaneTask, fits: Sequence[PlaneFit], planes: Sequence[Plane]
+) -> list[str]:
+    """Return what must be known of the errors of weights that were fitted to counts of cells."""
+    notes = []
+    equation = task.equation(fits[0].positive)
+    if fits[0].errors is None:
+        if equation.serves:
+            notes.append(
+                "Fitted to expected counts, whose bias draws the weights to 0 by more than an"
+                " error could say: without errors and intervals. More records, less noise, fewer"
+                " features or an l2 above 0 help."
+            )
+        else:
+            notes.append("Too many cells and columns together for errors of the weights.")
+        return notes
+    if equation.noisy and task.sources.biased:
+        notes.append(
+            "The reports have no unbiased counts of these variables together. The errors and"
+            " intervals leave out the bias of the estimator's, which is large where many counts"
+            " are near 0."
+        )
+    if equation.noisy and not equation.corrects:
+        notes.append(
+            "Too many cells and columns together to correct the weights for what noise adds to"
+            " them: those far from 0 are too far by a part of their errors."
+        )
+    pairs = list(zip(fits, planes, strict=True))
+    weak = [p.positive for f, p in pairs if f.errors and f.errors.certainty < CERTAIN]
+    if weak and equation.noisy:
+        of = f" of {', '.join(weak)}" if len(planes) > 1 else ""
+        notes.append(
+            f"Noise hides most of how the columns vary: the weights{of} may be off by a good part"
+            " of their errors, most likely too near 0. Their intervals allow for it. More records,"
+            " less noise or fewer features help."
+        )
+    endless = {
+        weight.column: None
+        for plane in planes
+        for weight in plane.weights
+        if weight.interval is not None and not np.isfinite(weight.interval).all()
+    }
+    if endless:
+        notes.append(
+            "Of these weights the reports rule out no value, however large, on the side where the"
+            f" interval has no end: {', '.join(endless)}."
+        )
+    return notes

@@ -128,6 +128,7 @@ class LinearClassifierSpec(LinearClassifierTask, CountsSpec):
     `l2` penalizes the squares of scaled weights. `encoding` makes of a variable without
     representatives a column per category or one of the categories' numbers; `numeric` gives such
     numbers by variable. `counts` are those that are fitted to: raw, expected, or (null) raw where
-    these have a solution. `steps` is the most updates of the perceptron, `sample` the records drawn
-    from a learned network where all variables have too many cells together; `seed` decides both.
+    these have a solution. `steps` is the most updates of the perceptron and `keep` says which of
+    its weights stay, `sample` the records drawn from a learned network where all variables have
+    too many cells together; `seed` decides these draws.
     """

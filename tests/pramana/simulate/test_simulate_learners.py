@@ -334,6 +334,10 @@ def test_the_perceptron_is_read_by_likelihood_unless_told(table: Path):
     assert simulated(*asked)["setting"]["l2"] == 0.001
     assert simulated(*pocket)["setting"]["estimator"] == "ml"
     assert simulated(*pocket)["setting"]["l2"] == 0
+    run = simulated(*pocket, "--keep", "longest-run")
+    assert run["setting"]["keep"] == "longest-run"
+    assert simulated(*pocket)["setting"]["keep"] == "fewest-wrong"
+    assert run["accuracy"] != simulated(*pocket)["accuracy"]
     told = simulated(*pocket, "--estimator", "moment")
     assert told["setting"]["estimator"] == "moment"
 

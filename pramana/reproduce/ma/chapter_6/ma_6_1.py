@@ -72,6 +72,7 @@ def run(setting: Setting) -> Result:
         within(means, linear.MOMENTS, AT, 3),
         _reasonable(means),
         linear.better_than_direct(means),
+        *linear.rules(means),
         linear.estimates(means, AT),
     )
     return Result(
@@ -114,6 +115,7 @@ EXPERIMENT = Experiment(
         ),
         "p ends at 0.45: at 0.5 the reports on the binary variables say nothing.",
         linear.CHOICE,
+        linear.RULE,
         linear.TESTED,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ def linear_json(model: LinearClassifier) -> dict[str, Any]:
     planes = [
         {
             "positive": plane.positive,
-            "weights": [asdict(weight) | {"interval": weight.interval} for weight in plane.weights],
+            "weights": [asdict(w) | {"interval": _ends(w.interval)} for w in plane.weights],
         }
         for plane in model.planes
     ]
@@ -66,7 +67,7 @@ def read_linear_json(text: str) -> LinearClassifier:
     planes = [
         Plane(
             plane.positive,
-            tuple(Weight(w.column, w.estimate, w.se, w.se_records) for w in plane.weights),
+            tuple(weight.read() for weight in plane.weights),
         )
         for plane in document.planes
     ]
@@ -74,14 +75,28 @@ def read_linear_json(text: str) -> LinearClassifier:
     return LinearClassifier(**told | {"inputs": Domain(document.inputs), "planes": tuple(planes)})
 
 
+def _ends(interval: tuple[float, float] | None) -> list[float | None] | None:
+    """Return the ends of an interval, None for one that is infinite."""
+    if interval is None:
+        return None
+    return [end if math.isfinite(end) else None for end in interval]
+
+
 class _Weight(DocumentPart):
-    """A weight as it is told: its interval follows from its error."""
+    """A weight as it is told; an end of its interval is null where it has none."""
 
     column: str
     estimate: float
     se: float | None
     se_records: float | None
-    interval: list[float] | None = None
+    interval: tuple[float | None, float | None] | None = None
+
+    def read(self) -> Weight:
+        ends = None
+        if self.interval is not None:
+            low, high = self.interval
+            ends = (-math.inf if low is None else low, math.inf if high is None else high)
+        return Weight(self.column, self.estimate, self.se, self.se_records, ends)
 
 
 class _Plane(DocumentPart):

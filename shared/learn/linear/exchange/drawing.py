@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from shared.learn.linear.columns import Column
 from shared.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
 from shared.pictures import plots
 from shared.pictures.svg import short
@@ -20,8 +22,9 @@ def draw_weights(model: LinearClassifier) -> str:
 
     A bar is a weight times the deviation of its column, so that bars of columns in different units
     can be compared: how far the score moves when the column moves by one standard deviation. The
-    line across its end is the 95 % interval against the population, where there is one; an
-    interval that holds 0 makes the bar pale. Beside it stands the weight in its own unit.
+    line across its end is the 95 % interval against the population, where there is one, with an
+    arrow to a side where it has no end; an interval that holds 0 makes the bar pale. Beside it
+    stands the weight in its own unit.
     """
 
     def draw(figure: Figure) -> None:
@@ -47,15 +50,32 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
         (bar,) = axis.barh(row, value, 0.6, color=colour, alpha=1.0 if sure else _PALE)
         plots.entitle(bar, f"{column.name}: {notes[row]}")
         if ends is not None:
-            scaled = [end * column.deviation for end in ends]
-            (line,) = axis.plot(
-                scaled, [row] * 2, "|-", color=plots.BLACK, linewidth=1.4, markersize=7
-            )
-            plots.entitle(line, f"{column.name}: {ends[0]:.3g} to {ends[1]:.3g}")
+            _draw_interval(axis, row, column, ends, f"{column.name}: {_range(ends)}")
     axis.axvline(0.0, color="#555555", linewidth=1)
     title = f"{model.target.name} = {plane.positive}"
     axis.set_title(short(title, 60), parse_math=False)
     axis.set_title(f"intercept {_written(intercept)}", loc="right", fontsize=9, fontweight="normal")
+
+
+def _draw_interval(
+    axis: Axes, row: int, column: Column, ends: tuple[float, float], title: str
+) -> None:
+    """Draw a line from end to end, and to the side without one an arrow."""
+    told = [end * column.deviation for end in ends]
+    finite = [place for place, end in enumerate(told) if math.isfinite(end)]
+    shown = [end if math.isfinite(end) else axis.get_xlim()[end > 0] for end in told]
+    (line,) = axis.plot(
+        shown, [row] * 2, "|-", color=plots.BLACK, linewidth=1.4, markersize=7, markevery=finite
+    )
+    plots.entitle(line, title)
+    for end, at in zip(told, shown, strict=True):
+        if not math.isfinite(end):
+            axis.plot(at, row, ">" if end > 0 else "<", color=plots.BLACK, markersize=7)
+
+
+def _range(ends: tuple[float, float]) -> str:
+    low, high = (f"{end:.3g}" if math.isfinite(end) else "no end" for end in ends)
+    return f"{low} to {high}"
 
 
 def _written(weight: Weight) -> str:

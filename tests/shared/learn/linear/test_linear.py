@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import cast
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, OptionError, UnknownVariable
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.linear import task
+from shared.learn.linear import errors, task
 from shared.learn.linear.cells import CellGrid, ListedCells
 from shared.learn.linear.columns import DesignMatrix, columns_of
 from shared.learn.linear.fitting import learn_linear
@@ -185,17 +186,25 @@ def test_l2_is_that_of_scaled_columns(l2: float) -> None:
 @pytest.mark.parametrize(("loss", "close"), [("least-squares", 1e-9), ("logistic", 1e-8)])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_expected_reports_give_the_weights_of_the_truth(
-    loss: str, close: float, classes: int
+    loss: str, close: float, classes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Without the correction; with it, but for what N records would have had too much."""
     over = domain(classes)
-    true = joint(classes) * 50_000
     options = LinearOptions(loss, counts="raw")  # type: ignore[arg-type]
-    found, clean = (
-        learn_linear(
-            EstimatedMarginals(ExpectedReports(true, used), used), "class", options=options
-        )
-        for used in (plan(over, NOISE), Plan.unrandomized(over))
-    )
+
+    def learn(used: Plan, number: int) -> LinearClassifier:
+        reported = ExpectedReports(joint(classes) * number, used)
+        return learn_linear(EstimatedMarginals(reported, used), "class", options=options)
+
+    clean = learn(Plan.unrandomized(over), 50_000)
+    off = [
+        vectors(learn(plan(over, NOISE), number)) - vectors(clean)
+        for number in (50_000, 50_000_000)
+    ]
+    assert off[1] == pytest.approx(off[0] / 1_000, rel=0.05, abs=1e-8)
+    assert 1e-5 < np.abs(off[0]).max() < 1e-2
+    monkeypatch.setattr(errors, "CORRECTED_NUMBERS", 0)
+    found = learn(plan(over, NOISE), 50_000)
     assert np.abs(vectors(found) - vectors(clean)).max() < close
     assert found.accuracy is not None
     assert clean.accuracy is not None
@@ -206,10 +215,15 @@ def test_counts_of_pairs_give_the_weights_of_all_cells(monkeypatch: pytest.Monke
     used = plan(domain(3), NOISE)
     reported = reports(records(5, 20_000, 3), used, np.random.default_rng(1))
     whole = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
+    monkeypatch.setattr(errors, "CORRECTED_NUMBERS", 0)
+    plain = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
     monkeypatch.setattr(task, "CELLS", 10)
     pairs = learn_linear(marginals(reported, used), "class", options=LinearOptions("least-squares"))
-    assert (whole.basis, pairs.basis) == ("raw", "pairs")
-    assert np.abs(vectors(whole) - vectors(pairs)).max() < 1e-9
+    assert (whole.basis, plain.basis, pairs.basis) == ("raw", "raw", "pairs")
+    assert np.abs(vectors(plain) - vectors(pairs)).max() < 1e-9
+    # What noise adds to the weights is subtracted only where all cells are counted.
+    assert np.abs(vectors(whole)).sum() < np.abs(vectors(pairs)).sum()
+    assert any("to correct" in note for note in plain.notes)
     assert pairs.accuracy is None
     assert pairs.planes[0].weights[1].se is None
     assert any("pairs" in note for note in pairs.notes)
@@ -283,11 +297,17 @@ def _features() -> Domain:
     return DOMAIN.project(DOMAIN.names[:3])
 
 
-def test_the_perceptron_classifies_separable_records_without_error() -> None:
+KEPT = ["fewest-wrong", "longest-run", "ratchet"]
+
+
+@pytest.mark.parametrize("keep", KEPT)
+def test_the_perceptron_classifies_separable_records_without_error(keep: str) -> None:
     columns = records(8, 800)
     wanted = matrix(columns) @ [1.0, -0.7, 0.5, -0.3] + 0.31 > 0
     columns["class"] = wanted.astype(np.uint8)
-    model = learn_linear(exact(columns, DOMAIN), "class", options=LinearOptions("perceptron"))
+    model = learn_linear(
+        exact(columns, DOMAIN), "class", options=LinearOptions("perceptron", keep=keep)
+    )
     assert (model.predict(columns) == columns["class"]).all()
     assert model.accuracy is not None
     assert model.accuracy.estimate == 1
@@ -310,6 +330,86 @@ def test_the_pocket_finds_the_best_of_all_planes() -> None:
     found = grid @ weights > 0
     assert np.where(found, counts[:, 1], counts[:, 0]).sum() == pytest.approx(right.max())
     assert np.median(right) < right.max() - 0.5
+
+
+class Told:
+    """Gives the draws it is told, in place of a generator."""
+
+    def __init__(self, runs: list[int], shares: list[float]) -> None:
+        self.runs, self.shares, self.chances = list(runs), list(shares), []
+
+    def geometric(self, chance: float) -> int:
+        self.chances.append(chance)
+        return self.runs.pop(0)
+
+    def random(self) -> float:
+        return self.shares.pop(0)
+
+
+def kept_by_hand(keep: str, runs: list[int]) -> tuple[np.ndarray, Told]:
+    """Return what is kept of four weights that a line over three points goes through.
+
+    Counts of the class and the other: (0, 5), (2, 1), (2, 0) at -1, 0 and 1. The weights are
+    (0, 0), wrong on the class's 4 of 10; drawn wrong at 1: (1, 1), wrong on the other's 1 at 0;
+    drawn wrong there: (0, 1), wrong on the class's 2 at 0; drawn wrong there: (1, 1) again.
+    """
+    design = DesignMatrix((np.array([[-1.0], [0.0], [1.0]]),))
+    counts = np.array([[5.0, 0.0], [1.0, 2.0], [0.0, 2.0]])
+    told = Told(runs, [0.9, 0.5, 0.5])
+    source = CellClassCounts(CellGrid((3,)), counts)
+    rng = cast("np.random.Generator", told)
+    found = pocket(design, source, 1, np.zeros(2), 3, rng, lambda: None, keep)  # type: ignore[arg-type]
+    return found, told
+
+
+@pytest.mark.parametrize(
+    ("keep", "runs", "kept"),
+    [
+        # The longest run wins, whatever is classified wrong; of equal ones the first.
+        ("longest-run", [3, 2, 4, 4], [0.0, 1.0]),
+        ("longest-run", [9, 2, 4, 8], [0.0, 0.0]),
+        ("longest-run", [1, 2, 2, 1], [1.0, 1.0]),
+        # By the ratchet a longer run is not enough: (0, 1) has more wrong than (1, 1).
+        ("ratchet", [1, 2, 4, 2], [1.0, 1.0]),
+        # Nor are fewer wrong: the runs of (1, 1) are not longer.
+        ("ratchet", [9, 2, 10, 2], [0.0, 1.0]),
+        ("ratchet", [9, 2, 4, 8], [0.0, 0.0]),
+    ],
+)
+def test_which_weights_stay_in_the_pocket(keep: str, runs: list[int], kept: list[float]) -> None:
+    found, told = kept_by_hand(keep, runs)
+    assert found.tolist() == kept
+    assert told.chances == pytest.approx([0.4, 0.1, 0.2, 0.1])
+
+
+def test_the_fewest_wrong_stay_without_a_run() -> None:
+    found, told = kept_by_hand("fewest-wrong", [])
+    assert found.tolist() == [1.0, 1.0]
+    assert told.chances == []
+
+
+def test_checks_only_help_and_runs_alone_are_not_far_behind() -> None:
+    """On the mean of some seeds, which is that of these seeds alone."""
+    columns = records(17, 3_000)
+    right = {
+        keep: [
+            (
+                learn_linear(
+                    exact(columns, DOMAIN),
+                    "class",
+                    options=LinearOptions("perceptron", steps=300, keep=keep),  # type: ignore[arg-type]
+                    seed=seed,
+                ).predict(columns)
+                == columns["class"]
+            ).mean()
+            for seed in range(8)
+        ]
+        for keep in KEPT
+    }
+    majority = max(columns["class"].mean(), 1 - columns["class"].mean())
+    assert np.mean(right["fewest-wrong"]) >= np.mean(right["ratchet"])
+    assert np.mean(right["ratchet"]) >= np.mean(right["longest-run"]) > majority - 0.05
+    assert len(set(right["longest-run"])) > 1
 
 
 def test_drawn_records_are_counted_as_rows_of_0_and_1_would_be() -> None:
@@ -505,6 +605,7 @@ def test_refusals(
         ("counts", {"loss": "perceptron", "counts": "raw"}),
         ("steps", {"steps": 0}),
         ("sample", {"sample": 0}),
+        ("keep", {"keep": "last"}),
     ],
 )
 def test_options_out_of_range(where: str, option: dict[str, object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -181,17 +182,21 @@ def test_json_says_the_interval() -> None:
             Plane(
                 "yes",
                 (
-                    Weight("(intercept)", 1.0, 2.0, 1.0),
-                    Weight("a=y", 0.0),
+                    Weight("(intercept)", 1.0, 2.0, 1.0, (-3.0, 4.5)),
+                    Weight("a=y", 0.0, 1.0, 1.0, (-math.inf, 2.0)),
                     Weight("b", 0.0),
                 ),
             ),
         ),
         accuracy=Accuracy(0.9, 0.1, None),
     )
-    first, second, _ = linear_json(model)["planes"][0]["weights"]
-    assert first["interval"] == pytest.approx([1 - 3.92, 1 + 3.92], abs=1e-3)
-    assert second["interval"] is None
+    told = linear_json(model)["planes"][0]["weights"]
+    assert [weight["interval"] for weight in told] == [[-3.0, 4.5], [None, 2.0], None]
+    assert read_linear_json(write_linear_json(model)) == model
+    # The line to the side without an end goes as far as the picture and has no bar across.
+    (whisker,) = (m for m in marks(draw_weights(model)) if m.title == "a=y: no end to 2")
+    assert whisker.places == pytest.approx([2.0 * model.columns[0].deviation], abs=1e-4)
+    assert min(whisker.line) < 0
 
 
 def changed(**change: object) -> str:
