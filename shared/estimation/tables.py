@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtri
 
 from shared.domain import Domain
 from shared.errors import LimitExceeded
 from shared.estimation.core.axes import Axis, Moments, arrange
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.marginals.counts import Tensor
+from shared.marginals.ratio_interval import ratio_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +55,13 @@ class Estimates(ABC):
     @abstractmethod
     def second_moments(self, summed: Sequence[str]) -> Moments:
         """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
+
+    def ratio_interval(self, summed: Sequence[str], level: float = 0.95) -> tuple[Tensor, Tensor]:
+        """Return intervals of cells' shares of their margins (see `MarginalTable`)."""
+        gone = tuple(self.domain.axis(name) for name in summed)
+        margin = self.counts.sum(axis=gone, keepdims=True)
+        moments = self.second_moments(summed)
+        return ratio_interval(self.counts, margin, moments, float(ndtri(0.5 + level / 2)))
 
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each raw count (see the module's formulas)."""
@@ -117,20 +126,14 @@ class EstimatedTable(Estimates):
     """A marginal table estimated from reported counts; see `MarginalTable` for its promise.
 
     `fitted` are the reported counts from which second moments are formed: the observed ones for
-    the moment estimate, the expected ones under the estimate for maximum likelihood.
-    `modelled` says that the counts are a log-linear model's: it knows the error against the
-    population only; that given the records is smaller, and the same is returned for it. `noise` is
-    the variance of what was added to each reported count on purpose; it is in both errors.
+    the moment estimate, the expected ones under the estimate for maximum likelihood. `noise` is the
+    variance of what was added to each reported count on purpose; it is in both errors.
     """
 
     fitted: Tensor
     axes: tuple[Axis, ...]
     information: Tensor | None = None
-    modelled: bool = False
     noise: float = 0.0
-
-    def _of(self, population: bool) -> bool:
-        return population or self.modelled
 
     def products(self, weights: Tensor) -> Tensor:
         """Return the sums over the reports of the products of estimators of linear functions.

@@ -87,6 +87,13 @@ class MarginalTable(Protocol):
         difference is 0.
         """
 
+    def ratio_interval(self, summed: Sequence[str], level: float = 0.95) -> tuple[Tensor, Tensor]:
+        """Return intervals, against the population, of the shares cells have in margins.
+
+        The margin is that over `summed`. Both ends are in the shape of `counts` and may lie outside
+        [0, 1]; where the margin is not sure to be positive they are 0 and 1.
+        """
+
 
 class Independence(Protocol):
     """How strongly records speak against the independence of some variables given others."""
