@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from shared.domain import Domain
 from shared.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
+from shared.marginals.lack_of_fit import LackOfFit
 from shared.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
 
 Tensor = npt.NDArray[np.float64]
@@ -237,6 +238,13 @@ class Marginals(Protocol):
         """Return the evidence on whether some variables are independent of others given more.
 
         It is that of the records as they were reported. Raises UnknownVariable.
+        """
+
+    @property
+    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
+        """Of each model that tables were taken from so far, whether the reports contradict it.
+
+        Empty where tables are estimated without a model.
         """
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:

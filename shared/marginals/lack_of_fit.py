@@ -47,13 +47,14 @@ class LackOfFit:
         return asdict(self) | {"variables": list(self.variables)}
 
 
-def warnings_of(tests: Collection[LackOfFit]) -> list[str]:
+def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
     """Return what a reader must know of the models that the reports contradict.
 
-    Of several models none is warned of, at `LACK_OF_FIT_RATE`, if all hold (Bonferroni).
+    Of several models, `of` or as many as there are, none is warned of if all hold, but for a chance
+    of `LACK_OF_FIT_RATE` (Bonferroni).
     """
     told = [(test, test.p_value) for test in tests if test.p_value is not None]
-    return [_words(test, p) for test, p in told if p * len(told) <= LACK_OF_FIT_RATE]
+    return [_words(test, p) for test, p in told if p * (of or len(told)) <= LACK_OF_FIT_RATE]
 
 
 def _words(test: LackOfFit, p_value: float) -> str:

@@ -16,6 +16,7 @@ records are few. Its tail is Imhof's (1961) three-moment approximation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,9 +24,12 @@ import numpy as np
 from scipy import linalg
 from scipy.special import gammaincc
 
-from shared.estimation.core.loglinear import affordable, design
+from shared.estimation.core.loglinear import design, parameters
 from shared.estimation.core.penalized import Penalized, Points
 from shared.marginals.counts import Tensor
+
+TEST_ENTRIES = 1 << 22
+"""Cells, or reports, times parameters of the model with one order more: a few seconds at most."""
 
 _SILENT = 1e-9
 _RANK = 1e-10
@@ -49,7 +53,7 @@ def testable(shape: Sequence[int], order: int, reports: int) -> str:
     """Return why a model of this order cannot be tested, or nothing."""
     if order >= len(shape):
         return "The model has all interactions; there are none to leave out."
-    if not affordable(shape, order + 1, reports):
+    if max(math.prod(shape), reports) * parameters(shape, order + 1) > TEST_ENTRIES:
         return f"Interactions of {order + 1} variables have too many parameters to test."
     return ""
 
