@@ -15,7 +15,7 @@ from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
 from shared.estimation.core.axes import Axis, axes_of, observed
 from shared.estimation.core.information import INFORMATION_CELLS
-from shared.estimation.core.lack_of_fit import score_test, testable
+from shared.estimation.core.lack_of_fit import score_test, why_untested
 from shared.estimation.core.loglinear import LogLinearFit, affordable, fit
 from shared.estimation.core.profile import Profile
 from shared.estimation.core.strata import Stratum
@@ -52,7 +52,7 @@ class FittedModel:
         """Whether the reports show interactions above its order."""
         shape = self.fit.design.shape
         reports = sum(stratum.column.size for stratum in self.fit.weak.strata)
-        reason = testable(shape, self.order, reports)
+        reason = why_untested(shape, self.order, reports)
         if reason:
             return LackOfFit.untested(self.names, self.order, reason)
         found = score_test(self.fit.weak, self.profile.best, shape, self.order)

@@ -49,7 +49,7 @@ class ScoreTest:
     p_value: float
 
 
-def testable(shape: Sequence[int], order: int, reports: int) -> str:
+def why_untested(shape: Sequence[int], order: int, reports: int) -> str:
     """Return why a model of this order cannot be tested, or nothing."""
     if order >= len(shape):
         return "The model has all interactions; there are none to leave out."
@@ -70,7 +70,7 @@ def score_test(
         order: the most variables that interact in it.
 
     Raises:
-        LimitExceeded: see `design`; ask `testable` first.
+        LimitExceeded: see `design`; ask `why_untested` first.
     """
     own = model.matrix.shape[1]
     larger = design(shape, order + 1).matrix
