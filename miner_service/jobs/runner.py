@@ -289,6 +289,7 @@ def _model_message(services: Services, attempt: Attempt, learned: mining.Learned
         records=learned.records,
         releases={row.id: row.digest for row in rows},
         inconsistent=inconsistent(rows),
+        lack_of_fit=list(learned.lack_of_fit),
         created=created,
         **learned.content,
     )

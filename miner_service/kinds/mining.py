@@ -18,9 +18,11 @@ from miner_service.kinds.affordability import RecordLayout
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
+from shared.marginals.lack_of_fit import LackOfFit, warnings_of
 from shared.plan import Block, Plan
 from shared.progress import Progress
 from shared.wire.learning.jobs import JobSpec
+from shared.wire.learning.models import LackOfFitMessage
 from shared.wire.releases import Alignment
 
 
@@ -64,10 +66,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a job makes: what its model's message says, and of how many records."""
+    """What a job makes: what its model's message says, of how many records, and how they fit."""
 
     records: int
     content: Content
+    lack_of_fit: tuple[LackOfFitMessage, ...] = ()
 
 
 def default_key(spec: JobSpec, alignment: Alignment) -> str:
@@ -128,7 +131,17 @@ def learn(
     marginals = marginals_of(
         spec, prepared.releases, prepared.blocks, aligner, load, prepared.variables
     )
-    return Learned(marginals.records, kind_of(spec).learn(spec, marginals, on_step))
+    content = kind_of(spec).learn(spec, marginals, on_step)
+    return Learned(marginals.records, content, _fitting(marginals.lack_of_fit))
+
+
+def _fitting(tests: Collection[LackOfFit]) -> tuple[LackOfFitMessage, ...]:
+    """Return how the reports fit the models that counts were taken from."""
+    warnings = [next(iter(warnings_of([test], of=len(tests))), "") for test in tests]
+    return tuple(
+        LackOfFitMessage(**test.as_dict(), warning=warning)
+        for test, warning in zip(tests, warnings, strict=True)
+    )
 
 
 def _reported(releases: Sequence[PlannedRelease]) -> Domain:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pramana.simulate.links import compare
 from pramana.simulate.parameters import fitted
-from pramana.simulate.study import Series
+from pramana.simulate.study import Fits, Series
 from pramana.simulate.trials import Trials
 from shared.errors import LimitExceeded
 from shared.estimation.estimated import EstimatedMarginals, Estimator
@@ -72,6 +72,7 @@ class NetworkOutcome:
     clean: Series
     distance: dict[str, dict[str, float | None]]
     links: tuple[dict[str, Any], ...]
+    fits: Fits
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form; with one seed only `seconds` differ between calls."""
@@ -95,6 +96,7 @@ class NetworkOutcome:
             "structural_distance": self.distance,
             "clean": self.clean.as_dict(),
             "links": list(self.links),
+            **self.fits.as_dict(),
         }
 
 
@@ -115,21 +117,23 @@ def simulate(
     reference = _reference(trials, options.scoring, searched)
     against = _Comparison(reference, by_class=not options.ordered)
     clean_plan = Plan.unrandomized(trials.source.domain)
-    reports, truths, found = [], [], []
+    reports, truths, found, fits = [], [], [], []
     for trial in trials:
         share = _part(on_step, trial.index, trials.runs)
         learn = _Learner(options, searched, trials.seed + trial.index)
-        structure, network, seconds = learn(trial.reported, trials.plan, share(0.0, 0.8))
-        reports.append(against(network) | {"seconds": seconds})
-        found.append(structure)
+        noisy = learn(trial.reported, trials.plan, share(0.0, 0.8))
+        fits.append(noisy.marginals.lack_of_fit)
+        reports.append(against(noisy.network) | {"seconds": noisy.seconds})
+        found.append(noisy.structure)
         learn = replace(learn, options=replace(options, draws=0, estimator="moment"))
-        _, network, seconds = learn(trial.true, clean_plan, share(0.8, 0.2))
-        truths.append(against(network) | {"seconds": seconds})
+        exact = learn(trial.true, clean_plan, share(0.8, 0.2))
+        truths.append(against(exact.network) | {"seconds": exact.seconds})
     on_step(1.0)
     randomized, clean = Series(tuple(reports)), Series(tuple(truths))
     distance = {"randomized": _distance(randomized), "clean": _distance(clean)}
     links = tuple(_links(found, reference.structure))
-    return NetworkOutcome(trials, options, reference, randomized, clean, distance, links)
+    series = (randomized, clean)
+    return NetworkOutcome(trials, options, reference, *series, distance, links, Fits(tuple(fits)))
 
 
 def _reference(trials: Trials, scoring: Scoring, search: Search) -> BayesNet:
@@ -146,15 +150,21 @@ def _part(on_step: OnShare, index: int, runs: int) -> Callable[[float, float], O
     return lambda start, width: lambda share: on_step((index + start + width * share) / runs)
 
 
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    marginals: EstimatedMarginals
+    structure: LearnedStructure
+    network: BayesNet
+    seconds: float
+
+
 @dataclass(frozen=True)
 class _Learner:
     options: StructureOptions
     search: Search
     seed: int
 
-    def __call__(
-        self, counts: ReportedCounts, plan: Plan, on_step: OnShare
-    ) -> tuple[LearnedStructure, BayesNet, float]:
+    def __call__(self, counts: ReportedCounts, plan: Plan, on_step: OnShare) -> _Learned:
         started = time.perf_counter()
         marginals = EstimatedMarginals(counts, plan, estimator=self.options.estimator)
         learned = learn_structure(
@@ -166,7 +176,7 @@ class _Learner:
             on_step=lambda done, total: on_step(done / max(total, done, 1)),
         )
         network = fitted(marginals, learned.structure)
-        return learned, network, time.perf_counter() - started
+        return _Learned(marginals, learned, network, time.perf_counter() - started)
 
 
 class _Comparison:

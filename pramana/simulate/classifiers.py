@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.simulate.study import Series, spread
+from pramana.simulate.study import Fits, Series, spread
 from pramana.simulate.trials import Trials
 from shared.estimation.estimated import EstimatedMarginals, Estimator
 from shared.marginals.counts import Codes, Marginals
@@ -40,6 +40,7 @@ class ClassifierOutcome:
     estimator: Estimator
     options: Mapping[str, Any]
     runs: Series
+    fits: Fits
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form; with one seed only `seconds` differ between calls."""
@@ -58,6 +59,7 @@ class ClassifierOutcome:
             "clean_accuracy": spread(self.runs, "clean_accuracy"),
             "majority": spread(self.runs, "majority"),
             **self.runs.as_dict(),
+            **self.fits.as_dict(),
         }
 
 
@@ -76,12 +78,13 @@ def simulate(
         EstimationError, LimitExceeded: what the learner raises.
     """
     clean_plan = Plan.unrandomized(trials.source.domain)
-    runs = []
+    runs, fits = [], []
     for trial in trials:
         started = time.perf_counter()
         reports = EstimatedMarginals(trial.reported, trials.plan, estimator=estimator)
         noisy = learn(reports, trials.seed + trial.index)
         seconds = time.perf_counter() - started
+        fits.append(reports.lack_of_fit)
         on_step((trial.index + 0.5) / trials.runs)
         clean = learn(EstimatedMarginals(trial.true, clean_plan), trials.seed + trial.index)
         frequent = int(np.argmax(trial.true.table([target])))
@@ -97,7 +100,8 @@ def simulate(
             }
         )
         on_step((trial.index + 1) / trials.runs)
-    return ClassifierOutcome(learner, target, trials, estimator, options, Series(tuple(runs)))
+    series, fitting = Series(tuple(runs)), Fits(tuple(fits))
+    return ClassifierOutcome(learner, target, trials, estimator, options, series, fitting)
 
 
 def accuracy(model: Predictor, codes: Mapping[str, Codes]) -> float:

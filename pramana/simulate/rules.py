@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pramana.simulate.itemset_errors import MEASURES, Supports, by_length, chosen, overall
-from pramana.simulate.study import Series
+from pramana.simulate.study import Fits, Series
 from pramana.simulate.trials import Trial, Trials
 from shared.estimation.estimated import EstimatedMarginals, Estimator
 from shared.learn.rules.items import all_items
@@ -38,6 +38,7 @@ class RulesOutcome:
     estimator: Estimator
     lengths: pd.DataFrame
     totals: Series
+    fits: Fits
 
     def means(self) -> pd.DataFrame:
         """Return means over the runs and their standard errors (`..._se`) by length."""
@@ -60,6 +61,7 @@ class RulesOutcome:
             },
             "by_length": [_as_json(row) for row in self.means().to_dict("records")],
             "overall": self.totals.as_dict(),
+            **self.fits.as_dict(),
         }
 
 
@@ -76,7 +78,7 @@ def simulate(
     """
     items = all_items(trials.source.domain)
     truth: Supports | None = None
-    tables, totals = [], []
+    tables, totals, fits = [], [], []
     for trial in trials:
         if truth is None or not trials.same_records:
             truth = frequent(trials, trial, items, mining)
@@ -85,10 +87,12 @@ def simulate(
         found = chosen(mine_itemsets(marginals, items, mining))
         seconds = time.perf_counter() - started
         tables.append(by_length(truth, found).assign(run=trial.index))
+        fits.append(marginals.lack_of_fit)
         totals.append(overall(truth, found) | {"seconds": seconds})
         on_step((trial.index + 1) / trials.runs)
     lengths = pd.concat(tables, ignore_index=True)
-    return RulesOutcome(trials, mining, estimator, lengths, Series(tuple(totals)))
+    series, fitting = Series(tuple(totals)), Fits(tuple(fits))
+    return RulesOutcome(trials, mining, estimator, lengths, series, fitting)
 
 
 def frequent(

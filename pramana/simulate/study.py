@@ -12,12 +12,32 @@ from typing import Any
 import numpy as np
 
 from shared.errors import OptionError
+from shared.marginals.lack_of_fit import LackOfFit, warnings_of
 from shared.terminal import print_json
 
 STANDARD_OUTPUT = Path("-")
 
 Numbers = Mapping[str, float | None]
 """One run's results by name; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Fits:
+    """How the reports of each run fit the log-linear models that counts were taken from, if any."""
+
+    runs: tuple[tuple[LackOfFit, ...], ...]
+
+    @property
+    def warned(self) -> list[str]:
+        """The first warning of each run that has one."""
+        return [warnings[0] for run in self.runs if (warnings := warnings_of(run))]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form: nothing where no model was fitted."""
+        if not any(self.runs):
+            return {}
+        runs = [[test.as_dict() for test in run] for run in self.runs]
+        return {"lack_of_fit": {"runs": runs, "warned": len(self.warned)}}
 
 
 @dataclass(frozen=True)

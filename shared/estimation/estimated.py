@@ -51,6 +51,7 @@ from shared.marginals.counts import (
     Supports,
     Tensor,
 )
+from shared.marginals.lack_of_fit import LackOfFit
 from shared.marginals.support_counts import Item
 from shared.marginals.tabulated_counts import NoisyCounts, noise_of
 from shared.plan import Plan
@@ -241,6 +242,11 @@ class EstimatedMarginals:
         """Return how well a network explains the reports of whole records; see `Evidence`."""
         self._require_known(parents)
         return self._evidence.explanation(parents)
+
+    @property
+    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
+        """Of each log-linear model fitted so far, whether the reports contradict it."""
+        return self._modelled.lack_of_fit
 
     @property
     def _alike(self) -> bool:

@@ -1,9 +1,12 @@
-"""Tables of a log-linear model of one source's reports, with the errors of its parameters."""
+"""Tables of a log-linear model of one source's reports, with their errors and its lack of fit."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +14,136 @@ from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
 from shared.estimation.core.axes import Axis, axes_of, observed
 from shared.estimation.core.information import INFORMATION_CELLS
+from shared.estimation.core.lack_of_fit import score_test, why_untested
 from shared.estimation.core.loglinear import LogLinearFit, affordable, fit
+from shared.estimation.core.profile import Profile
 from shared.estimation.core.strata import Stratum
 from shared.estimation.tables import EstimatedTable
-from shared.marginals.counts import Reports, Tensor
+from shared.marginals.counts import LEVEL, Reports, Tensor
+from shared.marginals.lack_of_fit import LackOfFit
+from shared.marginals.quantile import normal_quantile
 from shared.plan import Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A log-linear model of some variables, and what its reports say of it."""
+
+    variables: tuple[Variable, ...]
+    order: int
+    fit: LogLinearFit
+    records: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables' names."""
+        return tuple(v.name for v in self.variables)
+
+    @cached_property
+    def profile(self) -> Profile:
+        """What the reports tell of shares of its cells, whatever shrinkage did."""
+        return Profile(self.fit.weak, self.fit.values)
+
+    @cached_property
+    def lack_of_fit(self) -> LackOfFit:
+        """Whether the reports show interactions above its order."""
+        shape = self.fit.design.shape
+        reports = sum(stratum.column.size for stratum in self.fit.weak.strata)
+        reason = why_untested(shape, self.order, reports)
+        if reason:
+            return LackOfFit.untested(self.names, self.order, reason)
+        found = score_test(self.fit.weak, self.profile.best, shape, self.order)
+        if found is None:
+            return LackOfFit.untested(
+                self.names,
+                self.order,
+                f"The reports tell nothing of interactions of {self.order + 1} variables: no block"
+                " reports so many together.",
+            )
+        return LackOfFit(
+            self.names,
+            self.order,
+            found.statistic,
+            found.degrees_of_freedom,
+            found.p_value,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelledTable(EstimatedTable):
+    """A margin of a log-linear model; see `MarginalTable` for its promise.
+
+    It knows the error against the population only; that given the records is smaller, and the same
+    is returned for it. Standard errors and covariances have the square of how far shrinkage moved
+    the counts added; intervals come from the likelihood (see `Profile`). All hold if variables
+    interact as the model has it, which `lack_of_fit` tests.
+    """
+
+    model: FittedModel
+
+    @property
+    def lack_of_fit(self) -> LackOfFit:
+        """Whether the reports show interactions that the model leaves out."""
+        return self.model.lack_of_fit
+
+    def interval(
+        self,
+        level: float = LEVEL,
+        *,
+        population: bool,  # noqa: ARG002
+    ) -> tuple[Tensor, Tensor]:
+        """Return the profile-likelihood interval of each count, in the counts' shape.
+
+        It is that against the population, of the number among as many records, for either error.
+
+        Raises:
+            OptionError: a level that is not between 0 and 1.
+        """
+        low, high = self._limits(self.domain.names, level)
+        return (
+            np.minimum(low * self.records, self.counts),
+            np.maximum(high * self.records, self.counts),
+        )
+
+    def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
+        """Return the profile-likelihood intervals of cells' shares of their margins."""
+        low, high = self._limits(summed, level)
+        gone = tuple(self.domain.axis(name) for name in summed)
+        margin = self.counts.sum(axis=gone, keepdims=True)
+        share = np.divide(self.counts, margin, out=np.zeros(self.counts.shape), where=margin > 0)
+        told = np.broadcast_to(margin > 0, share.shape)
+        return (
+            np.where(told, np.minimum(low, share), low),
+            np.where(told, np.maximum(high, share), high),
+        )
+
+    def frame(self, level: float = LEVEL) -> pd.DataFrame:
+        """Return the table as a data frame; its `attrs` have the model's `lack_of_fit`."""
+        made = super().frame(level)
+        made.attrs["lack_of_fit"] = self.lack_of_fit.as_dict()
+        return made
+
+    def _of(self, population: bool) -> bool:  # noqa: ARG002
+        return True
+
+    def _limits(self, summed: Sequence[str], level: float) -> tuple[Tensor, Tensor]:
+        if not 0 < level < 1:
+            raise OptionError(f"level must be between 0 and 1, not {level}.", where="level")
+        shape = self.domain.shape
+        places = np.indices(self.model.fit.design.shape)
+        axes = [places[self.model.names.index(name)].ravel() for name in self.domain.names]
+        cell = np.ravel_multi_index(axes, shape)
+        parts = np.zeros((self.domain.size, len(cell)))
+        parts[cell, np.arange(len(cell))] = 1.0
+        gone = tuple(self.domain.axis(name) for name in summed)
+        by_cell = parts.reshape(*shape, -1)
+        wholes = np.broadcast_to(by_cell.sum(axis=gone, keepdims=True), by_cell.shape)
+        z = normal_quantile(level)
+        low, high = self.model.profile.limits(parts, wholes.reshape(parts.shape), z)
+        return low.reshape(shape), high.reshape(shape)
 
 
 class ModelledTables:
@@ -30,9 +158,16 @@ class ModelledTables:
         self._reported = reported
         self._plan = plan
         self._order = order
-        self._whole: tuple[list[Axis], LogLinearFit] | None = None
+        self._whole: FittedModel | None = None
+        self._others: dict[frozenset[str], FittedModel] = {}
 
-    def table(self, domain: Domain) -> EstimatedTable:
+    @property
+    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
+        """Of each model that was fitted so far, whether the reports show what it leaves out."""
+        models = [*([self._whole] if self._whole else []), *self._others.values()]
+        return tuple(model.lack_of_fit for model in models)
+
+    def table(self, domain: Domain) -> ModelledTable:
         """Return the table over some variables. Raises LimitExceeded; and see `fit`."""
         if domain.size > INFORMATION_CELLS:
             raise LimitExceeded(
@@ -44,20 +179,20 @@ class ModelledTables:
         if affordable(whole, min(self._order, len(whole)), reports):
             if self._whole is None:
                 self._whole = self._fitted(self._plan.domain)
-            axes, model = self._whole
-        else:
-            axes, model = self._fitted(domain)
-        variables = [v for axis in axes for v in axis.variables]
-        return _of_model(model, variables, domain, self._reported.records)
+            return _margin(self._whole, domain)
+        names = frozenset(domain.names)
+        if names not in self._others:
+            self._others[names] = self._fitted(domain)
+        return _margin(self._others[names], domain)
 
-    def _fitted(self, domain: Domain) -> tuple[list[Axis], LogLinearFit]:
+    def _fitted(self, domain: Domain) -> FittedModel:
         axes = axes_of(self._plan, domain.names)
-        shape = [v.size for axis in axes for v in axis.variables]
+        variables = tuple(v for axis in axes for v in axis.variables)
+        shape = [v.size for v in variables]
         stratum = Stratum(observed(self._reported, axes), tuple(axis.channel for axis in axes))
-        model = fit(
-            [stratum], shape, order=min(self._order, len(shape)), possible=_possible(axes, shape)
-        )
-        return axes, model
+        order = min(self._order, len(shape))
+        model = fit([stratum], shape, order=order, possible=_possible(axes, shape))
+        return FittedModel(variables, order, model, self._reported.records)
 
 
 def _possible(axes: Sequence[Axis], shape: Sequence[int]) -> Tensor | None:
@@ -70,19 +205,17 @@ def _possible(axes: Sequence[Axis], shape: Sequence[int]) -> Tensor | None:
     return None if cells.all() else cells.reshape(shape)
 
 
-def _of_model(
-    model: LogLinearFit, variables: Sequence[Variable], domain: Domain, records: int
-) -> EstimatedTable:
+def _margin(model: FittedModel, domain: Domain) -> ModelledTable:
     """Return a margin of a fitted model, with the errors of its parameters carried over."""
-    names = [v.name for v in variables]
-    gone = tuple(i for i, name in enumerate(names) if name not in domain.names)
-    left = [name for name in names if name in domain.names]
+    found, records = model.fit, model.records
+    gone = tuple(i for i, name in enumerate(model.names) if name not in domain.names)
+    left = [name for name in model.names if name in domain.names]
     order = [left.index(name) for name in domain.names]
-    counts = np.transpose(model.probabilities.sum(axis=gone), order) * records
-    slopes = model.sensitivity().reshape(*model.probabilities.shape, -1).sum(axis=gone)
+    counts = np.transpose(found.probabilities.sum(axis=gone), order) * records
+    slopes = found.sensitivity().reshape(*found.probabilities.shape, -1).sum(axis=gone)
     slopes = np.transpose(slopes, [*order, len(order)]).reshape(domain.size, -1)
-    covariance = records**2 * slopes @ model.covariance @ slopes.T
+    covariance = records**2 * slopes @ found.covariance @ slopes.T
     flat = counts.ravel()
     # `EstimatedTable` takes the multinomial term off second moments.
     second = covariance + np.outer(flat, flat) / records
-    return EstimatedTable(domain, counts, records, counts, (), second, modelled=True)
+    return ModelledTable(domain, counts, records, counts, (), second, model=model)

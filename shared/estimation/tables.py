@@ -24,7 +24,8 @@ from shared.estimation.core.axes import Axis, Moments, arrange
 from shared.estimation.core.information import INFORMATION_CELLS, ThirdMoments
 from shared.marginals.counts import LEVEL, Tensor
 from shared.marginals.quantile import normal_quantile
-from shared.marginals.score_interval import Tilt, rest_of, score_interval, tilted_interval
+from shared.marginals.ratio_interval import ratio_interval
+from shared.marginals.score_interval import Tilt, rest_of, tilted_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +78,13 @@ class Estimates(ABC):
     @abstractmethod
     def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
         """Return a margin's mean squares, of records within and without (see `MarginalTable`)."""
+
+    def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
+        """Return intervals of cells' shares of their margins (see `MarginalTable`)."""
+        gone = tuple(self.domain.axis(name) for name in summed)
+        margin = self.counts.sum(axis=gone, keepdims=True)
+        moments = self.second_moments(summed)
+        return ratio_interval(self.counts, margin, moments, normal_quantile(level))
 
     def variance(self, *, population: bool) -> Tensor:
         """Return the variance of each raw count (see the module's formulas)."""
@@ -145,21 +153,15 @@ class EstimatedTable(Estimates):
     """A marginal table estimated from reported counts; see `MarginalTable` for its promise.
 
     `fitted` are the reported counts from which second moments are formed: the observed ones for
-    the moment estimate, the expected ones under the estimate for maximum likelihood.
-    `modelled` says that the counts are a log-linear model's: it knows the error against the
-    population only; that given the records is smaller, and the same is returned for it. `noise` is
-    the variance of what was added to each reported count on purpose; it is in both errors.
+    the moment estimate, the expected ones under the estimate for maximum likelihood. `noise` is the
+    variance of what was added to each reported count on purpose; it is in both errors.
     """
 
     fitted: Tensor
     axes: tuple[Axis, ...]
     information: Tensor | None = None
     third: ThirdMoments | None = None
-    modelled: bool = False
     noise: float = 0.0
-
-    def _of(self, population: bool) -> bool:
-        return population or self.modelled
 
     def products(self, weights: Tensor) -> Tensor:
         """Return the sums over the reports of the products of estimators of linear functions.
@@ -220,23 +222,6 @@ class EstimatedTable(Estimates):
             tensors = part.moments(tensors, axis, names)
         ww, wv, vv = tensors
         return self._arrange(ww), self._arrange(wv), self._arrange(vv, names)
-
-    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the intervals of the counts (see `MarginalTable`).
-
-        A model's estimates are no means over the reports. Their error is taken for that of as many
-        records, not randomized, as would make it: Wilson's interval.
-        """
-        if not self.modelled:
-            return super().interval(level, population=population)
-        share, variance = self.counts / self.records, self.variance(population=True)
-        told = variance > 0
-        worth = share * (1 - share) * self.records**2 / np.where(told, variance, 1.0)
-        worth = np.where(told & (worth > 0), worth, self.records)
-        low, high = score_interval(
-            share, share, np.ones(()), worth, normal_quantile(level), population=True
-        )
-        return self._within((low, high))
 
     def tilt(self, more: float) -> Tilt:
         """Return how the mean of W^2 follows that of W; see `Estimates.tilt`."""

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from shared.domain import Domain
 from shared.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
+from shared.marginals.lack_of_fit import LackOfFit
 from shared.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
 
 Tensor = npt.NDArray[np.float64]
@@ -108,6 +109,13 @@ class MarginalTable(Protocol):
         With V as in `second_moments`: the mean of V^2 for a record within the margin, and for one
         that is not, in the shape of `counts` with length 1 on the summed axes. NaN where that is
         not known.
+        """
+
+    def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
+        """Return intervals, against the population, of the shares cells have in margins.
+
+        The margin is that over `summed`. Both ends are in the shape of `counts` and may lie outside
+        [0, 1]; where the margin is not sure to be positive they are 0 and 1.
         """
 
 
@@ -276,6 +284,13 @@ class Marginals(Protocol):
         """Return the evidence on whether some variables are independent of others given more.
 
         It is that of the records as they were reported. Raises UnknownVariable.
+        """
+
+    @property
+    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
+        """Of each model that tables were taken from so far, whether the reports contradict it.
+
+        Empty where tables are estimated without a model.
         """
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:

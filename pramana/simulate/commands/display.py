@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.table import Table
 
 from pramana.simulate.itemset_errors import MEASURES
-from pramana.simulate.study import Series, spread
+from pramana.simulate.study import Fits, Series, spread
 from shared.terminal import console
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def show_bayes_net(outcome: bayes_net.NetworkOutcome) -> None:
         ),
         soft_wrap=True,
     )
-    _note(trials)
+    _note(trials, outcome.fits)
 
 
 def show_rules(outcome: rules.RulesOutcome) -> None:
@@ -91,7 +91,7 @@ def show_rules(outcome: rules.RulesOutcome) -> None:
         " to the number of frequent itemsets (FRAPP 7). ± is the standard error over the runs.",
         soft_wrap=True,
     )
-    _note(outcome.trials)
+    _note(outcome.trials, outcome.fits)
 
 
 def show_classifier(outcome: classifiers.ClassifierOutcome) -> None:
@@ -107,7 +107,7 @@ def show_classifier(outcome: classifiers.ClassifierOutcome) -> None:
         "\nsd is the deviation over the runs, each of which splits the records anew.",
         soft_wrap=True,
     )
-    _note(trials)
+    _note(trials, outcome.fits)
 
 
 def _table(title: str, *others: str, first: Literal["left", "right"] = "left") -> Table:
@@ -133,7 +133,14 @@ def _randomization(trials: Trials) -> str:
     return gamma if trials.design is None else f"design {trials.design}, {gamma}"
 
 
-def _note(trials: Trials) -> None:
+def _note(trials: Trials, fits: Fits) -> None:
+    if warned := fits.warned:
+        console().print(
+            f"\nWarning: so in {len(warned)} of {len(fits.runs)} runs. {warned[0]}",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
     if trials.source.note:
         console().print(trials.source.note, markup=False, soft_wrap=True)
 

@@ -22,12 +22,13 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
 
 from shared.errors import EstimationError, LimitExceeded, NotConverged, OptionError
+from shared.estimation.core.penalized import Penalized, Points, inverse
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
 
@@ -40,9 +41,16 @@ STEP_COST = 1 << 32
 MAIN_VARIANCE = 100.0
 """Prior variance of a variable's own effect, on the log scale: flat for every practical purpose."""
 
+WEAK_VARIANCE = 4.0
+"""Prior variance of an interaction in intervals and tests, which must not depend on shrinkage.
+
+Effects of one standard deviation multiply odds by e^2 = 7 and more: reports overrule it wherever
+they tell anything, and where they do not it keeps log odds finite.
+"""
+
 _START, _FLOOR = 1.0, 1e-8
 _CONVERGED = 1e-3
-_FREELY = 50
+_FREELY, _FASTER = 50, 1.1
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,8 @@ class LogLinearFit:
     `probabilities` has the design's shape. `covariance` is the mean square error of the parameters:
     their sampling covariance without shrinkage, plus the square of how far shrinkage moved them.
     `variances` are the prior variances found, by axes: near 0 where the reports show no
-    interaction.
+    interaction. `values` are the parameters, and `weak` is the model with the weak priors that
+    intervals and tests take (`WEAK_VARIANCE`).
     """
 
     design: EffectMatrix
@@ -88,6 +97,8 @@ class LogLinearFit:
     variances: dict[tuple[int, ...], float]
     log_likelihood: float
     steps: int
+    weak: Penalized
+    values: Tensor
 
     def sensitivity(self) -> Tensor:
         """Return the derivatives of the probabilities by the parameters: cells x parameters."""
@@ -198,36 +209,71 @@ def fit(
         raise EstimationError("There are no records to estimate from.")
     effects = _affordable_design(shape, order, sum(s.reported.size for s in strata))
     base = np.ones(math.prod(shape)) if possible is None else possible.ravel().astype(np.float64)
-    work = _Work(strata, effects, base, records)
-    values = np.zeros(effects.matrix.shape[1])
-    variances = np.array([MAIN_VARIANCE if len(t.axes) == 1 else _START for t in effects.terms])
-    for step in range(1, max_steps + 1):
-        precision = np.concatenate(
-            [np.full(t.size, 1 / v) for t, v in zip(effects.terms, variances, strict=True)]
-        )
-        moved, covariance = work.improve(values, precision)
-        # How far the answer moved, in its own standard errors.
-        shift = float(np.max(np.abs(moved - values) / np.sqrt(np.diag(covariance))))
-        values = moved
-        if shift < _CONVERGED and step > 2:
-            break
-        found = _evidence(effects, values, covariance, variances)
-        # Where the fixed point is circled rather than met, halfway (of the logarithms) leads in.
-        variances = found if step <= _FREELY else np.sqrt(found * variances)
-    else:
-        raise NotConverged(
-            f"The log-linear model did not settle in {max_steps} steps.",
-            remedy="Lower the order of interaction, or ask for fewer variables.",
-        )
-    theta = work.probabilities(values)
+    flat = np.array([MAIN_VARIANCE if len(t.axes) == 1 else _START for t in effects.terms])
+    model = Penalized(strata, base, effects.matrix, _precision(effects, flat))
+    found, variances, step = _settled(model, effects, flat, max_steps)
     return LogLinearFit(
         effects,
-        theta.reshape(effects.shape),
-        work.uncertainty(values),
+        found.theta[0].reshape(effects.shape),
+        _uncertainty(model, found),
         {t.axes: float(v) for t, v in zip(effects.terms, variances, strict=True)},
-        work.log_likelihood(theta),
+        _log_likelihood(strata, found),
         step,
+        replace(model, precision=_precision(effects, _weakly(effects))),
+        found.values[0],
     )
+
+
+def _settled(
+    model: Penalized, effects: EffectMatrix, variances: Tensor, max_steps: int
+) -> tuple[Points, Tensor, int]:
+    """Improve the effects and their variances in turn until they settle."""
+    here = model.at(np.zeros((1, effects.matrix.shape[1])))
+    pace, last = np.ones(len(variances)), np.zeros(len(variances))
+    for step in range(1, max_steps + 1):
+        model = replace(model, precision=_precision(effects, variances))
+        before = model.at(here.values)
+        here, covariance = model.improve(before)
+        # How far the answer moved, in its own standard errors.
+        shift = float(np.max(np.abs(here.values - before.values) / np.sqrt(np.diag(covariance))))
+        if shift < _CONVERGED and step > 2:
+            return here, variances, step
+        wanted = np.log(_evidence(effects, here.values[0], covariance, variances) / variances)
+        if step > _FREELY:
+            # Where the fixed point is circled rather than met, each turn is half as wide.
+            pace = np.where(wanted * last < 0, pace / 2, np.minimum(1.0, _FASTER * pace))
+        variances, last = variances * np.exp(pace * wanted), wanted
+    raise NotConverged(
+        f"The log-linear model did not settle in {max_steps} steps.",
+        remedy="Lower the order of interaction, or ask for fewer variables.",
+    )
+
+
+def _uncertainty(model: Penalized, found: Points) -> Tensor:
+    """Return the mean square error of shrunk parameters.
+
+    Shrinkage trades variance for bias: where an interaction is about as large as the reports
+    can just tell, it is taken too small, and the posterior's errors alone would cover too
+    little. So the errors are those of the parameters without shrinkage, and the distance to
+    those, a step of Fisher scoring away, is added as a bias.
+    """
+    flat = np.full(model.matrix.shape[1], 1 / MAIN_VARIANCE)
+    slopes = replace(model, precision=flat).slopes(found)
+    sampling = inverse(slopes.information[0])
+    shift = sampling @ slopes.gradient[0]
+    return np.asarray(sampling + np.outer(shift, shift), dtype=np.float64)
+
+
+def _log_likelihood(strata: Sequence[Stratum], found: Points) -> float:
+    total = 0.0
+    for stratum, law in zip(strata, found.laws, strict=True):
+        seen = stratum.column[:, 0] > 0
+        total += float(stratum.column[seen, 0] @ np.log(law[0, seen]))
+    return total
+
+
+def _weakly(effects: EffectMatrix) -> Tensor:
+    return np.array([MAIN_VARIANCE if len(t.axes) == 1 else WEAK_VARIANCE for t in effects.terms])
 
 
 def _affordable_design(shape: Sequence[int], order: int, reports: int) -> EffectMatrix:
@@ -238,79 +284,6 @@ def _affordable_design(shape: Sequence[int], order: int, reports: int) -> Effect
             remedy="Ask for fewer variables, or a lower order of interaction.",
         )
     return design(shape, order)
-
-
-@dataclass(frozen=True)
-class _Work:
-    """The penalized likelihood of a design's parameters given reports."""
-
-    strata: Sequence[Stratum]
-    effects: EffectMatrix
-    base: Tensor
-    records: Sequence[float]
-
-    def probabilities(self, values: Tensor) -> Tensor:
-        height = self.effects.matrix @ values
-        raised: Tensor = self.base * np.exp(height - height[self.base > 0].max())
-        return np.asarray(raised / raised.sum(), dtype=np.float64)
-
-    def log_likelihood(self, theta: Tensor) -> float:
-        total = 0.0
-        for stratum in self.strata:
-            q = stratum.expected(theta.reshape(*stratum.shape, 1))
-            seen = stratum.column > 0
-            if np.any(q[seen] <= 0):
-                return -math.inf
-            total += float(np.sum(stratum.column[seen] * np.log(q[seen])))
-        return total
-
-    def improve(self, values: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
-        """Take a step of Fisher scoring that does not lower the penalized likelihood."""
-        theta = self.probabilities(values)
-        before = self._penalized(values, precision)
-        if before == -math.inf:
-            raise EstimationError(
-                "Some reports have probability zero under every true category: the channel given is"
-                " not the one that made them.",
-                remedy="Check that the plan belongs to these reports.",
-            )
-        gradient, held = self._slope(theta)
-        covariance = _inverse(held + np.diag(precision))
-        step, share = covariance @ (gradient - precision * values), 1.0
-        while share > 1e-6 and self._penalized(values + share * step, precision) < before:
-            share /= 2
-        return values + share * step, covariance
-
-    def uncertainty(self, values: Tensor) -> Tensor:
-        """Return the mean square error of shrunk parameters.
-
-        Shrinkage trades variance for bias: where an interaction is about as large as the reports
-        can just tell, it is taken too small, and the posterior's errors alone would cover too
-        little. So the errors are those of the parameters without shrinkage, and the distance to
-        those, a step of Fisher scoring away, is added as a bias. Intervals then cover at their rate
-        at the least; they are too wide where there is no interaction.
-        """
-        gradient, held = self._slope(self.probabilities(values))
-        prior = np.full(len(values), 1 / MAIN_VARIANCE)
-        sampling = _inverse(held + np.diag(prior))
-        shift = sampling @ (gradient - prior * values)
-        return sampling + np.outer(shift, shift)
-
-    def _slope(self, theta: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the gradient of the log-likelihood and the information, by the parameters."""
-        slopes = _sensitivity(self.effects, theta)
-        gradient = np.zeros(slopes.shape[1])
-        held = np.zeros((slopes.shape[1],) * 2)
-        for stratum, number in zip(self.strata, self.records, strict=True):
-            q, dq = _reported(stratum, theta, slopes)
-            seen = q > 0
-            gradient += dq[seen].T @ (stratum.reported.ravel()[seen] / q[seen])
-            held += number * (dq[seen].T / q[seen]) @ dq[seen]
-        return gradient, held
-
-    def _penalized(self, values: Tensor, precision: Tensor) -> float:
-        penalty = 0.5 * float(precision @ np.square(values))
-        return self.log_likelihood(self.probabilities(values)) - penalty
 
 
 def _evidence(
@@ -326,8 +299,14 @@ def _evidence(
             spread = np.diag(covariance)[term.columns].sum()
             determined = term.size - spread / variances[index]
             square = float(np.square(values[term.columns]).sum())
-            new[index] = max(square / max(determined, 1e-3), _FLOOR)
+            new[index] = np.clip(square / max(determined, 1e-3), _FLOOR, MAIN_VARIANCE)
     return new
+
+
+def _precision(effects: EffectMatrix, variances: Tensor) -> Tensor:
+    return np.concatenate(
+        [np.full(t.size, 1 / v) for t, v in zip(effects.terms, variances, strict=True)]
+    )
 
 
 def _contrasts(size: int) -> Tensor:
@@ -349,9 +328,3 @@ def _reported(stratum: Stratum, theta: Tensor, slopes: Tensor) -> tuple[Tensor, 
 
 def _kron(a: Tensor, b: Tensor) -> Tensor:
     return np.asarray(np.kron(a, b), dtype=np.float64)
-
-
-def _inverse(matrix: Tensor) -> Tensor:
-    factor = linalg.cho_factor(matrix, lower=True)
-    inverse: Tensor = linalg.cho_solve(factor, np.eye(len(matrix)))
-    return inverse

@@ -22,14 +22,14 @@ from functools import cached_property, partial
 import numpy as np
 from scipy.special import expit
 
-from shared.learn.common.quantile import normal_quantile
 from shared.learn.linear.cells import CellGrid
 from shared.learn.linear.columns import DesignMatrix
 from shared.learn.linear.model import Accuracy
 from shared.learn.linear.options import Loss
 from shared.learn.linear.solving import Solution, definite, penalty
 from shared.learn.linear.sources import Tick
-from shared.marginals.counts import Codes, MarginalTable, Tensor
+from shared.marginals.counts import LEVEL, Codes, MarginalTable, Tensor
+from shared.marginals.quantile import normal_quantile
 
 SCORE_NUMBERS = 1 << 24
 """Up to this many numbers (cells times weights) errors are computed."""
@@ -45,7 +45,7 @@ by more than .15 of its errors; at 5.7 some were by .2, at 4 by .4, at 3 by more
 The intervals covered 93 to 98 % at all of them.
 """
 
-_Z = normal_quantile(0.95)
+_Z = normal_quantile(LEVEL)
 _NOISELESS = 1e-9
 """Counts with a smaller variance per record are those of records that were not randomized."""
 

@@ -17,7 +17,6 @@ from shared.learn.linear.cells import Cells, ListedCells
 from shared.learn.linear.columns import Column, DesignMatrix
 from shared.learn.linear.options import LinearOptions
 from shared.marginals.counts import Codes, Tensor
-from shared.marginals.quantile import normal_quantile
 
 Basis = Literal["raw", "expected", "pairs", "network"]
 

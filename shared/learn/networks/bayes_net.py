@@ -18,15 +18,12 @@ from shared.learn.networks.network import BayesNet
 from shared.learn.networks.options import Method, ParameterOptions
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
-from shared.marginals.quantile import normal_quantile
 from shared.progress import Progress, unwatched
 
 _NO_COUNT = 1e-9
 """A margin below this share of the records counts as zero: likelihood never quite gets there."""
 
 _ROUNDING = 1e-12
-
-_Z = normal_quantile(0.95)
 
 
 @dataclass(frozen=True)
@@ -157,7 +154,7 @@ def _family(
     noise = second - of_records
     noise = np.where(noise > _ROUNDING * np.abs(second), noise, 0.0)
     se = np.sqrt(population) / divisor
-    low, high = _interval(cell, margin, (ww, wv, vv))
+    low, high = table.ratio_interval([node])
     return LearnedFamily(
         node=node,
         parents=parents,
@@ -167,30 +164,6 @@ def _family(
         se_records=np.where(usable, np.sqrt(noise) / divisor, np.nan),
         low=np.where(usable, np.clip(low, 0, 1), 0.0),
         high=np.where(usable, np.clip(high, 0, 1), 1.0),
-    )
-
-
-def _interval(
-    cell: Tensor, margin: Tensor, moments: tuple[Tensor, Tensor, Tensor]
-) -> tuple[Tensor, Tensor]:
-    """Return the interval of all w for which cell - w * margin is within z standard errors of 0.
-
-    That is Fieller's interval, the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1),
-    with the sampling part of the variance taken at the supposed w: margin * w (1 - w). Without
-    randomization it is Wilson's interval. Where the margin itself is not sure to be positive the
-    interval is everything.
-    """
-    ww, wv, vv = moments
-    z2 = _Z**2
-    a = np.square(margin) - z2 * (vv - 2 * margin)
-    b = -2 * cell * margin - z2 * (margin + 2 * cell - 2 * wv)
-    c = np.square(cell) - z2 * (ww - cell)
-    sure = np.broadcast_to((a > 0) & (margin > 0), cell.shape)
-    divisor = np.where(sure, 2 * a, 1.0)
-    root = np.sqrt(np.maximum(np.square(b) - 4 * a * c, 0.0))
-    return (
-        np.where(sure, (-b - root) / divisor, 0.0),
-        np.where(sure, (-b + root) / divisor, 1.0),
     )
 
 

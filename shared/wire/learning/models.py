@@ -57,11 +57,31 @@ class LinkMessage(Message):
     compelled: bool | None
 
 
+class LackOfFitMessage(Message):
+    """Whether the reports contradict a log-linear model that counts were taken from.
+
+    The model of the `variables`, with interactions of at most `order`, is tested against those of
+    one more. `statistic` is how many times as large as under the model the reports' deviation from
+    it is; times `degrees_of_freedom` it is near a chi-square of so many. `p_value` is the chance of
+    so large a one if the model holds; the three are null where nothing can be tested, for the
+    `reason` given. `warning` says in words that the reports do not fit; empty where they do.
+    """
+
+    variables: list[str]
+    order: int
+    statistic: float | None
+    degrees_of_freedom: float | None
+    p_value: float | None
+    reason: str
+    warning: str
+
+
 class ModelHead(Message):
     """What every model tells: of which records it is, and how it was asked for.
 
     `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
     that are inconsistent with their plan to the p-value (an owner sees its own there).
+    `lack_of_fit` has a test of each log-linear model that counts were taken from.
     """
 
     id: str
@@ -71,6 +91,7 @@ class ModelHead(Message):
     records: int
     releases: dict[str, Sha256]
     inconsistent: Annotated[dict[str, float], Field(default_factory=dict)]
+    lack_of_fit: Annotated[list[LackOfFitMessage], Field(default_factory=list)]
     created: datetime
 
 
@@ -213,13 +234,17 @@ ModelMessage = Annotated[
 
 
 class ModelEntry(Message):
-    """A model in a list; `addresses` are those at which it can be read, shown and asked."""
+    """A model in a list; `addresses` are those at which it can be read, shown and asked.
+
+    `warnings` are those of the log-linear models that its counts were taken from.
+    """
 
     id: str
     job: str
     kind: str
     created: datetime
     addresses: list[str]
+    warnings: list[str]
 
 
 class ModelQuery(Message):
