@@ -158,6 +158,7 @@ class EstimatedMarginals:
             LimitExceeded: too many cells.
             NotConverged: see `maximize`.
         """
+        self._tick()
         domain = self._asked(variables)
         if self._estimator == "log-linear":
             return self._modelled.table(domain)

@@ -176,8 +176,8 @@ def _under_model(
 ) -> Maximum:
     tolerance, max_steps, patience, newton_steps = limits
     cells, reports = math.prod(model.shape), sum(s.reported.size for s in strata)
-    tiny = cells * max(reports, model.probabilities) <= _TINY
     serves = cells * model.probabilities <= NEWTON_ENTRIES
+    tiny = serves and cells * max(reports, model.probabilities) <= _TINY
     usual = patience + (0 if tiny else min(cells, _CRAWLED))
     found = climb(
         strata,

@@ -33,7 +33,7 @@ _NEIGHBOUR = 0.5
 
 _SOLVED = 40
 _EXACT = 1e-2
-_HALVED = 30
+_SHORT, _TRIED = 1e-3, 20
 _RISE, _LEAST_STRIDE = 1e-4, 2.0**-40
 
 
@@ -156,9 +156,13 @@ def _strides(x: Tensor, move: Tensor) -> Iterator[float]:
     """
     falling = (x > 0) & (move < 0)
     first = float((-x[falling] / move[falling]).min(initial=1.0))
-    halves = 0.5 ** np.arange(_HALVED)
-    yield from halves[halves > first]
-    yield from first * halves
+    stride = 1.0
+    while stride > first:
+        yield stride
+        stride /= 2 if stride > _SHORT else 8
+    for _ in range(_TRIED):
+        yield first
+        first /= 4
 
 
 def _unsettled(x: Tensor, slope: Tensor) -> float:
