@@ -104,7 +104,7 @@ class EstimatedMarginals:
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order)
         several = self._sources if others else ()
-        self._parts = tuple(EstimatedMarginals(*source) for source in several)
+        self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
 
     @classmethod
     def of(
@@ -207,11 +207,12 @@ class EstimatedMarginals:
         if self._estimator != "moment" or noisy or not mixing.any():
             return tabulated
         if not self._parts:
-            mixed = MixedSupports(self._reported, self._plan, asked)
+            mixed = MixedSupports(self._reported, self._plan, asked, self._tick)
             return mixed if mixing.all() else DividedSupports(mixed, tabulated, mixing)
         if not mixing.all():
             return tabulated
-        return CombinedSupports(tuple(MixedSupports(*source, asked) for source in self._sources))
+        strata = (MixedSupports(*source, asked, self._tick) for source in self._sources)
+        return CombinedSupports(tuple(strata))
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
