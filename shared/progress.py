@@ -20,8 +20,37 @@ class StagedProgress(Protocol):
         """Take note."""
 
 
+Tick = Callable[[], None]
+"""Called often in the midst of long work; may raise to stop it."""
+
+
 OnShare = Callable[[float], None]
 """Called with the share of a piece of work that is done; may raise to stop."""
+
+
+class Repeating:
+    """Progress that also can be told again, so that work amid a step may be stopped.
+
+    Args:
+        report: told of each step, and of the last one again.
+    """
+
+    def __init__(self, report: Progress):
+        self._report = report
+        self._last = (0, 1)
+
+    def __call__(self, done: int, total: int, /) -> None:
+        """Take note."""
+        self._last = done, total
+        self._report(done, total)
+
+    def again(self) -> None:
+        """Repeat what was told last."""
+        self._report(*self._last)
+
+
+def unstopped() -> None:
+    """Be called in the midst of work that nobody stops."""
 
 
 def unwatched(done: int, total: int, /) -> None:

@@ -11,6 +11,7 @@ from miner_service.alignment.align import AlignedSource, Aligner, Mask
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Codes, Marginals, ReportedCounts
 from shared.plan import Block, Plan
+from shared.progress import Tick, unstopped
 from shared.wire.learning.jobs import JobSpec
 
 LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Codes]]
@@ -36,8 +37,11 @@ def marginals_of(
     aligner: Aligner,
     load: LoadColumns,
     variables: Sequence[str],
+    tick: Tick = unstopped,
 ) -> Marginals:
     """Return the marginals of some variables over the records that a job uses.
+
+    What `tick` raises stops an estimate.
 
     Raises:
         DomainError: with records `any`, two owners give a variable different categories.
@@ -50,7 +54,7 @@ def marginals_of(
         _stratum(needed, columns, chosen) for chosen in _chosen(spec, releases, needed, aligner)
     ]
     return EstimatedMarginals.of(
-        strata, estimator=spec.estimator, order=spec.order, variables=variables
+        strata, estimator=spec.estimator, order=spec.order, variables=variables, tick=tick
     )
 
 

@@ -20,7 +20,7 @@ from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
 from shared.marginals.lack_of_fit import LackOfFit, warnings_of
 from shared.plan import Block, Plan
-from shared.progress import Progress
+from shared.progress import Progress, Repeating
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.learning.models import LackOfFitMessage
 from shared.wire.releases import Alignment
@@ -125,13 +125,16 @@ def learn(
 ) -> Learned:
     """Estimate the counts that a job needs and learn its model from them.
 
+    Work amid a step repeats what `on_step` was told last, so that it can be stopped there too.
+
     Raises:
         EstimationError, SingularChannel, LimitExceeded: the data cannot support the estimate.
     """
+    steps = Repeating(on_step)
     marginals = marginals_of(
-        spec, prepared.releases, prepared.blocks, aligner, load, prepared.variables
+        spec, prepared.releases, prepared.blocks, aligner, load, prepared.variables, steps.again
     )
-    content = kind_of(spec).learn(spec, marginals, on_step)
+    content = kind_of(spec).learn(spec, marginals, steps)
     return Learned(marginals.records, content, _fitting(marginals.lack_of_fit))
 
 

@@ -26,7 +26,7 @@ from shared.errors import (
 )
 from shared.estimation.core.axes import Axis, arrange, axes_of, observed, strata_of, sum_unasked
 from shared.estimation.core.information import INFORMATION_CELLS, inverse_information
-from shared.estimation.core.likelihood import maximize, newton_serves
+from shared.estimation.core.likelihood import maximize
 from shared.estimation.core.strata import Stratum, merged, moment
 from shared.estimation.evidence.explanation import NetworkExplanation
 from shared.estimation.evidence.independence import ConditionalIndependence
@@ -55,11 +55,9 @@ from shared.marginals.lack_of_fit import LackOfFit
 from shared.marginals.support_counts import Item
 from shared.marginals.tabulated_counts import NoisyCounts, noise_of
 from shared.plan import Plan
+from shared.progress import Tick, unstopped
 
 Estimator = Literal["moment", "ml", "log-linear"]
-
-_CERTIFIED, _QUIET = 1e-4, 1e-5
-"""How far below its maximum a likelihood may be, in nats, and what may be left to gain at once."""
 
 
 class EstimatedMarginals:
@@ -76,6 +74,7 @@ class EstimatedMarginals:
         order: the most variables that interact, for `log-linear`.
         others: further sources, of other records of the same population.
         variables: those of `domain`; by default all. Joint blocks may bring in more.
+        tick: called all along long estimates; what it raises stops them.
 
     Raises:
         OptionError: an unknown estimator, one that does not serve several sources, or no order of
@@ -92,6 +91,7 @@ class EstimatedMarginals:
         order: int = 2,
         others: Sequence[tuple[Reports, Plan]] = (),
         variables: Sequence[str] | None = None,
+        tick: Tick = unstopped,
     ) -> None:
         if estimator not in ("moment", "ml", "log-linear"):
             raise OptionError(
@@ -104,15 +104,15 @@ class EstimatedMarginals:
                 where="estimator",
                 remedy="Choose 'moment' or 'ml'.",
             )
-        self._reported, self._plan = reported, plan
+        self._reported, self._plan, self._tick = reported, plan, tick
         self._estimator = estimator
         self._sources = ((reported, plan), *others)
         self._everything = _joined([plan.domain for _, plan in self._sources])
         self._domain = self._everything.project(variables or self._everything.names)
-        self._evidence = Evidence(self._sources)
+        self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order)
         several = self._sources if others else ()
-        self._parts = tuple(EstimatedMarginals(*source) for source in several)
+        self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
 
     @classmethod
     def of(
@@ -122,6 +122,7 @@ class EstimatedMarginals:
         estimator: Estimator = "moment",
         order: int = 2,
         variables: Sequence[str] | None = None,
+        tick: Tick = unstopped,
     ) -> Self:
         """Return the marginals of the records of all sources together.
 
@@ -131,7 +132,14 @@ class EstimatedMarginals:
         if not sources:
             raise EmptyTable("There are no strata to combine.")
         first, *others = sources
-        return cls(*first, estimator=estimator, order=order, others=others, variables=variables)
+        return cls(
+            *first,
+            estimator=estimator,
+            order=order,
+            others=others,
+            variables=variables,
+            tick=tick,
+        )
 
     @property
     def domain(self) -> Domain:
@@ -158,6 +166,7 @@ class EstimatedMarginals:
             LimitExceeded: too many cells.
             NotConverged: see `maximize`.
         """
+        self._tick()
         domain = self._asked(variables)
         if self._estimator == "log-linear":
             return self._modelled.table(domain)
@@ -222,11 +231,12 @@ class EstimatedMarginals:
         if self._estimator != "moment" or noisy or not mixing.any():
             return tabulated
         if not self._parts:
-            mixed = MixedSupports(self._reported, self._plan, asked)
+            mixed = MixedSupports(self._reported, self._plan, asked, self._tick)
             return mixed if mixing.all() else DividedSupports(mixed, tabulated, mixing)
         if not mixing.all():
             return tabulated
-        return CombinedSupports(tuple(MixedSupports(*source, asked) for source in self._sources))
+        strata = (MixedSupports(*source, asked, self._tick) for source in self._sources)
+        return CombinedSupports(tuple(strata))
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
@@ -318,7 +328,7 @@ class EstimatedMarginals:
                 prior: Tensor = estimate / estimate.sum()
                 if np.all(stratum.expected(prior[..., None])[stratum.column > 0] > 0):
                     return prior
-        likely = maximize([stratum]).table
+        likely = maximize([stratum], tick=self._tick).table
         if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
             # Others may be as likely: that is refused where the errors are made.
             self._likely_table(self._plan.domain.project(_names(axes)), axes, stratum, likely)
@@ -326,7 +336,8 @@ class EstimatedMarginals:
 
     def _most_likely(self, domain: Domain) -> EstimatedTable:
         axes, stratum = self._reports(domain)
-        return self._likely_table(domain, axes, stratum, maximize([stratum]).table)
+        likely = maximize([stratum], tick=self._tick).table
+        return self._likely_table(domain, axes, stratum, likely)
 
     def _likely_table(
         self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
@@ -354,10 +365,7 @@ class EstimatedMarginals:
 
     def _most_likely_of_all(self, domain: Domain) -> EstimatedTable:
         strata = merged(strata_of(self._sources, domain.names, INFORMATION_CELLS))
-        # Where Newton steps do not serve, EM may crawl for hours to what certifies its result.
-        sure = newton_serves(strata)
-        tolerance = _CERTIFIED if sure else _QUIET
-        theta = maximize(strata, tolerance=tolerance, certified=sure).table
+        theta = maximize(strata, tick=self._tick).table
         silent = self.records - sum(stratum.records for stratum in strata)
         information, third = inverse_information(strata, theta, len(domain), silent)
         nuisance = tuple(range(len(domain), theta.ndim))

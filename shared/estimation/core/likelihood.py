@@ -1,8 +1,8 @@
 """Maximum likelihood of true tables given reports: free, or under a model, of one set or many.
 
-One maximizer serves all: expectation maximization with squared extrapolation, which takes many sets
-of reports of one layout at once (a bootstrap costs little more than one fit), and Newton steps that
-finish what heavy noise makes it crawl to.
+Expectation maximization with squared extrapolation comes near, and takes many sets of reports of
+one layout at once (a bootstrap costs little more than one fit). Newton steps finish what heavy
+noise makes it crawl to: on the support of the free maximum (`support`), or in a model's parameters.
 """
 
 from __future__ import annotations
@@ -12,29 +12,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 from scipy.special import xlogy
 
 from shared.errors import EstimationError, NotConverged
+from shared.estimation.core.curvature import SeenReports, solved
 from shared.estimation.core.models import Effects, FactoredModel
 from shared.estimation.core.strata import Stratum, moment
+from shared.estimation.core.support import climb_on_support
 from shared.marginals.counts import Tensor
 from shared.marginals.support_counts import Flags
+from shared.progress import Tick, unstopped
 
-NEWTON_ENTRIES = 1 << 21
-"""Up to this many true cells times reports seen, Newton steps replace EM that crawls."""
-
-_FREE_ENTRIES, _MODEL_ENTRIES = 1 << 24, 1 << 20
-"""They do up to so many true cells times parameters: without a model, and under one."""
+NEWTON_ENTRIES = 1 << 22
+"""Up to so many true cells times parameters of a model, Newton steps replace EM that crawls."""
 
 STEPS = 30_000
 """EM steps allowed where many sets of reports are maximized at once."""
 
 _TINY = 1 << 12
-"""Up to so many a Newton step takes about as long as an extrapolation."""
+"""Up to so many cells times parameters a Newton step takes about as long as an extrapolation."""
+
+_CRAWLED = 1000
 
 _FLOOR = 0.05
-_QUIET = 3
+_QUIET, _LATE = 3, 6
 _DAMPING, _NEARLY, _MOST_DAMPING = 1e-6, 1e-4, 1e3
 _LEAST_MASS = 1e-12
 _ROUNDING = 1e-13
@@ -44,8 +45,10 @@ _ROUNDING = 1e-13
 class Maximum:
     """The most likely true tables (cells..., sets) and their log-likelihoods (sets) in nats.
 
-    Without a model `gap` bounds how far the log-likelihood of any is below its maximum; under one
-    it is what the last Newton step promised to gain, or infinite where none was taken.
+    Without a model `gap` bounds how far the log-likelihood of any is below its maximum. Under one
+    there is no such bound: it is what the last Newton step promised to gain, or where none was
+    taken what the second half of all EM steps gained: no less is left where the distance falls as
+    1 / steps.
     """
 
     probabilities: Tensor
@@ -122,12 +125,13 @@ def maximize(
     patience: int = 30,
     newton_steps: int = 200,
     certified: bool = True,
+    tick: Tick = unstopped,
 ) -> Maximum:
     """Maximize the likelihood of the reported counts over the true tables of a model.
 
-    EM goes first (see `climb`). Where it crawls and the table is small, Newton steps finish what it
-    began. Without a model the log-likelihood is concave, and N (max_j g_j - 1) bounds its distance
-    from the maximum: that certifies the result.
+    EM goes first (see `climb`), and Newton steps finish what it began. Without a model the
+    log-likelihood is concave, and N (max_j g_j - 1) bounds its distance from the maximum: that
+    certifies the result.
 
     Args:
         strata: reported counts; at least one record in all.
@@ -135,36 +139,59 @@ def maximize(
         begin: a positive table of the model to begin from; default that of `start`.
         tolerance: how far below the maximum to stop, in nats. 1e-4 moves no estimate by more than
             about a hundredth of its standard error.
-        max_steps: EM steps allowed; after `patience` (on larger tables, and one per cell) of them
-            Newton steps take over, of which `newton_steps` are allowed.
-        certified: go on until the distance is certified (only without a model). Otherwise a table
-            too large for Newton steps is done when three extrapolations in a row gain less than
-            `tolerance`: under heavy noise many small gains add up, and at 1e-5 half a nat may miss.
+        max_steps: EM steps allowed under a model too large for Newton steps.
+        patience: EM steps after which Newton steps take over (on larger tables of a model, and one
+            per cell), of which `newton_steps` are allowed.
+        certified: whether a distance above `tolerance` is an error; else `gap` tells of it.
+        tick: called after each piece of work; what it raises stops the work.
 
     Raises:
         EstimationError: there are no records, or reports that no true table of the model can make.
-        NotConverged: neither `max_steps` nor Newton steps reached `tolerance`.
+        NotConverged: neither EM nor Newton steps reached `tolerance`.
     """
     model = model or FactoredModel(strata[0].shape)
+    begin = _start_in(model, strata) if begin is None else begin
+    if model.factors:
+        return _under_model(
+            strata, model, begin, (tolerance, max_steps, patience, newton_steps), tick
+        )
+    found = climb(strata, model, begin, tolerance=tolerance, steps=patience, tick=tick)
+    if found.gap > tolerance:
+        peak = climb_on_support(
+            strata, found.table, tolerance=tolerance, steps=newton_steps, tick=tick
+        )
+        value, steps = np.array([peak.log_likelihood]), found.steps + peak.steps
+        found = Maximum(peak.table[..., None], value, peak.gap, steps)
+    if found.gap > tolerance and certified:
+        raise not_converged(found, tolerance)
+    return found
+
+
+def _under_model(
+    strata: Sequence[Stratum],
+    model: FactoredModel,
+    begin: Tensor,
+    limits: tuple[float, int, int, int],
+    tick: Tick,
+) -> Maximum:
+    tolerance, max_steps, patience, newton_steps = limits
     cells, reports = math.prod(model.shape), sum(s.reported.size for s in strata)
-    tiny = cells * max(reports, model.probabilities) <= min(_TINY, NEWTON_ENTRIES)
-    usual = patience + (0 if tiny else cells)
-    patience = min(max_steps, usual) if newton_serves(strata, model) else max_steps
-    certified = certified and not model.factors
+    serves = cells * model.probabilities <= NEWTON_ENTRIES
+    tiny = serves and cells * max(reports, model.probabilities) <= _TINY
+    usual = patience + (0 if tiny else min(cells, _CRAWLED))
     found = climb(
         strata,
         model,
-        _start_in(model, strata) if begin is None else begin,
-        tolerance=tolerance,
-        steps=patience,
-        quiet=0.0 if certified and not tiny else tolerance,
-        times=1 if tiny else _QUIET,
+        begin,
+        tolerance=-1.0 if tiny else tolerance,
+        steps=min(max_steps, usual) if serves else max_steps,
+        quiet=tolerance if tiny else 0.0,
+        times=1,
+        tick=tick,
     )
-    if found.gap <= tolerance or not (certified or tiny or found.steps >= patience):
-        return found
-    if patience < max_steps:
-        found = _by_newton(strata, model, found, tolerance, newton_steps)
-    if found.gap > tolerance and (certified or patience == max_steps):
+    if serves and (tiny or found.gap > tolerance):
+        return _by_newton(strata, model, found, tolerance, newton_steps, tick)
+    if found.gap > tolerance:
         raise not_converged(found, tolerance)
     return found
 
@@ -172,14 +199,6 @@ def maximize(
 def _start_in(model: FactoredModel, strata: Sequence[Stratum]) -> Tensor:
     begin = start(strata)[0]
     return model.fit(begin[..., None])[..., 0] if model.factors else begin
-
-
-def newton_serves(strata: Sequence[Stratum], model: FactoredModel | None = None) -> bool:
-    """Return whether the matrices of Newton steps are small enough."""
-    model = model or FactoredModel(strata[0].shape)
-    cells, seen = math.prod(model.shape), sum(int((s.reported > 0).sum()) for s in strata)
-    room = _MODEL_ENTRIES if model.factors else _FREE_ENTRIES
-    return cells * seen <= NEWTON_ENTRIES and cells * model.probabilities <= room
 
 
 def not_converged(found: Maximum, tolerance: float) -> NotConverged:
@@ -201,6 +220,7 @@ def climb(
     quiet: float = 0.0,
     times: int = _QUIET,
     enough: float = math.inf,
+    tick: Tick = unstopped,
 ) -> Maximum:
     """Come near the maximum by EM with squared extrapolation (SQUAREM, Varadhan and Roland 2008).
 
@@ -209,11 +229,12 @@ def climb(
         model: what the true tables are of.
         begin: a positive table of the model to begin from, in its shape.
         reports: reported counts per stratum, (reports, sets), that take the place of the strata's.
-        tolerance: stop where the maximum is certified to be no farther, in nats.
+        tolerance: stop where `gap` is no more, in nats.
         steps: stop after about so many EM steps.
         quiet: stop also when some extrapolations in a row gained less than this, in nats.
         times: how many of these.
         enough: stop when all log-likelihoods are at least this.
+        tick: called after each extrapolation; what it raises stops the work.
 
     Raises:
         EstimationError: there are no records, or reports that no true table of the model can make.
@@ -224,8 +245,12 @@ def climb(
     bound: Tensor = np.ones(sets)
     still, taken = 0, 0
     value, gain = likelihood(strata, theta, reports)
+    reached: list[Tensor] = []
     while True:
-        gap = math.inf if model.factors else max(records * (float(gain.max()) - 1), 0.0)
+        tick()
+        reached.append(value)
+        above = max(records * (float(gain.max()) - 1), 0.0)
+        gap = _late_gain(reached) if model.factors else above
         done = gap <= tolerance or value.min() >= enough or taken >= steps
         if done or still == times:
             return Maximum(theta, value, gap, taken)
@@ -242,6 +267,13 @@ def climb(
         value, gain = likelihood(strata, theta, reports)
         taken += 3
         still = still + 1 if 0 < quiet > float((value - before).max()) else 0
+
+
+def _late_gain(reached: Sequence[Tensor]) -> float:
+    """Return what the last half of some extrapolations gained; infinite before there are a few."""
+    if len(reached) < _LATE:
+        return math.inf
+    return float((reached[-1] - reached[len(reached) // 2]).max())
 
 
 def _extrapolated(
@@ -267,6 +299,7 @@ def _by_newton(
     near: Maximum,
     tolerance: float,
     most: int,
+    tick: Tick,
 ) -> Maximum:
     """Finish a maximization by damped Newton steps in the logarithms of a model's factors.
 
@@ -276,38 +309,35 @@ def _by_newton(
     Raises:
         NotConverged: the steps allowed did not reach `tolerance`, though there is more to gain.
     """
-    matrix, counts = _seen(strata)
-    records = float(counts.sum())
+    seen = SeenReports(strata)
     theta, value = near.table.ravel(), float(near.log_likelihood[0])
     parameters = Effects(model)
     damping, gap, steps, higher = _DAMPING, near.gap, near.steps, True
     for _ in range(most):
         steps += 1
         effects, mass = parameters.at(theta)
-        score, information = _curvature(
-            matrix, counts, theta, effects, parameters.apart, free=not model.factors
-        )
-        complete = records * np.maximum(mass, _LEAST_MASS)
+        score, information = _curvature(seen, theta, effects, parameters.apart)
+        complete = seen.records * np.maximum(mass, _LEAST_MASS)
         higher = False
         while not higher and damping < _MOST_DAMPING:
-            solved = _solved(information + np.diag(damping * complete), score)
-            if solved is None:
+            tick()
+            move = solved(information + np.diag(damping * complete), score)
+            if move is None:
                 damping *= 10
                 continue
-            move = solved
-            moved = model.fit(parameters.moved(theta, effects, move)[..., None]).ravel()
-            high = float(counts @ np.log(np.maximum(matrix @ moved, np.finfo(float).tiny)))
+            step = move
+            moved = model.fit(parameters.moved(theta, effects, step)[..., None]).ravel()
+            expected = np.maximum(seen.expected(moved), np.finfo(float).tiny)
+            high = float(seen.counts @ np.log(expected))
             higher = high >= value - _ROUNDING * abs(value)
             damping *= 1 if higher else 10
         if not higher:
             # Rounding hides what is left to gain.
             break
-        promised = float(score @ move - move @ information @ move / 2)
+        promised = float(score @ step - step @ information @ step / 2)
         kept = (high - value) / promised if promised > 0 else 1.0
         theta, value = moved, high
         gap = promised if damping < _NEARLY else math.inf
-        if not model.factors:
-            gap = max(float((matrix.T @ (counts / (matrix @ theta))).max()) - records, 0.0)
         if gap <= tolerance:
             break
         damping = max(damping * (0.1 if kept > 0.75 else 0.3 if kept > 0.25 else 3), _ROUNDING)
@@ -318,44 +348,23 @@ def _by_newton(
 
 
 def _curvature(
-    matrix: Tensor, counts: Tensor, theta: Tensor, effects: Tensor, apart: Flags, *, free: bool
+    seen: SeenReports, theta: Tensor, effects: Tensor, apart: Flags
 ) -> tuple[Tensor, Tensor]:
     """Return the slope of the log-likelihood by a model's parameters, and its information.
 
     That is of complete records less what is missing of them (Louis 1982), but for parts that
     vanish at the maximum; of these only the slope of cells on their way to the edge is kept.
     """
-    expected = matrix @ theta
-    posterior = theta * (matrix.T @ (counts / expected))
+    expected = seen.expected(theta)
+    posterior = theta * seen.adjoint(seen.counts / expected)
     score = effects.T @ posterior
-    weighted = matrix * (np.sqrt(counts) / expected)[:, None]
-    if free:
-        slopes = (weighted - np.sqrt(counts)[:, None]) * theta
-    else:
-        slopes = weighted @ (theta[:, None] * effects)
-    information = slopes.T @ slopes
+    slopes = seen.expected(theta[:, None] * effects)
+    slopes *= (np.sqrt(seen.counts) / expected)[:, None]
+    information: Tensor = slopes.T @ slopes
     if apart.any():
         information -= np.where(apart, (effects.T * posterior) @ effects, 0.0)
     information[np.diag_indices_from(information)] += np.maximum(-score, 0.0)
     return score, information
-
-
-def _solved(matrix: Tensor, score: Tensor) -> Tensor | None:
-    """Return a Newton step; None where the matrix is not positive definite."""
-    try:
-        factor = linalg.cho_factor(matrix, check_finite=False)
-    except linalg.LinAlgError:
-        return None
-    move: Tensor = linalg.cho_solve(factor, score, check_finite=False)
-    return move if np.isfinite(move).all() else None
-
-
-def _seen(strata: Sequence[Stratum]) -> tuple[Tensor, Tensor]:
-    """Return the probabilities of the reports that were seen, given each cell, and their counts."""
-    seen = [stratum.column[:, 0] > 0 for stratum in strata]
-    rows = [stratum.listed()[own] for stratum, own in zip(strata, seen, strict=True)]
-    counts = [stratum.column[own, 0] for stratum, own in zip(strata, seen, strict=True)]
-    return np.concatenate(rows), np.concatenate(counts)
 
 
 def _records(strata: Sequence[Stratum]) -> float:

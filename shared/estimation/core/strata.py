@@ -20,6 +20,7 @@ from shared.channels import (
 )
 from shared.errors import EstimationError, OptionError
 from shared.marginals.counts import Tensor
+from shared.marginals.support_counts import Indices
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,27 @@ class Stratum:
         """Return the probability of each report (rows) given each true cell (columns)."""
         return self._along_axes(_cells(self.shape)) if self._small is None else self._small
 
+    def listed_at(self, reports: Indices, cells: Indices) -> Tensor:
+        """Return the probabilities of some reports (rows) given some true cells (columns).
+
+        Both are numbered in C order. Nothing else is listed.
+        """
+        if self._small is not None:
+            return self._small[np.ix_(reports, cells)]
+        codes = np.unravel_index(cells, self.shape)
+        columns = []
+        for channel, group in zip(self.channels, self.groups, strict=True):
+            sizes = [self.shape[axis] for axis in group]
+            unit = np.zeros((channel.shape[0], len(cells)))
+            true = np.ravel_multi_index([codes[axis] for axis in group], sizes)
+            unit[true, np.arange(len(cells))] = 1.0
+            columns.append(channel.apply(unit, 0))
+        # The axes in two parts: each is multiplied out once, and the reports pick their rows.
+        half = _middle([channel.shape[1] for channel in self.channels])
+        first, last = (_multiplied(part, len(cells)) for part in (columns[:half], columns[half:]))
+        high, low = np.divmod(reports, len(last))
+        return first[high] * last[low]
+
     def _along_axes(self, true: Tensor) -> Tensor:
         held = true.sum(axis=self._absent) if self._absent else true
         arranged = held.transpose([*self._order, len(self._order)])
@@ -162,6 +184,21 @@ class Stratum:
         for axis in self._absent:
             ordered = np.expand_dims(ordered, axis)
         return ordered
+
+
+def _middle(sizes: Sequence[int]) -> int:
+    """Return where to cut a list of sizes so that the products of both parts are about equal."""
+    logs = np.log(sizes)
+    whole = logs.sum()
+    return int(np.argmin(np.abs(np.cumsum([0.0, *logs]) - whole / 2)))
+
+
+def _multiplied(columns: Sequence[Tensor], cells: int) -> Tensor:
+    """Return the products of columns along all axes: (rows in C order, cells)."""
+    product: Tensor = np.ones((1, cells))
+    for column in columns:
+        product = (product[:, None] * column).reshape(-1, cells)
+    return product
 
 
 def _cells(shape: tuple[int, ...]) -> Tensor:

@@ -52,4 +52,6 @@ class NetworkExplanation:
         if begin.min() <= 0:
             begin = inside(begin)
         begin = model.fit(begin[..., None])[..., 0]
-        return maximize(self.table.strata, model, begin=begin, tolerance=TOLERANCE)
+        return maximize(
+            self.table.strata, model, begin=begin, tolerance=TOLERANCE, tick=self.table.tick
+        )

@@ -28,6 +28,7 @@ from shared.estimation.core.likelihood import (
 from shared.estimation.core.models import FactoredModel
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
+from shared.progress import Tick, unstopped
 
 TOLERANCE = 1e-5
 """How far below its maximum a log-likelihood may stay, in nats."""
@@ -40,9 +41,13 @@ _LEAST = 5.0
 
 @dataclass(frozen=True)
 class ReportedTable:
-    """The reports over some variables, and what every hypothesis about them shares."""
+    """The reports over some variables, and what every hypothesis about them shares.
+
+    What `tick` raises stops a maximization.
+    """
 
     strata: tuple[Stratum, ...]
+    tick: Tick = unstopped
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -70,7 +75,9 @@ class ReportedTable:
         table, exact = self.begin
         if exact:
             return table, self.saturated
-        found = maximize(self.strata, begin=table, tolerance=TOLERANCE, certified=False)
+        found = maximize(
+            self.strata, begin=table, tolerance=TOLERANCE, certified=False, tick=self.tick
+        )
         return found.table, float(found.log_likelihood[0])
 
 
@@ -177,6 +184,7 @@ class ConditionalIndependence:
                 tolerance=_ROUGHLY,
                 steps=STEPS,
                 quiet=_ROUGHLY,
+                tick=self.table.tick,
             )
             for model, begin in ((FactoredModel(self._shape), free), (self._model, under))
         )
@@ -209,7 +217,13 @@ class ConditionalIndependence:
     def _independent(self) -> Maximum:
         # Estimates of exactly zero are not where independence is most likely, and EM stays there.
         begin = self._begin if self._begin.min() > 0 else self._under(inside(self._begin))
-        return maximize(self.table.strata, self._model, begin=begin, tolerance=TOLERANCE)
+        return maximize(
+            self.table.strata,
+            self._model,
+            begin=begin,
+            tolerance=TOLERANCE,
+            tick=self.table.tick,
+        )
 
     def _relative_variance(self, axes: set[int], true: Tensor) -> float:
         """Return the sum, over the cells of a margin, of variance over expected count."""

@@ -12,6 +12,7 @@ from shared.estimation.evidence.explanation import NetworkExplanation
 from shared.estimation.evidence.independence import ConditionalIndependence, ReportedTable
 from shared.marginals.counts import Reports
 from shared.plan import Plan
+from shared.progress import Tick, unstopped
 
 TEST_CELLS = 1 << 22
 """A test of independence over more true cells than this is refused."""
@@ -26,8 +27,8 @@ KEPT_CELLS, KEPT_TABLES = 1 << 13, 256
 class Evidence:
     """Tests of independence and of networks, on the reports of some sources."""
 
-    def __init__(self, sources: Sequence[tuple[Reports, Plan]]):
-        self._sources = sources
+    def __init__(self, sources: Sequence[tuple[Reports, Plan]], tick: Tick = unstopped):
+        self._sources, self._tick = sources, tick
         self._kept: OrderedDict[tuple[str, ...], ReportedTable] = OrderedDict()
 
     def independence(
@@ -71,7 +72,7 @@ class Evidence:
     def _table(self, asked: tuple[str, ...]) -> ReportedTable:
         table = self._kept.pop(asked, None)
         if table is None:
-            table = ReportedTable(strata_of(self._sources, asked, TEST_CELLS))
+            table = ReportedTable(strata_of(self._sources, asked, TEST_CELLS), self._tick)
         if math.prod(table.shape) <= KEPT_CELLS:
             self._kept[asked] = table
             if len(self._kept) > KEPT_TABLES:

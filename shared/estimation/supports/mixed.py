@@ -30,6 +30,7 @@ from shared.marginals.support_counts import (
     SupportCounts,
 )
 from shared.plan import Block, Plan
+from shared.progress import Tick, unstopped
 
 MOST_ENTRIES = 1 << 28
 """Itemsets asked for at once are refused where all their inclusions and exclusions, two to the
@@ -62,12 +63,15 @@ class MixedSupports:
         reports: the reported codes.
         plan: the channels.
         items: the items; only itemsets of those that are `served` may be asked for.
+        tick: called all along a count; what it raises stops it.
 
     Attributes:
         at_once: about so many inclusions and exclusions are held at once.
     """
 
-    def __init__(self, reports: Reports, plan: Plan, items: tuple[Item, ...]):
+    def __init__(
+        self, reports: Reports, plan: Plan, items: tuple[Item, ...], tick: Tick = unstopped
+    ):
         self.items = items
         self.at_once = 1 << 24
         self.records = reports.records
@@ -85,7 +89,7 @@ class MixedSupports:
         self._exact = np.array(
             [plan.blocks[block].channel.is_identity for block in self._block], dtype=np.bool_
         )
-        self._reported = reported_supports(reports, ordered)
+        self._reported = reported_supports(reports, ordered, tick)
         self._inverses: dict[tuple[int, ...], tuple[float, float]] = {}
 
     def counts(self, itemsets: Indices) -> SupportCounts:

@@ -13,6 +13,7 @@ import numpy as np
 
 from shared.marginals.counts import ReportedCounts, Reports
 from shared.marginals.support_counts import Indices, Item
+from shared.progress import Tick
 
 Count = Callable[[Indices], Indices]
 """Counts the records that report each of n itemsets, rows of shape (n, k)."""
@@ -79,19 +80,22 @@ class _Level:
         return found
 
 
-def reported_supports(reports: Reports, items: Sequence[Item]) -> ReportedSupports:
+def reported_supports(reports: Reports, items: Sequence[Item], tick: Tick) -> ReportedSupports:
     """Return what counts reported itemsets the faster way.
+
+    `tick` is called for each prefix or table; what it raises stops the count.
 
     Packed bits cost a pass over an eighth of a byte per record and itemset; tables one over all
     cells per set of variables. So tables serve where the cells are few for the records, and where
     only tables are known.
     """
     packed = isinstance(reports, ReportedCounts) and _WORD_BITS * reports.cells > reports.records
-    count = _packed(reports, items) if packed else _tabulated(reports, items)  # type: ignore[arg-type]
+    way = _packed if packed else _tabulated
+    count = way(reports, items, tick)  # type: ignore[arg-type]
     return ReportedSupports(count, len(items), reports.records)
 
 
-def _packed(reports: ReportedCounts, items: Sequence[Item]) -> Count:
+def _packed(reports: ReportedCounts, items: Sequence[Item], tick: Tick) -> Count:
     listed = [_words(reports.column(name) == code) for name, code in items]
     bits = np.array(listed, dtype=np.uint64)
 
@@ -100,6 +104,7 @@ def _packed(reports: ReportedCounts, items: Sequence[Item]) -> Count:
         # The rows are in order: those of one prefix follow each other, and share its bits.
         ends = np.flatnonzero((itemsets[1:, :-1] != itemsets[:-1, :-1]).any(axis=1)) + 1
         for start, end in zip([0, *ends], [*ends, len(itemsets)], strict=True):
+            tick()
             prefix = np.bitwise_and.reduce(bits[itemsets[start, :-1]], axis=0)
             for row in range(start, end):
                 both = prefix & bits[itemsets[row, -1]]
@@ -116,7 +121,7 @@ def _words(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Indices:
     return padded.view(np.uint64)
 
 
-def _tabulated(reports: Reports, items: Sequence[Item]) -> Count:
+def _tabulated(reports: Reports, items: Sequence[Item], tick: Tick) -> Count:
     names = sorted({name for name, _ in items})
     places = np.array([names.index(name) for name, _ in items])
     codes = np.array([code for _, code in items])
@@ -125,6 +130,7 @@ def _tabulated(reports: Reports, items: Sequence[Item]) -> Count:
         counts = np.zeros(len(itemsets), dtype=np.int64)
         kinds, kind = np.unique(places[itemsets], axis=0, return_inverse=True)
         for number, axes in enumerate(kinds):
+            tick()
             rows = np.flatnonzero(kind.ravel() == number)
             table = reports.table([names[axis] for axis in axes])
             counts[rows] = table[tuple(codes[itemsets[rows]].T)]

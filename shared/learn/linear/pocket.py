@@ -27,8 +27,9 @@ import numpy as np
 
 from shared.learn.linear.columns import DesignMatrix
 from shared.learn.linear.options import Keep
-from shared.learn.linear.sources import Classed, Tick
+from shared.learn.linear.sources import Classed
 from shared.marginals.counts import Tensor
+from shared.progress import Tick
 
 _NONE = 1e-12
 _TICKS = 64

@@ -22,8 +22,9 @@ from scipy.special import expit
 from shared.errors import EstimationError, NotConverged
 from shared.learn.linear.cells import Cells
 from shared.learn.linear.columns import DesignMatrix
-from shared.learn.linear.sources import Classed, Moments, Tick
+from shared.learn.linear.sources import Classed, Moments
 from shared.marginals.counts import Tensor
+from shared.progress import Tick
 
 SINGULAR = 1e-9
 """Scaled columns whose moment matrix has a smaller eigenvalue per record are dependent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -20,13 +20,10 @@ from shared.learn.networks.search.structure_learning import learn_structure
 from shared.learn.networks.structure import Structure
 from shared.learn.networks.synthetic import sample_chunks
 from shared.marginals.counts import Codes, Marginals, MarginalTable, Tensor
-from shared.progress import OnShare, Progress
+from shared.progress import OnShare, Progress, Tick
 
 _NO_VARIATION = 1e-12
 """A variance below this share of the squared range of a column's values counts as zero."""
-
-Tick = Callable[[], None]
-"""Called between pieces of work; may raise to stop."""
 
 _SEARCHED, _LEARNED = 0.8, 0.9
 """The shares of the work when a network's structure and its parameters are learned."""

@@ -21,7 +21,6 @@ from shared.learn.linear.sources import (
     Classed,
     DrawnRecords,
     Moments,
-    Tick,
     drawn_counts,
     expected_counts,
     moments_of_counts,
@@ -29,7 +28,7 @@ from shared.learn.linear.sources import (
     raw_counts,
 )
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
-from shared.progress import OnShare
+from shared.progress import OnShare, Tick
 
 CELLS = 1 << 20
 """Features and class with more cells together are not tabulated."""

@@ -56,6 +56,34 @@ def dense(survey, names):
     )
 
 
+def test_a_job_amid_one_maximization_ends_when_cancelled(survey):
+    """It has two steps to tell of; work between them can be stopped all the same."""
+    told, go_on, stopped = [], threading.Event(), threading.Event()
+
+    def watched(spec, prepared, services, on_step):
+        def step(done, total):
+            told.append((done, total))
+            if len(told) == 5:
+                study.analyst("DELETE", path[0])
+            on_step(done, total)
+
+        go_on.wait()
+        try:
+            return learn_model(spec, prepared, services, step)
+        except JobCancelled:
+            stopped.set()
+            raise
+
+    study = survey(learn=watched, wanted_seconds=0)
+    names = ["smoker", "age", "sport", "ill"]
+    body = {"spec": {**TABLE, "variables": names, "estimator": "ml"}}
+    path = [study.analyst("POST", "/v1/studies/survey/jobs", json=body).headers["location"]]
+    go_on.set()
+    assert study.analyst.wait(path[0])["state"] == "cancelled"
+    stopped.wait()
+    assert told == [(0, 1)] * 5
+
+
 def test_the_cells_are_those_of_the_large_matrix(survey):
     study = survey()
     model = study.learn(**TABLE)

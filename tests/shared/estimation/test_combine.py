@@ -395,27 +395,22 @@ def test_unknown_names_are_told_from_those_of_every_source():
         assert set("abc") <= set(str(raised.value).split("'"))
 
 
-def test_several_sources_are_estimated_where_newton_steps_do_not_serve(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    """Near the certified maximum still; strata of equal channels are one."""
+def test_several_sources_end_at_a_certified_maximum(monkeypatch: pytest.MonkeyPatch):
+    """Strata of equal channels are one."""
     plans = [NOISY, JOINT, NOISY]
     sources = [(counted(plan, seed, 0, 300), plan) for seed, plan in enumerate(plans)]
-    counts, layouts = [], []
+    layouts = []
 
     def noted(strata, **options):
         found = maximize(strata, **options)
-        layouts.append((len(strata), options["certified"], found.gap))
+        layouts.append((len(strata), found.gap))
         return found
 
     monkeypatch.setattr("shared.estimation.estimated.maximize", noted)
-    for limit in (1 << 20, 0):
-        monkeypatch.setattr("shared.estimation.core.likelihood.NEWTON_ENTRIES", limit)
-        marginals = EstimatedMarginals.of(sources, estimator="ml")
-        counts.append(marginals.marginal(["a", "b", "c"]).counts)
-    assert [layout[:2] for layout in layouts] == [(2, True), (2, False)]
-    assert layouts[0][2] <= 1e-4
-    np.testing.assert_allclose(counts[1], counts[0], atol=1.0)
+    EstimatedMarginals.of(sources, estimator="ml").marginal(["a", "b", "c"])
+    [(strata, gap)] = layouts
+    assert strata == 2
+    assert gap <= 1e-4
 
 
 def test_moments_need_every_variable_in_every_stratum():

@@ -35,11 +35,6 @@ _MIXED = 0.01
 likelihood estimate may be 0 where the truth is not, and the divergence would be infinite. A floor
 that does not depend on the number of records keeps these comparable."""
 
-_TOLERANCE = 0.01
-"""Nats below the maximum at which the iteration may stop. Where almost nothing is kept the
-likelihood is nearly flat and the default of `maximize` takes over 100,000 steps; a
-hundredth of a nat is far below what the records can tell."""
-
 _DISTANCE = (
     "(a) The distance goes from the true to the estimated distribution, mixed with 1 % of the"
     " uniform one because a likelihood estimate may be zero and the distance infinite; it is the"
@@ -96,10 +91,10 @@ def _categorical(setting: Setting) -> pd.DataFrame:
 
 
 def _likely(reported: ReportedCounts, plan: Plan) -> Tensor:
-    """Return the counts of greatest likelihood, certified to `_TOLERANCE`."""
+    """Return the counts of greatest likelihood."""
     observed = reported.table(plan.domain.names).astype(np.float64)
     stratum = Stratum(observed, tuple(block.channel for block in plan.blocks))
-    return maximize([stratum], tolerance=_TOLERANCE).table * reported.records
+    return maximize([stratum]).table * reported.records
 
 
 def divergence(pmf: Tensor, counts: Tensor, share: float = _MIXED) -> float:

@@ -1,0 +1,259 @@
+"""The free maximum by Newton steps on its support: against a general optimizer and long EM."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from shared.channels import Dense, Grouped, Identity, Listed, Symmetric, Transition, Withheld
+from shared.errors import JobCancelled
+from shared.estimation.core import curvature, support
+from shared.estimation.core.likelihood import climb, likelihood, maximize, start
+from shared.estimation.core.models import FactoredModel
+from shared.estimation.core.strata import Stratum
+from shared.estimation.core.support import climb_on_support
+from shared.progress import unstopped
+from tests.shared.estimation.core.strata_cases import (
+    LAYOUTS,
+    RECTANGULAR,
+    SHAPE,
+    listed,
+    stratum_of,
+)
+
+ALIKE = Listed(np.array([[0.5, 0.3, 0.2], [0.2, 0.4, 0.4], [0.35, 0.35, 0.3]]))
+"""Its last row is the mean of the others: the reports tell of no more than two of three truths."""
+
+SWAPS = Grouped(((0, 3), (1, 2)), (Dense.binary(0.4, 0.3), Dense.binary(0.35, 0.45)))
+
+CASES: dict[str, tuple[Transition, ...]] = {
+    "six binary, heavy": (Symmetric.from_probability(2, 0.4),) * 6,
+    "four binary, heavier": (Symmetric.from_probability(2, 0.45),) * 4,
+    "light": (Symmetric.from_probability(4, 0.1),) * 3,
+    "many categories": (Symmetric.from_probability(8, 0.8), Symmetric.from_probability(7, 0.8)),
+    "lopsided": (
+        Dense.binary(0.1, 0.6),
+        Dense.binary(0.3, 0.4),
+        Symmetric.from_probability(5, 0.6),
+    ),
+    "more reports than truths": (RECTANGULAR, RECTANGULAR, RECTANGULAR),
+    "grouped": (SWAPS, Symmetric.from_probability(4, 0.6)),
+    "partly clean": (Identity(3), Symmetric.from_probability(2, 0.4), Dense.binary(0.4, 0.4)),
+    "not unique": (ALIKE, Symmetric.from_probability(4, 0.5), Withheld(3)),
+}
+
+
+def drawn(channels: tuple[Transition, ...], records: int, seed: int = 1, even: float = 0.3):
+    """Reports of a table drawn with some cells almost empty."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(channel.shape[0] for channel in channels)
+    theta = rng.dirichlet(np.full(math.prod(shape), even)).reshape(shape)
+    blank = Stratum(np.zeros([channel.shape[1] for channel in channels]), channels)
+    law = blank.expected(theta[..., None])[:, 0]
+    counts = rng.multinomial(records, law / law.sum()).reshape(blank.reported.shape)
+    return Stratum(counts.astype(float), channels)
+
+
+def most_by_slsqp(strata: list[Stratum]) -> float:
+    """The log-likelihood at the best that a general optimizer finds on the simplex."""
+    dense = np.hstack([listed(stratum) for stratum in strata])
+    counts = np.concatenate([stratum.column[:, 0] for stratum in strata])
+    dense, counts = dense[:, counts > 0], counts[counts > 0]
+    cells, records = len(dense), counts.sum()
+
+    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        expected = np.maximum(dense.T @ theta, 1e-300)
+        return -float(counts @ np.log(expected)) / records, -dense @ (counts / expected) / records
+
+    found = minimize(
+        loss,
+        np.full(cells, 1 / cells),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * cells,
+        constraints={"type": "eq", "fun": lambda t: t.sum() - 1, "jac": np.ones_like},
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )
+    theta = np.maximum(found.x, 0)
+    return -records * loss(theta / theta.sum())[0]
+
+
+@pytest.mark.parametrize("records", [300, 100_000])
+@pytest.mark.parametrize("name", CASES)
+def test_no_more_is_found_by_a_general_optimizer(name: str, records: int):
+    stratum = drawn(CASES[name], records)
+    found = maximize([stratum])
+    value, best = float(found.log_likelihood[0]), most_by_slsqp([stratum])
+    assert found.gap <= 1e-4
+    assert best <= value + found.gap + 1e-9 * records
+    assert best == pytest.approx(value, abs=0.01)
+    assert found.probabilities.min() >= 0
+    assert found.probabilities.sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("names", [["jointly", "one-absent"], ["one-withheld", "two-absent"]])
+def test_no_more_is_found_of_several_strata(names: list[str]):
+    strata = [stratum_of(name, seed) for seed, name in enumerate(names)]
+    found = maximize(strata)
+    best = most_by_slsqp(strata)
+    assert found.gap <= 1e-4
+    assert best <= float(found.log_likelihood[0]) + found.gap + 1e-6
+    assert best == pytest.approx(float(found.log_likelihood[0]), abs=0.01)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sampled_from(sorted(CASES)),
+    st.integers(0, 2**16),
+    st.sampled_from([5, 200, 50_000]),
+    st.integers(0, 6),
+)
+def test_the_maximum_is_within_the_gap_told(name: str, seed: int, records: int, steps: int):
+    """Wherever the work stops: against more steps, and against EM alone."""
+    stratum = drawn(CASES[name], records, seed)
+    begin = start([stratum])[0]
+    found = climb_on_support([stratum], begin, tolerance=0, steps=steps, tick=unstopped)
+    best = maximize([stratum], tolerance=1e-6).log_likelihood[0]
+    crawled = climb([stratum], FactoredModel(stratum.shape), begin, tolerance=1e-4, steps=300)
+    most = max(float(best), float(crawled.log_likelihood[0]))
+    assert most <= found.log_likelihood + found.gap + 1e-9 * records
+    value = likelihood([stratum], found.table[..., None])[0][0]
+    assert found.log_likelihood == pytest.approx(float(value), rel=1e-12)
+
+
+def test_heavy_noise_does_not_end_it_nats_below():
+    """A million records at p = .45; the control, EM that stops where it seems still, does."""
+    stratum = drawn((Symmetric.from_probability(2, 0.45),) * 8, 1_000_000)
+    found = maximize([stratum])
+    begin, model = start([stratum])[0], FactoredModel(stratum.shape)
+    control = climb([stratum], model, begin, tolerance=1e-4, quiet=1e-4)
+    assert found.gap <= 1e-4
+    assert found.log_likelihood[0] - control.log_likelihood[0] > 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "p", "records"),
+    [((2,) * 11, 0.4, 50_000), ((2, 3, 3, 4, 5, 3, 5), 0.4, 50_000), ((2,) * 10, 0.1, 10_000)],
+    ids=["eleven binary", "5,400 cells", "light noise"],
+)
+def test_large_tables_are_certified(shape: tuple[int, ...], p: float, records: int):
+    """EM is far from that after three times as many steps."""
+    stratum = drawn(tuple(Symmetric.from_probability(size, p) for size in shape), records)
+    found = maximize([stratum])
+    assert found.gap <= 1e-4
+    model, begin = FactoredModel(shape), start([stratum])[0]
+    crawled = climb([stratum], model, begin, tolerance=1e-4, steps=3 * found.steps)
+    assert crawled.gap > 0.1
+    assert crawled.log_likelihood[0] - crawled.gap < found.log_likelihood[0] + found.gap
+
+
+def test_most_cells_of_a_large_table_stay_empty():
+    """What makes the steps cheap; the control is light noise."""
+    heavy, light = (
+        maximize([drawn((Symmetric.from_probability(2, p),) * 9, 20_000)]).table for p in (0.4, 0.1)
+    )
+    assert (heavy > 0).sum() < 100 < 250 < (light > 0).sum()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_many_cells_are_solved_for_by_products(name: str, monkeypatch: pytest.MonkeyPatch):
+    stratum = drawn(CASES[name], 20_000)
+    by_matrix = maximize([stratum], tolerance=1e-6)
+    for module in (curvature, support):
+        monkeypatch.setattr(module, "LISTED_SHARES", 1)
+    monkeypatch.setattr(support, "_WHOLE", 8)
+    by_products = maximize([stratum], tolerance=1e-6)
+    assert by_products.gap <= 1e-6
+    assert abs(by_products.log_likelihood - by_matrix.log_likelihood)[0] <= 1e-6
+
+
+@pytest.mark.parametrize("names", [["each-alone"], ["jointly", "one-absent"]])
+def test_the_curvature_is_the_derivative_of_the_slopes(names: list[str]):
+    strata = [stratum_of(name, seed) for seed, name in enumerate(names)]
+    seen = curvature.SeenReports(strata)
+    rng = np.random.default_rng(1)
+    shares, rest = rng.dirichlet(np.ones(6)), rng.dirichlet(np.ones(12))
+    held = curvature.HeldCells(np.array([11, 0, 3, 7, 8]), shares, rest, 12)
+
+    def slopes(at: np.ndarray) -> np.ndarray:
+        return held.gathered(seen.adjoint(seen.counts / seen.expected(held.spread(at))))
+
+    expected = seen.expected(held.spread(shares))
+    bends = seen.curvature(held, expected, unstopped)
+    products = curvature._Unlisted(seen, held, seen.counts / expected**2, unstopped)
+    for place in range(6):
+        unit = np.eye(6)[place]
+        change = (slopes(shares - 1e-6 * unit) - slopes(shares + 1e-6 * unit)) / 2e-6
+        np.testing.assert_allclose(bends.times(unit), change, rtol=1e-5)
+        np.testing.assert_allclose(products.times(unit), bends.times(unit), rtol=1e-10)
+    free, wanted = np.array([0, 2, 5]), rng.normal(size=6)
+    for way in (bends, products):
+        move = np.zeros(6)
+        move[free] = way.solved(wanted, free, 1e-10)
+        np.testing.assert_allclose(way.times(move)[free], wanted[free], atol=1e-6)
+
+
+@pytest.mark.parametrize("few", [0, 1 << 16], ids=["along axes", "listed whole"])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_some_probabilities_are_listed(name: str, few: int):
+    of = stratum_of(name)
+    stratum = Stratum(of.reported, of.channels, of.groups, SHAPE, few)
+    rng = np.random.default_rng(2)
+    reports = rng.permutation(stratum.reported.size)[: max(1, stratum.reported.size // 2)]
+    cells = rng.permutation(12)[:5]
+    part = listed(stratum)[np.ix_(cells, reports)].T
+    np.testing.assert_allclose(stratum.listed_at(reports, cells), part, rtol=1e-14)
+
+
+# --- stopping ------------------------------------------------------------------------------------
+
+CHAIN = FactoredModel((2,) * 6, (((0,), ()), ((1,), (0,)), ((2, 3), (1,)), ((4, 5), (0,))))
+
+
+def stopping_at(call: int) -> tuple[list[int], Callable[[], None]]:
+    """What raises at its n-th call, and the calls so far."""
+    calls: list[int] = []
+
+    def tick() -> None:
+        calls.append(len(calls) + 1)
+        if len(calls) == call:
+            raise JobCancelled("Enough.")
+
+    return calls, tick
+
+
+@pytest.mark.parametrize("way", ["free", "by products", "model", "model by EM"])
+def test_every_maximization_can_be_stopped(way: str, monkeypatch: pytest.MonkeyPatch):
+    """At any of its pieces of work; none takes long."""
+    stratum = drawn((Symmetric.from_probability(2, 0.4),) * 6, 20_000)
+    model = CHAIN if way.startswith("model") else None
+    if way == "by products":
+        monkeypatch.setattr(curvature, "LISTED_SHARES", 1)
+    if way == "model by EM":
+        monkeypatch.setattr("shared.estimation.core.likelihood.NEWTON_ENTRIES", 0)
+    calls, tick = stopping_at(0)
+    maximize([stratum], model, tick=tick)
+    assert len(calls) > 15
+    for last in {1, len(calls) // 2, len(calls)}:
+        stopped, tick = stopping_at(last)
+        with pytest.raises(JobCancelled, match="Enough"):
+            maximize([stratum], model, tick=tick)
+        assert len(stopped) == last
+
+
+def test_listing_a_large_matrix_can_be_stopped(monkeypatch: pytest.MonkeyPatch):
+    """Each part of it is a piece of work of its own."""
+    stratum = drawn((Symmetric.from_probability(2, 0.4),) * 8, 20_000)
+    counts = []
+    for entries in (1 << 20, 1 << 6):
+        monkeypatch.setattr(curvature, "_ENTRIES", entries)
+        calls, tick = stopping_at(0)
+        maximize([stratum], tick=tick)
+        counts.append(len(calls))
+    assert counts[1] > 5 * counts[0]
