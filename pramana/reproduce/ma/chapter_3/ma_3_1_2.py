@@ -76,11 +76,19 @@ def run(setting: Setting) -> Result:
     reports = pd.concat([_by_report(k, w, n) for (w, k), n in zip(_pairs(), noises, strict=True)])
     return Result(
         {"same-accuracy": table, "reports": reports, "pram": means},
-        (*_amplification(table), _age(), as_accurate(table), smaller(table), *breaches(table),
-         _laplace(table), _on_average(table)),
+        (
+            *_amplification(table),
+            _age(),
+            _transaction(),
+            as_accurate(table),
+            smaller(table),
+            *breaches(table),
+            _laplace(table),
+            _on_average(table),
+        ),
         lambda figure: _draw(figure, table, reports, means),
         height=5.2,
-    )  # fmt: skip
+    )
 
 
 def _pairs() -> list[tuple[float, Kind]]:
@@ -166,6 +174,21 @@ def _age() -> Finding:
         "The example of 1.3.3: who reports an age of 120 after uniform noise from [-50, 50] is"
         f" {int(possible[0]) * 10} or older for certain. PRAM on decades of finite amplification"
         " rules no age out.",
+    )
+
+
+def _transaction() -> Finding:
+    """1.3.3, example 2: three items kept together are no accident of insertion."""
+    kept = 0.01 * 0.2**3
+    inserted, of = 10, 10_000
+    by_chance = math.comb(of - 3, inserted - 3) / math.comb(of, inserted)
+    believed = kept / (kept + 0.99 * by_chance)
+    return Finding(
+        round(100 * kept, 6) == 0.008 and 100 * by_chance < 1e-7,
+        "Its other example: of a set of three items with support 1 %, each replaced with"
+        f" probability 80 %, {100 * kept:.3f} % of all transactions keep the set, and"
+        f" {100 * by_chance:.1e} % have it by chance among {inserted} items inserted of {of:,}. Who"
+        f" reports it had it with probability {believed:.3%}.",
     )
 
 
