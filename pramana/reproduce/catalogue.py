@@ -39,6 +39,7 @@ _EXPERIMENTS = (
     "masiv.masiv_5:EXPERIMENT",
     "frapp.bound.frapp_9:CENSUS_BOUND",
     "frapp.bound.frapp_9:HEALTH_BOUND",
+    "frapp.bound.frapp_18:EXPERIMENT",
     "frapp.frapp_table_3:EXPERIMENT",
     "frapp.frapp_census:EXPERIMENT",
     "frapp.frapp_health:EXPERIMENT",

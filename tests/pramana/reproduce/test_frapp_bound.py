@@ -12,7 +12,7 @@ import pytest
 from pramana.reproduce.catalogue import select
 from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.engine.figure import png
-from pramana.reproduce.frapp.bound import frapp_9
+from pramana.reproduce.frapp.bound import frapp_9, frapp_18
 from pramana.reproduce.frapp.bound.systems import System, of_tables, systems
 from pramana.reproduce.frapp.mechanisms import papers_mechanisms
 from pramana.setups.owner import SeededOwner
@@ -151,3 +151,53 @@ def test_the_bound_on_a_table_of_healths_form(tmp_path: Path):
     result = experiment.run(Setting(seed=1, quick=True, data=tmp_path))
     assert result.findings[0].agrees is True
     assert set(result.tables["means"]["length"]) == set(range(1, 8))
+
+
+# --- equation 18 ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [4, 16, 64])
+def test_the_hadamard_channel_in_closed_form(size: int):
+    gamma, root = 5.0, math.isqrt(size)
+    matrix = frapp_18.hadamard_channel(size, gamma)
+    np.testing.assert_allclose(matrix.sum(axis=1), 1)
+    assert (matrix == matrix.T).all()
+    assert frapp_18.amplification(matrix) == pytest.approx(gamma)
+    ones = (size - root) // 2  # in each row; the other eigenvalues are (gamma - 1) / 2 sqrt(n) x
+    closed = 2 * (ones * gamma + size - ones) / ((gamma - 1) * root)
+    assert frapp_18.condition(matrix) == pytest.approx(closed)
+    if size > 4:
+        assert np.linalg.eigvalsh(matrix).min() < 0
+
+
+def test_the_gamma_diagonal_matrix_meets_equation_18():
+    for size in (2, 5, 9):
+        matrix = Symmetric.from_gamma(size, 19.0).matrix()
+        assert frapp_18.condition(matrix) == pytest.approx(
+            frapp_18.least_positive(size, 19.0), rel=1e-6
+        )
+
+
+def test_balanced_matrices_are_symmetric_and_stochastic():
+    made = np.random.default_rng(2).uniform(1, 19, (6, 6))
+    matrix = frapp_18.balanced((made + made.T) / 2)
+    np.testing.assert_allclose(matrix.sum(axis=1), 1)
+    np.testing.assert_allclose(matrix, matrix.T)
+
+
+def test_a_lower_condition_number_is_found_out():
+    assert frapp_18.definite([1.2, 1.0]).agrees is True
+    assert frapp_18.definite([1.2, 0.99]).agrees is False
+    table = pd.DataFrame({"gamma": 3.0, "size": [16], "gamma_diagonal": [9.0], "hadamard": [10.0]})
+    assert frapp_18.symmetric(table, 3.0).agrees is True
+    assert frapp_18.symmetric(table.assign(hadamard=7.0), 3.0).agrees is False
+
+
+def test_equation_18_at_several_seeds():
+    for seed in (1, 2, 3):
+        shares: list[float] = []
+        result = frapp_18.run(Setting(seed=seed, quick=True, progress=shares.append))
+        assert shares == sorted(shares)
+        assert [f.agrees for f in result.findings] == [True, False, False]
+    picture = png("t", "s", result.draw, result.height)
+    assert picture.startswith(b"\x89PNG")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.calibration
 
 @pytest.mark.parametrize("size", grouping.SIZES)
 def test_the_variance_of_symmetric_randomization_in_closed_form(size: int):
-    """Every category keeps lambda = 1 - p K / (K - 1) of itself, so that errors grow by 1 / lambda."""
+    """Every category keeps lambda = 1 - p K / (K - 1) of itself: errors grow by 1 / lambda."""
     table = grouping.run(Setting()).tables["sizes"]
     row = table[(table["kind"] == grouping.SAME_P) & (table["categories"] == size)].iloc[0]
     p = grouping.P
