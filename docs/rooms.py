@@ -58,6 +58,7 @@ pramana.simulate.commands pramana.reproduce.engine pramana.demo
 pramana.reproduce.data
 pramana.reproduce.ma.chapter_2 pramana.reproduce.ma.chapter_3 pramana.reproduce.ma.chapter_5
 pramana.reproduce.ma.chapter_6 pramana.reproduce.ma.chapter_7 pramana.reproduce.frapp
+pramana.reproduce.frapp.bound pramana.reproduce.masiv
 pramana.reproduce
 pramana.cli
 """

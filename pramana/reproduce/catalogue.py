@@ -10,9 +10,11 @@ from pramana.reproduce.engine.experiment import Experiment
 from shared.errors import OptionError
 
 _EXPERIMENTS = (
+    "ma.chapter_2.grouping:EXPERIMENT",
     "ma.chapter_2.ma_2_2:EXPERIMENT",
     "ma.chapter_2.ma_2_3:EXPERIMENT",
     "ma.chapter_3.ma_3_1:EXPERIMENT",
+    "ma.chapter_3.ma_3_1_2:EXPERIMENT",
     "ma.chapter_3.ma_3_2:EXPERIMENT",
     "ma.chapter_3.ma_3_3:EXPERIMENT",
     "ma.chapter_3.ma_3_4:EXPERIMENT",
@@ -32,6 +34,12 @@ _EXPERIMENTS = (
     "ma.chapter_7.item_runs:MA_7_5",
     "ma.chapter_7.tree_runs:MA_7_8",
     "ma.chapter_7.tree_runs:MA_7_9",
+    "masiv.masiv_table_2:EXPERIMENT",
+    "masiv.masiv_4:EXPERIMENT",
+    "masiv.masiv_5:EXPERIMENT",
+    "frapp.bound.frapp_9:CENSUS_BOUND",
+    "frapp.bound.frapp_9:HEALTH_BOUND",
+    "frapp.bound.frapp_18:EXPERIMENT",
     "frapp.frapp_table_3:EXPERIMENT",
     "frapp.frapp_census:EXPERIMENT",
     "frapp.frapp_health:EXPERIMENT",

@@ -18,13 +18,14 @@ from pramana.cli import app
 from tests.places import DATA
 
 QUICK = [
-    "ma-2.2", "ma-2.3", "ma-3.1", "ma-3.2", "ma-3.3", "ma-5.1", "ma-table-5.2", "ma-5.4", "ma-5.7",
-    "ma-6.1", "ma-6.3", "ma-7.3", "ma-7.5", "ma-7.9", "frapp-table-3", "frapp-3", "frapp-4",
+    "ma-2.2-grouping", "ma-2.2", "ma-2.3", "ma-3.1", "ma-3.2", "ma-3.3", "ma-5.1", "ma-table-5.2",
+    "ma-5.4", "ma-5.7", "ma-6.1", "ma-6.3", "ma-7.3", "ma-7.5", "ma-7.9", "frapp-18",
+    "frapp-table-3", "frapp-3", "frapp-4",
 ]  # fmt: skip
-SLOW = ["ma-3.4", "ma-5.5", "ma-5.8", "ma-5.9", "ma-5.10", "ma-6.2", "ma-7.4", "ma-7.8",
-        "frapp-census"]  # fmt: skip
-NEVER = ["frapp-health"]
-"""Its table is not public."""
+SLOW = ["ma-3.1.2", "ma-3.4", "ma-5.5", "ma-5.8", "ma-5.9", "ma-5.10", "ma-6.2", "ma-7.4", "ma-7.8",
+        "masiv-table-2", "masiv-4", "masiv-5", "frapp-9", "frapp-census"]  # fmt: skip
+NEVER = ["frapp-9-health", "frapp-health"]
+"""Their table is not public."""
 
 LONG = 100
 """Of a table of more rows every third is pinned."""

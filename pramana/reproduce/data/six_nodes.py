@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from shared.channels import Symmetric
+from shared.channels import Identity, Symmetric
 from shared.domain import Domain
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.structure import Structure
@@ -50,10 +50,15 @@ def network() -> BayesNet:
     return BayesNet(_DOMAIN, STRUCTURE, tables)
 
 
-def plan(p: float, nodes: str = "ABCDEF") -> Plan:
-    """Return the binary symmetric randomization of some nodes with parameter `p`."""
+def plan(p: float, nodes: str = "ABCDEF", exact: str = "") -> Plan:
+    """Return the binary symmetric randomization of some nodes with parameter `p`.
+
+    Nodes in `exact` are not randomized: those of the site that learns, without a miner.
+    """
     channel = Symmetric.from_probability(2, p)
-    return Plan(tuple(Block((_DOMAIN[node],), channel) for node in nodes))
+    return Plan(
+        tuple(Block((_DOMAIN[node],), Identity(2) if node in exact else channel) for node in nodes)
+    )
 
 
 def sample(records: int, rng: np.random.Generator) -> dict[str, Codes]:

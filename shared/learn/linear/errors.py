@@ -27,9 +27,9 @@ from shared.learn.linear.columns import DesignMatrix
 from shared.learn.linear.model import Accuracy
 from shared.learn.linear.options import Loss
 from shared.learn.linear.solving import Solution, definite, penalty
-from shared.learn.linear.sources import Tick
 from shared.marginals.counts import LEVEL, Codes, MarginalTable, Tensor
 from shared.marginals.quantile import normal_quantile
+from shared.progress import Tick
 
 SCORE_NUMBERS = 1 << 24
 """Up to this many numbers (cells times weights) errors are computed."""
