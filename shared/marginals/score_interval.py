@@ -24,12 +24,12 @@ The slope is taken as if the variables were independent, with their estimated di
 moves an end by a share of 1 / N of the records: the noise of third moments of few reports, which
 are heavy in the tails, would do more harm than what dependence adds.
 
-Of rare cells under strong noise s is skewed too: few reports with a large W make it. To the next
-order in 1 / sqrt(N) its quantiles lie (z^2 - 1) / 6 times its third moment for its variance further
-right (Cornish and Fisher 1938; Hall, "The bootstrap and Edgeworth expansion", 2.5), and a skewed
-interval is moved by that. The third moment is that of a report of two outcomes with the mean
-squares peak and rest, whose ratio to the variance is peak - rest - 2 w; of this the part of the
-noise, peak - rest - 1, is taken, so that Wilson's interval stays as it is.
+Of rare cells under strong noise s is skewed too: few reports with a large W make it. The slope also
+says how much: the third central moment of W is (slope - 2 w) times its variance, exactly where W
+takes two values. To the next order in 1 / sqrt(N) that moves the quantiles of s by (z^2 - 1) / 6
+times it over the variance and N (Cornish and Fisher 1938; Hall, "The bootstrap and Edgeworth
+expansion", 2.5). An interval is moved back by the part of the noise, slope - 1, so that
+Wilson's interval stays as it is.
 """
 
 from __future__ import annotations
@@ -116,9 +116,10 @@ def score_interval(
     z: float,
     *,
     population: bool,
-    skewed: bool = False,
 ) -> tuple[Floats, Floats]:
     """Return the ends of the intervals that hold the w with (s - w)^2 <= z^2 variance(w).
+
+    They are moved for the skewness of the noise, but hold s.
 
     Args:
         share: the estimates s, of any shape, not cut to [0, 1].
@@ -127,13 +128,12 @@ def score_interval(
         records: their number N.
         z: the normal quantile.
         population: which error (see `MarginalTable`).
-        skewed: whether s is first moved by the skewness of the noise (see above).
 
     Returns:
         The lower and the upper ends, not cut to [0, 1].
     """
     line = _line(share, square, peak, population=population)
-    middle = share - (z**2 - 1.0) / records * skew(line[0], peak) if skewed else share
+    middle = share - (z**2 - 1.0) / records * skew(peak - line[0])
     low, high = _ends(middle, line, records, z)
     return np.minimum(low, share), np.maximum(high, share)
 
@@ -147,10 +147,14 @@ def tilted_interval(
     *,
     population: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the ends of such intervals where m has the slope of a `Tilt`; see `score_interval`."""
+    """Return the ends of such intervals where m has the slope of a `Tilt`; see `score_interval`.
+
+    They are moved for the skewness of the noise, but hold s.
+    """
     level = np.maximum(square - slope * share, 0.0)
     line = (level, slope, -1.0) if population else (level, slope - 1.0, 0.0)
-    low, high = _ends(share, line, records, z)
+    middle = share - (z**2 - 1.0) / records * skew(slope)
+    low, high = _ends(middle, line, records, z)
     return np.minimum(low, share), np.maximum(high, share)
 
 
@@ -175,7 +179,7 @@ def deviates(
     *,
     population: bool,
 ) -> Floats:
-    """Return the z for which `supposed` is an end of the skewed intervals: the lower if z > 0.
+    """Return the z for which `supposed` is an end of such intervals: the lower if z > 0.
 
     Infinite where there is no error. Arguments as for `score_interval`.
     """
@@ -183,18 +187,19 @@ def deviates(
     error = np.sqrt(np.maximum(level + linear * supposed + bend * supposed**2, 0.0) / records)
     with np.errstate(divide="ignore", invalid="ignore"):
         # z solves z + (z^2 - 1) g = t.
-        t, g = (share - supposed) / error, skew(level, peak) / (records * error)
+        t, g = (share - supposed) / error, skew(peak - level) / (records * error)
         root = np.sqrt(np.maximum(1.0 + 4.0 * g * (t + g), 0.0))
         found = 2.0 * (t + g) / (1.0 + root)
     return np.where(error > 0, found, np.where(share >= supposed, np.inf, -np.inf))
 
 
-def skew(level: Floats, peak: Floats) -> Floats:
-    """Return a sixth of the third central moment of W for its variance, less the multinomial's.
+def skew(slope: Floats) -> Floats:
+    """Return a sixth of the third central moment of W over its variance, as far as noise makes it.
 
-    It is that of a report of two outcomes with the same mean squares.
+    Args:
+        slope: that of m, the mean square of W by the share.
     """
-    return (peak - level - 1.0) / 6.0
+    return (slope - 1.0) / 6.0
 
 
 def _line(

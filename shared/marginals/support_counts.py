@@ -99,7 +99,7 @@ class SupportCounts:
         The error is that at the supposed support; see `score_interval`.
         """
         moments = self._moments(population=population)
-        return score_interval(*moments, self.records, z, population=population, skewed=True)
+        return score_interval(*moments, self.records, z, population=population)
 
     def deviates(self, support: float, *, population: bool) -> Floats:
         """Return the z at which this support is an end of the intervals, the lower if z > 0."""

@@ -38,8 +38,11 @@ def test_the_ends_are_where_the_supposed_variance_says(population: bool):
     peak = np.diag(channel.matrix() @ squares.T)
     low, high = score_interval(true, squares @ law, peak, 300, Z, population=population)
     for cell, ends in enumerate(zip(low, high, strict=True)):
+        rest = (squares[cell] @ law - true[cell] * peak[cell]) / (1 - true[cell])
+        moved = (Z**2 - 1) / 6 * (peak[cell] - rest - 1) / 300
         for w in ends:
-            rest = np.delete(true, cell) / (1 - true[cell]) * (1 - w)
-            supposed = np.insert(rest, cell, w) @ channel.matrix()
+            others = np.delete(true, cell) / (1 - true[cell]) * (1 - w)
+            supposed = np.insert(others, cell, w) @ channel.matrix()
             variance = squares[cell] @ supposed - (w**2 if population else w)
-            assert (true[cell] - w) ** 2 == pytest.approx(Z**2 * variance / 300, rel=1e-9)
+            distance = true[cell] - moved - w
+            assert distance**2 == pytest.approx(Z**2 * variance / 300, rel=1e-9)
