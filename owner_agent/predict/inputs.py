@@ -43,15 +43,15 @@ class InputSource:
             table or site.table, record_id or site.file.record_id, sections, planned(site).variables
         )
 
-    def column(self, name: str) -> str:
-        """Return the table's column of a variable."""
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the table's columns of a variable."""
         section = (self.sections or {}).get(name)
-        return name if section is None else section.source
+        return (name,) if section is None else section.sources
 
 
 def read_source(source: InputSource, inputs: Domain) -> TextTable:
     """Read the columns that a model needs, and the record ids. Raises TableError."""
-    columns = [source.column(name) for name in inputs.names]
+    columns = [column for name in inputs.names for column in source.columns(name)]
     if not source.table.is_file():
         raise TableUnreadable(
             f"There is no table at {source.table}.",
@@ -100,7 +100,7 @@ def _encoded(source: InputSource, table: TextTable, variable: Variable) -> Codes
             hidden = section.model_copy(update={"sensitive": True})
             codes = encode_column(table, hidden, source.variables[variable.name])
             return np.array([labels.index(label) for label in own], _dtype(variable))[codes]
-    column = source.column(variable.name)
+    column = source.columns(variable.name)[0]
     found = _by_label_or_number(table.columns[column], variable, labels)
     wrong = found < 0
     if wrong.any():

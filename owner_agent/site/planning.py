@@ -100,8 +100,8 @@ def raise_together(problems: list[PramanaError]) -> None:
 
 
 def _categories(site: Site, section: VariableSection) -> tuple[str, ...]:
-    if section.cuts is not None:
-        labels = interval_labels(section.cuts)
+    if section.cuts is not None or section.centres is not None:
+        labels = interval_labels(section.cuts) if section.cuts else section.groups().labels
         return (*labels, section.missing) if section.missing is not None else labels
     categories = section.categories or _public_list(site, section)
     clean = [unicodedata.normalize("NFC", category.strip()) for category in categories]

@@ -27,7 +27,8 @@ from owner_agent.site.channels import AnyChannel
 from owner_agent.site.corrections import Choice
 from owner_agent.site.noise import NoiseDemand
 from owner_agent.site.strengths import Number
-from shared.errors import ConfigError
+from shared.discretize import CentredGroups
+from shared.errors import ConfigError, OptionError
 from shared.wire.base import KEY_COLUMN, Label, Name
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -70,6 +71,9 @@ class VariableSection(_Section):
     categories: tuple[Label, ...] | None = None
     categories_from: str | None = None
     cuts: tuple[Number, ...] | None = None
+    columns: Annotated[tuple[ColumnName, ...], Field(min_length=2)] | None = None
+    centres: Annotated[tuple[tuple[Number, ...], ...], Field(min_length=2)] | None = None
+    units: tuple[Number, ...] | None = None
     representatives: tuple[Number, ...] | None = None
     missing: Label | None = None
     sensitive: bool
@@ -77,18 +81,21 @@ class VariableSection(_Section):
 
     @property
     def source(self) -> str:
-        """The table's column the variable is read from."""
-        return self.column or self.name
+        """The column it is read from; of several their names together."""
+        return " + ".join(self.sources)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The table's columns the variable is read from."""
+        return self.columns or (self.column or self.name,)
 
     @model_validator(mode="after")
     def _one_source_of_categories(self) -> Self:
-        given = [
-            n for n in ("categories", "categories_from", "cuts") if getattr(self, n) is not None
-        ]
-        if len(given) != 1:
+        sources = ("categories", "categories_from", "cuts", "centres")
+        if sum(getattr(self, name) is not None for name in sources) != 1:
             raise ValueError(
-                "give exactly one of categories, categories_from and cuts; categories are never"
-                " learned from the data"
+                "give exactly one of categories, categories_from, cuts and centres; categories are"
+                " never learned from the data"
             )
         if self.name == KEY_COLUMN:
             raise ValueError(f"no variable may be called {KEY_COLUMN}")
@@ -96,6 +103,26 @@ class VariableSection(_Section):
         if cuts is not None and (not cuts or any(b <= a for a, b in itertools.pairwise(cuts))):
             raise ValueError("cuts must be one or more numbers, each larger than the one before")
         return self
+
+    @model_validator(mode="after")
+    def _columns_together(self) -> Self:
+        given = {getattr(self, n) is not None for n in ("columns", "centres", "units")}
+        if len(given) > 1:
+            raise ValueError("columns, centres and units are given together or not at all")
+        if self.columns is not None:
+            if self.column is not None or self.representatives is not None:
+                raise ValueError("several columns go without column and without representatives")
+            if len(self.units or ()) != len(self.columns):
+                raise ValueError(f"{len(self.columns)} columns need {len(self.columns)} units")
+            try:
+                self.groups()
+            except OptionError as error:
+                raise ValueError(error.message) from None
+        return self
+
+    def groups(self) -> CentredGroups:
+        """Return the groups of a variable of several columns."""
+        return CentredGroups(self.centres or (), self.units or ())
 
     @model_validator(mode="after")
     def _a_number_for_each_category(self) -> Self:
@@ -306,7 +333,7 @@ def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") 
 
 def _column_mistakes(site: SiteFile) -> list[str]:
     names = [v.name for v in site.variables]
-    sources = [v.source for v in site.variables]
+    sources = [source for v in site.variables for source in v.sources]
     mistakes = [f"two variables are called {n!r}" for n in _repeated(names)]
     # Two draws of one sensitive value would each leave: their losses add, unseen by the plan.
     mistakes += [

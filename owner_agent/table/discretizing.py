@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,6 +21,8 @@ from shared.discretize import Discretization, equal_frequency, equal_width, mgas
 from shared.discretize.discretization import Floats
 from shared.errors import OptionError, TableError
 from shared.terminal import MAX_WIDTH
+
+Missing = npt.NDArray[np.bool_]
 
 OPTIONS: dict[Method, tuple[frozenset[str], frozenset[str]]] = {
     Method.mgas: (frozenset({"minimum_count", "granularity"}), frozenset({"grid"})),
@@ -55,9 +58,9 @@ class ProposedCuts:
         Where cells are missing there are no representatives: the variable needs a category for
         them, which has no number.
         """
-        lines = _array("cuts", self.found.cuts)
+        lines = toml_array("cuts", self.found.cuts)
         if not self.missing:
-            lines += _array("representatives", self.found.representatives)
+            lines += toml_array("representatives", self.found.representatives)
         return tuple(lines)
 
     @property
@@ -100,11 +103,11 @@ class ProposedCuts:
             for label, count in zip(self.found.labels, self.found.counts, strict=True)
         )
         prose = [head, f"Records in each group, for your eyes only: {counts}.", *self.notes]
-        wrapped = itertools.chain.from_iterable(map(_wrapped, prose))
+        broken = itertools.chain.from_iterable(map(wrapped, prose))
         ending = (
             "Nothing was written or sent. To use it, put these lines into the variable's entry:"
         )
-        return [*wrapped, ending, "", *self.toml]
+        return [*broken, ending, "", *self.toml]
 
 
 _ON_THE_COLUMN = (
@@ -138,11 +141,9 @@ def propose(
             are named and no value is.
     """
     given = _checked(method, options)
-    if column == site.file.record_id:
-        raise OptionError(
-            f"Column {column!r} is the record id and cannot be a variable.", where="column"
-        )
-    values, missing = _read(site, column)
+    require_variable(site, column)
+    values, missing = numbers_of(site, column)
+    values = values[~missing]
     found = _FUNCTIONS[method](values, **given)
     if not found.cuts:
         raise OptionError(
@@ -150,7 +151,15 @@ def propose(
             where="column",
             remedy="Require fewer records in a group, or a smaller granularity.",
         )
-    return ProposedCuts(column, len(values), missing, method, found)
+    return ProposedCuts(column, len(values), int(missing.sum()), method, found)
+
+
+def require_variable(site: Site, column: str) -> None:
+    """Check that a column may be a variable. Raises OptionError."""
+    if column == site.file.record_id:
+        raise OptionError(
+            f"Column {column!r} is the record id and cannot be a variable.", where="column"
+        )
 
 
 def _checked(method: Method, options: Mapping[str, float | None]) -> dict[str, float]:
@@ -161,22 +170,26 @@ def _checked(method: Method, options: Mapping[str, float | None]) -> dict[str, f
         if names:
             listed = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(names))
             raise OptionError(f"Method {method.value} {says} {listed}.", where=min(names))
-    fewest = given.get("minimum_count", FEWEST_RECORDS)
-    if fewest < FEWEST_RECORDS:
+    require_fewest(given.get("minimum_count", FEWEST_RECORDS))
+    return given
+
+
+def require_fewest(records: float) -> None:
+    """Check how many records a group may have at least. Raises OptionError."""
+    if records < FEWEST_RECORDS:
         raise OptionError(
-            f"Groups of {fewest} records are too small to be shown; they need at least"
+            f"Groups of {records} records are too small to be shown; they need at least"
             f" {FEWEST_RECORDS}.",
             where="minimum_count",
             remedy=f"Give --minimum-count {FEWEST_RECORDS} or more; 50 is a usual choice.",
         )
-    return given
 
 
-def _read(site: Site, column: str) -> tuple[Floats, int]:
-    """Return the numbers of a column, and how many cells hold none."""
+def numbers_of(site: Site, column: str) -> tuple[Floats, Missing]:
+    """Return the numbers of a column, and which cells hold none."""
     text = read_table(site.table, [column]).columns[column]
-    labels = ["", *(v.missing for v in site.file.variables if v.source == column and v.missing)]
-    missing = pc.is_in(text, value_set=pa.array(labels)).to_numpy(zero_copy_only=False)
+    labels = pa.array(["", *missing_labels(site, column)])
+    missing = pc.is_in(text, value_set=labels).to_numpy(zero_copy_only=False)
     values = numbers(text)
     wrong = ~np.isfinite(values) & ~missing
     if wrong.any():
@@ -187,18 +200,23 @@ def _read(site: Site, column: str) -> tuple[Floats, int]:
         )
     if missing.all():
         raise TableError(f"Column {column!r} holds no number at all.", where=column)
-    return values[~missing], int(missing.sum())
+    return values, missing
 
 
-def _array(name: str, numbers: tuple[float, ...]) -> list[str]:
+def missing_labels(site: Site, column: str) -> list[str]:
+    """Return what the site file calls a missing cell of a column, beside an empty one."""
+    return [v.missing for v in site.file.variables if column in v.sources and v.missing]
+
+
+def toml_array(name: str, numbers: tuple[float, ...]) -> list[str]:
     """Write an array of TOML, over several lines where one is too long."""
     listed = ", ".join(repr(number) for number in numbers)
     line = f"{name} = [{listed}]"
     if len(line) <= MAX_WIDTH:
         return [line]
-    return [f"{name} = [", *(f"    {line}" for line in _wrapped(listed, MAX_WIDTH - 4)), "]"]
+    return [f"{name} = [", *(f"    {line}" for line in wrapped(listed, MAX_WIDTH - 4)), "]"]
 
 
-def _wrapped(text: str, width: int = MAX_WIDTH) -> list[str]:
+def wrapped(text: str, width: int = MAX_WIDTH) -> list[str]:
     """Break text at spaces only: a hyphen may be a sign or inside a label."""
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)

@@ -71,7 +71,7 @@ def inspect(site: Site, plan: Planned) -> Inspection:
 
 def _inspected(site: Site, plan: Planned, tell: Callable[[Mask], str]) -> Inspection:
     """Inspect a table, with `tell` to say which records hold an impossible combination."""
-    names = [site.file.record_id, *(v.source for v in site.file.variables)]
+    names = [site.file.record_id, *(name for v in site.file.variables for name in v.sources)]
     table = read_table(site.table, names)
     problems = record_id_problems(table.columns[site.file.record_id], site.file.record_id)
     columns: dict[str, Codes] = {}
@@ -134,19 +134,21 @@ def encode_column(table: TextTable, section: VariableSection, variable: Variable
         TableError: cells are empty, or not numbers where the column is cut.
         UnknownCategory: cells hold no category.
     """
-    text = table.columns[section.source]
-    empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
-    if section.missing is None and empty.any():
-        raise TableError(
-            f"Column {section.source!r} of variable {section.name!r} is empty in"
-            f" {rows_text(empty)}.",
-            where=section.source,
-            remedy='Say which category an empty cell is with missing = "...".',
-        )
+    texts = [table.columns[name] for name in section.sources]
+    empty = np.stack([pc.equal(text, "").to_numpy(zero_copy_only=False) for text in texts])
+    for name, cells in zip(section.sources, empty, strict=True):
+        if section.missing is None and cells.any():
+            raise TableError(
+                f"Column {name!r} of variable {section.name!r} is empty in {rows_text(cells)}.",
+                where=name,
+                remedy='Say which category an empty cell is with missing = "...".',
+            )
     if section.cuts is not None:
-        codes = _intervals(text, empty, section)
+        codes = _intervals(texts[0], empty[0], section)
+    elif section.centres is not None:
+        codes = _nearest(texts, empty, section)
     else:
-        codes = _labels(text, empty, section, variable)
+        codes = _labels(texts[0], empty[0], section, variable)
     return codes.astype(code_dtype(variable.size))
 
 
@@ -196,6 +198,30 @@ def _labels(
 def _intervals(text: pa.Array, empty: Mask, section: VariableSection) -> npt.NDArray[np.int64]:
     """Return the interval of each number, closed on the left; missing cells come last."""
     cuts = section.cuts or ()
+    values, missing = _numbers_of(text, empty, section, section.source, "cut into intervals")
+    codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
+    codes[missing] = len(cuts) + 1
+    return codes
+
+
+def _nearest(
+    texts: Sequence[pa.Array], empty: Mask, section: VariableSection
+) -> npt.NDArray[np.int64]:
+    """Return the group of each row's numbers; rows that miss one come last."""
+    groups = section.groups()
+    columns = [
+        _numbers_of(text, cells, section, name, "grouped by its numbers")
+        for text, cells, name in zip(texts, empty, section.sources, strict=True)
+    ]
+    codes = groups.codes(np.column_stack([values for values, _ in columns]))
+    codes[np.any([missing for _, missing in columns], axis=0)] = groups.size
+    return codes
+
+
+def _numbers_of(
+    text: pa.Array, empty: Mask, section: VariableSection, column: str, used: str
+) -> tuple[npt.NDArray[np.float64], Mask]:
+    """Return the numbers of a column, 0 where cells are missing, and where these are."""
     missing = empty.copy()
     if section.missing is not None:
         missing |= pc.equal(text, section.missing).to_numpy(zero_copy_only=False)
@@ -205,14 +231,12 @@ def _intervals(text: pa.Array, empty: Mask, section: VariableSection) -> npt.NDA
     if wrong.any():
         shown = "" if section.sensitive else f": {_distinct(text, wrong)}"
         raise TableError(
-            f"Column {section.source!r} of variable {section.name!r} is cut into intervals but"
+            f"Column {column!r} of variable {section.name!r} is {used} but"
             f" holds no finite number in {rows_text(wrong)}{shown}.",
-            where=section.source,
+            where=column,
             remedy="Correct those cells, or list the variable's categories.",
         )
-    codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
-    codes[missing] = len(cuts) + 1
-    return codes
+    return values, missing
 
 
 def numbers(text: pa.Array) -> npt.NDArray[np.float64]:

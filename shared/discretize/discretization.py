@@ -80,7 +80,7 @@ def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
     >>> interval_labels((30, 45))
     ('<30', '30-45', '>=45')
     """
-    texts = [_number(cut) for cut in cuts]
+    texts = [number_label(cut) for cut in cuts]
     between = [f"{low}-{high}" for low, high in itertools.pairwise(texts)]
     return (f"<{texts[0]}", *between, f">={texts[-1]}")
 
@@ -131,5 +131,6 @@ def require_inside(representatives: tuple[float, ...], cuts: tuple[float, ...]) 
             )
 
 
-def _number(value: float) -> str:
+def number_label(value: float) -> str:
+    """Return a number as labels of groups have it."""
     return str(int(value)) if value == int(value) else repr(value)

@@ -157,7 +157,10 @@ GOOD = '[[variables]]\nname = "A"\ncategories = ["a", "b"]\nsensitive = false\n'
             HEAD + GOOD + 'channel = { kind = "sampled", gamma = 2 }\n',
             "exactly one of subsets and size",
         ),
-        (HEAD + GOOD + "cuts = [1]\n", "exactly one of categories, categories_from and cuts"),
+        (
+            HEAD + GOOD + "cuts = [1]\n",
+            "exactly one of categories, categories_from, cuts and centres",
+        ),
         (HEAD + GOOD.replace("sensitive = false\n", ""), r"missing key variables\[1\]\.sensitive"),
         (HEAD, "missing key variables"),
         (HEAD + GOOD + GOOD, "two variables are called 'A'"),
