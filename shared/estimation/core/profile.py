@@ -31,7 +31,7 @@ from scipy.special import expit
 from shared.estimation.core.penalized import Flags, Penalized, Points
 from shared.marginals.counts import Tensor
 
-PROFILE_COST = 1 << 31
+PROFILE_COST = 1 << 29
 """Operations of one step of all ends: their number, times cells and reports, times the square of
 the parameters. Above it intervals are the estimate's log odds +- z standard errors."""
 
