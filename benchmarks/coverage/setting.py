@@ -65,9 +65,18 @@ class Covered:
     high: Numbers
 
     def narrowed(self, factor: float) -> Covered:
-        """Return intervals of another width around the same middle: for a negative control."""
-        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-        return Covered(self.truth, middle - factor * half, middle + factor * half)
+        """Return intervals of another width around the same middle: for a negative control.
+
+        Those without an end have no middle and stay.
+        """
+        ended = np.isfinite(self.low) & np.isfinite(self.high)
+        low, high = np.where(ended, self.low, 0.0), np.where(ended, self.high, 0.0)
+        middle, half = (low + high) / 2, (high - low) / 2
+        return Covered(
+            self.truth,
+            np.where(ended, middle - factor * half, self.low),
+            np.where(ended, middle + factor * half, self.high),
+        )
 
     @property
     def printed(self) -> npt.NDArray[np.bool_]:

@@ -208,6 +208,26 @@ def test_the_floor_is_the_chance_that_a_noisy_label_is_right():
     assert abs(got - first) > 2  # the control: noise is felt
 
 
+@pytest.mark.parametrize(("longest", "agrees"), [(0.9, True), (0.6, False)])
+def test_the_papers_pocket_rule_is_held_to_weights_learned_by_it(longest: float, agrees: bool):
+    shares = {
+        linear_runs.LIKELY: 0.95,
+        linear_runs.RATCHET: 0.93,
+        linear_runs.LONGEST: longest,
+        linear_runs.DIRECT: 0.99,
+        linear_runs.DIRECT_LONGEST: 0.7,
+    }
+    rows = [
+        {"curve": curve, "p": p, "accuracy": share}
+        for curve, share in shares.items()
+        for p in (0.0, 0.3)
+    ]
+    verdict, note = linear_runs.rules(pd.DataFrame(rows))
+    assert verdict.agrees is agrees
+    assert f"at {int(agrees)} of 1 levels" in verdict.text
+    assert f"0.3: 95.0, 93.0, {100 * longest:.1f}" in note.text
+
+
 # --- the experiments -----------------------------------------------------------------------------
 
 
