@@ -35,7 +35,7 @@ _TINY = 1 << 12
 _CRAWLED = 1000
 
 _FLOOR = 0.05
-_QUIET, _LATE = 3, 6
+_QUIET, _FEW = 3, 8
 _DAMPING, _NEARLY, _MOST_DAMPING = 1e-6, 1e-4, 1e3
 _LEAST_MASS = 1e-12
 _ROUNDING = 1e-13
@@ -47,8 +47,7 @@ class Maximum:
 
     Without a model `gap` bounds how far the log-likelihood of any is below its maximum. Under one
     there is no such bound: it is what the last Newton step promised to gain, or where none was
-    taken what the second half of all EM steps gained: no less is left where the distance falls as
-    1 / steps.
+    taken what more EM steps would gain, going by what the last ones did.
     """
 
     probabilities: Tensor
@@ -250,7 +249,7 @@ def climb(
         tick()
         reached.append(value)
         above = max(records * (float(gain.max()) - 1), 0.0)
-        gap = _late_gain(reached) if model.factors else above
+        gap = _left_to_gain(reached) if model.factors else above
         done = gap <= tolerance or value.min() >= enough or taken >= steps
         if done or still == times:
             return Maximum(theta, value, gap, taken)
@@ -269,11 +268,22 @@ def climb(
         still = still + 1 if 0 < quiet > float((value - before).max()) else 0
 
 
-def _late_gain(reached: Sequence[Tensor]) -> float:
-    """Return what the last half of some extrapolations gained; infinite before there are a few."""
-    if len(reached) < _LATE:
+def _left_to_gain(reached: Sequence[Tensor]) -> float:
+    """Return about how much more than the last of some values the next will come to.
+
+    The last half of them gained b, the quarter before that a: b^2 / (a - b) is left where the
+    distance falls as 1 / steps, which is EM at its slowest, and less where it falls faster
+    (Aitken's extrapolation, of values at doubled steps). Infinite before there are a few.
+    """
+    last = len(reached) - 1
+    if last < _FEW:
         return math.inf
-    return float((reached[-1] - reached[len(reached) // 2]).max())
+    late = reached[last] - reached[last // 2]
+    before = reached[last // 2] - reached[last // 4]
+    slower = np.where(before > late, before - late, 0.0)
+    left = np.full(late.shape, math.inf)
+    np.divide(np.square(late), slower, out=left, where=slower > 0)
+    return float(np.where(late > 0, left, 0.0).max())
 
 
 def _extrapolated(

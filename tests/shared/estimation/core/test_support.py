@@ -228,6 +228,21 @@ def stopping_at(call: int) -> tuple[list[int], Callable[[], None]]:
     return calls, tick
 
 
+def test_a_model_too_large_for_newton_steps_ends_as_near_as_it_says(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """By EM, against Newton steps; the control stops where it seems still."""
+    stratum = drawn((Symmetric.from_probability(2, 0.4),) * 6, 1_000_000)
+    best = maximize([stratum], CHAIN, tolerance=1e-6).log_likelihood
+    monkeypatch.setattr("shared.estimation.core.likelihood.NEWTON_ENTRIES", 0)
+    found = maximize([stratum], CHAIN, tolerance=1e-4)
+    assert 0 < found.gap <= 1e-4
+    assert (best - found.log_likelihood)[0] <= 1e-3
+    begin = CHAIN.fit(start([stratum])[0][..., None])[..., 0]
+    control = climb([stratum], CHAIN, begin, tolerance=-1, quiet=1e-4)
+    assert (best - control.log_likelihood)[0] > 0.04
+
+
 @pytest.mark.parametrize("way", ["free", "by products", "model", "model by EM"])
 def test_every_maximization_can_be_stopped(way: str, monkeypatch: pytest.MonkeyPatch):
     """At any of its pieces of work; none takes long."""
