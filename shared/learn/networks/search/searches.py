@@ -15,6 +15,8 @@ from typing import Literal
 from shared.learn.networks.options import Search
 from shared.learn.networks.search.choice import LEAST_GAIN, ChoiceCandidate, Dropped, Turned, best
 from shared.learn.networks.search.equivalence import CPDAG, settle_class
+from shared.learn.networks.search.optimum import FAMILIES, better_structure, families
+from shared.learn.networks.search.orders import Relocation
 from shared.learn.networks.search.scores import Judge, value_of
 from shared.progress import Progress
 
@@ -22,6 +24,9 @@ Parents = dict[str, frozenset[str]]
 
 Better = Callable[[Parents, Parents], float]
 """Returns how much better, in nats, one structure is than another."""
+
+REORDERING = 3
+"""Orders are tried for so many times the effort that the search link by link took."""
 
 
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
@@ -67,30 +72,116 @@ def climb(
         on_step: called before each move with steps done and expected.
     """
     reach = Reach.of(search, nodes)
-    top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, better, on_step)
-    current = top
-    seen = {identity(top)}
-    since = 0
-    while since < search.tabu:
-        steps = _steps(current, since, search.tabu)
+    effort = _Effort(on_step)
+    top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, better, effort)
+    top = _reordered(judge, top, reach, better, effort)
+    while search.tabu:
+        found = _rival(judge, top, reach, better, effort)
+        if found is None:
+            break
+        found = found or _wandered(judge, top, reach, better, effort)
+        if not found:
+            break
+        top = found
+    return _pruned(judge, top)
+
+
+@dataclass
+class _Effort:
+    """Passes on the progress, and counts how often that was told: once for each gain sharpened."""
+
+    on_step: Progress
+    spent: int = 0
+
+    def __call__(self, done: int, expected: int) -> None:
+        self.spent += 1
+        self.on_step(done, expected)
+
+
+def _reordered(
+    judge: Judge, top: Parents, reach: Reach, better: Better, effort: _Effort
+) -> Parents:
+    """Move variables to other places in the order, and search link by link again.
+
+    Begun from the best structure so far, and from the class that is found if a variable may have a
+    parent more: where links stand for others, room for them all shows which can go. All of it may
+    take `REORDERING` times the effort that led here, to stay in proportion where gains are costly.
+    """
+    allowed = effort.spent * (1 + REORDERING)
+    limit = reach.search.max_parents
+
+    def tick() -> None:
+        effort(*_steps(top, 0, reach.search.tabu))
+
+    def enough() -> bool:
+        return effort.spent > allowed
+
+    relocation = Relocation(judge, limit, tick)
+
+    def settled(begin: Parents) -> Parents:
+        moved = relocation.improved(begin, enough)
+        if moved == begin:
+            return begin
+        found = _settle(judge, moved, reach, better, effort)
+        return found if better(found, moved) > LEAST_GAIN else moved
+
+    empty = CPDAG.of({name: frozenset() for name in top})
+    for roomy in (False, True):
+        begin = top
+        if roomy:
+            if enough():
+                break
+            class_found = settle_class(judge, empty, limit + 1, effort).member()
+            if max(map(len, class_found.values())) <= limit:
+                break
+            begin = relocation.narrowed(class_found)
+        found = settled(begin)
+        while better(found, top) > LEAST_GAIN:
+            top = found
+            found = settled(top)
+    return top
+
+
+def _rival(
+    judge: Judge, top: Parents, reach: Reach, better: Better, effort: _Effort
+) -> Parents | None:
+    """Return a better structure than the best found; none ({}) was found, or there is none."""
+    limit = reach.search.max_parents
+    if families(len(top), limit) > FAMILIES:
+        return {}
+
+    def tick() -> None:
+        effort(*_steps(top, 0, reach.search.tabu))
+
+    found = better_structure(judge, top, limit, tick)
+    if found is None:
+        return None
+    settled = _settle(judge, found, reach, better, effort)
+    found = settled if better(settled, found) > LEAST_GAIN else found
+    return found if better(found, top) > LEAST_GAIN else {}
+
+
+def _wandered(judge: Judge, top: Parents, reach: Reach, better: Better, effort: _Effort) -> Parents:
+    """Go on from the best structure, never back, until a better one comes ({}: none came)."""
+    current, seen = top, {identity(top)}
+    for since in range(reach.search.tabu):
+        steps = _steps(current, since, reach.search.tabu)
 
         def tick(steps: tuple[int, int] = steps) -> None:
-            on_step(*steps)
+            effort(*steps)
 
         tick()
         found = best(list(candidates(judge, current, reach, seen)), -math.inf, tick)
         if found is None:
             break
         current = found[1].apply(current)
-        since += 1
         met, seen = seen, seen | {identity(current)}
         if better(current, top) > LEAST_GAIN:
-            settled = _settle(judge, current, reach, better, on_step)
+            settled = _settle(judge, current, reach, better, effort)
             # The move itself may have led to a peak; what was met before it would be no progress.
             if identity(settled) not in met and better(settled, top) > LEAST_GAIN:
-                top, current, since = settled, settled, 0
-                seen.add(identity(top))
-    return _pruned(judge, top)
+                return settled
+    return {}
 
 
 def _settle(

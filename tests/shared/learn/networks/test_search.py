@@ -181,6 +181,9 @@ class AtOnce:
     def contest(self, child, first, second):
         return self.judge.contest(child, first, second)
 
+    def rival(self, child, first, second):
+        return Known(self.contest(child, first, second))
+
 
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.2, 0.3])
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -313,6 +316,9 @@ class ByHand:
 
     def contest(self, child, first, second):
         return self.score(child, first) - self.score(child, second)
+
+    def rival(self, child, first, second):
+        return Known(self.contest(child, first, second))
 
 
 def of_child(child: str, **scores: float) -> dict[tuple[str, str], float]:
