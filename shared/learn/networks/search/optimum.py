@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shared.learn.networks.search.choice import LEAST_GAIN
-from shared.learn.networks.search.orders import Family, Parents
+from shared.learn.networks.search.moves import Parents
 from shared.learn.networks.search.scores import Gain, Judge
 from shared.marginals.counts import Tensor
 
@@ -73,7 +73,7 @@ def _gains(
     found: dict[int, Gain] = {}
     for size in range(limit + 1):
         for places in itertools.combinations(others, size):
-            given: Family = frozenset(names[place] for place in places)
+            given = frozenset(names[place] for place in places)
             bits = sum(1 << place for place in places)
             found[bits] = judge.rival(names[child], given, parents[names[child]])
     return found

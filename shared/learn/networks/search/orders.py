@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from shared.learn.networks.search.choice import LEAST_GAIN, ChoiceCandidate, Dropped, best
+from shared.learn.networks.search.moves import Parents, identity
 from shared.learn.networks.search.scores import Judge
 
 Family = frozenset[str]
-Parents = dict[str, Family]
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Relocation:
             parents: the structure to begin from.
             enough: asked before each variable; the search ends where it says so.
         """
-        order, seen = ordered(parents), {_links(parents)}
+        order, seen = ordered(parents), {identity(parents)}
         still = 0
         while still < len(order):
             for name in parents:
@@ -52,9 +52,9 @@ class Relocation:
                     self._places(parents, order, name), key=lambda found: found[0]
                 )
                 after = {**parents, **changed}
-                if gain > LEAST_GAIN and _links(after) not in seen:
+                if gain > LEAST_GAIN and identity(after) not in seen:
                     # Gains are of tables of their own and could lead in a circle.
-                    seen.add(_links(after))
+                    seen.add(identity(after))
                     order.remove(name)
                     order.insert(place, name)
                     parents, still = after, 0
@@ -160,7 +160,3 @@ def ordered(parents: Parents) -> list[str]:
         found.append(name)
         del left[name]
     return found
-
-
-def _links(parents: Parents) -> frozenset[tuple[str, str]]:
-    return frozenset((parent, child) for child, given in parents.items() for parent in given)

@@ -16,8 +16,9 @@ from shared.learn.common.resampling import stream
 from shared.learn.networks.options import DRAWS, Draws, Scoring, Search
 from shared.learn.networks.search.comparison import on_one_table
 from shared.learn.networks.search.equivalence import CPDAG
+from shared.learn.networks.search.moves import Parents
 from shared.learn.networks.search.scores import Judge, judge_of, value_of
-from shared.learn.networks.search.searches import Parents, by_families, climb, k2
+from shared.learn.networks.search.searches import by_families, climb, k2
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals, Tensor
 from shared.progress import Progress, unwatched
