@@ -21,6 +21,9 @@ from shared.marginals.counts import Tensor
 FAMILIES = 1_000
 """With more sets of parents than this the optimum is not looked for."""
 
+CLOSER = 64
+"""After so many exact comparisons of families, which noise makes costly, the question is left."""
+
 
 def families(variables: int, limit: int) -> int:
     """Return how many pairs there are of a variable and at most `limit` parents."""
@@ -30,7 +33,9 @@ def families(variables: int, limit: int) -> int:
 def better_structure(
     judge: Judge, parents: Parents, limit: int, tick: Callable[[], None]
 ) -> Parents | None:
-    """Return the best structure if its families are worth more than those of `parents`, or None.
+    """Return the best structure if its families are worth more than those of `parents`.
+
+    None if no structure is better; {} if that would take more than `CLOSER` exact comparisons.
 
     Each family is compared with that of the same child in `parents` (`Judge.rival`).
 
@@ -46,7 +51,8 @@ def better_structure(
         if gain.upper == math.inf:
             tick()
             gain.sharpen()
-    while True:
+    closer = 0
+    while closer <= CLOSER:
         worth, chosen = _best([_bounds(of_child, len(names)) for of_child in gains])
         if worth <= LEAST_GAIN:
             return None
@@ -63,6 +69,8 @@ def better_structure(
         for gain in open_ones:
             tick()
             gain.sharpen()
+        closer += len(open_ones)
+    return {}
 
 
 def _gains(

@@ -152,8 +152,8 @@ def _rival(
         effort(*_steps(top, 0, reach.search.tabu))
 
     found = better_structure(judge, top, limit, tick)
-    if found is None:
-        return None
+    if not found:
+        return found
     settled = _settle(judge, found, reach, better, effort)
     found = settled if better(settled, found) > LEAST_GAIN else found
     return found if better(found, top) > LEAST_GAIN else {}
