@@ -72,7 +72,9 @@ def climb(
     reach = Reach.of(search, nodes)
     effort = _Effort(on_step)
     top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, better, effort)
-    top = _reordered(judge, top, reach, better, effort)
+    if not search.tabu or families(len(nodes), search.max_parents) > FAMILIES:
+        # Among fewer the optimum over all orders is looked for below.
+        top = _reordered(judge, top, reach, better, effort)
     while search.tabu:
         found = _rival(judge, top, reach, better, effort)
         if found is None:
