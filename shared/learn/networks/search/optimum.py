@@ -21,7 +21,7 @@ from shared.marginals.counts import Tensor
 FAMILIES = 1_000
 """With more sets of parents than this the optimum is not looked for."""
 
-CLOSER = 32
+CLOSER = 64
 """After so many exact comparisons of families, which noise makes costly, the question is left."""
 
 
