@@ -53,7 +53,13 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
 
 
 def climb(
-    judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: Progress
+    judge: Judge,
+    search: Search,
+    nodes: Sequence[str],
+    better: Better,
+    on_step: Progress,
+    *,
+    exact: bool,
 ) -> Parents:
     """Search without an order, and return the best structure met.
 
@@ -68,12 +74,15 @@ def climb(
         better: says how much better one structure is than another: the gains on the way from one
             to the other can be of different tables and need not add up.
         on_step: called before each move with steps done and expected.
+        exact: whether the records were not randomized.
     """
     reach = Reach.of(search, nodes)
     effort = _Effort(on_step)
     top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, better, effort)
-    if not search.tabu or families(len(nodes), search.max_parents) > FAMILIES:
-        # Among fewer the optimum over all orders is looked for below.
+    many = families(len(nodes), search.max_parents) > FAMILIES
+    if exact and (many or not search.tabu):
+        # Among fewer the optimum over all orders is looked for below. Under noise no link stands
+        # for another nearly as well, and every comparison would be a maximization.
         top = _reordered(judge, top, reach, better, effort)
     while search.tabu:
         found = _rival(judge, top, reach, better, effort)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -98,7 +98,7 @@ def learn_structure(
         better = by_families(judge)
         if scoring.name == "likelihood":
             better = on_one_table(marginals, better)
-        parents = climb(judge, search, nodes, better, report)
+        parents = climb(judge, search, nodes, better, report, exact=_exact(marginals, nodes))
     else:
         parents = k2(judge, search, nodes if children is None else children, report)
     appraisal = _Appraisal(
@@ -202,3 +202,9 @@ def _require(
         unknown = sorted(set(children) - set(nodes))
         if unknown:
             raise UnknownVariable(f"There are no variables {unknown} to be children.")
+
+
+def _exact(marginals: Marginals, nodes: Sequence[str]) -> bool:
+    """Return whether counts have no error given the records: none of these was randomized."""
+    tables = (marginals.unbiased([name]) for name in nodes)
+    return all(t is not None and not t.variance(population=False).any() for t in tables)

@@ -45,7 +45,7 @@ def climbed(
     judge, search: Search, nodes: Sequence[str], on_step=quiet
 ) -> dict[str, frozenset[str]]:
     """Climb, and compare structures by their families."""
-    return climb(judge, search, nodes, by_families(judge), on_step)
+    return climb(judge, search, nodes, by_families(judge), on_step, exact=True)
 
 
 # The best of several gains ------------------------------------------------------------------------
