@@ -235,7 +235,7 @@ class EstimatedMarginals:
             return mixed if mixing.all() else DividedSupports(mixed, tabulated, mixing)
         if not mixing.all():
             return tabulated
-        strata = (MixedSupports(*source, asked, self._tick) for source in self._sources)
+        strata = (MixedSupports(*s, asked, self._tick, self.records) for s in self._sources)
         return CombinedSupports(tuple(strata))
 
     def independence(

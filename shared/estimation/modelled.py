@@ -22,6 +22,7 @@ from shared.estimation.tables import EstimatedTable
 from shared.marginals.counts import LEVEL, Reports, Tensor
 from shared.marginals.lack_of_fit import LackOfFit
 from shared.marginals.quantile import normal_quantile
+from shared.marginals.score_interval import MORE, Tilt
 from shared.plan import Plan
 from shared.progress import Tick, unstopped
 
@@ -81,6 +82,9 @@ class ModelledTable(EstimatedTable):
     is returned for it. Standard errors and covariances have the square of how far shrinkage moved
     the counts added; intervals come from the likelihood (see `Profile`). All hold if variables
     interact as the model has it, which `lack_of_fit` tests.
+
+    Of supports (see `SupportCounts`) the noise is taken to be the same whatever they are: the
+    estimates are no means of a function of single reports.
     """
 
     model: FittedModel
@@ -120,6 +124,10 @@ class ModelledTable(EstimatedTable):
             np.where(told, np.minimum(low, share), low),
             np.where(told, np.maximum(high, share), high),
         )
+
+    def tilt(self, more: float = MORE) -> Tilt:  # noqa: ARG002
+        """Return that of noise that is the same whatever the share is."""
+        return Tilt.flat(self.counts.shape)
 
     def frame(self, level: float = LEVEL) -> pd.DataFrame:
         """Return the table as a data frame; its `attrs` have the model's `lack_of_fit`."""

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from shared.domain import Domain
 from shared.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
 from shared.marginals.lack_of_fit import LackOfFit
+from shared.marginals.score_interval import MORE, Tilt
 from shared.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
 
 Tensor = npt.NDArray[np.float64]
@@ -73,7 +74,7 @@ class MarginalTable(Protocol):
             population: which error. Against the population the interval is of the expected number
                 among as many records.
 
-        A score interval (`tilted_interval`): the error is that at the supposed count.
+        A score interval (`score_interval`): the error is that at the supposed count.
         """
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
@@ -103,13 +104,8 @@ class MarginalTable(Protocol):
         difference is 0.
         """
 
-    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
-        """Return what the error of a margin is made of, if its share were another.
-
-        With V as in `second_moments`: the mean of V^2 for a record within the margin, and for one
-        that is not, in the shape of `counts` with length 1 on the summed axes. NaN where that is
-        not known.
-        """
+    def tilt(self, more: float = MORE) -> Tilt:
+        """Return how the noise of each count follows it, in the shape of `counts`; see `Tilt`."""
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
         """Return intervals, against the population, of the shares cells have in margins.

@@ -156,31 +156,6 @@ class Axis:
             self._margin_moment(vv, axis, summed),
         )
 
-    def peaks(self, summed: frozenset[str]) -> Tensor:
-        """Return the mean square of the estimator of each margin for a record that has it.
-
-        The margins are those over `summed`; within one all cells count alike. NaN where a channel
-        of many cells would have to be listed.
-        """
-        left = [v.name for v in self.kept if v.name not in summed]
-        sizes = {v.name: v.size for v in self.variables}
-        cells = math.prod(sizes[name] for name in left)
-        if self.channel.is_identity or (not left and self.channel.normalized):
-            return np.ones(cells)
-        together = self.channel.shape[0] // cells
-        if self.channel.mixture is not None and self.channel.inverse_mixture is not None:
-            own, other = self.channel.mixture
-            a, b = self.channel.inverse_mixture
-            told, shift = own + together * other, together * b
-            return np.full(cells, told * (a + shift) ** 2 + (1 - told) * shift**2)
-        if math.prod(self.channel.shape) > DECODER_CELLS**2 // 16:
-            return np.full(cells, np.nan)
-        if together == 1:
-            return self.channel.own_moment(2)
-        matrix = self._summed(self.channel.matrix(), left) / together
-        decoder = self._summed(self.channel.decoder(), left)
-        return np.asarray((matrix * np.square(decoder)).sum(axis=1))
-
     def _margin_moment(self, tensor: Tensor, axis: int, summed: frozenset[str]) -> Tensor:
         gone = [
             place
