@@ -77,15 +77,13 @@ class MarginalTable(Protocol):
         """
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of linear functions of `counts`.
+        """Return the covariance of q linear functions of `counts`, a matrix of shape (q, q).
 
-        Args:
-            weights: the weight of each cell in each of q functions, shape (q, cells...).
-            population: which error, as for `variance`.
-
-        Returns:
-            A matrix of shape (q, q).
+        `weights`, (q, cells...), are those of the cells; `population` is as for `variance`.
         """
+
+    def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of such functions with each count, in the shape of `weights`."""
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return `counts` as they come out in bootstrap samples of the records, (draws, cells...).
