@@ -110,7 +110,7 @@ class EstimatedMarginals:
         self._everything = _joined([plan.domain for _, plan in self._sources])
         self._domain = self._everything.project(variables or self._everything.names)
         self._evidence = Evidence(self._sources, tick)
-        self._modelled = ModelledTables(reported, plan, order)
+        self._modelled = ModelledTables(reported, plan, order, tick)
         several = self._sources if others else ()
         self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
 

@@ -23,6 +23,7 @@ from shared.marginals.counts import LEVEL, Reports, Tensor
 from shared.marginals.lack_of_fit import LackOfFit
 from shared.marginals.quantile import normal_quantile
 from shared.plan import Plan
+from shared.progress import Tick, unstopped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,12 +153,13 @@ class ModelledTables:
     All variables are fitted at once where that is possible, so that all answers agree.
     """
 
-    def __init__(self, reported: Reports, plan: Plan, order: int):
+    def __init__(self, reported: Reports, plan: Plan, order: int, tick: Tick = unstopped):
         if order < 1:
             raise OptionError(f"order must be at least 1, not {order}.", where="order")
         self._reported = reported
         self._plan = plan
         self._order = order
+        self._tick = tick
         self._whole: FittedModel | None = None
         self._others: dict[frozenset[str], FittedModel] = {}
 
@@ -191,7 +193,8 @@ class ModelledTables:
         shape = [v.size for v in variables]
         stratum = Stratum(observed(self._reported, axes), tuple(axis.channel for axis in axes))
         order = min(self._order, len(shape))
-        model = fit([stratum], shape, order=order, possible=_possible(axes, shape))
+        possible = _possible(axes, shape)
+        model = fit([stratum], shape, order=order, possible=possible, tick=self._tick)
         return FittedModel(variables, order, model, self._reported.records)
 
 

@@ -16,6 +16,7 @@ from scipy import linalg
 from shared.errors import EstimationError
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
+from shared.progress import Tick, unstopped
 
 Flags = npt.NDArray[np.bool_]
 
@@ -75,12 +76,14 @@ class Penalized:
         base: 1 of each cell that can occur and 0 of others, (cells).
         matrix: the effects: cells x parameters.
         precision: one over the prior variance of each parameter.
+        tick: called whenever derivatives are worked out; what it raises stops the work.
     """
 
     strata: Sequence[Stratum]
     base: Tensor
     matrix: Tensor
     precision: Tensor
+    tick: Tick = unstopped
 
     def at(self, values: Tensor) -> Points:
         """Return the model at sets of parameters, (sets, parameters)."""
@@ -99,6 +102,7 @@ class Penalized:
 
     def slopes(self, points: Points) -> Slopes:
         """Return the derivatives at some sets of parameters."""
+        self.tick()
         theta = points.theta
         by = theta[:, :, None] * (self.matrix[None] - (theta @ self.matrix)[:, None])
         sets, cells, count = by.shape
