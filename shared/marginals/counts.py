@@ -77,9 +77,9 @@ class MarginalTable(Protocol):
         """
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of q linear functions of `counts`, a matrix of shape (q, q).
+        """Return the covariance, (q, q), of linear functions of `counts`.
 
-        `weights`, (q, cells...), are those of the cells; `population` is as for `variance`.
+        `weights`, (q, cells...), are those of the cells in each; `population` is as for `variance`.
         """
 
     def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
@@ -286,10 +286,7 @@ class Marginals(Protocol):
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of each model that tables were taken from so far, whether the reports contradict it.
-
-        Empty where tables are estimated without a model.
-        """
+        """Of each model that tables were taken from, whether the reports contradict it."""
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
         """Return how well a network explains whole records; None where that is too large.
