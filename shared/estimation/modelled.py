@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_AT_ONCE = 1 << 22
+"""Intervals are worked out of so many cells at once that these times the model's are no more."""
+
+
 @dataclass(frozen=True)
 class FittedModel:
     """A log-linear model of some variables, and what its reports say of it."""
@@ -139,19 +143,21 @@ class ModelledTable(EstimatedTable):
         return True
 
     def _limits(self, summed: Sequence[str], level: float) -> tuple[Tensor, Tensor]:
-        if not 0 < level < 1:
-            raise OptionError(f"level must be between 0 and 1, not {level}.", where="level")
-        shape = self.domain.shape
+        z, shape = normal_quantile(level), self.domain.shape
         places = np.indices(self.model.fit.design.shape)
         axes = [places[self.model.names.index(name)].ravel() for name in self.domain.names]
         cell = np.ravel_multi_index(axes, shape)
-        parts = np.zeros((self.domain.size, len(cell)))
-        parts[cell, np.arange(len(cell))] = 1.0
-        gone = tuple(self.domain.axis(name) for name in summed)
-        by_cell = parts.reshape(*shape, -1)
-        wholes = np.broadcast_to(by_cell.sum(axis=gone, keepdims=True), by_cell.shape)
-        z = normal_quantile(level)
-        low, high = self.model.profile.limits(parts, wholes.reshape(parts.shape), z)
+        codes = np.indices(shape).reshape(len(shape), -1)
+        codes[[self.domain.axis(name) for name in summed]] = 0
+        margin = np.asarray(np.ravel_multi_index(tuple(codes), shape))
+        low, high = np.empty(self.domain.size), np.empty(self.domain.size)
+        rows = max(1, _AT_ONCE // len(cell))
+        for first in range(0, self.domain.size, rows):
+            here = np.arange(first, min(first + rows, self.domain.size))
+            parts = 1.0 * (cell == here[:, None])
+            wholes = 1.0 * (margin[cell] == margin[here][:, None])
+            ends = self.model.profile.limits(parts, wholes, z, self.domain.size)
+            low[here], high[here] = ends
         return low.reshape(shape), high.reshape(shape)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from shared.domain import Domain
 from shared.errors import LimitExceeded
-from shared.estimation.core.axes import Axis, Moments, arrange
+from shared.estimation.core.axes import Axis, Moments, along_axes, arrange
 from shared.estimation.core.information import INFORMATION_CELLS, ThirdMoments
 from shared.marginals.counts import LEVEL, Tensor
 from shared.marginals.quantile import normal_quantile
@@ -48,6 +48,10 @@ class Estimates(ABC):
 
         Takes weights as `covariance_of` and returns a matrix of the same shape.
         """
+
+    @abstractmethod
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return these sums for each linear function and each cell, in the shape of `weights`."""
 
     @abstractmethod
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
@@ -115,6 +119,16 @@ class Estimates(ABC):
             part = (flat * counts) @ flat.T
         return self.products(weights) - part
 
+    def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of linear functions with each count (see `MarginalTable`)."""
+        if self._of(population):
+            rank = self.counts.ndim
+            part = np.multiply.outer(np.tensordot(weights, self.counts, rank), self.counts)
+            part /= self.records
+        else:
+            part = weights * self.counts
+        return self.products_with_cells(weights) - part
+
     def _of(self, population: bool) -> bool:
         """Say whether the error that is returned is that against the population."""
         return population
@@ -168,15 +182,28 @@ class EstimatedTable(Estimates):
             flat = weights.reshape(len(weights), -1)
             of_information: Tensor = flat @ self.information @ flat.T
             return of_information
+        flat = self._estimators(weights).reshape(len(weights), -1)
+        matrix: Tensor = (flat * self._squares.ravel()) @ flat.T
+        return matrix
+
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return these sums for each linear function and each cell, in the shape of `weights`."""
+        if self.information is not None:
+            flat: Tensor = weights.reshape(len(weights), -1) @ self.information
+            return flat.reshape(weights.shape)
+        counted = self._estimators(weights) * self._squares
+        made = along_axes(Axis.estimate, self.axes, counted)
+        kept = [v for part in self.axes for v in part.kept]
+        order = [[v.name for v in kept].index(name) for name in self.domain.names]
+        split = made.reshape(len(weights), *(v.size for v in kept))
+        return np.transpose(split, [0, *(1 + place for place in order)])
+
+    def _estimators(self, weights: Tensor) -> Tensor:
+        """Return the functions of a report that estimate linear functions, (q, reports...)."""
         order = [v.name for part in self.axes for v in part.kept]
         moved = np.transpose(weights, [0, *(1 + self.domain.axis(n) for n in order)])
         cells = [math.prod(v.size for v in part.kept) for part in self.axes]
-        estimators = moved.reshape(len(weights), *cells)
-        for axis, part in enumerate(self.axes):
-            estimators = part.estimator(estimators, axis + 1)
-        flat = estimators.reshape(len(weights), -1)
-        matrix: Tensor = (flat * self._squares.ravel()) @ flat.T
-        return matrix
+        return along_axes(Axis.estimator, self.axes, moved.reshape(len(weights), *cells))
 
     @property
     def _squares(self) -> Tensor:
@@ -274,6 +301,12 @@ class CombinedTable(Estimates):
     def products(self, weights: Tensor) -> Tensor:
         """Return the sums over all reports; see `Estimates.products`."""
         total: Tensor = np.sum([table.products(weights) for table in self.tables], axis=0)
+        return total
+
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return the sums over all reports; see `Estimates.products_with_cells`."""
+        parts = [table.products_with_cells(weights) for table in self.tables]
+        total: Tensor = np.sum(parts, axis=0)
         return total
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:

@@ -78,15 +78,13 @@ class MarginalTable(Protocol):
         """
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of linear functions of `counts`.
+        """Return the covariance, (q, q), of linear functions of `counts`.
 
-        Args:
-            weights: the weight of each cell in each of q functions, shape (q, cells...).
-            population: which error, as for `variance`.
-
-        Returns:
-            A matrix of shape (q, q).
+        `weights`, (q, cells...), are those of the cells in each; `population` is as for `variance`.
         """
+
+    def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of such functions with each count, in the shape of `weights`."""
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return `counts` as they come out in bootstrap samples of the records, (draws, cells...).
@@ -284,10 +282,7 @@ class Marginals(Protocol):
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of each model that tables were taken from so far, whether the reports contradict it.
-
-        Empty where tables are estimated without a model.
-        """
+        """Of each model that tables were taken from, whether the reports contradict it."""
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
         """Return how well a network explains whole records; None where that is too large.

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
 from shared.errors import EstimationError
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
+from shared.marginals.support_counts import Flags
 from shared.progress import Tick, unstopped
-
-Flags = npt.NDArray[np.bool_]
 
 _LEAST_SHARE, _KEPT, _ROUNDING = 1e-6, 0.3, 1e-13
 
