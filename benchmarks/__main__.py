@@ -26,7 +26,8 @@ from shared.estimation.core.models import FactoredModel
 from shared.estimation.core.strata import Stratum
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.network import BayesNet
-from shared.learn.networks.options import Search
+from shared.learn.networks.options import Scoring, Search
+from shared.learn.networks.search.scores import PlainJudge
 from shared.learn.networks.search.structure_learning import learn_structure
 from shared.learn.networks.structure import Structure
 from shared.learn.rules.items import all_items
@@ -212,6 +213,44 @@ def learning_structure() -> Measured:
     )
 
 
+def searching_without_order() -> Measured:
+    """Twelve variables that nearly determine each other, clean: ours and a kept library's GES."""
+    from pgmpy.causal_discovery import GES
+    from pgmpy.structure_score import BIC
+
+    network, _ = _random_network(12, 3, np.random.default_rng(9), concentration=0.1)
+    clean = network.sample(10_000, np.random.default_rng(10))
+    plan = Plan.unrandomized(network.domain)
+    frame = pd.DataFrame({name: column.astype(str) for name, column in clean.items()})
+    score = PlainJudge(
+        EstimatedMarginals(ReportedCounts(clean, plan.reported_sizes), plan), Scoring("bic")
+    ).score
+
+    class Kept(BIC):
+        """Their score, counted by us once for each family."""
+
+        def local_score(self, variable: str, parents: tuple[str, ...]) -> float:
+            return score(variable, frozenset(parents))
+
+    def ours() -> dict[str, frozenset[str]]:
+        counts = ReportedCounts(clean, plan.reported_sizes)
+        found = learn_structure(EstimatedMarginals(counts, plan), search=Search(tabu=0), draws=0)
+        return {name: frozenset(given) for name, given in found.structure.parents.items()}
+
+    def theirs() -> dict[str, frozenset[str]]:
+        graph = GES(scoring_method=Kept(frame), return_type="dag").fit(frame).causal_graph_
+        return {name: frozenset(graph.predecessors(name)) for name in clean}
+
+    totals = [sum(score(*family) for family in found().items()) for found in (ours, theirs)]
+    return compare(
+        "structure of 12 variables from 10^4 clean records, no order given",
+        ours,
+        f"pgmpy's GES, its total BIC {totals[0] - totals[1]:.1f} nats below ours",
+        theirs,
+        rounds=1,
+    )
+
+
 SURVEY_SIZES = (4, 3, 3, 3, 2, 3, 2, 3, 2, 3, 2)
 """Eleven variables with thirty categories, as Ma 7.1.4 takes from the Adult table."""
 
@@ -309,7 +348,7 @@ def _reported(plan: Plan, keys: np.ndarray, clean: dict[str, Codes]) -> dict[str
 
 
 def _random_network(
-    size: int, categories: int, rng: np.random.Generator
+    size: int, categories: int, rng: np.random.Generator, concentration: float = 0.7
 ) -> tuple[BayesNet, tuple[str, ...]]:
     names = [f"v{i}" for i in range(size)]
     parents = {
@@ -317,7 +356,7 @@ def _random_network(
         for i, name in enumerate(names)
     }
     tables = {
-        name: rng.dirichlet(np.full(categories, 0.7), size=(categories,) * len(given))
+        name: rng.dirichlet(np.full(categories, concentration), size=(categories,) * len(given))
         for name, given in parents.items()
     }
     domain = Domain.of(**{name: [str(k) for k in range(categories)] for name in names})
@@ -336,6 +375,7 @@ def main() -> None:
             maximizing_many_cells(),
             discretizing(),
             learning_structure(),
+            searching_without_order(),
             mining_itemsets(),
             growing_tree(),
             growing_whole_tree(),

@@ -6,10 +6,12 @@ import math
 
 from shared.domain import Variable
 from shared.errors import LimitExceeded, SingularChannel
+from shared.marginals.counts import LEVEL
+from shared.marginals.quantile import normal_quantile
 from shared.plan import Block
 from shared.privacy import largest_proportion_se
 
-Z = 1.959963984540054
+Z = normal_quantile(LEVEL)
 """Half the width of a 95 % interval in standard errors."""
 
 DECODED_ENTRIES = 1 << 22

@@ -110,7 +110,7 @@ class EstimatedMarginals:
         self._everything = _joined([plan.domain for _, plan in self._sources])
         self._domain = self._everything.project(variables or self._everything.names)
         self._evidence = Evidence(self._sources, tick)
-        self._modelled = ModelledTables(reported, plan, order)
+        self._modelled = ModelledTables(reported, plan, order, tick)
         several = self._sources if others else ()
         self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
 
@@ -235,7 +235,7 @@ class EstimatedMarginals:
             return mixed if mixing.all() else DividedSupports(mixed, tabulated, mixing)
         if not mixing.all():
             return tabulated
-        strata = (MixedSupports(*source, asked, self._tick) for source in self._sources)
+        strata = (MixedSupports(*s, asked, self._tick, self.records) for s in self._sources)
         return CombinedSupports(tuple(strata))
 
     def independence(

@@ -22,10 +22,16 @@ from shared.estimation.tables import EstimatedTable
 from shared.marginals.counts import LEVEL, Reports, Tensor
 from shared.marginals.lack_of_fit import LackOfFit
 from shared.marginals.quantile import normal_quantile
+from shared.marginals.score_interval import MORE, Tilt
 from shared.plan import Plan
+from shared.progress import Tick, unstopped
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_AT_ONCE = 1 << 22
+"""Intervals are worked out of so many cells at once that these times the model's are no more."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,9 @@ class ModelledTable(EstimatedTable):
     is returned for it. Standard errors and covariances have the square of how far shrinkage moved
     the counts added; intervals come from the likelihood (see `Profile`). All hold if variables
     interact as the model has it, which `lack_of_fit` tests.
+
+    Of supports (see `SupportCounts`) the noise is taken to be the same whatever they are: the
+    estimates are no means of a function of single reports.
     """
 
     model: FittedModel
@@ -120,6 +129,10 @@ class ModelledTable(EstimatedTable):
             np.where(told, np.maximum(high, share), high),
         )
 
+    def tilt(self, more: float = MORE) -> Tilt:  # noqa: ARG002
+        """Return that of noise that is the same whatever the share is."""
+        return Tilt.flat(self.counts.shape)
+
     def frame(self, level: float = LEVEL) -> pd.DataFrame:
         """Return the table as a data frame; its `attrs` have the model's `lack_of_fit`."""
         made = super().frame(level)
@@ -130,19 +143,21 @@ class ModelledTable(EstimatedTable):
         return True
 
     def _limits(self, summed: Sequence[str], level: float) -> tuple[Tensor, Tensor]:
-        if not 0 < level < 1:
-            raise OptionError(f"level must be between 0 and 1, not {level}.", where="level")
-        shape = self.domain.shape
+        z, shape = normal_quantile(level), self.domain.shape
         places = np.indices(self.model.fit.design.shape)
         axes = [places[self.model.names.index(name)].ravel() for name in self.domain.names]
         cell = np.ravel_multi_index(axes, shape)
-        parts = np.zeros((self.domain.size, len(cell)))
-        parts[cell, np.arange(len(cell))] = 1.0
-        gone = tuple(self.domain.axis(name) for name in summed)
-        by_cell = parts.reshape(*shape, -1)
-        wholes = np.broadcast_to(by_cell.sum(axis=gone, keepdims=True), by_cell.shape)
-        z = normal_quantile(level)
-        low, high = self.model.profile.limits(parts, wholes.reshape(parts.shape), z)
+        codes = np.indices(shape).reshape(len(shape), -1)
+        codes[[self.domain.axis(name) for name in summed]] = 0
+        margin = np.asarray(np.ravel_multi_index(tuple(codes), shape))
+        low, high = np.empty(self.domain.size), np.empty(self.domain.size)
+        rows = max(1, _AT_ONCE // len(cell))
+        for first in range(0, self.domain.size, rows):
+            here = np.arange(first, min(first + rows, self.domain.size))
+            parts = 1.0 * (cell == here[:, None])
+            wholes = 1.0 * (margin[cell] == margin[here][:, None])
+            ends = self.model.profile.limits(parts, wholes, z, self.domain.size)
+            low[here], high[here] = ends
         return low.reshape(shape), high.reshape(shape)
 
 
@@ -152,12 +167,13 @@ class ModelledTables:
     All variables are fitted at once where that is possible, so that all answers agree.
     """
 
-    def __init__(self, reported: Reports, plan: Plan, order: int):
+    def __init__(self, reported: Reports, plan: Plan, order: int, tick: Tick = unstopped):
         if order < 1:
             raise OptionError(f"order must be at least 1, not {order}.", where="order")
         self._reported = reported
         self._plan = plan
         self._order = order
+        self._tick = tick
         self._whole: FittedModel | None = None
         self._others: dict[frozenset[str], FittedModel] = {}
 
@@ -191,7 +207,8 @@ class ModelledTables:
         shape = [v.size for v in variables]
         stratum = Stratum(observed(self._reported, axes), tuple(axis.channel for axis in axes))
         order = min(self._order, len(shape))
-        model = fit([stratum], shape, order=order, possible=_possible(axes, shape))
+        possible = _possible(axes, shape)
+        model = fit([stratum], shape, order=order, possible=possible, tick=self._tick)
         return FittedModel(variables, order, model, self._reported.records)
 
 

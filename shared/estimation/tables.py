@@ -13,19 +13,19 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shared.domain import Domain
 from shared.errors import LimitExceeded
-from shared.estimation.core.axes import Axis, Moments, arrange
+from shared.estimation.core.axes import Axis, Moments, along_axes, arrange
 from shared.estimation.core.information import INFORMATION_CELLS, ThirdMoments
 from shared.marginals.counts import LEVEL, Tensor
 from shared.marginals.quantile import normal_quantile
 from shared.marginals.ratio_interval import ratio_interval
-from shared.marginals.score_interval import Tilt, rest_of, tilted_interval
+from shared.marginals.score_interval import MORE, Tilt, score_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +50,10 @@ class Estimates(ABC):
         """
 
     @abstractmethod
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return these sums for each linear function and each cell, in the shape of `weights`."""
+
+    @abstractmethod
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts in bootstrap samples of the reports (see `MarginalTable`)."""
 
@@ -58,26 +62,22 @@ class Estimates(ABC):
         """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
 
     @abstractmethod
-    def tilt(self, more: float) -> Tilt:
-        """Return how the mean of W^2 follows that of W, `more` of a cell's own records added."""
+    def tilt(self, more: float = MORE) -> Tilt:
+        """Return how the mean of W^2 follows that of W (see `MarginalTable`)."""
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
         """Return the intervals of the counts (see `MarginalTable`)."""
         z = normal_quantile(level)
         second, _, _ = self.second_moments(())
         share, square = self.counts / self.records, second / self.records
-        slope = self.tilt(z**2).slope
-        ends = tilted_interval(share, square, slope, self.records, z, population=population)
+        slope = self.tilt().slope
+        ends = score_interval(share, square, slope, self.records, z, population=population)
         return self._within(ends)
 
     def _within(self, shares: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         """Return intervals of shares as those of counts: no true count lies outside [0, N]."""
         low, high = (self.records * np.clip(end, 0.0, 1.0) for end in shares)
         return low, high
-
-    @abstractmethod
-    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
-        """Return a margin's mean squares, of records within and without (see `MarginalTable`)."""
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
         """Return intervals of cells' shares of their margins (see `MarginalTable`)."""
@@ -118,6 +118,16 @@ class Estimates(ABC):
         else:
             part = (flat * counts) @ flat.T
         return self.products(weights) - part
+
+    def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of linear functions with each count (see `MarginalTable`)."""
+        if self._of(population):
+            rank = self.counts.ndim
+            part = np.multiply.outer(np.tensordot(weights, self.counts, rank), self.counts)
+            part /= self.records
+        else:
+            part = weights * self.counts
+        return self.products_with_cells(weights) - part
 
     def _of(self, population: bool) -> bool:
         """Say whether the error that is returned is that against the population."""
@@ -172,15 +182,28 @@ class EstimatedTable(Estimates):
             flat = weights.reshape(len(weights), -1)
             of_information: Tensor = flat @ self.information @ flat.T
             return of_information
+        flat = self._estimators(weights).reshape(len(weights), -1)
+        matrix: Tensor = (flat * self._squares.ravel()) @ flat.T
+        return matrix
+
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return these sums for each linear function and each cell, in the shape of `weights`."""
+        if self.information is not None:
+            flat: Tensor = weights.reshape(len(weights), -1) @ self.information
+            return flat.reshape(weights.shape)
+        counted = self._estimators(weights) * self._squares
+        made = along_axes(Axis.estimate, self.axes, counted)
+        kept = [v for part in self.axes for v in part.kept]
+        order = [[v.name for v in kept].index(name) for name in self.domain.names]
+        split = made.reshape(len(weights), *(v.size for v in kept))
+        return np.transpose(split, [0, *(1 + place for place in order)])
+
+    def _estimators(self, weights: Tensor) -> Tensor:
+        """Return the functions of a report that estimate linear functions, (q, reports...)."""
         order = [v.name for part in self.axes for v in part.kept]
         moved = np.transpose(weights, [0, *(1 + self.domain.axis(n) for n in order)])
         cells = [math.prod(v.size for v in part.kept) for part in self.axes]
-        estimators = moved.reshape(len(weights), *cells)
-        for axis, part in enumerate(self.axes):
-            estimators = part.estimator(estimators, axis + 1)
-        flat = estimators.reshape(len(weights), -1)
-        matrix: Tensor = (flat * self._squares.ravel()) @ flat.T
-        return matrix
+        return along_axes(Axis.estimator, self.axes, moved.reshape(len(weights), *cells))
 
     @property
     def _squares(self) -> Tensor:
@@ -223,8 +246,8 @@ class EstimatedTable(Estimates):
         ww, wv, vv = tensors
         return self._arrange(ww), self._arrange(wv), self._arrange(vv, names)
 
-    def tilt(self, more: float) -> Tilt:
-        """Return how the mean of W^2 follows that of W; see `Estimates.tilt`."""
+    def tilt(self, more: float = MORE) -> Tilt:
+        """Return how the mean of W^2 follows that of W; see `MarginalTable`."""
         if self.third is not None:
             second, _, _ = self.second_moments(())
             shape = self.domain.shape
@@ -240,24 +263,6 @@ class EstimatedTable(Estimates):
         records = self.records
         sums = (records * first, records * square, records * cube)
         return Tilt.of(sums, (own_square, own_cube), records, more)
-
-    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
-        """Return a margin's mean squares, of records within and without (see `MarginalTable`)."""
-        names = frozenset(summed)
-        _, _, square = self.second_moments(summed)
-        if self.information is not None:
-            return np.full(square.shape, np.nan), np.full(square.shape, np.nan)
-        peak: Tensor = np.ones(())
-        for part in self.axes:
-            peak = np.multiply.outer(peak, part.peaks(names))
-        peak = self._arrange(peak, names)
-        if self.noise:
-            # What was added to the counts is in the error whatever the records have.
-            ones = np.full(self.fitted.shape, self.noise / self.records)
-            peak = peak + replace(self, fitted=ones, noise=0.0).second_moments(summed)[2]
-        gone = tuple(self.domain.axis(name) for name in names)
-        share = self.counts.sum(axis=gone, keepdims=True) / self.records
-        return peak, rest_of(share, square / self.records, peak)
 
     def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
         return arrange(tensor, self.axes, self.domain, summed)
@@ -298,6 +303,12 @@ class CombinedTable(Estimates):
         total: Tensor = np.sum([table.products(weights) for table in self.tables], axis=0)
         return total
 
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return the sums over all reports; see `Estimates.products_with_cells`."""
+        parts = [table.products_with_cells(weights) for table in self.tables]
+        total: Tensor = np.sum(parts, axis=0)
+        return total
+
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts in bootstrap samples of each stratum (see `MarginalTable`)."""
         total: Tensor = np.sum([table.resampled(draws, rng) for table in self.tables], axis=0)
@@ -309,18 +320,11 @@ class CombinedTable(Estimates):
         ww, wv, vv = (np.sum(moments, axis=0) for moments in zip(*parts, strict=True))
         return ww, wv, vv
 
-    def tilt(self, more: float) -> Tilt:
-        """Return how the mean of W^2 follows that of W; see `Estimates.tilt`."""
+    def tilt(self, more: float = MORE) -> Tilt:
+        """Return how the mean of W^2 follows that of W; see `MarginalTable`."""
         shares = [table.records / self.records for table in self.tables]
         parts = zip(self.tables, shares, strict=True)
         return Tilt.pooled([(table.tilt(more * share), share) for table, share in parts])
-
-    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
-        """Return a margin's mean squares, of records within and without (see `MarginalTable`)."""
-        parts = [(table.records, table.mean_squares(summed)) for table in self.tables]
-        within = sum(records * of_these for records, (of_these, _) in parts) / self.records
-        without = sum(records * of_others for records, (_, of_others) in parts) / self.records
-        return np.asarray(within), np.asarray(without)
 
 
 def _each_cell(domain: Domain) -> Tensor:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from shared.domain import Domain
 from shared.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
 from shared.marginals.lack_of_fit import LackOfFit
+from shared.marginals.score_interval import MORE, Tilt
 from shared.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
 
 Tensor = npt.NDArray[np.float64]
@@ -73,19 +74,17 @@ class MarginalTable(Protocol):
             population: which error. Against the population the interval is of the expected number
                 among as many records.
 
-        A score interval (`tilted_interval`): the error is that at the supposed count.
+        A score interval (`score_interval`): the error is that at the supposed count.
         """
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of linear functions of `counts`.
+        """Return the covariance, (q, q), of linear functions of `counts`.
 
-        Args:
-            weights: the weight of each cell in each of q functions, shape (q, cells...).
-            population: which error, as for `variance`.
-
-        Returns:
-            A matrix of shape (q, q).
+        `weights`, (q, cells...), are those of the cells in each; `population` is as for `variance`.
         """
+
+    def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of such functions with each count, in the shape of `weights`."""
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return `counts` as they come out in bootstrap samples of the records, (draws, cells...).
@@ -103,13 +102,8 @@ class MarginalTable(Protocol):
         difference is 0.
         """
 
-    def mean_squares(self, summed: Sequence[str]) -> tuple[Tensor, Tensor]:
-        """Return what the error of a margin is made of, if its share were another.
-
-        With V as in `second_moments`: the mean of V^2 for a record within the margin, and for one
-        that is not, in the shape of `counts` with length 1 on the summed axes. NaN where that is
-        not known.
-        """
+    def tilt(self, more: float = MORE) -> Tilt:
+        """Return how the noise of each count follows it, in the shape of `counts`; see `Tilt`."""
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
         """Return intervals, against the population, of the shares cells have in margins.
@@ -288,10 +282,7 @@ class Marginals(Protocol):
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of each model that tables were taken from so far, whether the reports contradict it.
-
-        Empty where tables are estimated without a model.
-        """
+        """Of each model that tables were taken from, whether the reports contradict it."""
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
         """Return how well a network explains whole records; None where that is too large.

@@ -8,17 +8,10 @@ m(w) the mean square of W if the share is w. With the variance at the supposed w
 where one with the variance at the estimate does not: of rare cells and few records, whose estimate
 and variance are too low at once. Without randomization it is Wilson's (1927).
 
-A straight line stands for m; it passes through the mean square that was found at s. Two lines:
-
-* to `peak`, the mean square of W for a record that has the cell, at w = 1, where m(w) = w peak +
-  (1 - w) rest: the other records stay in proportion (`score_interval`). It needs no more than two
-  mean squares, which are known of itemsets of any length (`shared.learn.rules`);
-* along the regression of W^2 on W (`tilted_interval`), the slope of m under exponential tilting of
-  the reports by W: of all laws with mean w the nearest to that of the reports (the least favourable
-  family of Stein 1956; Efron 1981). It needs third moments, which tables have, and is closer where
-  variables were randomized jointly or in groups: there the first line is too steep, for of reports
-  in the cell's group W^2 is large whether they have the cell or not. Where W takes two values both
-  are one line.
+A straight line stands for m; it passes through the mean square that was found at s. Its slope is
+that of the regression of W^2 on W (`Tilt`), the slope of m under exponential tilting of the reports
+by W: of all laws with mean w the nearest to that of the reports (the least favourable family of
+Stein 1956; Efron 1981). Where W takes two values the line is exact.
 
 The slope is taken as if the variables were independent, with their estimated distributions. It
 moves an end by a share of 1 / N of the records: the noise of third moments of few reports, which
@@ -41,7 +34,13 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_FEW = 0.02
+MORE = 1.959963984540054**2
+"""So many reports of records that have the cell are added where a slope is taken.
+
+As many as Agresti and Coull (1998) add, z^2 at 95 %. They are as many for intervals of any level: a
+test and an interval, and intervals of several levels, are of one line.
+"""
+
 _ROUNDING = 1e-12
 
 
@@ -65,7 +64,7 @@ class Tilt:
         sums: tuple[Floats, Floats, Floats],
         own: tuple[Floats, Floats],
         records: float,
-        more: float,
+        more: float = MORE,
     ) -> Tilt:
         """Return the regression from moments.
 
@@ -73,8 +72,8 @@ class Tilt:
             sums: the sums of W, W^2 and W^3 over the reports.
             own: the means of W^2 and W^3 for a record that has the cell; that of W is 1.
             records: the number of reports.
-            more: how many reports of such a record are added. They decide where the reports say
-                little of the cell; z^2 is as many as Agresti and Coull (1998) add.
+            more: how many reports of such a record are added; they decide where the reports say
+                little of the cell. Of a part of the reports, its share of `MORE`.
         """
         first = sums[0] + more
         second, third = (sums[place] + more * own[place - 1] for place in (1, 2))
@@ -82,13 +81,26 @@ class Tilt:
         return cls(third - second * first / total, second - np.square(first) / total, own[0])
 
     @classmethod
+    def flat(cls, shape: tuple[int, ...]) -> Tilt:
+        """Return that of noise that is the same whatever the share is: its slope is 1."""
+        return cls(np.ones(shape), np.ones(shape), np.ones(shape))
+
+    @classmethod
     def pooled(cls, parts: list[tuple[Tilt, float]]) -> Tilt:
-        """Return that of several sets of reports, each with its share of the records."""
+        """Return that of several sets of reports, each with its share of the records.
+
+        The shares of what was added to each have to be the same (see `of`).
+        """
         return cls(
             sum((part.covariance for part, _ in parts), np.zeros(())),
             sum((part.variance for part, _ in parts), np.zeros(())),
             sum((share * part.own for part, share in parts), np.zeros(())),
         )
+
+    @property
+    def numbers(self) -> tuple[Floats, Floats, Floats]:
+        """The three numbers, in the order in which a tilt is made of them."""
+        return self.covariance, self.variance, self.own
 
     @property
     def slope(self) -> Floats:
@@ -99,20 +111,11 @@ class Tilt:
         return slope
 
 
-def rest_of(share: Floats, square: Floats, peak: Floats) -> Floats:
-    """Return the mean square of W for records without the cell; arguments as `score_interval`."""
-    left = 1.0 - share
-    # Where hardly a record lacks the cell, its noise is taken to be that of one that has it.
-    few = left < _FEW
-    rest = np.where(few, peak - 1.0, (square - share * peak) / np.where(few, 1.0, left))
-    return np.maximum(rest, 0.0)
-
-
 def score_interval(
     share: Floats,
     square: Floats,
-    peak: Floats,
-    records: float | Floats,
+    slope: Floats,
+    records: float,
     z: float,
     *,
     population: bool,
@@ -124,7 +127,8 @@ def score_interval(
     Args:
         share: the estimates s, of any shape, not cut to [0, 1].
         square: the mean square m of W over the reports, in that shape.
-        peak: the mean square of W for a record that has the cell, in that shape.
+        slope: that of m by the share, in that shape (see `Tilt`); 1 if the noise is the same
+            whatever the share is.
         records: their number N.
         z: the normal quantile.
         population: which error (see `MarginalTable`).
@@ -132,34 +136,13 @@ def score_interval(
     Returns:
         The lower and the upper ends, not cut to [0, 1].
     """
-    line = _line(share, square, peak, population=population)
-    middle = share - (z**2 - 1.0) / records * skew(peak - line[0])
-    low, high = _ends(middle, line, records, z)
-    return np.minimum(low, share), np.maximum(high, share)
-
-
-def tilted_interval(
-    share: Floats,
-    square: Floats,
-    slope: Floats,
-    records: float,
-    z: float,
-    *,
-    population: bool,
-) -> tuple[Floats, Floats]:
-    """Return the ends of such intervals where m has the slope of a `Tilt`; see `score_interval`.
-
-    They are moved for the skewness of the noise, but hold s.
-    """
-    level = np.maximum(square - slope * share, 0.0)
-    line = (level, slope, -1.0) if population else (level, slope - 1.0, 0.0)
     middle = share - (z**2 - 1.0) / records * skew(slope)
-    low, high = _ends(middle, line, records, z)
+    low, high = _ends(middle, _line(share, square, slope, population=population), records, z)
     return np.minimum(low, share), np.maximum(high, share)
 
 
 def _ends(
-    middle: Floats, line: tuple[Floats, Floats, float], records: float | Floats, z: float
+    middle: Floats, line: tuple[Floats, Floats, float], records: float, z: float
 ) -> tuple[Floats, Floats]:
     """Solve (s - w)^2 = z^2 (level + linear w + bend w^2) / N; `line` is these three."""
     level, linear, bend = line
@@ -174,7 +157,7 @@ def deviates(
     supposed: float,
     share: Floats,
     square: Floats,
-    peak: Floats,
+    slope: Floats,
     records: float,
     *,
     population: bool,
@@ -183,11 +166,11 @@ def deviates(
 
     Infinite where there is no error. Arguments as for `score_interval`.
     """
-    level, linear, bend = _line(share, square, peak, population=population)
+    level, linear, bend = _line(share, square, slope, population=population)
     error = np.sqrt(np.maximum(level + linear * supposed + bend * supposed**2, 0.0) / records)
     with np.errstate(divide="ignore", invalid="ignore"):
         # z solves z + (z^2 - 1) g = t.
-        t, g = (share - supposed) / error, skew(peak - level) / (records * error)
+        t, g = (share - supposed) / error, skew(slope) / (records * error)
         root = np.sqrt(np.maximum(1.0 + 4.0 * g * (t + g), 0.0))
         found = 2.0 * (t + g) / (1.0 + root)
     return np.where(error > 0, found, np.where(share >= supposed, np.inf, -np.inf))
@@ -203,8 +186,8 @@ def skew(slope: Floats) -> Floats:
 
 
 def _line(
-    share: Floats, square: Floats, peak: Floats, *, population: bool
+    share: Floats, square: Floats, slope: Floats, *, population: bool
 ) -> tuple[Floats, Floats, float]:
     """Return what the variance is made of: (level + linear w + bend w^2) / N."""
-    level = rest_of(share, square, peak)
-    return (level, peak - level, -1.0) if population else (level, peak - level - 1.0, 0.0)
+    level = np.maximum(square - slope * share, 0.0)
+    return (level, slope, -1.0) if population else (level, slope - 1.0, 0.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shared.marginals.score_interval import deviates, rest_of, score_interval
+from shared.marginals.score_interval import Tilt, deviates, score_interval
 
 Item = tuple[str, int]
 """A variable's name and the code of one of its categories."""
@@ -30,32 +30,22 @@ class SupportCounts:
     """How many records have each of n itemsets.
 
     `counts` are the raw estimates, shape (n,), and may be negative; so may the two variances, of
-    the same shape, which are estimates too: `variance` makes them valid. `within` and `without`, of
-    that shape, are the mean squares of the estimator for a record that has the itemset and for one
-    that has not; NaN where they are not known, and the noise is taken to be the same whatever the
-    support is.
+    the same shape, which are estimates too: `variance` makes them valid. `tilt`, of that shape too,
+    says how the noise would be if the support were another.
     """
 
     records: int
     counts: Floats
     variance_records: Floats
     variance_population: Floats
-    within: Floats
-    without: Floats
+    tilt: Tilt
 
     @classmethod
     def from_moments(
-        cls, records: int, counts: Floats, second: Floats, within: Floats
+        cls, records: int, counts: Floats, second: Floats, tilt: Tilt
     ) -> SupportCounts:
         """Make the variances from the sums over the reports of the squared estimators."""
-        return cls(
-            records,
-            counts,
-            second - counts,
-            second - np.square(counts) / records,
-            within,
-            rest_of(counts / records, second / records, within),
-        )
+        return cls(records, counts, second - counts, second - np.square(counts) / records, tilt)
 
     @classmethod
     def pooled(cls, parts: Sequence[SupportCounts]) -> SupportCounts:
@@ -68,8 +58,7 @@ class SupportCounts:
             counts,
             variance,
             variance + counts - np.square(counts) / records,
-            _sum([part.records * part.within for part in parts]) / records,
-            _sum([part.records * part.without for part in parts]) / records,
+            Tilt.pooled([(part.tilt, part.records / records) for part in parts]),
         )
 
     @classmethod
@@ -80,8 +69,7 @@ class SupportCounts:
             _placed([part.counts for part in parts], rows),
             _placed([part.variance_records for part in parts], rows),
             _placed([part.variance_population for part in parts], rows),
-            _placed([part.within for part in parts], rows),
-            _placed([part.without for part in parts], rows),
+            _placed_tilts([part.tilt for part in parts], rows),
         )
 
     def variance(self, *, population: bool) -> Floats:
@@ -112,42 +100,36 @@ class SupportCounts:
         return np.asarray(np.abs(self.variance_records) <= ROUNDING * np.abs(self.counts))
 
     def _moments(self, *, population: bool) -> tuple[Floats, Floats, Floats]:
-        """Return supports, mean squares of their estimators, and those of records that have it."""
+        """Return supports, the mean squares of their estimators, and the slopes of these."""
         share = self.counts / self.records
         if population:
             square = self.variance_population / self.records + np.square(share)
         else:
             square = self.variance_records / self.records + share
-        known = ~np.isnan(self.within)
-        mixed = share * self.within + (1.0 - share) * self.without
-        square = np.where(self._exact, share, np.where(known, mixed, square))
-        peak = np.where(self._exact, 1.0, np.where(known, self.within, square - share + 1.0))
-        return share, square, peak
+        square = np.where(self._exact, share, square)
+        return share, square, np.where(self._exact, 1.0, self.tilt.slope)
 
 
 @dataclass(frozen=True, eq=False)
 class RuleCounts:
     """How many records have the whole, the antecedent and the consequent of each of n rules.
 
-    `counts`, `within` and `without` (see `SupportCounts`) have shape (n, 3) in that order; the
-    covariances have shape (n, 3, 3).
+    `counts` and `tilt` (see `SupportCounts`) have shape (n, 3) in that order; the covariances have
+    shape (n, 3, 3).
     """
 
     records: int
     counts: Floats
     covariance_records: Floats
     covariance_population: Floats
-    within: Floats
-    without: Floats
+    tilt: Tilt
 
     @classmethod
-    def from_moments(
-        cls, records: int, counts: Floats, moments: Floats, within: Floats, without: Floats
-    ) -> RuleCounts:
+    def from_moments(cls, records: int, counts: Floats, moments: Floats, tilt: Tilt) -> RuleCounts:
         """Make the covariances from the sums over the reports of products of estimators."""
         products = counts[:, :, None] * counts[:, None, :]
         noise = moments - _shared(counts)
-        return cls(records, counts, noise, moments - products / records, within, without)
+        return cls(records, counts, noise, moments - products / records, tilt)
 
     @classmethod
     def pooled(cls, parts: Sequence[RuleCounts]) -> RuleCounts:
@@ -159,8 +141,7 @@ class RuleCounts:
             records,
             counts,
             errors + _shared(counts),
-            _sum([part.records * part.within for part in parts]) / records,
-            _sum([part.records * part.without for part in parts]) / records,
+            Tilt.pooled([(part.tilt, part.records / records) for part in parts]),
         )
 
     @classmethod
@@ -171,8 +152,7 @@ class RuleCounts:
             _placed([part.counts for part in parts], rows),
             _placed([part.covariance_records for part in parts], rows),
             _placed([part.covariance_population for part in parts], rows),
-            _placed([part.within for part in parts], rows),
-            _placed([part.without for part in parts], rows),
+            _placed_tilts([part.tilt for part in parts], rows),
         )
 
     @property
@@ -183,8 +163,7 @@ class RuleCounts:
             self.counts[:, 0],
             self.covariance_records[:, 0, 0],
             self.covariance_population[:, 0, 0],
-            self.within[:, 0],
-            self.without[:, 0],
+            Tilt(*(part[:, 0] for part in self.tilt.numbers)),
         )
 
     def covariance(self, *, population: bool) -> Floats:
@@ -213,3 +192,8 @@ def _placed(arrays: Sequence[Floats], rows: Sequence[Indices]) -> Floats:
     for array, places in zip(arrays, rows, strict=True):
         whole[places] = array
     return whole
+
+
+def _placed_tilts(tilts: Sequence[Tilt], rows: Sequence[Indices]) -> Tilt:
+    numbers = zip(*(tilt.numbers for tilt in tilts), strict=True)
+    return Tilt(*(_placed(parts, rows) for parts in numbers))

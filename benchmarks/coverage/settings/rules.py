@@ -11,13 +11,14 @@ import numpy as np
 
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.setting import Interval, Numbers, Setting
-from shared.channels import Symmetric
+from shared.channels import Grouped, Symmetric
 from shared.domain import Variable
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import Against, RuleOptions
 from shared.learn.rules.rules import derive_rules
-from shared.marginals.counts import Codes
+from shared.marginals.counts import Codes, ReportedCounts
+from shared.marginals.quantile import normal_quantile
 from shared.marginals.support_counts import Item
 from shared.plan import Block, Plan
 
@@ -122,6 +123,39 @@ class Support:
         return Interval(truth, low, high)
 
 
+@dataclass(frozen=True)
+class Itemsets:
+    """The supports of all itemsets of one category of each variable.
+
+    Args:
+        plan: of the variables, in the order of the axes of
+        law: their joint distribution.
+        records: their number.
+        against: which error.
+    """
+
+    plan: Plan
+    law: Numbers
+    records: int
+    against: Against = "population"
+
+    def __call__(self, rng: np.random.Generator) -> Interval:
+        true = records_of(self.plan, self.law, self.records, rng)
+        marginals = EstimatedMarginals(reports_of(self.plan, true, rng), self.plan)
+        domain = self.plan.domain
+        items = tuple((v.name, code) for v in domain for code in range(v.size))
+        starts = np.cumsum([0, *domain.shape[:-1]])
+        rows = np.array(list(np.ndindex(*domain.shape)), dtype=np.int64) + starts
+        counts = marginals.supports(items).counts(rows)
+        population = self.against == "population"
+        low, high = counts.interval(normal_quantile(0.95), population=population)
+        truth = self.law / self.law.sum()
+        if not population:
+            counted = ReportedCounts(true, dict(zip(domain.names, domain.shape, strict=True)))
+            truth = counted.table(domain.names) / self.records
+        return Interval(truth.ravel(), np.clip(low, 0, 1), np.clip(high, 0, 1))
+
+
 def plan_of(shape: tuple[int, ...], flip: float) -> Plan:
     """Return a plan that changes each variable by itself."""
     blocks = []
@@ -153,6 +187,17 @@ LISTED = (
     "a rule is listed only if its support is estimated to be positive, which leaves the estimates"
     " that are too low unseen"
 )
+
+UNEVEN: Numbers = np.random.default_rng(9).dirichlet(np.full(27, 0.7)).reshape(3, 3, 3)
+"""A law of three variables of three categories, some cells rare."""
+
+
+def grouped() -> Plan:
+    """Return a plan of two variables changed within groups of their nine cells, and one alone."""
+    a, b, c = (Variable(name, ("0", "1", "2")) for name in "abc")
+    within = Grouped.from_probability(((0, 1, 2), (3, 4, 5, 6), (7, 8)), 0.4)
+    return Plan((Block((a, b), within), Block((c,), Symmetric.from_probability(3, 0.4))))
+
 
 SETTINGS: tuple[Setting, ...] = (
     Setting(
@@ -215,5 +260,23 @@ SETTINGS: tuple[Setting, ...] = (
         1308,
         Support(rare(0.02, 10, 2), (0.2, 0.6), 700),
         short=300,
+    ),
+    Setting(
+        "supports of all itemsets of three variables",
+        "three categories each, 200 records, p = .4, against the population",
+        1309,
+        Itemsets(plan_of((3, 3, 3), 0.4), UNEVEN, 200),
+    ),
+    Setting(
+        "supports of all itemsets of three variables",
+        "three categories each, two of them grouped, 300 records, p = .4, against the population",
+        1360,
+        Itemsets(grouped(), UNEVEN, 300),
+    ),
+    Setting(
+        "supports of all itemsets of three variables",
+        "three categories each, two of them grouped, 300 records, p = .4, given the records",
+        1361,
+        Itemsets(grouped(), UNEVEN, 300, "records"),
     ),
 )

@@ -51,7 +51,7 @@ def _show_network(console: Console, path: Path) -> None:
         )
     console.print(table)
     for link in network["links"]:
-        kept = "" if link["confidence"] is None else f", kept in {link['confidence']:.0%} of draws"
+        kept = "" if link["confidence"] is None else f", probability {link['confidence']:.0%}"
         console.print(
             f"{link['parent']} -> {link['child']}: {link['gain']:.1f} nats above the penalty{kept}",
             markup=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +24,10 @@ AxisMoments = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 DECODER_CELLS = 4096
 """Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
+
+
+_LARGE, _AT_ONCE = 1 << 16, 64
+"""In tensors above this size short axes go together, as one of up to so many cells or reports."""
 
 
 @dataclass(frozen=True)
@@ -156,31 +160,6 @@ class Axis:
             self._margin_moment(vv, axis, summed),
         )
 
-    def peaks(self, summed: frozenset[str]) -> Tensor:
-        """Return the mean square of the estimator of each margin for a record that has it.
-
-        The margins are those over `summed`; within one all cells count alike. NaN where a channel
-        of many cells would have to be listed.
-        """
-        left = [v.name for v in self.kept if v.name not in summed]
-        sizes = {v.name: v.size for v in self.variables}
-        cells = math.prod(sizes[name] for name in left)
-        if self.channel.is_identity or (not left and self.channel.normalized):
-            return np.ones(cells)
-        together = self.channel.shape[0] // cells
-        if self.channel.mixture is not None and self.channel.inverse_mixture is not None:
-            own, other = self.channel.mixture
-            a, b = self.channel.inverse_mixture
-            told, shift = own + together * other, together * b
-            return np.full(cells, told * (a + shift) ** 2 + (1 - told) * shift**2)
-        if math.prod(self.channel.shape) > DECODER_CELLS**2 // 16:
-            return np.full(cells, np.nan)
-        if together == 1:
-            return self.channel.own_moment(2)
-        matrix = self._summed(self.channel.matrix(), left) / together
-        decoder = self._summed(self.channel.decoder(), left)
-        return np.asarray((matrix * np.square(decoder)).sum(axis=1))
-
     def _margin_moment(self, tensor: Tensor, axis: int, summed: frozenset[str]) -> Tensor:
         gone = [
             place
@@ -206,6 +185,52 @@ class Axis:
         everything = wv.sum(axis=axis, keepdims=True)
         cross = a * (a + b * s) * wv + a * b * margin.reshape(wv.shape) + b * b * s * everything
         return self.power(ww, axis, 2), cross, self._margin_moment(vv, axis, summed)
+
+
+def along_axes(
+    turn: Callable[[Axis, Tensor, int], Tensor], axes: Sequence[Axis], tensor: Tensor
+) -> Tensor:
+    """Return what `Axis.estimate` or `Axis.estimator` makes of a tensor along all axes.
+
+    Args:
+        turn: which of the two.
+        axes: the parts of a table.
+        tensor: a first axis of its own, then one for each part.
+    """
+    place = 1
+    for part in _together(axes, tensor):
+        if len(part) == 1:
+            tensor = turn(part[0], tensor, place)
+        else:
+            shape = tensor.shape
+            own = zip(part, shape[place : place + len(part)], strict=True)
+            matrices = [turn(axis, np.eye(size), 0) for axis, size in own]
+            matrix: Tensor = np.ones((1, 1))
+            for one in matrices:
+                matrix = np.asarray(np.kron(matrix, one), dtype=np.float64)
+            before = math.prod(shape[:place])
+            split = tensor.reshape(before, matrix.shape[1], -1)
+            made = [len(m) for m in matrices]
+            turned = split[..., 0] @ matrix.T if split.shape[2] == 1 else matrix @ split
+            tensor = turned.reshape(*shape[:place], *made, *shape[place + len(part) :])
+        place += len(part)
+    return tensor
+
+
+def _together(axes: Sequence[Axis], tensor: Tensor) -> list[list[Axis]]:
+    """Return which neighbouring axes are taken at once: one product of matrices for a handful."""
+    if tensor.size <= _LARGE:
+        return [[axis] for axis in axes]
+    parts: list[list[Axis]] = []
+    width = math.inf
+    for axis in axes:
+        own = max(axis.channel.shape)
+        width *= own
+        if width > _AT_ONCE:
+            parts.append([])
+            width = own
+        parts[-1].append(axis)
+    return parts
 
 
 def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import lapack
 
 from shared.channels import LISTED_ENTRIES
 from shared.errors import EstimationError, LimitExceeded
@@ -76,16 +77,31 @@ def inverse_information(
         information += (listed.T * weights) @ listed
     told = np.diag(information) > silent
     inner = information[np.ix_(told, told)]
-    if np.any(theta.ravel()[~told] > _EDGE) or np.linalg.cond(inner) > _CONDITION:
+    inverted = None if np.any(theta.ravel()[~told] > _EDGE) else _inverted(inner)
+    if inverted is None:
         raise EstimationError(
             f"The reports cannot tell all {cells} cells apart; their counts have no"
             " maximum-likelihood error.",
             remedy="Ask for fewer variables, or use the estimator 'log-linear'.",
         )
     inverse: Tensor = np.zeros((cells, cells))
-    inverse[np.ix_(told, told)] = np.linalg.inv(inner)
+    inverse[np.ix_(told, told)] = inverted
     left = math.prod(theta.shape[:kept])
     return _moments(strata, theta.reshape(left, -1), inverse, told.reshape(left, -1), silent)
+
+
+def _inverted(information: Tensor) -> Tensor | None:
+    """Return the inverse of a symmetric matrix; None where it is as good as singular."""
+    factor, failed = lapack.dpotrf(information, lower=1)
+    if failed:
+        return None
+    size = float(np.abs(information).sum(axis=0).max())
+    share, _ = lapack.dpocon(factor, size, uplo="L")
+    if share * _CONDITION < 1:
+        return None
+    lower, _ = lapack.dpotri(factor, lower=1)
+    inverse: Tensor = np.tril(lower) + np.tril(lower, -1).T
+    return inverse
 
 
 def _moments(

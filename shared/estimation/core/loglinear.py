@@ -31,6 +31,7 @@ from shared.errors import EstimationError, LimitExceeded, NotConverged, OptionEr
 from shared.estimation.core.penalized import Penalized, Points, inverse
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
+from shared.progress import Tick, unstopped
 
 DESIGN_ENTRIES = 1 << 24
 """Cells, or reports, times parameters of a model: each such table takes 128 megabytes."""
@@ -188,6 +189,7 @@ def fit(
     order: int = 2,
     possible: Tensor | None = None,
     max_steps: int = 500,
+    tick: Tick = unstopped,
 ) -> LogLinearFit:
     """Fit the model to reported counts.
 
@@ -198,6 +200,8 @@ def fit(
         order: the most variables that interact.
         possible: 1 where a cell can occur and 0 where not, in `shape`; default everywhere 1.
         max_steps: how often the effects and their variances are improved in turn.
+        tick: called at each step, here and in what is later asked of the fit; what it raises stops
+            the work.
 
     Raises:
         EstimationError: there are no records, or reports that the channels cannot make.
@@ -210,7 +214,7 @@ def fit(
     effects = _affordable_design(shape, order, sum(s.reported.size for s in strata))
     base = np.ones(math.prod(shape)) if possible is None else possible.ravel().astype(np.float64)
     flat = np.array([MAIN_VARIANCE if len(t.axes) == 1 else _START for t in effects.terms])
-    model = Penalized(strata, base, effects.matrix, _precision(effects, flat))
+    model = Penalized(strata, base, effects.matrix, _precision(effects, flat), tick)
     found, variances, step = _settled(model, effects, flat, max_steps)
     return LogLinearFit(
         effects,

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
 from shared.errors import EstimationError
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
-
-Flags = npt.NDArray[np.bool_]
+from shared.marginals.support_counts import Flags
+from shared.progress import Tick, unstopped
 
 _LEAST_SHARE, _KEPT, _ROUNDING = 1e-6, 0.3, 1e-13
 
@@ -75,12 +74,14 @@ class Penalized:
         base: 1 of each cell that can occur and 0 of others, (cells).
         matrix: the effects: cells x parameters.
         precision: one over the prior variance of each parameter.
+        tick: called whenever derivatives are worked out; what it raises stops the work.
     """
 
     strata: Sequence[Stratum]
     base: Tensor
     matrix: Tensor
     precision: Tensor
+    tick: Tick = unstopped
 
     def at(self, values: Tensor) -> Points:
         """Return the model at sets of parameters, (sets, parameters)."""
@@ -99,6 +100,7 @@ class Penalized:
 
     def slopes(self, points: Points) -> Slopes:
         """Return the derivatives at some sets of parameters."""
+        self.tick()
         theta = points.theta
         by = theta[:, :, None] * (self.matrix[None] - (theta @ self.matrix)[:, None])
         sets, cells, count = by.shape

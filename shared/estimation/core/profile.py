@@ -28,8 +28,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit
 
-from shared.estimation.core.penalized import Flags, Penalized, Points
+from shared.estimation.core.penalized import Penalized, Points, inverse
 from shared.marginals.counts import Tensor
+from shared.marginals.support_counts import Flags
 
 PROFILE_COST = 1 << 29
 """Operations of one step of all ends: their number, times cells and reports, times the square of
@@ -69,24 +70,28 @@ class Profile:
                 break
         return here
 
-    def limits(self, parts: Tensor, wholes: Tensor, z: float) -> tuple[Tensor, Tensor]:
+    def limits(self, parts: Tensor, wholes: Tensor, z: float, of: int = 0) -> tuple[Tensor, Tensor]:
         """Return the ends of the intervals of the shares `parts` have in `wholes`.
 
         Args:
             parts: 1 of each cell in the numerator, (shares, cells).
             wholes: 1 of each cell in the denominator, all of the numerator's among them.
             z: the normal quantile.
+            of: how many shares are asked for in all, where these are some of them: it decides how
+                they are worked out.
 
         Returns:
-            The lower and the upper ends, within [0, 1]; 0 and 1 of a share without any cell that
-            can occur, and for an end that is not found.
+            The lower and the upper ends, within [0, 1]. Both are 0 of a share none of whose cells
+            can occur, and 1 where no others of the whole can; they are 0 and 1 where nothing of the
+            whole can occur, and for an end that is not found.
         """
         cells, count = self.model.matrix.shape
         tables = cells + sum(stratum.column.size for stratum in self.model.strata)
-        low, high = np.zeros(len(parts)), np.ones(len(parts))
         rests = wholes - parts
-        told = np.flatnonzero(((parts @ self.model.base) > 0) & ((rests @ self.model.base) > 0))
-        if 2 * len(told) * tables * count**2 > PROFILE_COST:
+        some, others = ((one @ self.model.base) > 0 for one in (parts, rests))
+        low, high = np.where(some & ~others, 1.0, 0.0), np.where(others & ~some, 0.0, 1.0)
+        told = np.flatnonzero(some & others)
+        if 2 * (of or len(told)) * tables * count**2 > PROFILE_COST:
             low[told], high[told] = self._by_slopes(_Shares.both(parts[told], rests[told]), z)
             return low, high
         size = max(1, _AT_ONCE // (2 * tables * count))
@@ -96,11 +101,16 @@ class Profile:
         return low, high
 
     def _by_slopes(self, shares: _Shares, z: float) -> tuple[Tensor, Tensor]:
-        slopes = self.model.slopes(self.best)
-        covariance = np.linalg.inv(slopes.information[0])
-        slope = shares.slope(self.best.theta, slopes.cells)
-        error = np.sqrt(np.einsum("sd,de,se->s", slope, covariance, slope))
+        cells, covariance = self._at_best
+        slope = shares.slope(self.best.theta, cells)
+        error = np.sqrt(np.einsum("sd,sd->s", slope @ covariance, slope))
         return shares.told(shares.odds(self.best.theta) + z * error)
+
+    @cached_property
+    def _at_best(self) -> tuple[Tensor, Tensor]:
+        """The cells' derivatives at the highest likelihood, and the parameters' covariance."""
+        slopes = self.model.slopes(self.best)
+        return slopes.cells, inverse(slopes.information[0])
 
     def _ends(self, shares: _Shares, z: float) -> tuple[Tensor, Tensor]:
         all_of_them = shares
@@ -186,11 +196,9 @@ class _Shares:
     def slope(self, theta: Tensor, cells: Tensor) -> Tensor:
         part, rest = self._sums(theta)
         weights = self.signs[:, None] * (self.parts / part[:, None] - self.rests / rest[:, None])
-        return np.asarray(
-            np.einsum(
-                "sc,scd->sd", weights, np.broadcast_to(cells, (len(weights), *cells.shape[1:]))
-            )
-        )
+        if len(cells) == 1:
+            return np.asarray(weights @ cells[0], dtype=np.float64)
+        return np.asarray(np.einsum("sc,scd->sd", weights, cells))
 
     def _sums(self, theta: Tensor) -> tuple[Tensor, Tensor]:
         tiny = np.finfo(np.float64).tiny ** 0.5

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from shared.channels import Identity
 from shared.estimation.core.likelihood import (
     STEPS,
     Maximum,
@@ -63,6 +64,13 @@ class ReportedTable:
     def saturated(self) -> float:
         """The log-likelihood that no true table exceeds."""
         return saturated(self.strata)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether the reports are the records themselves, so that maxima are shares of counts."""
+        return len(self.strata) == 1 and all(
+            isinstance(channel, Identity) for channel in self.strata[0].channels
+        )
 
     @cached_property
     def begin(self) -> tuple[Tensor, bool]:
@@ -121,6 +129,8 @@ class ConditionalIndependence:
     @property
     def null_log_likelihood(self) -> float:
         """The log-likelihood, in nats, of the most likely true table under independence."""
+        if self.table.plain:
+            return self._begun
         return max(float(self._independent.log_likelihood[0]), self._begun)
 
     @property

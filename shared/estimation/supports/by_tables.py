@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +11,8 @@ import numpy as np
 
 from shared.domain import Domain
 from shared.errors import DomainError
-from shared.marginals.counts import MarginalTable, Supports, Tensor
+from shared.marginals.counts import Supports, Tensor
+from shared.marginals.score_interval import Tilt
 from shared.marginals.support_counts import Flags, Floats, Indices, Item, RuleCounts, SupportCounts
 
 if TYPE_CHECKING:
@@ -26,20 +28,20 @@ class TabulatedSupports:
 
     def counts(self, itemsets: Indices) -> SupportCounts:
         """Return the estimated counts of itemsets; see `Supports`."""
-        found = np.zeros((5, len(itemsets)))
+        found, tilts = np.zeros((3, len(itemsets))), np.zeros((3, len(itemsets)))
         for rows, names, cells in self._by_variables(itemsets):
             table = self.marginals.marginal(names)
             found[0, rows] = table.counts[cells]
             for error, population in ((1, False), (2, True)):
                 found[error, rows] = table.variance(population=population)[cells]
-            for place, squares in enumerate(table.mean_squares(()), start=3):
-                found[place, rows] = squares[cells]
-        return SupportCounts(self.marginals.records, *found)
+            tilts[:, rows] = [part[cells] for part in table.tilt().numbers]
+        counts, noise, sampled = found
+        return SupportCounts(self.marginals.records, counts, noise, sampled, Tilt(*tilts))
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
         """Return the estimated counts of itemsets and their parts; see `Supports`."""
         counts, errors = np.zeros((len(itemsets), 3)), np.zeros((2, len(itemsets), 3, 3))
-        squares = np.zeros((2, len(itemsets), 3))
+        tilts = np.zeros((3, len(itemsets), 3))
         for rows, names, cells in self._by_variables(itemsets):
             table = self.marginals.marginal(names)
             for place, row in enumerate(rows):
@@ -49,8 +51,23 @@ class TabulatedSupports:
                 for error in (0, 1):
                     errors[error, row] = table.covariance_of(weights, population=error == 1)
             for part, flags in enumerate(_sides(antecedents[rows])):
-                squares[:, rows, part] = _margins(table, names, cells, flags)
-        return RuleCounts(self.marginals.records, counts, *errors, *squares)
+                tilts[:, rows, part] = self._tilts(names, cells, flags)
+        noise, sampled = errors
+        return RuleCounts(self.marginals.records, counts, noise, sampled, Tilt(*tilts))
+
+    def _tilts(self, names: Sequence[str], cells: tuple[Indices, ...], flags: Flags) -> Floats:
+        """Return the tilts of the flagged items of each cell, shape (3, cells).
+
+        They are those of the flagged variables' own tables.
+        """
+        found = np.zeros((3, len(flags)))
+        kinds, kind = np.unique(flags, axis=0, return_inverse=True)
+        for number, kept in enumerate(kinds):
+            rows = np.flatnonzero(kind.ravel() == number)
+            own = tuple(axis[rows] for axis, keep in zip(cells, kept, strict=True) if keep)
+            table = self.marginals.marginal(list(itertools.compress(names, kept)))
+            found[:, rows] = [part[own] for part in table.tilt().numbers]
+        return found
 
     def _by_variables(
         self, itemsets: Indices
@@ -124,21 +141,6 @@ class CombinedSupports:
 def _sides(antecedents: Flags) -> tuple[Flags, Flags, Flags]:
     """Return which items are in the whole, the antecedent and the consequent of each rule."""
     return np.ones_like(antecedents), antecedents, ~antecedents
-
-
-def _margins(
-    table: MarginalTable, names: Sequence[str], cells: tuple[Indices, ...], flags: Flags
-) -> Floats:
-    """Return the two mean squares of the flagged items of each cell, shape (2, cells)."""
-    found = np.zeros((2, len(flags)))
-    kinds, kind = np.unique(flags, axis=0, return_inverse=True)
-    for number, kept in enumerate(kinds):
-        rows = np.flatnonzero(kind.ravel() == number)
-        own = tuple(axis[rows] * keep for axis, keep in zip(cells, kept, strict=True))
-        summed = [name for name, keep in zip(names, kept, strict=True) if not keep]
-        for place, squares in enumerate(table.mean_squares(summed)):
-            found[place, rows] = squares[own]
-    return found
 
 
 def _parts(shape: tuple[int, ...], cell: tuple[int, ...], antecedent: Flags) -> Floats:

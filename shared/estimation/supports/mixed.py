@@ -21,6 +21,7 @@ from shared.channels import Transition
 from shared.errors import LimitExceeded, SingularChannel
 from shared.estimation.supports.reported import reported_supports
 from shared.marginals.counts import Reports
+from shared.marginals.score_interval import MORE, Tilt
 from shared.marginals.support_counts import (
     Flags,
     Floats,
@@ -64,13 +65,19 @@ class MixedSupports:
         plan: the channels.
         items: the items; only itemsets of those that are `served` may be asked for.
         tick: called all along a count; what it raises stops it.
+        of_records: how many records there are, if these are one of several sources.
 
     Attributes:
         at_once: about so many inclusions and exclusions are held at once.
     """
 
     def __init__(
-        self, reports: Reports, plan: Plan, items: tuple[Item, ...], tick: Tick = unstopped
+        self,
+        reports: Reports,
+        plan: Plan,
+        items: tuple[Item, ...],
+        tick: Tick = unstopped,
+        of_records: int | None = None,
     ):
         self.items = items
         self.at_once = 1 << 24
@@ -91,6 +98,8 @@ class MixedSupports:
         )
         self._reported = reported_supports(reports, ordered, tick)
         self._inverses: dict[tuple[int, ...], tuple[float, float]] = {}
+        self._more = MORE * self.records / max(of_records or self.records, 1)
+        self._shares = np.full(len(items), np.nan)
 
     def counts(self, itemsets: Indices) -> SupportCounts:
         """Return the estimated counts of itemsets; see `Supports`.
@@ -98,7 +107,8 @@ class MixedSupports:
         Raises:
             LimitExceeded: more than `MOST_ENTRIES`, with `where` "max_length".
         """
-        counts, second, within = np.zeros((3, len(itemsets)))
+        counts, second = np.zeros((2, len(itemsets)))
+        moments = np.ones((5, len(itemsets)))
         ranked = np.sort(self._rank[itemsets], axis=1)
         exact = self._exact[ranked]
         for rows, groups in self._alike(ranked, exact, lambda own: 1 if own.any() else 2):
@@ -107,8 +117,11 @@ class MixedSupports:
             counts[rows] = _contract(cells, [part.functions[0] for part in parts])
             squares = [_product(part.functions[0], part.functions[0]) for part in parts]
             second[rows] = _contract(cells, squares)
-            within[rows] = np.prod([part.square_within for part in parts], axis=0)
-        return SupportCounts.from_moments(self.records, counts, second, within)
+            for part, group in zip(parts, groups, strict=True):
+                moments[:, rows] *= part.moments(self._alone(ranked[rows, slice(*group)]))
+        sums, own = self.records * moments[:3], moments[3:]
+        tilt = Tilt.of((sums[0], sums[1], sums[2]), (own[0], own[1]), self.records, self._more)
+        return SupportCounts.from_moments(self.records, counts, second, tilt)
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
         """Return the estimated counts of itemsets and their parts; see `Supports`.
@@ -117,11 +130,11 @@ class MixedSupports:
             LimitExceeded: as `counts`.
         """
         counts, moments = np.zeros((len(itemsets), 3)), np.zeros((len(itemsets), 3, 3))
-        squares = np.zeros((2, len(itemsets), 3))
+        tilts = np.zeros((3, len(itemsets), 3))
         parts = (np.ones_like(antecedents), antecedents, ~antecedents)
         for part, flags in enumerate(parts):
             counts[:, part], moments[:, part, part], *own = self._counted(itemsets, flags)
-            squares[:, :, part] = own
+            tilts[:, :, part] = own
         order = np.argsort(self._rank[itemsets], axis=1)
         ranked = np.take_along_axis(self._rank[itemsets], order, axis=1)
         flags = np.take_along_axis(antecedents, order, axis=1)
@@ -134,12 +147,11 @@ class MixedSupports:
         crossed[2, ~shared] = counts[~shared, 0]
         for place, (one, other) in enumerate(((0, 1), (0, 2), (1, 2))):
             moments[:, one, other] = moments[:, other, one] = crossed[place]
-        return RuleCounts.from_moments(self.records, counts, moments, *squares)
+        return RuleCounts.from_moments(self.records, counts, moments, Tilt(*tilts))
 
     def _counted(self, itemsets: Indices, flags: Flags) -> Floats:
-        """Return the counts, second moments and mean squares within and without of chosen items of
-        itemsets, shape (4, n)."""
-        found = np.zeros((4, len(itemsets)))
+        """Return the counts, second moments and tilts of chosen items of itemsets, shape (5, n)."""
+        found = np.zeros((5, len(itemsets)))
         sizes = flags.sum(axis=1)
         for size in np.unique(sizes):
             rows = np.flatnonzero(sizes == size)
@@ -147,7 +159,7 @@ class MixedSupports:
             sets, which = np.unique(chosen, axis=0, return_inverse=True)
             made = self.counts(sets)
             second = made.variance_records + made.counts
-            moments = np.stack([made.counts, second, made.within, made.without])
+            moments = np.stack([made.counts, second, *made.tilt.numbers])
             found[:, rows] = moments[:, which.ravel()]
         return found
 
@@ -206,6 +218,14 @@ class MixedSupports:
             code = self.items[self._order[ranked[0]]][1]
             self._inverses[ranked] = _estimator(channel or block.channel, code)
         return self._inverses[ranked]
+
+    def _alone(self, ranked: Indices) -> Floats:
+        """Return how frequent items would be together, each with its own estimate, shape (n,)."""
+        for item in np.unique(ranked[np.isnan(self._shares[ranked])]):
+            (scale,), (shift,) = self.inverse(np.array([[item]]))
+            reported = self._reported.of(np.array([[item]]))[0] / max(self.records, 1)
+            self._shares[item] = np.clip(scale * reported + shift, 0.0, 1.0)
+        return np.asarray(self._shares[ranked].prod(axis=1))
 
     def _alike(
         self, ranked: Indices, flags: Flags, monomials: Callable[[Flags], int]
@@ -279,17 +299,22 @@ class _Part:
     def exact(cls, itemsets: int, group: Group) -> _Part:
         return cls((tuple(range(*group)),), (np.ones((1, itemsets)),))
 
-    @property
-    def square_within(self) -> Floats:
-        """The mean square of the first function, a y + b, for a record that has all items, (n,).
+    def moments(self, share: Floats) -> Floats:
+        """Return the moments of the first function, a y + b, if a share of records has the items.
 
-        That its mean is 1 there, and a not 0, says how likely y is.
+        Those of W, W^2 and W^3 over all reports, and those of W^2 and W^3 for a record that has all
+        items, shape (5, n). The means of W, the share and 1, say how likely y is.
         """
         function = self.functions[0]
         if len(function) == 1:
-            return np.asarray(np.square(function[0]))
+            return np.stack([share, share, share, np.ones(len(share)), np.ones(len(share))])
         shift, scale = function
-        return np.asarray(np.square(shift) + (1.0 - shift) * (scale + 2.0 * shift))
+
+        def mean(power: int, of: Floats | float) -> Floats:
+            told = (of - shift) / scale
+            return np.asarray(told * (scale + shift) ** power + (1.0 - told) * shift**power)
+
+        return np.stack([share, mean(2, share), mean(3, share), mean(2, 1.0), mean(3, 1.0)])
 
     @classmethod
     def split(

@@ -29,13 +29,13 @@ from shared.learn.linear.options import Loss
 from shared.learn.linear.solving import Solution, definite, penalty
 from shared.marginals.counts import LEVEL, Codes, MarginalTable, Tensor
 from shared.marginals.quantile import normal_quantile
-from shared.progress import Tick
+from shared.progress import Tick, unstopped
 
 SCORE_NUMBERS = 1 << 24
 """Up to this many numbers (cells times weights) errors are computed."""
 
-CORRECTED_NUMBERS = 1 << 24
-"""Up to this many numbers (cells times weights squared) the weights are corrected."""
+CORRECTED_NUMBERS = 1 << 22
+"""Up to this many numbers (cells times weights) the weights are corrected, in a few seconds."""
 
 CERTAIN = 6.0
 """With a `certainty` below this the weights are biased in spite of the correction.
@@ -80,7 +80,7 @@ class Equation:
     @property
     def corrects(self) -> bool:
         """Whether it is small enough for the correction."""
-        return self.design.size**2 * self.table.counts.size <= CORRECTED_NUMBERS
+        return self.design.size * self.table.counts.size <= CORRECTED_NUMBERS
 
     @cached_property
     def noisy(self) -> bool:
@@ -134,7 +134,7 @@ class Equation:
                 inverse = inverse + np.outer(step - moved, step @ inverse) / along
         return None
 
-    def intervals(self, solution: Solution, contrasts: Tensor) -> Tensor:
+    def intervals(self, solution: Solution, contrasts: Tensor, tick: Tick = unstopped) -> Tensor:
         """Return the 95 % intervals of linear functions of the weights, against the population.
 
         A function moves along the line on which the equation tells least of it, the other weights
@@ -144,6 +144,7 @@ class Equation:
         Args:
             solution: the weights.
             contrasts: the functions, shape (functions, size).
+            tick: called all along.
 
         Returns:
             Lower and upper ends, (functions, 2); infinite where the reports reject no value beyond.
@@ -152,7 +153,7 @@ class Equation:
         covariance, _ = self.covariances(solution)
         error = np.sqrt(np.maximum(((contrasts @ covariance) * contrasts).sum(axis=1), 0.0))
         centre = contrasts @ solution.weights
-        deviates = partial(self._deviates, solution.weights, lines)
+        deviates = partial(self._deviates, solution.weights, lines, tick)
         upper = _reach(lambda far: _Z + deviates(far), error)
         lower = _reach(lambda far: _Z - deviates(-far), error)
         ends = centre - lower, centre + upper
@@ -246,20 +247,22 @@ class Equation:
         scores, size = self.design.scores(self._grid, weights), self.design.size
         _, first, second = self._derivatives(scores)
         functions = self._functions(self._rows, scores).reshape(size, -1)
-        moved = (np.linalg.inv(slope) @ functions).reshape(size, *self.table.counts.shape)
-        found, spread = np.zeros(size), np.zeros((size, size))
-        for number, row in enumerate(self._rows):
-            slopes = (self._rows * (row * first)).reshape(size, *self._grid.shape, 1)
-            both = np.concatenate([np.broadcast_to(slopes, moved.shape), moved])
-            covariance = self.table.covariance_of(both, population=False)
-            found[number] = np.trace(covariance[:size, size:])
-            spread = covariance[size:, size:]
+        moved = np.linalg.inv(slope) @ functions
+        of_cells = self.table.covariance_with_cells(
+            moved.reshape(size, *self.table.counts.shape), population=False
+        )
+        spread = moved @ of_cells.reshape(size, -1).T
+        # An entry of the slope is the sum of two columns' product over the cells, whatever the
+        # class: of row after row of it the covariance with the error of the row's weight.
+        of_totals = of_cells.sum(axis=-1).reshape(size, -1)
+        found = self._rows @ (first * (self._rows * of_totals).sum(axis=0))
         bent = self._totals * second * ((spread @ self._rows) * self._rows).sum(axis=0)
         found += self.design.first(self._grid, bent) / 2
         return found, np.sqrt(np.maximum(np.diag(spread), _TINY))
 
-    def _deviates(self, weights: Tensor, lines: Tensor, moved: Tensor) -> Tensor:
+    def _deviates(self, weights: Tensor, lines: Tensor, tick: Tick, moved: Tensor) -> Tensor:
         """Return the score along each line, in its errors, where the weights are moved along it."""
+        tick()
         along = lines @ self._rows
         scores = self.design.scores(self._grid, weights) + moved[:, None] * along
         functions = self._functions(along, scores)

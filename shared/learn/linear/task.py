@@ -178,7 +178,7 @@ class PlaneTask:
         back = self.scaling.back
         intervals = np.full((len(back), 2), np.nan)
         known = [0, *(1 + kept for kept in self.scaling.kept)]
-        intervals[known] = equation.intervals(solution, back[known])
+        intervals[known] = equation.intervals(solution, back[known], self.tick)
         certainty = equation.certainty(solution, back[known])
         errors = WeightErrors(equation.covariances(solution), intervals, certainty)
         return PlaneFit(positive, solution.weights, errors)

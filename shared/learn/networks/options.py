@@ -94,7 +94,8 @@ class Search:
             hill climbing adds, deletes, reverses and exchanges links.
         max_parents: the most parents a variable may get.
         tabu: hill climbing goes on for this many moves after the last improvement, never back to a
-            structure it has seen; 0 stops at the first peak.
+            structure it has seen, unless bounds show that nothing can be gained; 0 stops at the
+            first peak.
         refine: K2 only adds parents, and keeps what a later one makes needless. Refined it also
             drops a parent, or exchanges one for another, where that gains. Noise makes this
             matter more: what is reported well is added before what it stands for.

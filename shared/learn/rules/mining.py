@@ -47,6 +47,7 @@ from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.piecewise import pieces, variables_of
 from shared.marginals.counts import Marginals, Supports
 from shared.marginals.quantile import normal_quantile
+from shared.marginals.score_interval import Tilt
 from shared.marginals.support_counts import Flags, Floats, Indices, Item, SupportCounts
 from shared.progress import Progress, unwatched
 
@@ -204,7 +205,7 @@ def _require_untold(error: Exception) -> None:
 
 def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) -> SupportCounts:
     """Count the itemsets over each set of variables by themselves."""
-    found = np.full((5, len(itemsets)), np.nan)
+    found = np.full((6, len(itemsets)), np.nan)
     records = 1
     _, kinds = np.unique(variables[itemsets], axis=0, return_inverse=True)
     for kind in range(int(kinds.max()) + 1):
@@ -218,7 +219,7 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
             part.counts,
             part.variance_records,
             part.variance_population,
-            part.within,
-            part.without,
+            *part.tilt.numbers,
         )
-    return SupportCounts(records, *found)
+    counts, noise, sampled, *tilt = found
+    return SupportCounts(records, counts, noise, sampled, Tilt(*tilt))

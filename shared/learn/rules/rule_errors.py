@@ -137,8 +137,7 @@ class _Supposed:
         self._records = counts.records
         self._population = population
         self._noise = np.moveaxis(counts.covariance(population=False), 0, 2) / counts.records**2
-        slopes = counts.within - counts.without - 1.0
-        self._slopes = np.where(np.isnan(slopes), 0.0, slopes).T / counts.records
+        self._slopes = (counts.tilt.slope - 1.0).T / counts.records
 
     def middle(self, z: float) -> Floats:
         """Return the supports of the wholes, moved by the skewness of their noise."""

@@ -14,11 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from shared.learn.tree.evidence import EMPTY, valid_rows
-from shared.marginals.counts import CellMoments, Tensor
+from shared.marginals.counts import LEVEL, CellMoments, Tensor
+from shared.marginals.quantile import normal_quantile
 
-Z = 1.959963984540054
-"""Intervals are of 95 %."""
-
+_Z = normal_quantile(LEVEL)
 _HALVINGS = 22
 
 
@@ -58,7 +57,7 @@ def share_intervals(
         square = np.maximum((outside[:, None] * powers).sum(axis=0), 0.0)
         mixed = share * (same[:, None] * powers).sum(axis=0)
         mixed += (1 - share) * (others[:, None] * powers).sum(axis=0)
-        error = Z**2 * (square + size * np.maximum(mixed, 0.0))
+        error = _Z**2 * (square + size * np.maximum(mixed, 0.0))
         accepted: Tensor = np.square((own - share) * size) <= error
         return accepted
 

@@ -44,8 +44,9 @@ class LinkMessage(Message):
 
     `gain` is what the link is worth given the child's other parents, in nats above the penalty.
     `inflation` is how many times randomization multiplies the chance part of the plain gain; null
-    where that is infinite, because a channel has no inverse. `confidence` is the share of bootstrap
-    samples of the records in which the link keeps a positive gain; null if none were drawn.
+    where that is infinite, because a channel has no inverse. `confidence` is the
+    probability that the link is there, if one link is expected among all pairs that could be
+    linked: by the gain in bootstrap samples of the records; null if none were drawn.
     `compelled` says whether all structures that say the same of the variables direct the link so.
     """
 

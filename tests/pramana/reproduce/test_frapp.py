@@ -44,6 +44,7 @@ from shared.learn.rules.items import all_items
 from shared.learn.rules.mining import mine_itemsets
 from shared.learn.rules.options import RuleOptions
 from shared.marginals.counts import ReportedCounts
+from shared.marginals.score_interval import Tilt
 from shared.marginals.support_counts import SupportCounts
 from shared.plan import Block, Plan
 from tests.places import DATA
@@ -118,7 +119,7 @@ class Inconsistent:
 
     def counts(self, itemsets):
         found = np.array([float(self.estimates[tuple(row)]) for row in itemsets.tolist()])
-        return SupportCounts(100, found, 0 * found, 0 * found, 1 + 0 * found, 0 * found)
+        return SupportCounts(100, found, 0 * found, 0 * found, Tilt.flat(found.shape))
 
 
 def test_every_itemset_is_looked_at_where_apriori_stops():

@@ -10,6 +10,7 @@ from scipy.stats import binom, binomtest, multinomial
 
 from shared.channels import Choice, Dense, Grouped, Identity, Sampled, Symmetric, Withheld
 from shared.domain import Domain
+from shared.errors import OptionError
 from shared.estimation.core.axes import Axis
 from shared.estimation.core.information import inverse_information
 from shared.estimation.core.strata import Stratum
@@ -312,3 +313,15 @@ def test_exact_coverage_of_two_binary_variables(joint: bool):
     assert np.min(score) > 0.91
     assert np.mean(normal) < 0.92
     assert np.min(normal) < 0.85
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95, math.nan])
+def test_an_interval_that_holds_everything_or_nothing_is_refused(level: float):
+    table = marginals(APART, np.ones(DOMAIN.shape)).marginal(["a", "b"])
+    for ask in (
+        lambda: table.interval(level, population=True),
+        lambda: table.ratio_interval(["a"], level),
+        lambda: table.frame(level),
+    ):
+        with pytest.raises(OptionError, match="between 0 and 1"):
+            ask()

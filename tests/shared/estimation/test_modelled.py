@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
+from shared.channels import RESOLUTION, Choice, Sampled, StructuralZeros, Symmetric
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation import modelled
+from shared.estimation.core import profile
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.learn.networks.structure import Structure
@@ -58,8 +59,32 @@ def test_intervals_are_of_the_counts_in_their_order_and_hold_them():
     np.testing.assert_allclose(swapped[1].T, high)
     wider = table.interval(0.99, population=True)
     assert np.all((wider[0] < low) & (high < wider[1]))
-    with pytest.raises(OptionError, match="level must be between 0 and 1, not 95"):
+    with pytest.raises(OptionError, match="level of an interval must be between 0 and 1, not 95"):
         table.interval(95, population=True)
+
+
+@pytest.mark.parametrize("cost", [1 << 29, 0])
+def test_a_few_cells_at_once_have_the_intervals_of_all(cost: int, monkeypatch: pytest.MonkeyPatch):
+    """Also where the number of all cells decides how they are worked out."""
+    monkeypatch.setattr(profile, "PROFILE_COST", cost)
+    marginals = read(COLUMNS, law(0.0), 300)
+    table = marginals.marginal(["c", "b", "a"])
+    whole = [table.interval(population=True), table.ratio_interval(["b"])]
+    monkeypatch.setattr(modelled, "_AT_ONCE", 5 * 12)
+    few = [table.interval(population=True), table.ratio_interval(["b"])]
+    np.testing.assert_allclose(few, whole, rtol=1e-6)
+    assert np.ptp(np.array(whole[1]), axis=2).min() > 0
+
+
+def test_a_cell_that_cannot_occur_has_none():
+    first, second = Domain.of(a="xy", c="uv")
+    zeros = StructuralZeros(4, (3,), Symmetric.from_gamma(3, 7.0))
+    table = read(
+        Plan((Block((first, second), zeros),)), np.array([0.5, 0.3, 0.2, 0.0]), 500
+    ).marginal(["a", "c"])
+    low, high = table.interval(population=True)
+    assert (low[1, 1], table.counts[1, 1], high[1, 1]) == (0.0, 0.0, 0.0)
+    assert np.all(low.ravel()[:3] < high.ravel()[:3])
 
 
 def test_a_cell_that_shrinkage_moved_is_held_all_the_same():

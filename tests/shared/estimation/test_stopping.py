@@ -47,6 +47,11 @@ WORK = {
     ),
     "explanation": (ONE, "moment", lambda m: m.explanation(CHAIN).log_likelihood),
     "supports": (ONE, "moment", lambda m: m.supports(ITEMS).counts(np.sort(PAIRS, axis=1))),
+    "log-linear table": (
+        ONE,
+        "log-linear",
+        lambda m: m.marginal(DOMAIN.names[:3]).interval(population=True),
+    ),
     "supports by tables": (ONE, "ml", lambda m: m.supports(ITEMS).counts(np.sort(PAIRS, axis=1))),
 }
 

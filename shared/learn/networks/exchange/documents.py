@@ -34,7 +34,7 @@ class NetworkDocument:
 
     @property
     def confidence(self) -> dict[tuple[str, str], float | None]:
-        """The share of bootstrap draws that keep a link, by (parent, child)."""
+        """The probability of each link, by (parent, child)."""
         return {(link.parent, link.child): link.confidence for link in self.links}
 
 

@@ -19,8 +19,8 @@ def write_dot(
     Args:
         structure: the nodes and links.
         name: the graph's name.
-        confidence: share of bootstrap draws, by (parent, child), that keep the link: it becomes
-            the link's label and the width of its line. A link without one is drawn plainly.
+        confidence: the probability of each link, by (parent, child): it becomes the link's label
+            and the width of its line. A link without one is drawn plainly.
     """
     known = confidence or {}
     lines = [f"digraph {_quoted(name)} {{", '  node [shape=box, style="rounded"];']

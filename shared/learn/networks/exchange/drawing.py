@@ -77,9 +77,9 @@ def draw_structure(
         structure: the nodes and links.
         groups: a group per node (its owner, say); nodes of one group share a colour and the
             groups are named in a legend.
-        confidence: share of bootstrap draws, by (parent, child), that keep the link. The less of
-            them, the thinner and paler its line; below 100 % the number stands beside it. A link
-            without one is drawn plainly.
+        confidence: the probability of each link, by (parent, child). The lower, the thinner and
+            paler its line; below 100 % the number stands beside it. A link without one is drawn
+            plainly.
         title: what the picture shows, for those who cannot see it.
     """
     known = confidence or {}
@@ -270,7 +270,7 @@ def _link(
     parent, child = _ends(chain)
     title, width, opacity = f"{parent} → {child}", _PLAIN_WIDTH, 1.0
     if confidence is not None:
-        title += f": in {_shown(confidence)} of the draws"
+        title += f": probability {_shown(confidence)}"
         width = _between(_WIDTHS, confidence)
         opacity = _between(_OPACITIES, confidence)
     path = (

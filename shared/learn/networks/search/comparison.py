@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 
-from shared.learn.networks.search.searches import Better, Parents, identity
+from shared.learn.networks.search.moves import Parents, identity
+from shared.learn.networks.search.searches import Better
 from shared.marginals.counts import Marginals
 
 

@@ -8,20 +8,23 @@ left, no other can win, so that most tables are never maximized and no result ch
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from shared.learn.networks.options import Search
-from shared.learn.networks.search.choice import LEAST_GAIN, ChoiceCandidate, Dropped, Turned, best
+from shared.learn.networks.search.choice import LEAST_GAIN, best
 from shared.learn.networks.search.equivalence import CPDAG, settle_class
+from shared.learn.networks.search.moves import Parents, Reach, candidates, identity
+from shared.learn.networks.search.optimum import FAMILIES, better_structure, families
+from shared.learn.networks.search.orders import Relocation
 from shared.learn.networks.search.scores import Judge, value_of
 from shared.progress import Progress
 
-Parents = dict[str, frozenset[str]]
-
 Better = Callable[[Parents, Parents], float]
 """Returns how much better, in nats, one structure is than another."""
+
+REORDERING = 3
+"""Orders are tried for so many times the effort that the search link by link took."""
 
 
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
@@ -50,7 +53,13 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
 
 
 def climb(
-    judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: Progress
+    judge: Judge,
+    search: Search,
+    nodes: Sequence[str],
+    better: Better,
+    on_step: Progress,
+    *,
+    exact: bool,
 ) -> Parents:
     """Search without an order, and return the best structure met.
 
@@ -65,32 +74,123 @@ def climb(
         better: says how much better one structure is than another: the gains on the way from one
             to the other can be of different tables and need not add up.
         on_step: called before each move with steps done and expected.
+        exact: whether the records were not randomized.
     """
     reach = Reach.of(search, nodes)
-    top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, better, on_step)
-    current = top
-    seen = {identity(top)}
-    since = 0
-    while since < search.tabu:
-        steps = _steps(current, since, search.tabu)
+    effort = _Effort(on_step)
+    top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, better, effort)
+    many = families(len(nodes), search.max_parents) > FAMILIES
+    if exact and (many or not search.tabu):
+        # Among fewer the optimum over all orders is looked for below. Under noise no link stands
+        # for another nearly as well, and every comparison would be a maximization.
+        top = _reordered(judge, top, reach, better, effort)
+    while search.tabu:
+        found = _rival(judge, top, reach, better, effort)
+        if found is None:
+            break
+        found = found or _wandered(judge, top, reach, better, effort)
+        if not found:
+            break
+        top = found
+    return _pruned(judge, top)
+
+
+@dataclass
+class _Effort:
+    """Passes on the progress, and counts how often that was told: once for each gain sharpened."""
+
+    on_step: Progress
+    spent: int = 0
+
+    def __call__(self, done: int, expected: int) -> None:
+        self.spent += 1
+        self.on_step(done, expected)
+
+
+def _reordered(
+    judge: Judge, top: Parents, reach: Reach, better: Better, effort: _Effort
+) -> Parents:
+    """Move variables to other places in the order, and search link by link again.
+
+    Begun from the best structure so far, and from the class that is found if a variable may have a
+    parent more: where links stand for others, room for them all shows which can go. All of it may
+    take `REORDERING` times the effort that led here, to stay in proportion where gains are costly.
+    """
+    allowed = effort.spent * (1 + REORDERING)
+    limit = reach.search.max_parents
+
+    def tick() -> None:
+        effort(*_steps(top, 0, reach.search.tabu))
+
+    def enough() -> bool:
+        return effort.spent > allowed
+
+    relocation = Relocation(judge, limit, tick)
+
+    def settled(begin: Parents) -> Parents:
+        moved = relocation.improved(begin, enough)
+        if moved == begin:
+            return begin
+        found = _settle(judge, moved, reach, better, effort)
+        return found if better(found, moved) > LEAST_GAIN else moved
+
+    empty = CPDAG.of({name: frozenset() for name in top})
+    for roomy in (False, True):
+        begin = top
+        if roomy:
+            if enough():
+                break
+            class_found = settle_class(judge, empty, limit + 1, effort).member()
+            if max(map(len, class_found.values())) <= limit:
+                break
+            begin = relocation.narrowed(class_found)
+        found = settled(begin)
+        while better(found, top) > LEAST_GAIN:
+            top = found
+            found = settled(top)
+    return top
+
+
+def _rival(
+    judge: Judge, top: Parents, reach: Reach, better: Better, effort: _Effort
+) -> Parents | None:
+    """Return a better structure than the best found; none ({}) was found, or there is none."""
+    limit = reach.search.max_parents
+    if families(len(top), limit) > FAMILIES:
+        return {}
+
+    def tick() -> None:
+        effort(*_steps(top, 0, reach.search.tabu))
+
+    found = better_structure(judge, top, limit, tick)
+    if not found:
+        return found
+    settled = _settle(judge, found, reach, better, effort)
+    found = settled if better(settled, found) > LEAST_GAIN else found
+    return found if better(found, top) > LEAST_GAIN else {}
+
+
+def _wandered(judge: Judge, top: Parents, reach: Reach, better: Better, effort: _Effort) -> Parents:
+    """Go on from the best structure, never back, until a better one comes ({}: none came)."""
+    current, seen = top, {identity(top)}
+    for since in range(reach.search.tabu):
+        steps = _steps(current, since, reach.search.tabu)
 
         def tick(steps: tuple[int, int] = steps) -> None:
-            on_step(*steps)
+            effort(*steps)
 
         tick()
         found = best(list(candidates(judge, current, reach, seen)), -math.inf, tick)
         if found is None:
             break
         current = found[1].apply(current)
-        since += 1
         met, seen = seen, seen | {identity(current)}
         if better(current, top) > LEAST_GAIN:
-            settled = _settle(judge, current, reach, better, on_step)
+            settled = _settle(judge, current, reach, better, effort)
             # The move itself may have led to a peak; what was met before it would be no progress.
             if identity(settled) not in met and better(settled, top) > LEAST_GAIN:
-                top, current, since = settled, settled, 0
-                seen.add(identity(top))
-    return _pruned(judge, top)
+                return settled
+    return {}
 
 
 def _settle(
@@ -131,30 +231,6 @@ def _steps(parents: Parents, since: int, tabu: int) -> tuple[int, int]:
     """Return the steps done and expected: a link a node is what is expected at first."""
     links = sum(map(len, parents.values()))
     return links + since, max(2 * len(parents), links + 1) + tabu
-
-
-@dataclass(frozen=True)
-class Reach:
-    """Where a search may go: its limits, whose parents it changes, and the order if there is one.
-
-    `rank` is each variable's place in the order; parents have lower ones.
-    """
-
-    search: Search
-    children: frozenset[str]
-    rank: Mapping[str, int] | None
-
-    @classmethod
-    def of(cls, search: Search, children: Collection[str]) -> Reach:
-        """Return the reach of a search."""
-        rank = None
-        if search.order is not None:
-            rank = {name: place for place, name in enumerate(search.order)}
-        return cls(search, frozenset(children), rank)
-
-    def allows(self, parent: str, child: str) -> bool:
-        """Whether the order allows a link."""
-        return self.rank is None or self.rank[parent] < self.rank[child]
 
 
 def _ascend(judge: Judge, parents: Parents, reach: Reach, on_step: Progress) -> Parents:
@@ -206,113 +282,3 @@ def _pruned(judge: Judge, parents: Parents) -> Parents:
         if gain > LEAST_GAIN:
             return parents
         parents = {**parents, link[1]: parents[link[1]] - {link[0]}}
-
-
-@dataclass(frozen=True)
-class Move:
-    """One change of a structure: the link from `parent` to `child` and what is done to it.
-
-    An exchange puts `parent` in the place of `instead`.
-    """
-
-    kind: Literal["add", "delete", "reverse", "exchange"]
-    parent: str
-    child: str
-    instead: str = ""
-
-    def apply(self, parents: Parents) -> Parents:
-        """Return the structure after the move."""
-        changed = dict(parents)
-        given = parents[self.child]
-        if self.kind in ("add", "exchange"):
-            changed[self.child] = given - {self.instead} | {self.parent}
-            return changed
-        changed[self.child] = given - {self.parent}
-        if self.kind == "reverse":
-            changed[self.parent] = parents[self.parent] | {self.child}
-        return changed
-
-
-def candidates(
-    judge: Judge,
-    parents: Parents,
-    reach: Reach,
-    seen: Collection[frozenset[tuple[str, str]]] = (),
-) -> Iterator[ChoiceCandidate[Move]]:
-    """Yield every move to an acyclic structure that is not among those seen."""
-    below = _descendants(parents)
-    for child in parents:
-        if child not in reach.children:
-            continue
-        for parent in parents:
-            for move in _between(parents, below, reach, (parent, child)):
-                if seen and identity(move.apply(parents)) in seen:
-                    continue
-                gain = _gain(judge, parents, move)
-                if gain is not None:
-                    yield gain
-
-
-def _between(
-    parents: Parents, below: dict[str, set[str]], reach: Reach, pair: tuple[str, str]
-) -> Iterator[Move]:
-    """Yield the moves that concern the link from one variable to another."""
-    parent, child = pair
-    given, limit = parents[child], reach.search.max_parents
-    if parent in given:
-        if not reach.search.refine:
-            return
-        yield Move("delete", parent, child)
-        free = parent in reach.children and reach.allows(child, parent)
-        if free and len(parents[parent]) < limit:
-            # Turned round, the link closes a cycle if another way leads from parent to child.
-            detour = any(
-                parent in others and child in below[other]
-                for other, others in parents.items()
-                if other != child
-            )
-            if not detour:
-                yield Move("reverse", parent, child)
-    elif parent != child and reach.allows(parent, child) and parent not in below[child]:
-        if len(given) < limit:
-            yield Move("add", parent, child)
-        if reach.search.refine:
-            yield from (Move("exchange", parent, child, old) for old in sorted(given))
-
-
-def _gain(judge: Judge, parents: Parents, move: Move) -> ChoiceCandidate[Move] | None:
-    given = parents[move.child]
-    if move.kind == "add":
-        return ChoiceCandidate(move, judge.gain(move.child, given, move.parent))
-    if move.kind == "exchange":
-        exchanged = judge.exchange(move.child, given, move.instead, move.parent)
-        return None if exchanged is None else ChoiceCandidate(move, exchanged)
-    dropped = Dropped(judge.gain(move.child, given - {move.parent}, move.parent))
-    if move.kind == "delete":
-        return ChoiceCandidate(move, dropped)
-    return ChoiceCandidate(
-        move, Turned(judge.gain(move.parent, parents[move.parent], move.child), dropped)
-    )
-
-
-def _descendants(parents: Parents) -> dict[str, set[str]]:
-    """Return, for each variable, all that can be reached from it."""
-    children: dict[str, list[str]] = {name: [] for name in parents}
-    for child, given in parents.items():
-        for parent in given:
-            children[parent].append(child)
-    below: dict[str, set[str]] = {}
-    for name in parents:
-        found: set[str] = set()
-        pending = list(children[name])
-        while pending:
-            child = pending.pop()
-            if child not in found:
-                found.add(child)
-                pending.extend(children[child])
-        below[name] = found
-    return below
-
-
-def identity(parents: Parents) -> frozenset[tuple[str, str]]:
-    return frozenset((parent, child) for child, given in parents.items() for parent in given)

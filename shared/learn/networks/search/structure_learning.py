@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import expit
 
 from shared.errors import OptionError, UnknownVariable
 from shared.learn.common.options import Seed, require_limit
@@ -14,10 +16,11 @@ from shared.learn.common.resampling import stream
 from shared.learn.networks.options import DRAWS, Draws, Scoring, Search
 from shared.learn.networks.search.comparison import on_one_table
 from shared.learn.networks.search.equivalence import CPDAG
+from shared.learn.networks.search.moves import Parents
 from shared.learn.networks.search.scores import Judge, judge_of, value_of
-from shared.learn.networks.search.searches import Parents, by_families, climb, k2
+from shared.learn.networks.search.searches import by_families, climb, k2
 from shared.learn.networks.structure import Structure
-from shared.marginals.counts import Marginals
+from shared.marginals.counts import Marginals, Tensor
 from shared.progress import Progress, unwatched
 
 BATCH = 100
@@ -34,9 +37,8 @@ class LearnedLink:
         inflation: how many times randomization multiplies the chance part of the plain gain, at
             least 1 (`Independence.inflation`): what a score would have to be protected against
             that took estimated counts for true ones. Infinite where no channel can be inverted.
-        confidence: the share of bootstrap samples of the records in which the link keeps a
-            positive gain, the child's other parents given. Samples are more extreme than the
-            records by chance; their mean excess is taken off first. None if none were drawn.
+        confidence: the probability that the link is there, where one link is expected among all
+            pairs that could be linked (`confidence_of`). None if no samples were drawn.
         compelled: whether all structures that say the same direct the link so. If not, its
             direction is a convention (or follows from an order that was given).
     """
@@ -96,11 +98,17 @@ def learn_structure(
         better = by_families(judge)
         if scoring.name == "likelihood":
             better = on_one_table(marginals, better)
-        parents = climb(judge, search, nodes, better, report)
+        parents = climb(judge, search, nodes, better, report, exact=_exact(marginals, nodes))
     else:
         parents = k2(judge, search, nodes if children is None else children, report)
     appraisal = _Appraisal(
-        marginals, judge, parents, draws, seed, lambda: report(len(nodes), len(nodes))
+        marginals,
+        judge,
+        parents,
+        _pairs(nodes, search, children),
+        draws,
+        seed,
+        lambda: report(len(nodes), len(nodes)),
     )
     order = search.order or nodes
     structure = Structure.of({node: [p for p in order if p in parents[node]] for node in nodes})
@@ -111,6 +119,23 @@ def learn_structure(
     return LearnedStructure(structure, tuple(links), scoring, search, marginals.records)
 
 
+def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
+    """Return the probability of a link by its gain in bootstrap samples of the records.
+
+    A gain above BIC's penalty is about the logarithm of a Bayes factor (Kass and Wasserman 1995).
+    With odds of one in `pairs` beforehand, because the link found is the best of so many, the
+    odds are exp(gain) / pairs. Their probability is averaged over the samples (Huggins and Miller
+    2023, bagged posteriors), so that a gain that chance can make is not taken at its word. Samples
+    are more extreme than the records by chance; their mean excess is taken off first.
+
+    Args:
+        gains: the link's gain in each sample, shape (draws,), in nats.
+        gain: that in the records.
+        pairs: the number of pairs of variables that could have been linked.
+    """
+    return float(expit(gains - (gains.mean() - gain) - math.log(pairs)).mean())
+
+
 @dataclass(frozen=True)
 class _Appraisal:
     """Says how far the links of a structure can be trusted."""
@@ -118,6 +143,7 @@ class _Appraisal:
     marginals: Marginals
     judge: Judge
     parents: Parents
+    pairs: int
     draws: int
     seed: int
     tick: Callable[[], None]
@@ -134,8 +160,7 @@ class _Appraisal:
                 self.tick()
                 draws = min(BATCH, self.draws - start)
                 batches.append(self.judge.resampled(child, given, parent, draws, rng))
-            sampled = np.concatenate(batches)
-            confidence = float(np.mean(sampled - (sampled.mean() - gain) > 0))
+            confidence = confidence_of(np.concatenate(batches), gain, self.pairs)
         inflation = self.marginals.independence([child], [parent], sorted(given)).inflation
         compelled = parent in self.cpdag.parents[child]
         return LearnedLink(parent, child, gain, inflation, confidence, compelled)
@@ -144,6 +169,13 @@ class _Appraisal:
     def cpdag(self) -> CPDAG:
         """The class of the structure."""
         return CPDAG.of(self.parents)
+
+
+def _pairs(nodes: tuple[str, ...], search: Search, children: Collection[str] | None) -> int:
+    """Return how many pairs of variables could have been linked."""
+    if search.order is None or children is None:
+        return max(1, len(nodes) * (len(nodes) - 1) // 2)
+    return max(1, sum(place for place, name in enumerate(search.order) if name in children))
 
 
 def _require(
@@ -170,3 +202,9 @@ def _require(
         unknown = sorted(set(children) - set(nodes))
         if unknown:
             raise UnknownVariable(f"There are no variables {unknown} to be children.")
+
+
+def _exact(marginals: Marginals, nodes: Sequence[str]) -> bool:
+    """Return whether counts have no error given the records: none of these was randomized."""
+    tables = (marginals.unbiased([name]) for name in nodes)
+    return all(t is not None and not t.variance(population=False).any() for t in tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 from shared.errors import OptionError
@@ -16,6 +17,9 @@ from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import Node
 
 _INDENT = "|   "
+
+_WIDTH, _NARROW = 98, 40
+"""Columns of a line, and the fewest left to the words of a deep node."""
 
 
 def write_tree_text(
@@ -67,7 +71,8 @@ def _lines(
     attribute = tree.inputs[node.split.attribute]
     if decimals is not None:
         test = tested(node.split, tree.options.limit)
-        yield f"{_INDENT * depth}|  {attribute.name} tells {told(node.split)}; {test}"
+        said = f"{attribute.name} tells {told(node.split)}; {test}"
+        yield from _wrapped(f"{_INDENT * depth}|  ", said)
     for category, child in zip(attribute.categories, node.children, strict=True):
         yield f"{lead}{attribute.name} = {category}"
         yield from _lines(tree, child, depth + 1, most, decimals)
@@ -76,5 +81,12 @@ def _lines(
 def _weights(tree: DecisionTree, leaf: Node, lead: str, decimals: int) -> Iterator[str]:
     leaned = said_of_parent(leaf.classes)
     because = decided(tree.target, leaf.classes, decimals)
-    yield f"{lead}decided by {because}{leaned and f'; {leaned}'}"
-    yield lead + own_records(tree.target, leaf.classes, decimals)
+    yield from _wrapped(lead, f"decided by {because}{leaned and f'; {leaned}'}")
+    yield from _wrapped(lead, own_records(tree.target, leaf.classes, decimals))
+
+
+def _wrapped(lead: str, said: str) -> Iterator[str]:
+    """Yield what is said in lines of about `_WIDTH` columns, those after the first set in."""
+    lines = textwrap.wrap(said, max(_WIDTH - len(lead), _NARROW), break_long_words=False)
+    for number, line in enumerate(lines):
+        yield f"{lead}{'  ' if number else ''}{line}"

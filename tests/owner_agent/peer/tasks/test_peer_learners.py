@@ -150,8 +150,11 @@ def assert_tree(document, table, names, target, depth=None):
     assert len(visited) == len(nodes) > 2
 
 
-def assert_least_squares(document, table, names, target):
-    """The weights solve the normal equations of all cells, each weighted by its count."""
+def assert_least_squares(document, table, names, target, *, noisy=False):
+    """The weights solve the normal equations of all cells, each weighted by its count.
+
+    Of noisy counts they are then corrected for bias, by a small part of their errors.
+    """
     rows, wanted, weights = [], [], []
     for cell in np.ndindex(*table.shape):
         of = dict(zip(names, cell, strict=True))
@@ -165,8 +168,10 @@ def assert_least_squares(document, table, names, target):
     x, y, w = np.array(rows), np.array(wanted), np.array(weights)
     expected = np.linalg.solve(x.T @ (w[:, None] * x), x.T @ (w * y))
     (plane,) = document["planes"]
-    assert [v["estimate"] for v in plane["weights"]] == pytest.approx(expected, abs=1e-8)
-    assert all(v["se_records"] > 0 for v in plane["weights"])
+    found = np.array([v["estimate"] for v in plane["weights"]])
+    errors = np.array([v["se_records"] for v in plane["weights"]])
+    assert (errors > 0).all()
+    assert (np.abs(found - expected) <= (errors / 5 if noisy else 1e-8)).all()
 
 
 # Other variables of the same records --------------------------------------------------------------
@@ -332,7 +337,7 @@ def test_a_classifier_of_all_owners_records(empty_world, strata):
     _, files = run(empty_world, task, partition="horizontal")
     document = json.loads(files["linear.json"])
     assert document["records"] == 3500
-    assert_least_squares(document, strata(), "ABD", "D")
+    assert_least_squares(document, strata(), "ABD", "D", noisy=True)
 
 
 def test_short_itemsets_and_paths_need_small_tables_only(empty_world, strata):

@@ -123,7 +123,12 @@ def test_a_cell_that_cannot_occur_and_one_that_must():
     cells = np.eye(4)
     low, high = profile.limits(cells, np.array([[1, 1, 1, 1]] * 3 + [[0, 0, 1, 1]]), 1.96)
     assert np.all((low[:3] < theta.ravel()[:3]) & (theta.ravel()[:3] < high[:3]))
-    assert (low[3], high[3]) == (0.0, 1.0), "nothing but an impossible cell in the numerator"
+    assert (low[3], high[3]) == (0.0, 0.0), "nothing but an impossible cell in the numerator"
+    impossible = np.array([[0.0, 0.0, 0.0, 1.0]])
+    (low,), (high,) = profile.limits(cells[2:3], impossible + cells[2], 1.96)
+    assert (low, high) == (1.0, 1.0), "nothing but an impossible cell beside it"
+    (low,), (high,) = profile.limits(impossible, impossible, 1.96)
+    assert (low, high) == (0.0, 1.0), "the whole itself cannot occur"
 
 
 def test_above_its_cost_the_log_odds_have_symmetric_errors(monkeypatch):

@@ -19,6 +19,7 @@ from shared.channels import (
 )
 from shared.domain import Domain
 from shared.errors import EstimationError, OptionError, SingularChannel, UnknownVariable
+from shared.estimation.core import axes
 from shared.estimation.estimated import EstimatedMarginals
 from shared.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
@@ -81,6 +82,24 @@ def test_covariances_are_sums_over_single_records(name: str, names: list[str]):
     close(table.covariance_of(weights, population=True), population)
     values = functions @ weights.reshape(7, -1).T
     close(table.products(weights), values.T @ values)
+    for which, whole in ((False, given), (True, population)):
+        by_cell = table.covariance_with_cells(weights, population=which)
+        assert by_cell.shape == weights.shape
+        close(by_cell.reshape(7, -1) @ weights.reshape(7, -1).T, whole)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_short_axes_taken_together_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Of large tables; here all are, and up to all axes go together."""
+    names = ["c", "a", "b"]
+    table = Records.random(PLANS[name], 90, seed=1).marginals().marginal(names)
+    weights = weights_over(table.counts.shape, 1)
+    alone = table.products(weights), table.products_with_cells(weights)
+    monkeypatch.setattr(axes, "_LARGE", 0)
+    for width in (6, 64):
+        monkeypatch.setattr(axes, "_AT_ONCE", width)
+        close(table.products(weights), alone[0])
+        close(table.products_with_cells(weights), alone[1])
 
 
 def test_the_comparison_sees_another_plan_axis_and_error():
@@ -114,6 +133,8 @@ def test_covariances_of_strata_are_sums_over_all_records(plans, names: list[str]
     given, population = covariances(functions, functions.sum(axis=0), weights)
     close(table.covariance_of(weights, population=False), given)
     close(table.covariance_of(weights, population=True), population)
+    by_cell = table.covariance_with_cells(weights, population=True).reshape(7, -1)
+    close(by_cell @ weights.reshape(7, -1).T, population)
 
 
 def truthful(plan: Plan, records: int, seed: int) -> Records:
@@ -173,6 +194,10 @@ def test_covariances_by_information_are_those_of_all_cells(name: str, names: lis
         close(
             table.covariance_of(weights, population=population),
             flat @ table.covariance(population=population) @ flat.T,
+        )
+        close(
+            table.covariance_with_cells(weights, population=population).reshape(7, -1),
+            flat @ table.covariance(population=population),
         )
 
 

@@ -15,9 +15,13 @@ from hypothesis import strategies as st
 from shared.channels import Identity, Symmetric
 from shared.domain import Domain
 from shared.errors import OptionError, StructureError
+from shared.estimation.core.likelihood import maximize
 from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.evidence import explanation, independence
 from shared.learn.networks.options import Search
+from shared.learn.networks.search import optimum, searches
 from shared.learn.networks.search.choice import LEAST_GAIN, ChoiceCandidate, Dropped, Turned, best
+from shared.learn.networks.search.optimum import FAMILIES
 from shared.learn.networks.search.scores import (
     Gain,
     Judge,
@@ -28,6 +32,7 @@ from shared.learn.networks.search.scores import (
     value_of,
 )
 from shared.learn.networks.search.searches import by_families, climb, k2
+from shared.learn.networks.search.structure_learning import learn_structure
 from shared.learn.networks.structure import Structure
 from shared.plan import Block, Plan
 
@@ -40,7 +45,7 @@ def climbed(
     judge, search: Search, nodes: Sequence[str], on_step=quiet
 ) -> dict[str, frozenset[str]]:
     """Climb, and compare structures by their families."""
-    return climb(judge, search, nodes, by_families(judge), on_step)
+    return climb(judge, search, nodes, by_families(judge), on_step, exact=True)
 
 
 # The best of several gains ------------------------------------------------------------------------
@@ -181,10 +186,15 @@ class AtOnce:
     def contest(self, child, first, second):
         return self.judge.contest(child, first, second)
 
+    def rival(self, child, first, second):
+        return Known(self.contest(child, first, second))
+
 
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.2, 0.3])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_screen_never_changes_a_result(p: float, seed: int):
+def test_the_screen_never_changes_a_result(p: float, seed: int, monkeypatch: pytest.MonkeyPatch):
+    """Where exact comparisons are not limited, which a judge that knows all never reaches."""
+    monkeypatch.setattr(optimum, "CLOSER", 10**6)
     marginals = random_marginals(seed, p)
     names = MIXED.names
     order = names[::-1] if seed == 3 else names
@@ -314,6 +324,9 @@ class ByHand:
     def contest(self, child, first, second):
         return self.score(child, first) - self.score(child, second)
 
+    def rival(self, child, first, second):
+        return Known(self.contest(child, first, second))
+
 
 def of_child(child: str, **scores: float) -> dict[tuple[str, str], float]:
     return {(child, parents): float(score) for parents, score in scores.items()}
@@ -341,7 +354,10 @@ BOTH_OR_NONE = of_child("c", a=-1, b=-1, ab=10)
 """Neither parent gains alone: from no links every single step loses."""
 
 
-def test_tabu_leaves_a_local_peak():
+@pytest.mark.parametrize("few", [0, FAMILIES])
+def test_tabu_leaves_a_local_peak(few: int, monkeypatch: pytest.MonkeyPatch):
+    """Among few variables the optimum is found at once, among many by going on downhill."""
+    monkeypatch.setattr(searches, "FAMILIES", few)
     judge = ByHand(BOTH_OR_NONE)
     stuck = climbed(judge, Search(tabu=0), "abc", quiet)
     assert not any(stuck.values())
@@ -351,14 +367,48 @@ def test_tabu_leaves_a_local_peak():
     assert not any(climbed(judge, Search(max_parents=1, tabu=5), "abc", quiet).values())
 
 
-def test_tabu_comes_back_from_where_nothing_is_better():
+def test_tabu_comes_back_from_where_nothing_is_better(monkeypatch: pytest.MonkeyPatch):
     """With all links losing it ends where it began, after as many moves as it was given."""
+    monkeypatch.setattr(searches, "FAMILIES", 0)
     steps: list[tuple[int, int]] = []
-    found = climbed(ByHand({}), Search(tabu=4), "abc", lambda *s: steps.append(s))
+    found = climbed(ByHand({}), Search(tabu=40), "abcd", lambda *s: steps.append(s))
     assert not any(found.values())
-    assert len(steps) >= 4
+    assert len(steps) >= 40
     # Three nodes have 25 structures: patience beyond them ends the search too.
     assert not any(climbed(ByHand({}), Search(tabu=100), "abc", quiet).values())
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.2, 0.3])
+def test_no_tables_are_maximized_where_nothing_can_be_gained(p: float, monkeypatch):
+    """Six independent variables: bounds alone end the search, where tabu made 90 maximizations."""
+    made = []
+
+    def counted(*arguments, **options):
+        made.append(arguments)
+        return maximize(*arguments, **options)
+
+    for module in (independence, explanation):
+        monkeypatch.setattr(module, "maximize", counted)
+    rng = np.random.default_rng(7)
+    domain = Domain.of(a="01", b="012", c="01", d="0123", e="01", f="012")
+    seen = np.ones(())
+    blocks = []
+    for variable in domain:
+        channel = Symmetric.from_probability(variable.size, p) if p else Identity(variable.size)
+        row = channel.apply(rng.dirichlet(np.full(variable.size, 3.0)), 0)
+        seen = seen[..., None] * row
+        blocks.append(Block((variable,), channel))
+    drawn = rng.multinomial(10_000, (seen / seen.sum()).ravel()).reshape(domain.shape)
+    marginals = EstimatedMarginals(Table(domain.names, drawn), Plan(tuple(blocks)))
+    steps: list[tuple[int, int]] = []
+    learned = learn_structure(marginals, draws=0, on_step=lambda *s: steps.append(s))
+    assert not learned.structure.links
+    assert len(made) <= 5
+    assert len(steps) < 400
+    # The control: without that end the walk goes on, though nothing comes of it.
+    monkeypatch.setattr(searches, "FAMILIES", 0)
+    assert learn_structure(marginals, draws=0).structure == learned.structure
+    assert len(made) > 50
 
 
 @pytest.mark.parametrize("seed", range(8))

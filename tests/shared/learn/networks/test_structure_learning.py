@@ -20,7 +20,8 @@ from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.exchange.bif import read_bif
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.options import Scoring, Search
-from shared.learn.networks.search.scores import LikelihoodJudge, value_of
+from shared.learn.networks.search import structure_learning
+from shared.learn.networks.search.scores import LikelihoodJudge, judge_of, value_of
 from shared.learn.networks.search.structure_learning import LearnedStructure, learn_structure
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import ReportedCounts
@@ -193,12 +194,12 @@ def confidence_of(learned: LearnedStructure) -> float | None:
 
 @pytest.mark.calibration
 @pytest.mark.parametrize("name", ["likelihood", "bic"])
-def test_confidence_is_the_share_of_samples_that_keep_the_link(name: str):
+def test_confidence_is_the_mean_probability_over_samples(name: str):
     """Of a borderline link, from the reports expected, against 800 fresh samples.
 
-    Both shares are binomial: they differ by less than 5 standard errors (false alarm 1e-6) and by
-    what the mean excess of samples, which confidence takes off, can shift them: of an excess of e
-    nats and a spread of s, at most e / (s sqrt(2 pi)).
+    Two variables are one pair: each sample has the odds exp(gain). Both means differ by less than
+    5 standard errors (false alarm 1e-6) and by what the mean excess of samples, which confidence
+    takes off, can shift them: of an excess of e nats and a spread of s, at most e / (s sqrt(2 pi)).
     """
     p, records, draws, runs = 0.2, 4000, 2000, 800
     difference = 0.085
@@ -207,25 +208,35 @@ def test_confidence_is_the_share_of_samples_that_keep_the_link(name: str):
     learned = learn_structure(exactly(network, p, records), scoring, PAIR, draws=draws)
     confidence = confidence_of(learned)
     assert confidence is not None
-    kept = [
-        bool(learn_structure(drawn(network, p, records, seed), scoring, PAIR, draws=0).links)
-        for seed in range(runs)
-    ]
-    share = sum(kept) / runs
+    gains = np.array(
+        [
+            value_of(judge_of(drawn(network, p, records, s), scoring).gain("Y", frozenset(), "X"))
+            for s in range(runs)
+        ]
+    )
+    fresh = 1 / (1 + np.exp(-gains))
     assert 0.55 < confidence < 0.95, "the link is borderline"
     inflation = learned.links[0].inflation
-    spread = learned.links[0].gain / float(stats.norm.ppf(confidence))
-    excess = (0.5 if name == "likelihood" else inflation / 2) / (spread * math.sqrt(2 * math.pi))
-    error = math.sqrt(share * (1 - share) * (1 / runs + 1 / draws))
-    assert abs(confidence - share) < 5 * error + excess
-    # The control: a link twice as strong is sure, which the share here is not.
+    excess = (0.5 if name == "likelihood" else inflation / 2) / gains.std() / math.sqrt(2 * math.pi)
+    error = fresh.std() * math.sqrt(1 / runs + 1 / draws)
+    assert abs(confidence - fresh.mean()) < 5 * error + excess
+    # The control: a link twice as strong is sure, which this one is not.
     strong = learn_structure(
         exactly(weak_link(2 * difference), p, records), scoring, PAIR, draws=draws
     )
     sure = confidence_of(strong)
     assert sure is not None
     assert sure > 0.99
-    assert abs(sure - share) > 5 * error + excess
+    assert abs(sure - fresh.mean()) > 5 * error + excess
+
+
+def test_the_odds_are_of_one_link_among_all_pairs():
+    """By hand: samples that all say 3 nats are worth e^3 to the number of pairs."""
+    found = structure_learning.confidence_of(np.full(10, 4.0), 3.0, 15)
+    assert found == pytest.approx(math.exp(3) / (math.exp(3) + 15))
+    # Half of them at -1, half at 7: their probabilities count, not their mean.
+    mixed = structure_learning.confidence_of(np.array([-1.0, 7.0]), 3.0, 1)
+    assert mixed == pytest.approx((1 / (1 + math.e) + 1 / (1 + math.exp(-7))) / 2)
 
 
 def test_strong_evidence_is_sure():
@@ -235,6 +246,88 @@ def test_strong_evidence_is_sure():
     )
     assert mistakes(learned.structure, SIX.structure) == (0, 0)
     assert min(link.confidence or 0 for link in learned.links) > 0.99
+
+
+def few_links(seed: int, most: int) -> tuple[BayesNet, float, int]:
+    """Six variables with up to so many links, most of them weak, and how they are reported."""
+    rng = np.random.default_rng([1355, seed])
+    names = "ABCDEF"
+    parents = dict.fromkeys(names, "")
+    pairs = [(a, b) for b in names for a in names if a < b]
+    for place in rng.permutation(len(pairs))[: rng.integers(0, most + 1)]:
+        parent, child = pairs[place]
+        parents[child] += parent if len(parents[child]) < 2 else ""
+    strength = rng.uniform(0.05, 0.6, size=6)
+    first = {
+        name: list((1 - s) * rng.uniform(0.2, 0.8) + s * rng.uniform(size=2 ** len(parents[name])))
+        for name, s in zip(names, strength, strict=True)
+    }
+    return (
+        network_of(parents, first),
+        float(rng.choice([0.0, 0.2, 0.3])),
+        int(rng.choice([1000, 5000])),
+    )
+
+
+@cache
+def trusted(runs: int, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Each link found: its confidence, the share of samples that keep it, and whether it is."""
+    found = []
+    for seed in range(runs):
+        network, p, records = few_links(seed, most)
+        true = {frozenset(link) for link in network.structure.links}
+        marginals = drawn(network, p, records, seed)
+        learned = learn_structure(marginals, search=Search(max_parents=2, tabu=0), draws=100)
+        for number, link in enumerate(learned.links):
+            given = frozenset(learned.structure.parents[link.child]) - {link.parent}
+            judge = LikelihoodJudge(marginals)
+            gains = judge.resampled(
+                link.child, given, link.parent, 100, np.random.default_rng(number)
+            )
+            kept = float(np.mean(gains - gains.mean() + link.gain > 0))
+            right = frozenset((link.parent, link.child)) in true
+            found.append((link.confidence, kept, right))
+    confidence, kept, right = np.array(found, dtype=float).T
+    return confidence, kept, right
+
+
+@pytest.mark.calibration
+def test_independent_variables_are_not_trusted():
+    """Of links that chance makes at least nine of ten have odds against them.
+
+    The control is what confidence was: the share of samples that keep the link, the mean of which
+    is above one half, because the link was chosen in the same reports.
+    """
+    confidence, kept, right = trusted(200, 0)
+    assert not right.any()
+    assert len(right) >= 5
+    assert np.mean(confidence < 0.5) >= 0.9
+    assert confidence.mean() < 0.4
+    assert kept.mean() > 0.5
+
+
+@pytest.mark.calibration
+def test_confidence_promises_no_more_than_it_keeps():
+    """Up to five links among fifteen pairs, or none: as many are right as confidence says.
+
+    In the mean over links of each range of confidence, up to 5 standard errors of a binomial share
+    (false alarm below 1e-6). The control: the same numbers a good deal nearer to 1.
+    """
+    some, none = trusted(120, 5), trusted(200, 0)
+    confidence, right = (np.concatenate((some[part], none[part])) for part in (0, 2))
+
+    def kept(said: np.ndarray) -> bool:
+        verdicts = []
+        for low, high in ((0.0, 0.5), (0.5, 0.9), (0.9, 1.01)):
+            within = (said >= low) & (said < high)
+            expected = said[within].sum()
+            error = math.sqrt((said[within] * (1 - said[within])).sum() + 1e-9)
+            verdicts.append(right[within].sum() >= expected - 5 * error - 0.5)
+        return all(verdicts)
+
+    assert len(right) >= 80
+    assert kept(confidence)
+    assert not kept(1 - (1 - confidence) * 0.02)
 
 
 @pytest.mark.calibration

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -39,6 +40,7 @@ from shared.learn.rules.options import RuleOptions
 from shared.learn.rules.rule_errors import confidences, leverages, lifts, supports
 from shared.learn.rules.rules import Rule, derive_rules
 from shared.marginals.counts import ReportedCounts
+from shared.marginals.score_interval import Tilt
 from shared.marginals.support_counts import RuleCounts
 from shared.plan import Block, Plan
 from tests.shared.pictures.reading import marks, texts, titles
@@ -207,8 +209,7 @@ def counts_of(whole: float, left: float, right: float, records: int, noise: floa
     counts = np.array([whole, left, right])
     both = np.array([[whole, whole, whole], [whole, left, whole], [whole, whole, right]])
     sampled = spread + both - np.outer(counts, counts) / records
-    unknown = np.full((1, 3), np.nan)
-    return RuleCounts(records, counts[None], spread[None], sampled[None], unknown, unknown)
+    return RuleCounts(records, counts[None], spread[None], sampled[None], Tilt.flat((1, 3)))
 
 
 @pytest.mark.parametrize("population", [False, True])
@@ -268,7 +269,7 @@ def excess_of(counts: RuleCounts, measure: str, population: bool):
     """How far outside its interval a value of a measure is: the square of the difference less z^2
     its variance at that value, both written out for the whole law of the two sides."""
     x, y, z = counts.counts[0] / counts.records
-    slopes = (counts.within - counts.without)[0] - 1
+    slopes = counts.tilt.slope[0] - 1
     noise = counts.covariance_records[0] / counts.records**2
 
     def excess(value: float) -> float:
@@ -305,8 +306,8 @@ def test_intervals_of_lifts_and_leverages_by_root_finding(
     measure: str, noise: float, population: bool
 ):
     plain = counts_of(300, 500, 600, 2000, noise)
-    within, without = np.array([[4.0, 2.5, 2.0]]), np.array([[0.8, 0.7, 0.6]])
-    counts = RuleCounts(*list(vars(plain).values())[:4], within, without)
+    tilt = Tilt(np.array([[3.2, 3.6, 4.2]]), np.array([[1.0, 2.0, 3.0]]), np.ones((1, 3)))
+    counts = replace(plain, tilt=tilt)
     found = (lifts if measure == "lift" else leverages)(counts, Z, population=population)
     excess, estimate = excess_of(counts, measure, population), found.estimate[0]
     ends = brentq(excess, estimate - 0.9, estimate), brentq(excess, estimate, estimate + 5)
