@@ -258,12 +258,12 @@ def rows_text(where: Mask) -> str:
     if len(rows) == 1:
         return f"1 row (row {first})"
     more = ", ..." if len(rows) > _SHOWN_ROWS else ""
-    return f"{len(rows)} rows (rows {first}{more})"
+    return f"{len(rows):,} rows (rows {first}{more})"
 
 
 def _records_text(where: Mask) -> str:
     records = int(where.sum())
-    return "1 record" if records == 1 else f"{records} records"
+    return "1 record" if records == 1 else f"{records:,} records"
 
 
 def _distinct(text: pa.Array, where: Mask) -> str:

@@ -36,8 +36,8 @@ def require_enough(records: int, minimum_count: int, groups: int = 1) -> None:
     """Raise OptionError if records are too few for so many groups of K."""
     if records < minimum_count * groups:
         raise OptionError(
-            f"{records} records are too few for {groups} group{'s' if groups > 1 else ''} of"
-            f" {minimum_count}.",
+            f"{records:,} records are too few for {groups} group{'s' if groups > 1 else ''} of"
+            f" {minimum_count:,}.",
             where="minimum_count",
             remedy="Require fewer records in a group, or fewer groups.",
         )
