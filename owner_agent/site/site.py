@@ -317,7 +317,7 @@ def all_mistakes(error: ValidationError, what: str, described: str) -> ConfigErr
     found = own_mistakes(error)
     mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in found]
     return ConfigError(
-        f"The {what} is not right: " + "; ".join(mistakes) + ".",
+        f"The {what} is not right: " + "; ".join(said.rstrip(".") for said in mistakes) + ".",
         where=place_of(found[0]["loc"]) or None,
         remedy=f"{described} describes every key.",
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,21 +42,30 @@ def plain(value: Any) -> Any:
 
 
 def differences(
-    found: Any, wanted: Any, rel: float, absolute: float, place: str = ""
+    found: Any,
+    wanted: Any,
+    rel: float,
+    absolute: float,
+    place: str = "",
+    within: Mapping[str, float] | None = None,
 ) -> Iterator[str]:
-    """Yield where two values of `plain` differ, and how."""
+    """Yield where two values of `plain` differ, and how.
+
+    `within` gives some keys, and all below them, an absolute tolerance of their own.
+    """
     if isinstance(wanted, dict) and isinstance(found, dict):
         if list(found) != list(wanted):
             yield f"{place}: keys {list(found)}, pinned {list(wanted)}"
             return
         for key in wanted:
-            yield from differences(found[key], wanted[key], rel, absolute, f"{place}.{key}")
+            allowed = (within or {}).get(key, absolute)
+            yield from differences(found[key], wanted[key], rel, allowed, f"{place}.{key}", within)
     elif isinstance(wanted, list) and isinstance(found, list):
         if len(found) != len(wanted):
             yield f"{place}: {len(found)} entries, pinned {len(wanted)}"
             return
         for index, pair in enumerate(zip(found, wanted, strict=True)):
-            yield from differences(*pair, rel, absolute, f"{place}[{index}]")
+            yield from differences(*pair, rel, absolute, f"{place}[{index}]", within)
     elif type(found) is type(wanted) is float:
         if not math.isclose(found, wanted, rel_tol=rel, abs_tol=absolute):
             yield f"{place}: {found!r}, pinned {wanted!r}"
@@ -85,10 +94,16 @@ def written(value: Any, indent: int = 0) -> str:
 
 @pytest.fixture
 def pin(request: pytest.FixtureRequest) -> Pin:
-    """Return `pin(name, found, rel=0, absolute=0)`, which compares with the module's file."""
+    """Return `pin(name, found, rel=0, absolute=0, within={})`: compares with the module's file."""
     path: Path = request.path.with_suffix(".json")
 
-    def compare(name: str, found: Any, rel: float = 0.0, absolute: float = 0.0) -> None:
+    def compare(
+        name: str,
+        found: Any,
+        rel: float = 0.0,
+        absolute: float = 0.0,
+        within: Mapping[str, float] | None = None,
+    ) -> None:
         pinned = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         seen = plain(found)
         if WRITE:
@@ -97,7 +112,8 @@ def pin(request: pytest.FixtureRequest) -> Pin:
             return
         assert name in pinned, f"{name} is not pinned"
         # The last of the digits kept may be rounded either way.
-        wrong = list(differences(seen, pinned[name], max(rel, 1e-11), absolute, name))
+        rel = max(rel, 1e-11)
+        wrong = list(differences(seen, pinned[name], rel, absolute, name, within))
         assert not wrong, f"{len(wrong)} differences:\n" + "\n".join(wrong[:10])
 
     return compare

@@ -144,6 +144,7 @@ SETTINGS: tuple[Setting, ...] = (
         lambda rng: network(sampled_pairs(_MIXED, 9.0), interacting(_MIXED, 0.4), 200, rng),
         below=1.0,
         why=_EDGE,
+        short=30,
     ),
     Setting(
         "network parameters, log-linear",

@@ -30,7 +30,8 @@ def show_plan(console: Console, plan: PlanReport) -> None:
     table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
     table.add_column("variable", overflow="fold")
     table.add_column("channel", overflow="fold")
-    grows = f"block alone:\n{PRIOR:.0%} grows to"
+    # Narrow, so that 80 columns hold the channels' names whole.
+    grows = f"block\nalone: {PRIOR:.0%}\ngrows to"
     for heading in ("gamma", "epsilon", grows, "best guess", "95% ±"):
         table.add_column(heading, justify="right")
     for row in plan.variables:

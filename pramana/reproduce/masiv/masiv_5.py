@@ -19,11 +19,13 @@ from pramana.simulate.parameters import SMOOTHED, fitted
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.networks.network import BayesNet, kl_divergence
 from shared.learn.networks.options import Scoring
-from shared.learn.networks.search.structure_learning import learn_structure
+from shared.learn.networks.search.scores import judge_of
+from shared.learn.networks.search.searches import k2
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Codes, Marginals, ReportedCounts, Tensor
 from shared.pictures import plots as style
 from shared.plan import Plan
+from shared.progress import unwatched
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,11 +139,13 @@ def _views(
 
 
 def structure(seen: Mapping[str, Marginals], scoring: Scoring) -> Structure:
-    """Learn each view's nodes by K2 from what it sees."""
+    """Learn each view's nodes by K2 from what it sees; nobody asks what its links are worth."""
     parents: dict[str, tuple[str, ...]] = {}
     for nodes, marginals in seen.items():
-        found = learn_structure(marginals, scoring, PUBLISHED, children=list(nodes), draws=0)
-        parents |= {node: found.structure.parents[node] for node in nodes}
+        found = k2(judge_of(marginals, scoring), PUBLISHED, list(nodes), unwatched)
+        parents |= {
+            node: tuple(p for p in six_nodes.STRUCTURE.nodes if p in found[node]) for node in nodes
+        }
     return Structure.of({node: parents[node] for node in six_nodes.STRUCTURE.nodes})
 
 

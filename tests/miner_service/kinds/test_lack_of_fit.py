@@ -52,6 +52,8 @@ def test_a_model_that_does_not_fit_is_marked_wherever_it_is_shown(miner, build, 
         assert "Warning:" not in page
         assert entry["warnings"] == []
     assert "Fit of the log-linear model" in page
+    assert ("drawn towards no interaction" in page) == (spec == TABLE)
+    assert "is the raw estimate" not in page
 
 
 def test_a_model_without_a_log_linear_model_has_no_such_test(miner, build):

@@ -6,11 +6,12 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 
 from miner_service.kinds import itemsets
 from miner_service.settings import Limits
-from shared.channels import Dense
+from shared.channels import Dense, Symmetric
 from shared.domain import Variable
 from shared.learn.rules.items import all_items, chosen_items, present_items
 from shared.learn.rules.mining import mine_itemsets
@@ -135,6 +136,34 @@ def test_itemsets_and_rules_as_csv_and_on_a_page(survey, monkeypatch):
     assert "the CSV has all" not in page
     monkeypatch.setattr(itemsets, "SHOWN", 1)
     assert "The 1 longest of" in study.owner("GET", f"{path}/page").text
+
+
+def test_a_lift_without_an_upper_end_says_so_on_the_page(miner, build):
+    rng = np.random.default_rng(3)
+    plan = Plan(
+        tuple(
+            Block((Variable(name, ("no", "yes")),), Symmetric.from_probability(2, 0.3))
+            for name in "abc"
+        )
+    )
+    true = {
+        name: rng.random(300) < share for name, share in zip("abc", (0.5, 0.9, 0.05), strict=True)
+    }
+    reports = {
+        name: (held ^ (rng.random(300) < 0.3)).astype(np.uint8) for name, held in true.items()
+    }
+    analyst, owner = miner.study("s"), miner.owner("s", "north")
+    owner.publish("s", build(plan, range(300), reports))
+    spec = {**RULES, "minimum_support": 0.02, "minimum_confidence": 0.1}
+    job = analyst.wait(
+        analyst("POST", "/v1/studies/s/jobs", json={"spec": spec}).headers["location"]
+    )
+    rules = analyst.get(f"/v1/models/{job['model']}")["rules"]
+    endless = [rule for rule in rules if rule["lift_interval"][1] is None]
+    page = analyst("GET", f"/v1/models/{job['model']}/page").text
+    assert page.count(" to no end</td>") == len(endless)
+    assert 0 < len(endless) < len(rules)
+    assert " to n/a</td>" not in page
 
 
 REFUSED = [

@@ -623,6 +623,16 @@ def test_the_terminal_is_never_too_wide_and_cuts_no_number(width, monkeypatch, c
     assert any("warning:" in line for line in lines)
 
 
+def test_the_names_of_channels_are_whole_in_80_columns():
+    out = io.StringIO()
+    blocks = [
+        block([10], Mixture.from_gamma(10, 19.0), "age-income"),
+        block([2], Symmetric.from_gamma(2, 3.0), "sex"),
+    ]
+    show_plan(Console(file=out, width=80), report(plan_of(*blocks), 3000))
+    assert "gamma-diagonal, " in out.getvalue()
+
+
 def test_colour_says_how_bad(monkeypatch):
     out = io.StringIO()
     blocks = [block([2], Symmetric.from_gamma(2, g), f"g{g}") for g in (3, 30, 10**4)]

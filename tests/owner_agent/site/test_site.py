@@ -233,6 +233,7 @@ def test_a_place_in_a_channel_is_written_as_in_the_file(tmp_path, text, place):
 def test_a_mistake_inside_a_list_is_not_told_again_of_the_list(tmp_path, text, mistakes):
     message = _told(tmp_path, HEAD + text).message
     assert len(message.split("is not right: ")[1].split("; ")) == mistakes
+    assert ".." not in message
     short = "after validation, not" in message
     assert short == ("variables = []" in text or '["A"]' in text)
 

@@ -132,7 +132,7 @@ def test_verdict_on_breaches(pram: float, agrees: bool):
 def test_the_experiment_runs_draws_and_agrees():
     """At every seed: what is compared by chance has margins of many standard errors."""
     (experiment,) = select(["ma-3.1.2"])
-    for seed in (1, 2, 3):
+    for seed in (1, 2):
         shares: list[float] = []
         result = experiment.run(Setting(seed=seed, quick=True, progress=shares.append))
         assert shares == sorted(shares)

@@ -221,9 +221,9 @@ def test_nothing_is_in_error_where_nothing_is_randomized():
         found = masiv_5.structure(seen, masiv_5.SCORES["C* = 1"](0.0))
         assert set(found.links) == set(six_nodes.STRUCTURE.links)
         learned = masiv_5.network(seen, found)
-        truth = six_nodes.network()
-        for node in truth.tables:
-            np.testing.assert_allclose(learned.tables[node], truth.tables[node], atol=0.03)
+        wanted = masiv_5.network({"ABCDEF": masiv_5._exact(codes)}, found)
+        for node, table in wanted.tables.items():
+            np.testing.assert_allclose(learned.tables[node], table, rtol=1e-9)
 
 
 def test_the_printed_penalty_allows_no_link():

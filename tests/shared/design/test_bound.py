@@ -215,7 +215,8 @@ def test_maximum_likelihood_reaches_it_and_moments_do_not():
     predicted = by_moments(plan, Goal((("a", "b"),), 2), REFERENCE, many).score
     shares = np.multiply.outer(REFERENCE["a"], REFERENCE["b"])
     relative = np.var(by_moment, axis=0, ddof=1) / shares**2
-    assert math.sqrt(relative.mean()) == pytest.approx(predicted, rel=0.15)
+    # A mean of variances spreads no wider than one of them, however they go together.
+    assert low < (studies - 1) * relative.mean() / predicted**2 < high
 
 
 def test_wide_designs_are_bounded_or_refused_at_once():

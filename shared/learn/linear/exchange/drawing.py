@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shared.learn.linear.columns import Column
 from shared.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
 from shared.pictures import plots
-from shared.pictures.svg import short
+from shared.pictures.svg import breadth, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _PALE = 0.35
+_BESIDE = 0.05
+"""What an axis leaves beside bars and ends, as a share of its width."""
+
+_AROUND = 24
+"""Points beside the heading."""
 
 
 def draw_weights(model: LinearClassifier) -> str:
@@ -35,7 +41,8 @@ def draw_weights(model: LinearClassifier) -> str:
 
     notes = [_written(weight) for plane in model.planes for weight in plane.weights]
     width, height = plots.size_of([column.name for column in model.columns], notes)
-    size = width, 0.35 + height * len(model.planes)
+    heading = (breadth(_summary(model), 10) + _AROUND) / 72
+    size = max(width, heading), 0.35 + height * len(model.planes)
     return plots.svg(draw, size, "weights", "Linear classifier: weights")
 
 
@@ -43,6 +50,7 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
     intercept, *weights = plane.weights
     notes = [_written(weight) for weight in weights]
     plots.rows(axis, [column.name for column in model.columns], notes)
+    axis.set_xlim(_reach(model.columns, weights))
     for row, (column, weight) in enumerate(zip(model.columns, weights, strict=True)):
         value, ends = weight.estimate * column.deviation, weight.interval
         sure = ends is None or not ends[0] <= 0 <= ends[1]
@@ -57,13 +65,29 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
     axis.set_title(f"intercept {_written(intercept)}", loc="right", fontsize=9, fontweight="normal")
 
 
+def _reach(columns: Sequence[Column], weights: Sequence[Weight]) -> tuple[float, float]:
+    """Return between which values an axis shows all bars and all ends that there are.
+
+    What has no end goes to its edge, beyond all others.
+    """
+    told = [0.0]
+    for column, weight in zip(columns, weights, strict=True):
+        known = weight.estimate, *(weight.interval or ())
+        told += [value * column.deviation for value in known if math.isfinite(value)]
+    beside = _BESIDE * (max(told) - min(told)) or 1.0
+    return min(told) - beside, max(told) + beside
+
+
 def _draw_interval(
     axis: Axes, row: int, column: Column, ends: tuple[float, float], title: str
 ) -> None:
     """Draw a line from end to end, and to the side without one an arrow."""
     told = [end * column.deviation for end in ends]
     finite = [place for place, end in enumerate(told) if math.isfinite(end)]
-    shown = [end if math.isfinite(end) else axis.get_xlim()[end > 0] for end in told]
+    left, right = axis.get_xlim()
+    inside = _BESIDE / 3 * (right - left)
+    edges = left + inside, right - inside
+    shown = [end if math.isfinite(end) else edges[end > 0] for end in told]
     (line,) = axis.plot(
         shown, [row] * 2, "|-", color=plots.BLACK, linewidth=1.4, markersize=7, markevery=finite
     )
@@ -84,7 +108,7 @@ def _written(weight: Weight) -> str:
 
 
 def _summary(model: LinearClassifier) -> str:
-    said = f"{model.options.loss}, {model.records} records"
+    said = f"{model.options.loss}, {model.records:,} records"
     if model.accuracy is not None:
         said += f", accuracy {_percent(model.accuracy)}"
     return f"{said}; bars: weight × standard deviation of the column"

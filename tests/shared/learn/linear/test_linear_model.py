@@ -18,6 +18,7 @@ from shared.learn.linear.exchange.drawing import draw_weights
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
 from shared.learn.linear.options import LinearOptions
+from shared.pictures.svg import breadth
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
     domain,
@@ -197,6 +198,28 @@ def test_json_says_the_interval() -> None:
     (whisker,) = (m for m in marks(draw_weights(model)) if m.title == "a=y: no end to 2")
     assert whisker.places == pytest.approx([2.0 * model.columns[0].deviation], abs=1e-4)
     assert min(whisker.line) < 0
+
+
+def test_what_has_no_end_leads_beyond_all_ends_of_the_picture() -> None:
+    weights = (
+        Weight("(intercept)", 0.0),
+        Weight("a=y", 0.5, 1.0, 1.0, (-1.0, math.inf)),
+        Weight("b", 8.0, 3.0, 2.0, (-math.inf, 20.0)),
+    )
+    model = replace(classifier(), planes=(Plane("yes", weights),))
+    first, second = (m.line for m in marks(draw_weights(model)) if "no end" in m.title)
+    scaled = [column.deviation for column in model.columns]
+    # The row above was drawn before the longer ones below it.
+    assert max(first) > 20.0 * scaled[1]
+    assert min(second) < -1.0 * scaled[0]
+
+
+def test_a_long_heading_makes_the_picture_as_wide() -> None:
+    model = replace(classifier(), accuracy=Accuracy(1.896, 0.566, None), records=1_234_567)
+    (heading,) = (said for said in texts(draw_weights(model)) if "standard deviation" in said)
+    assert "1,234,567 records, accuracy 189.6 ± 56.6 %" in heading
+    width = float(ET.fromstring(draw_weights(model)).get("width").removesuffix("pt"))
+    assert width >= breadth(heading, 10)
 
 
 def changed(**change: object) -> str:
