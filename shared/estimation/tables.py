@@ -25,7 +25,7 @@ from shared.estimation.core.information import INFORMATION_CELLS, ThirdMoments
 from shared.marginals.counts import LEVEL, Tensor
 from shared.marginals.quantile import normal_quantile
 from shared.marginals.ratio_interval import ratio_interval
-from shared.marginals.score_interval import MORE, Tilt, score_interval
+from shared.marginals.score_interval import MORE, Tilt, possible, score_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,12 +72,8 @@ class Estimates(ABC):
         share, square = self.counts / self.records, second / self.records
         slope = self.tilt().slope
         ends = score_interval(share, square, slope, self.records, z, population=population)
-        return self._within(ends)
-
-    def _within(self, shares: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return intervals of shares as those of counts: no true count lies outside [0, N]."""
-        low, high = (self.records * np.clip(end, 0.0, 1.0) for end in shares)
-        return low, high
+        low, high = possible(*ends, share)
+        return self.records * low, self.records * high
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
         """Return intervals of cells' shares of their margins (see `MarginalTable`)."""

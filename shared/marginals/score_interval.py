@@ -153,6 +153,17 @@ def _ends(
     return (half - root) / lead, (half + root) / lead
 
 
+def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of intervals of shares, cut to [0, 1].
+
+    Of an interval that lies wholly outside only the edge would be left, which would claim to be
+    certain. It is put there as wide as it was on that side of the estimate.
+    """
+    least = np.where(low >= 1.0, np.maximum(1.0 - np.maximum(estimate - low, 0.0), 0.0), low)
+    most = np.where(high <= 0.0, np.minimum(np.maximum(high - estimate, 0.0), 1.0), high)
+    return np.clip(least, 0.0, 1.0), np.clip(most, 0.0, 1.0)
+
+
 def deviates(
     supposed: float,
     share: Floats,

@@ -18,6 +18,7 @@ from shared.learn.networks.network import BayesNet
 from shared.learn.networks.options import Method, ParameterOptions
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
+from shared.marginals.score_interval import possible
 from shared.progress import Progress, unwatched
 
 _NO_COUNT = 1e-9
@@ -154,7 +155,7 @@ def _family(
     noise = second - of_records
     noise = np.where(noise > _ROUNDING * np.abs(second), noise, 0.0)
     se = np.sqrt(population) / divisor
-    low, high = table.ratio_interval([node])
+    low, high = possible(*table.ratio_interval([node]), cell / np.where(positive, margin, 1.0))
     return LearnedFamily(
         node=node,
         parents=parents,
@@ -162,8 +163,8 @@ def _family(
         probability=np.where(usable, project_to_simplex(ratio), 1 / cell.shape[-1]),
         se=np.where(usable, se, np.nan),
         se_records=np.where(usable, np.sqrt(noise) / divisor, np.nan),
-        low=np.where(usable, np.clip(low, 0, 1), 0.0),
-        high=np.where(usable, np.clip(high, 0, 1), 1.0),
+        low=np.where(usable, low, 0.0),
+        high=np.where(usable, high, 1.0),
     )
 
 

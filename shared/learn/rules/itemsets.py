@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from shared.domain import Domain
 from shared.learn.rules.decisions import VERDICTS, Verdict
 from shared.learn.rules.items import item_label
 from shared.learn.rules.options import RuleOptions
+from shared.marginals.score_interval import possible
 from shared.marginals.support_counts import Flags, Floats, Indices, Item
 
 
@@ -70,12 +69,13 @@ class Level:
     def listed(self) -> Iterator[Itemset]:
         """Yield the itemsets one by one."""
         nothing = [None] * len(self)
+        low, high = possible(self.low, self.high, self.support)
         for row, *rest in zip(
             self.itemsets.tolist(),
             self.support.tolist(),
             self.se_records.tolist(),
             self.se_population.tolist(),
-            zip(np.clip(self.low, 0, 1).tolist(), np.clip(self.high, 0, 1).tolist(), strict=True),
+            zip(low.tolist(), high.tolist(), strict=True),
             [VERDICTS[place] for place in self.verdict.tolist()],
             self.chosen.tolist(),
             self.p_value.tolist(),

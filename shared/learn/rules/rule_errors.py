@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shared.marginals.score_interval import possible
 from shared.marginals.support_counts import ROUNDING, Floats, RuleCounts
 
 _STEPS, _NEAR = 100, 1e-14
@@ -54,7 +55,8 @@ def supports(counts: RuleCounts, z: float, *, population: bool) -> Measured:
     wholes = counts.wholes
     low, high = wholes.interval(z, population=population)
     se = np.sqrt(wholes.variance(population=population)) / counts.records
-    return Measured(wholes.counts / counts.records, se, np.clip(low, 0, 1), np.clip(high, 0, 1))
+    estimate = wholes.counts / counts.records
+    return Measured(estimate, se, *possible(low, high, estimate))
 
 
 def confidences(counts: RuleCounts, z: float, *, population: bool) -> Measured:
@@ -75,7 +77,7 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> Measured:
         error = supposed.variance(_ratio(u, v) * antecedent, v, -u, nothing, most=antecedent)
         return np.asarray(np.abs(v * middle - u * antecedent) - z * np.sqrt(error))
 
-    ends = (np.clip(end, 0, 1) for end in _accepted(excess, estimate))
+    ends = possible(*_accepted(excess, estimate), estimate)
     gradient = np.column_stack([np.ones_like(whole), -estimate, nothing]) / antecedent[:, None]
     return _measured(counts, estimate, gradient, ends, population=population)
 

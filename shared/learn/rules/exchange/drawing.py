@@ -26,7 +26,7 @@ COLOURS: dict[Verdict, str] = {
 _MARKS: dict[Verdict, str] = {"frequent": "o", "undecided": "o", "not frequent": "s"}
 _HOLLOW: Verdict = "undecided"
 _LARGEST_LIFT = 1000.0
-"""An interval of a lift up to more is left out."""
+"""Of an interval of a lift that ends beyond, the end is not written out."""
 
 
 def draw_itemsets(found: FoundItemsets, most: int = 30, *, examined: bool = False) -> str:
@@ -125,4 +125,13 @@ def _name(domain: Domain, rule: Rule) -> str:
 
 def _lift(rule: Rule) -> str:
     low, high = rule.lift_interval
-    return f"{rule.lift:.2f}" + (f" ({low:.2f} to {high:.2f})" if high < _LARGEST_LIFT else "")
+    if low <= 0 and high >= _LARGEST_LIFT:
+        return f"{rule.lift:.2f}"
+    end = (
+        f"{high:.2f}"
+        if high < _LARGEST_LIFT
+        else "no end"
+        if math.isinf(high)
+        else f"over {_LARGEST_LIFT:g}"
+    )
+    return f"{rule.lift:.2f} ({low:.2f} to {end})"

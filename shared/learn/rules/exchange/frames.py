@@ -9,6 +9,7 @@ import numpy as np
 
 from shared.learn.rules.decisions import VERDICTS
 from shared.learn.rules.itemsets import FoundItemsets, Level
+from shared.marginals.score_interval import possible
 from shared.marginals.support_counts import Item
 
 if TYPE_CHECKING:
@@ -72,11 +73,12 @@ def itemsets_frame(
 
 def _columns(level: Level, *, population: bool) -> dict[str, Any]:
     unasked = np.full(len(level), np.nan)
+    low, high = possible(level.low, level.high, level.support)
     return {
         "support": level.support,
         "support_se": level.se_population if population else level.se_records,
-        "support_low": np.clip(level.low, 0, 1),
-        "support_high": np.clip(level.high, 0, 1),
+        "support_low": low,
+        "support_high": high,
         "se_records": level.se_records,
         "se_population": level.se_population,
         "verdict": np.array(VERDICTS, dtype=object)[level.verdict],
