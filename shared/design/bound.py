@@ -189,7 +189,10 @@ class _Told:
     def _by_information(self, asked: tuple[str, ...], order: int) -> Tensor:
         told, untold = self._solved(order)
         places = self._places(order)
-        within = _subsets(asked, order)
+        within = self._free(asked, order)
+        if not within:
+            # Nothing can change: no category but one ever occurs.
+            return np.zeros([len(self.shares[name]) for name in asked])
         if not all(one in places for one in within):
             raise _untold(asked)
         shape = [len(self.shares[name]) for name in asked]
@@ -212,7 +215,7 @@ class _Told:
             count = 0
             for size in range(1, order + 1):
                 for part in self.parts:
-                    for one in itertools.combinations(part.names, size):
+                    for one in self._free(part.names, size, size):
                         if one not in places and count <= MOST_PARAMETERS:
                             width = math.prod(self.functions[n].shape[1] for n in one)
                             places[one] = np.arange(count, count + width)
@@ -222,13 +225,22 @@ class _Told:
             self._counted[order] = places
         return self._counted[order]
 
+    def _free(self, names: Sequence[str], most: int, least: int = 1) -> list[tuple[str, ...]]:
+        """Return the sets of variables that may interact: of each more than one category occurs."""
+        free = [name for name in names if self.functions[name].shape[1]]
+        return [
+            one for size in range(least, most + 1) for one in itertools.combinations(free, size)
+        ]
+
     def _solved(self, order: int) -> tuple[Tensor, Tensor]:
         """Return the directions that reports tell, scaled to information 1, and the others."""
         if order not in self._directions:
             places = self._places(order)
             held = np.zeros((sum(map(len, places.values())),) * 2)
             for part in self.parts:
-                within = _subsets(part.names, order)
+                within = self._free(part.names, order)
+                if not within:
+                    continue
                 rows = _joined(places, within)
                 held[np.ix_(rows, rows)] += part.weight * self._information(part, within)
             values, vectors = np.linalg.eigh(held)
@@ -259,12 +271,6 @@ class _Told:
                 made = np.asarray(np.kron(made, own), dtype=np.float64)
             columns.append(made)
         return np.hstack(columns)
-
-
-def _subsets(names: tuple[str, ...], order: int) -> list[tuple[str, ...]]:
-    """Return the sets of up to so many of some variables."""
-    sizes = range(1, min(order, len(names)) + 1)
-    return [one for size in sizes for one in itertools.combinations(names, size)]
 
 
 def _joined(places: _Places, sets: Sequence[tuple[str, ...]]) -> npt.NDArray[np.intp]:

@@ -157,6 +157,20 @@ def test_categories_that_never_occur_move_nothing():
         assert made.score == pytest.approx(math.sqrt(total), rel=1e-6)
 
 
+def test_what_is_certain_beforehand_costs_nothing():
+    """A variable that can have one category only: its tables are those of the others."""
+    shares = {**REFERENCE, "a": np.array([1.0, 0.0, 0.0])}
+    for name in ("independent", "gamma-diagonal", "mask", "sampled-2"):
+        plan = dict(families(NEEDS, PAIRS))[name](NEEDS)
+        assert bound(plan, Goal((("a",),), 1), shares, RECORDS, 2).score == pytest.approx(0.0)
+        alone, both = (
+            bound(plan, Goal((names,), 2), shares, RECORDS, 2).score
+            for names in (("b",), ("a", "b"))
+        )
+        assert both == pytest.approx(alone)
+        assert alone > 0
+
+
 NOT_LUMPABLE = Dense.from_probabilities(
     [[0.5, 0.2, 0.2, 0.1], [0.1, 0.6, 0.1, 0.2], [0.3, 0.1, 0.4, 0.2], [0.1, 0.1, 0.2, 0.6]]
 )
