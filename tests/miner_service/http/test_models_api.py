@@ -70,7 +70,7 @@ def test_the_structure_as_dot_and_as_a_picture(learned):
     assert "default-src 'none'" in svg.headers["content-security-policy"]
     texts = {t.text for t in ET.fromstring(svg.text).iter("{http://www.w3.org/2000/svg}text")}
     assert texts == {"A", ODD}
-    assert "in 100 % of the draws" in svg.text
+    assert "probability 100 %" in svg.text
 
 
 def ask(person, model, **body):

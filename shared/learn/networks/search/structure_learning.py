@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit
 
-from shared.errors import OptionError, UnknownVariable
+from shared.errors import OptionError, SingularChannel, UnknownVariable
 from shared.learn.common.options import Seed, require_limit
 from shared.learn.common.resampling import stream
 from shared.learn.networks.options import DRAWS, Draws, Scoring, Search
@@ -206,5 +206,8 @@ def _require(
 
 def _exact(marginals: Marginals, nodes: Sequence[str]) -> bool:
     """Return whether counts have no error given the records: none of these was randomized."""
-    tables = (marginals.unbiased([name]) for name in nodes)
+    try:
+        tables = [marginals.unbiased([name]) for name in nodes]
+    except SingularChannel:
+        return False
     return all(t is not None and not t.variance(population=False).any() for t in tables)

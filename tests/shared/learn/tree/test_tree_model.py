@@ -303,8 +303,19 @@ def test_rules_are_those_of_scikit_learn_where_both_can_say_them():
         assert write_tree_text(tree, max_depth=depth) == ours
 
 
+def unwrapped(text: str) -> str:
+    """Return the text with each line that was continued in one."""
+    return re.sub(r"\n(?:\|   )*\|(?: {4}| {8})(?=\S)", " ", text)
+
+
+def test_long_lines_are_continued():
+    text = write_tree_text(tree_of(ASKED), show_weights=True)
+    assert unwrapped(text) != text
+    assert max(map(len, text.splitlines())) <= 98
+
+
 def test_rules_with_weights_show_what_decided_each_leaf_and_its_own_records(tree):
-    lines = iter(write_tree_text(tree, show_weights=True, decimals=1).splitlines())
+    lines = iter(unwrapped(write_tree_text(tree, show_weights=True, decimals=1)).splitlines())
     names, shown = tree.target.categories, 0
     for line in lines:
         if "class: " not in line:
@@ -343,7 +354,7 @@ def test_what_a_leaf_shows_is_what_decided_it():
 
 
 def test_a_question_says_what_it_tells_and_how_it_was_tested():
-    text = write_tree_text(tree_of(ASKED), show_weights=True)
+    text = unwrapped(write_tree_text(tree_of(ASKED), show_weights=True))
     said = (
         "sex tells 0.080 bits (0.010 to 0.200); likelihood ratio 21.0, by chance above 9.5 in 5 %"
     )
