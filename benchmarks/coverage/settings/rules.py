@@ -48,13 +48,7 @@ class Rules:
     against: Against = "records"
 
     def __call__(self, rng: np.random.Generator) -> Interval:
-        sources, columns = [], []
-        for flip in self.flips:
-            plan = plan_of(self.law.shape, flip)
-            true = records_of(plan, self.law, self.records, rng)
-            sources.append((reports_of(plan, true, rng), plan))
-            columns.append(true)
-        marginals = EstimatedMarginals.of(sources)
+        marginals, columns = drawn(self.law, self.flips, self.records, rng)
         items = tuple((name, size - 1) for name, size in zip("abcd", self.law.shape, strict=False))
         options = RuleOptions(LEAST, against=self.against)
         found = mine_itemsets(marginals, items, options)
@@ -106,13 +100,7 @@ class Support:
     against: Against = "records"
 
     def __call__(self, rng: np.random.Generator) -> Interval:
-        sources, columns = [], []
-        for flip in self.flips:
-            plan = plan_of(self.law.shape, flip)
-            true = records_of(plan, self.law, self.records, rng)
-            sources.append((reports_of(plan, true, rng), plan))
-            columns.append(true)
-        marginals = EstimatedMarginals.of(sources)
+        marginals, columns = drawn(self.law, self.flips, self.records, rng)
         items = tuple((name, size - 1) for name, size in zip("abcd", self.law.shape, strict=False))
         found = mine_itemsets(marginals, items, RuleOptions(LEAST, against=self.against))
         whole = [one for one in found.itemsets if len(one.items) == len(items)]
@@ -154,6 +142,19 @@ class Itemsets:
             counted = ReportedCounts(true, dict(zip(domain.names, domain.shape, strict=True)))
             truth = counted.table(domain.names) / self.records
         return Interval(truth.ravel(), np.clip(low, 0, 1), np.clip(high, 0, 1))
+
+
+def drawn(
+    law: Numbers, flips: Sequence[float], records: int, rng: np.random.Generator
+) -> tuple[EstimatedMarginals, list[dict[str, Codes]]]:
+    """Return the marginals of several owners' reports, and each owner's true records."""
+    sources, columns = [], []
+    for flip in flips:
+        plan = plan_of(law.shape, flip)
+        true = records_of(plan, law, records, rng)
+        sources.append((reports_of(plan, true, rng), plan))
+        columns.append(true)
+    return EstimatedMarginals.of(sources), columns
 
 
 def plan_of(shape: tuple[int, ...], flip: float) -> Plan:
