@@ -8,6 +8,7 @@ numbers in their shortest decimal form, so its SHA-256 digest is its identity on
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from shared.channels import Identity, Transition
+from shared.channels import (
+    Choice,
+    Coordinated,
+    Identity,
+    Product,
+    Sampled,
+    Transition,
+    pieces,
+)
 from shared.domain import Domain, Variable
 from shared.errors import PlanError
 
@@ -117,8 +126,12 @@ class Plan:
 
     @classmethod
     def combine(cls, plans: Iterable[Plan]) -> Plan:
-        """Join the plans of owners that hold different variables of the same records."""
-        return cls(tuple(block for plan in plans for block in plan.blocks))
+        """Join the plans of owners that hold different variables of the same records.
+
+        Parts of one study plan draw by one coin: they become one block, sampled over the variables
+        of all of them, whose choices are what the owners report together.
+        """
+        return cls(tuple(_coordinated([block for plan in plans for block in plan.blocks])))
 
     @classmethod
     def unrandomized(cls, domain: Domain) -> Plan:
@@ -156,6 +169,44 @@ class Plan:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal."""
         return _digest(self.as_dict())
+
+
+def _coordinated(blocks: Sequence[Block]) -> list[Block]:
+    """Return blocks with those of one coin joined, where the first of them stood."""
+    by_coin: dict[str, list[Block]] = {}
+    for block in blocks:
+        if isinstance(block.channel, Coordinated):
+            by_coin.setdefault(block.channel.coin, []).append(block)
+    made: list[Block] = []
+    for block in blocks:
+        together = by_coin.get(getattr(block.channel, "coin", ""), [block])
+        if len(together) == 1:
+            made.append(block)
+        elif together[0] is block:
+            made.append(_joined(together))
+    return made
+
+
+def _joined(blocks: Sequence[Block]) -> Block:
+    """Return parts of one study plan as one block, the variables in the blocks' order."""
+    variables = tuple(v for block in blocks for v in block.variables)
+    parts = tuple(b.channel for b in blocks if isinstance(b.channel, Coordinated))
+    firsts = list(itertools.accumulate((len(b.variables) for b in blocks), initial=0))
+    weights: dict[tuple[tuple[int, ...], Transition], int] = {}
+    for weight, chosen in pieces(parts):
+        held = [
+            (first, part.choices[index])
+            for first, part, index in zip(firsts, parts, chosen, strict=False)
+            if index is not None
+        ]
+        axes = tuple(first + axis for first, choice in held for axis in choice.axes)
+        channels = tuple(choice.channel for _, choice in held)
+        widths = tuple(len(choice.axes) for _, choice in held)
+        channel = channels[0] if len(channels) == 1 else Product(widths, channels)
+        weights[axes, channel] = weights.get((axes, channel), 0) + weight
+    sizes = tuple(v.size for v in variables)
+    choices = tuple(Choice(axes, units, channel) for (axes, channel), units in weights.items())
+    return Block(variables, Sampled(sizes, choices))
 
 
 def _variable(variable: Variable) -> dict[str, Any]:

@@ -51,7 +51,7 @@ LONGEST_FUNCTION = 60
 
 SAMPLERS = {
     "shared.estimation.evidence.independence",
-    "shared.estimation.tables",
+    "shared.estimation.tables.estimates",
     "shared.learn.common.resampling",
     "shared.learn.linear.pocket",
     "shared.learn.networks.network",

@@ -30,6 +30,7 @@ from shared.channels.base import (
     along_axis,
     left_inverse,
 )
+from shared.channels.coordinated import COIN, Coordinated, pieces
 from shared.channels.dense import Dense, require_prior
 from shared.channels.grouped import PARTS, Grouped, StructuralZeros
 from shared.channels.items import ITEMS, CutAndPaste, OneHot
@@ -41,6 +42,7 @@ from shared.channels.mixture import (
     most_accurate,
 )
 from shared.channels.parameters import CATEGORIES, RESOLUTION, VARIABLES, keys_of
+from shared.channels.product import Product
 from shared.channels.sampled import CHOICES, Sampled
 from shared.channels.symmetric import Identity, RandomSymmetric, Symmetric
 
@@ -56,12 +58,15 @@ FAMILIES: tuple[type[Transition], ...] = (
     OneHot,
     CutAndPaste,
     Sampled,
+    Coordinated,
+    Product,
 )
 """Every family that can be published, in the order of the API's document."""
 
 __all__ = [
     "CATEGORIES",
     "CHOICES",
+    "COIN",
     "CONDITION_LIMIT",
     "FAMILIES",
     "ITEMS",
@@ -72,6 +77,7 @@ __all__ = [
     "RESOLUTION",
     "VARIABLES",
     "Choice",
+    "Coordinated",
     "CutAndPaste",
     "Dense",
     "Grouped",
@@ -80,6 +86,7 @@ __all__ = [
     "ListedTransition",
     "Mixture",
     "OneHot",
+    "Product",
     "RandomSymmetric",
     "Sampled",
     "StructuralZeros",
@@ -93,5 +100,6 @@ __all__ = [
     "keys_of",
     "left_inverse",
     "most_accurate",
+    "pieces",
     "require_prior",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from shared.estimation.core.strata import Stratum, merged, moment
 from shared.estimation.evidence.explanation import NetworkExplanation
 from shared.estimation.evidence.independence import ConditionalIndependence
 from shared.estimation.evidence.tables import Evidence
-from shared.estimation.modelled import ModelledTables
+from shared.estimation.pooled.tables import PooledTables
 from shared.estimation.subpopulations.by_tables import CombinedSubpopulation, TabulatedSubpopulation
 from shared.estimation.subpopulations.reported import ReportedSubpopulation
 from shared.estimation.supports.by_tables import (
@@ -41,7 +41,8 @@ from shared.estimation.supports.by_tables import (
     require_items,
 )
 from shared.estimation.supports.mixed import MixedSupports, served
-from shared.estimation.tables import CombinedTable, EstimatedTable, Estimates
+from shared.estimation.tables.estimates import CombinedTable, EstimatedTable, Estimates
+from shared.estimation.tables.modelled import ModelledTables
 from shared.marginals.counts import (
     CUBE_CELLS,
     MARGINAL_CELLS,
@@ -57,7 +58,8 @@ from shared.marginals.tabulated_counts import NoisyCounts, noise_of
 from shared.plan import Plan
 from shared.progress import Tick, unstopped
 
-Estimator = Literal["moment", "ml", "log-linear"]
+Estimator = Literal["moment", "ml", "log-linear", "pooled"]
+ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 
 class EstimatedMarginals:
@@ -93,12 +95,10 @@ class EstimatedMarginals:
         variables: Sequence[str] | None = None,
         tick: Tick = unstopped,
     ) -> None:
-        if estimator not in ("moment", "ml", "log-linear"):
-            raise OptionError(
-                f"There is no estimator {estimator!r}.",
-                remedy="Choose 'moment', 'ml' or 'log-linear'.",
-            )
-        if others and estimator == "log-linear":
+        if estimator not in ESTIMATORS:
+            told = f"There is no estimator {estimator!r}."
+            raise OptionError(told, remedy=f"Choose one of {list(ESTIMATORS)}.")
+        if others and estimator in ("log-linear", "pooled"):
             raise OptionError(
                 f"Strata cannot be combined by the estimator {estimator!r}.",
                 where="estimator",
@@ -111,6 +111,7 @@ class EstimatedMarginals:
         self._domain = self._everything.project(variables or self._everything.names)
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order, tick)
+        self._pooled = PooledTables(reported, plan, order, tick)
         several = self._sources if others else ()
         self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
 
@@ -170,6 +171,8 @@ class EstimatedMarginals:
         domain = self._asked(variables)
         if self._estimator == "log-linear":
             return self._modelled.table(domain)
+        if self._estimator == "pooled":
+            return self._pooled.table(domain)
         if self._estimator == "ml":
             return self._most_likely_of_all(domain) if self._parts else self._most_likely(domain)
         if not self._parts:
@@ -185,7 +188,7 @@ class EstimatedMarginals:
         """
         if self._estimator == "moment":
             return self.marginal(variables)
-        if self._estimator == "log-linear":
+        if self._estimator in ("log-linear", "pooled"):
             return None
         by_moments = EstimatedMarginals.of(self._sources, variables=variables)
         try:
@@ -319,7 +322,7 @@ class EstimatedMarginals:
 
     def _prior(self, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
         """Return an estimated distribution over the axes' cells under which all reports can be."""
-        if self._estimator == "log-linear":
+        if self._estimator in ("log-linear", "pooled"):
             whole = self.marginal(_names(axes))
             return whole.counts.reshape(stratum.shape) / self.records
         if self._estimator == "moment":

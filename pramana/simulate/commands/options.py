@@ -61,7 +61,7 @@ Gamma = Annotated[
     float | None, typer.Option(help="The largest amplification of the whole record, of --design.")
 ]
 EstimatorOption = Annotated[
-    Literal["moment", "ml", "log-linear"] | None,
+    Literal["moment", "ml", "log-linear", "pooled"] | None,
     typer.Option(
         "--estimator",
         help="Of the counts; default by moments, with --design what is predicted to err less.",

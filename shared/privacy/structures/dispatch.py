@@ -19,6 +19,7 @@ from shared.channels import (
     Identity,
     Mixture,
     OneHot,
+    Product,
     Sampled,
     StructuralZeros,
     Symmetric,
@@ -110,6 +111,12 @@ def _(channel: Sampled) -> ChannelStructure:
     if channel.silent:
         parts.append(SampledSet((), channel.silent / RESOLUTION, RevealedStructure()))
     return SampledStructure(channel.sizes, tuple(parts), ColumnsStructure(channel))
+
+
+@structure_of.register
+def _(channel: Product) -> ChannelStructure:
+    # Independent draws: each can be at its worst together with the others (Ma 7.1.3).
+    return ColumnsStructure(channel, math.prod(structure_of(c).gamma for c in channel.channels))
 
 
 @dataclass(frozen=True)

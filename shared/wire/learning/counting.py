@@ -23,7 +23,7 @@ class CountsSpec(Message):
     estimator `ml`.
     """
 
-    estimator: Literal["moment", "ml", "log-linear"] = "moment"
+    estimator: Literal["moment", "ml", "log-linear", "pooled"] = "moment"
     order: Annotated[int, Field(ge=1, le=8, strict=True)] = 2
     records: Literal["identical", "common", "any"] = "identical"
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from shared.channels import (
     RESOLUTION,
     Choice,
+    Coordinated,
     CutAndPaste,
     Dense,
     Grouped,
     Identity,
     Mixture,
     OneHot,
+    Product,
     RandomSymmetric,
     Sampled,
     StructuralZeros,
@@ -49,4 +51,14 @@ EXAMPLES: dict[str, Transition] = {
             Choice((0, 1), QUARTER, StructuralZeros(6, (5,), Symmetric.from_gamma(5, 9.0))),
         ),
     ),
+    "coordinated": Coordinated(
+        (2, 3),
+        (
+            Choice((0, 1), QUARTER, Mixture.from_gamma(6, 9.0)),
+            Choice((1,), QUARTER, Symmetric.from_gamma(3, 3.0)),
+        ),
+        (QUARTER, 3 * QUARTER),
+        "0123456789abcdef" * 4,
+    ),
+    "product": Product((2, 1), (Mixture.from_gamma(6, 9.0), Symmetric.from_gamma(2, 3.0))),
 }

@@ -12,7 +12,7 @@ from shared.channels import Dense, Grouped, Identity, Symmetric
 from shared.domain import Domain
 from shared.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
 from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.tables import EstimatedTable
+from shared.estimation.tables.estimates import EstimatedTable
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
 

@@ -8,9 +8,9 @@ import pytest
 from shared.channels import RESOLUTION, Choice, Sampled, StructuralZeros, Symmetric
 from shared.domain import Domain
 from shared.errors import OptionError
-from shared.estimation import modelled
 from shared.estimation.core import profile
 from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.tables import modelled
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import ReportedCounts

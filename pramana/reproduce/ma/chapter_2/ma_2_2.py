@@ -14,7 +14,7 @@ from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner, draw_cells
 from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.tables import Estimates
+from shared.estimation.tables.estimates import Estimates
 from shared.marginals.counts import Tensor, tabulate
 from shared.pictures import plots as style
 

@@ -14,7 +14,7 @@ from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Set
 from pramana.setups.owner import SeededOwner
 from shared.discretize import Discretization, mgas
 from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.tables import Estimates
+from shared.estimation.tables.estimates import Estimates
 from shared.marginals.counts import Tensor
 from shared.pictures import plots as style
 

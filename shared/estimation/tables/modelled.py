@@ -18,7 +18,7 @@ from shared.estimation.core.lack_of_fit import score_test, why_untested
 from shared.estimation.core.loglinear import LogLinearFit, affordable, fit
 from shared.estimation.core.profile import Profile
 from shared.estimation.core.strata import Stratum
-from shared.estimation.tables import EstimatedTable
+from shared.estimation.tables.estimates import EstimatedTable
 from shared.marginals.counts import LEVEL, Reports, Tensor
 from shared.marginals.lack_of_fit import LackOfFit
 from shared.marginals.quantile import normal_quantile
