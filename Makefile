@@ -49,6 +49,21 @@ campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of e
 	$(BIN)/python -m benchmarks.coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
 
+.PHONY: whole-record
+whole-record: $(STAMP) ## what is learned under one bound for the whole record (docs/whole-record.md)
+	$(BIN)/python -m benchmarks.whole_record
+
+PEERS := .venv-peers
+PEERS_AT := benchmarks/whole_record
+
+.PHONY: whole-record-peers
+whole-record-peers: $(STAMP) ## what other tools reach at the same epsilon, in an environment of their own
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(PEERS_AT)/peers.lock
+	$(BIN)/python -m $(subst /,.,$(PEERS_AT)).tables write $(PEERS)/tables.npz
+	$(PEERS)/bin/python $(PEERS_AT)/peers.py $(PEERS)/tables.npz $(PEERS_AT)/peers.json
+	$(BIN)/python -m $(subst /,.,$(PEERS_AT)).tables margins $(PEERS_AT)/peers.json
+
 .PHONY: benchmark
 benchmark: $(STAMP) ## ratios against peers, measured side by side
 	$(BIN)/python -m benchmarks
@@ -66,4 +81,4 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) demo-out build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-peers demo-out build *.egg-info .pytest_cache .mypy_cache .ruff_cache

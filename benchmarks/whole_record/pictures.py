@@ -1,0 +1,84 @@
+"""Accuracy against epsilon: a small picture for each table, a curve for each learner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.whole_record.settings import GAMMAS, LINKING, TARGETS
+from shared.pictures.plots import BLUE, GREEN, GREY, MARKERS, ORANGE, RED, curve, facets, picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Results = Mapping[str, Mapping[str, Any]]
+
+COLOURS = {"naive Bayes": BLUE, "auto": GREEN, "tree": ORANGE, "linear": RED}
+_EPSILONS = [math.log(gamma) for gamma in GAMMAS]
+
+
+def accuracy(results: Results, ceilings: Mapping[str, Sequence[float]]) -> bytes:
+    """Return the picture (PNG) of all tables: accuracy of each learner against epsilon.
+
+    Args:
+        results: figures by setting.
+        ceilings: the accuracies of a trusted curator's naive Bayes at the same epsilons, by table.
+    """
+
+    def draw(figure: Figure) -> None:
+        axes = facets(figure, [1.0] * len(TARGETS), 3)
+        for axis, table in zip(axes, TARGETS, strict=True):
+            _table(axis, table, results, ceilings.get(table, ()))
+        axes[0].set_ylabel("right, %")
+        axes[3].set_ylabel("right, %")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="lower right", bbox_to_anchor=(0.98, 0.1), fontsize=9)
+
+    return picture(draw, (10.5, 6.2), "png", "accuracy", dpi=110)
+
+
+def _table(axis: Axes, table: str, results: Results, ceiling: Sequence[float]) -> None:
+    for marker, (label, colour) in zip(MARKERS, COLOURS.items(), strict=False):
+        points = [results.get(f"{table}, {label}, gamma {g}", {}) for g in GAMMAS]
+        known = [(e, p) for e, p in zip(_EPSILONS, points, strict=True) if "accuracy" in p]
+        if not known:
+            continue
+        means = [100 * p["accuracy"]["mean"] for _, p in known]
+        curve(axis, [e for e, _ in known], means, colour, marker, label)
+        clean = 100 * known[-1][1]["clean_accuracy"]["mean"]
+        axis.axhline(clean, color=colour, linewidth=0.9, linestyle=":")
+        majority = 100 * known[-1][1]["majority"]["mean"]
+    if ceiling:
+        values = [100 * value for value in ceiling]
+        curve(axis, _EPSILONS, values, GREY, "x", "trusted curator", "--")
+    axis.axhline(majority, color=GREY, linewidth=0.9)
+    axis.set_title(table)
+    axis.set_xticks(_EPSILONS, [f"{e:.2g}\n({g})" for e, g in zip(_EPSILONS, GAMMAS, strict=True)])
+    axis.set_xlabel("epsilon (gamma) of the record")
+
+
+def links(results: Results) -> bytes:
+    """Return the picture (PNG) of structures: missing and wrong links against epsilon."""
+    series = sorted({s.name.rpartition(",")[0] for s in LINKING})
+
+    def draw(figure: Figure) -> None:
+        axes = facets(figure, [1.0] * len(series), len(series))
+        for axis, name in zip(axes, series, strict=True):
+            found = [results.get(f"{name}, gamma {g}", {}) for g in GAMMAS]
+            known = [(e, f) for e, f in zip(_EPSILONS, found, strict=True) if "randomized" in f]
+            if known:
+                x = [e for e, _ in known]
+                curve(axis, x, [f["randomized"]["missing"] for _, f in known], BLUE, "o", "missing")
+                curve(axis, x, [f["randomized"]["extra"] for _, f in known], RED, "s", "wrong")
+                axis.axhline(known[0][1]["clean"]["missing"], color=BLUE, lw=0.9, ls=":")
+                axis.axhline(known[0][1]["links"], color=GREY, linewidth=0.9)
+            axis.set_title(name.replace(", structure of", ":"), fontsize=10)
+            ticks = zip(_EPSILONS, GAMMAS, strict=True)
+            axis.set_xticks(_EPSILONS, [f"{e:.2g}\n({g})" for e, g in ticks])
+            axis.set_xlabel("epsilon (gamma) of the record")
+        axes[0].set_ylabel("links")
+        axes[0].legend()
+
+    return picture(draw, (10.5, 3.4), "png", "links", dpi=110)
