@@ -48,6 +48,44 @@ IDENTIFIED_CELLS = 4096
 
 
 @dataclass(frozen=True)
+class _Part:
+    """Choices of the same variables, whose reports cannot be told apart."""
+
+    choices: tuple[Choice, ...]
+
+    @cached_property
+    def _mixture(self) -> tuple[float, float] | None:
+        """(a, b) where they act as a I + b 11' together, which is one step and not one for each.
+
+        A variable that is in pairs with many others has a channel for each of their sizes.
+        """
+        shares = [choice.channel.mixture for choice in self.choices]
+        weights = [choice.weight / RESOLUTION for choice in self.choices]
+        if len(shares) == 1 or None in shares:
+            return None
+        known = np.array(weights) @ np.array(shares)
+        return float(known[0]), float(known[1])
+
+    def apply(self, tensor: Tensor) -> Tensor:
+        """Return P' x along the first axis, P being weighed."""
+        return self._turned("apply", tensor)
+
+    def apply_adjoint(self, tensor: Tensor) -> Tensor:
+        """Return P x along the first axis, P being weighed."""
+        return self._turned("apply_adjoint", tensor)
+
+    def _turned(self, turn: str, tensor: Tensor) -> Tensor:
+        if self._mixture is not None:
+            a, b = self._mixture
+            mixed: Tensor = a * tensor + b * tensor.sum(axis=0)
+            return mixed
+        made = np.zeros(1)
+        for choice in self.choices:
+            made = made + getattr(choice.channel, turn)(tensor, 0) * (choice.weight / RESOLUTION)
+        return made
+
+
+@dataclass(frozen=True)
 class Sampled(DecodedTransition):
     """With probability `weight` / 2^32 a record reports a choice's variables and withholds others.
 
@@ -131,6 +169,14 @@ class Sampled(DecodedTransition):
         return math.prod(self.sizes), math.prod(self._reports)
 
     @cached_property
+    def _parts(self) -> tuple[_Part, ...]:
+        """The choices, those of the same variables together."""
+        by_axes: dict[tuple[int, ...], list[Choice]] = {}
+        for choice in self.choices:
+            by_axes.setdefault(choice.axes, []).append(choice)
+        return tuple(_Part(tuple(alike)) for alike in by_axes.values())
+
+    @cached_property
     def _holding(self) -> tuple[tuple[int, ...], ...]:
         """Which choices, ascending, report each variable."""
         holding: list[list[int]] = [[] for _ in self.sizes]
@@ -167,11 +213,12 @@ class Sampled(DecodedTransition):
         self._require_listed(self.shape[1] * math.prod(rest))
         true = source.reshape(*self.sizes, *rest)
         reported = np.zeros((*self._reports, *rest))
-        for choice in self.choices:
-            gone = tuple(i for i in range(len(self.sizes)) if i not in choice.axes)
-            margin = true.sum(axis=gone).reshape(choice.channel.shape[0], *rest)
-            made = choice.channel.apply(margin, 0) * (choice.weight / RESOLUTION)
-            reported[self.place(choice)] += made.reshape(*self._sizes_of(choice), *rest)
+        for part in self._parts:
+            first = part.choices[0]
+            gone = tuple(i for i in range(len(self.sizes)) if i not in first.axes)
+            margin = true.sum(axis=gone).reshape(first.channel.shape[0], *rest)
+            made = part.apply(margin)
+            reported[self.place(first)] += made.reshape(*self._sizes_of(first), *rest)
         if self.silent:
             # `size` is the code of "withheld" on every axis.
             reported[self.sizes] += true.sum(axis=tuple(range(len(self.sizes)))) * (
@@ -184,11 +231,11 @@ class Sampled(DecodedTransition):
         rest = source.shape[1:]
         reported = source.reshape(*self._reports, *rest)
         true = np.zeros((*self.sizes, *rest))
-        for choice in self.choices:
-            part = reported[self.place(choice)].reshape(choice.channel.shape[1], *rest)
-            seen = choice.channel.apply_adjoint(part, 0) * (choice.weight / RESOLUTION)
-            spread = [s if i in choice.axes else 1 for i, s in enumerate(self.sizes)]
-            true += seen.reshape(*spread, *rest)
+        for part in self._parts:
+            first = part.choices[0]
+            told = reported[self.place(first)].reshape(first.channel.shape[1], *rest)
+            spread = [s if i in first.axes else 1 for i, s in enumerate(self.sizes)]
+            true += part.apply_adjoint(told).reshape(*spread, *rest)
         if self.silent:
             true += reported[self.sizes] * (self.silent / RESOLUTION)
         return np.moveaxis(true.reshape(self.shape[0], *rest), 0, axis)
@@ -237,20 +284,18 @@ class Sampled(DecodedTransition):
     def _gram(self) -> Tensor:
         """Return PP', K x K: sets of variables are told apart, so that it is a sum over them."""
         size = self.shape[0]
-        together: dict[tuple[int, ...], Tensor] = {}
-        for choice in self.choices:
-            made = choice.channel.matrix() * (choice.weight / RESOLUTION)
-            together[choice.axes] = together.get(choice.axes, 0.0) + made
-        if len(together) * size**2 > GRAM_ENTRIES:
+        if len(self._parts) * size**2 > GRAM_ENTRIES:
             raise LimitExceeded(
-                f"Whether {size:,} combinations can be told apart by {len(together):,} sets of"
+                f"Whether {size:,} combinations can be told apart by {len(self._parts):,} sets of"
                 " variables is not computed.",
                 remedy="Sample fewer sets.",
             )
         found = np.full((*self.sizes, *self.sizes), (self.silent / RESOLUTION) ** 2)
-        for axes, matrix in together.items():
-            spread = [s if i in axes else 1 for i, s in enumerate(self.sizes)]
-            found += (matrix @ matrix.T).reshape(*spread, *spread)
+        for part in self._parts:
+            first = part.choices[0]
+            own = part.apply_adjoint(part.apply(np.eye(first.channel.shape[0])))
+            spread = [s if i in first.axes else 1 for i, s in enumerate(self.sizes)]
+            found += own.reshape(*spread, *spread)
         return found.reshape(size, size)
 
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
