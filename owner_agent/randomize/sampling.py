@@ -13,9 +13,11 @@ from functools import singledispatch
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.uniform_words import Words, below, uniform_below, uniform_columns
+from owner_agent.randomize.uniform_words import Draws, Words, below, uniform_below, uniform_columns
 from owner_agent.randomize.unit_sampling import rows_by_label, sample
 from shared.channels import (
+    Choice,
+    Coordinated,
     CutAndPaste,
     Mixture,
     OneHot,
@@ -159,15 +161,49 @@ def _(channel: Sampled, sizes: Sequence[int], cells: Codes, words: Words) -> lis
     bounds = np.cumsum([choice.weight for choice in channel.choices]).astype(np.uint64)
     # A word above all bounds chooses nothing, and everything stays withheld.
     chosen = np.searchsorted(bounds, words.word(0).astype(np.uint64), side="right")
-    true = split(cells, sizes)
+    return sample_choices(channel.choices, sizes, split(cells, sizes), chosen, words.after(1))
+
+
+@sample_columns.register
+def _(channel: Coordinated, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+    """Let the first word be the record's coin (see `coordinated`), and report by those after."""
+    chosen = chosen_by_coin(channel, words.word(0))
+    return sample_choices(channel.choices, sizes, split(cells, sizes), chosen, words.after(1))
+
+
+def chosen_by_coin(channel: Coordinated, coins: Draws) -> npt.NDArray[np.int64]:
+    """Return which choice each record's coin falls on; the number of choices where on none."""
+    starts = np.array(channel.starts, dtype=np.int64)
+    ends = np.array([end for _, end in channel.spans], dtype=np.int64)
+    falls = coins.astype(np.int64)
+    last = np.searchsorted(starts, falls, side="right") - 1
+    return np.where((last >= 0) & (falls < ends[last]), last, len(starts))
+
+
+def sample_choices(
+    choices: Sequence[Choice],
+    sizes: Sequence[int],
+    true: Sequence[Codes],
+    chosen: npt.NDArray[np.integer],
+    words: Words,
+) -> list[Codes]:
+    """Report each record's choice and withhold its other variables.
+
+    Args:
+        choices: the choices.
+        sizes: the number of true categories of each variable.
+        true: N true codes of each variable.
+        chosen: the N records' choices; the number of choices for none, of which all is withheld.
+        words: the N records' words.
+    """
     reported: list[Codes] = [
-        np.full(len(cells), size, dtype=code_dtype(size + 1)) for size in sizes
+        np.full(len(chosen), size, dtype=code_dtype(size + 1)) for size in sizes
     ]
-    for index, rows in rows_by_label(chosen, len(channel.choices)):
-        choice = channel.choices[index]
+    for index, rows in rows_by_label(chosen, len(choices)):
+        choice = choices[index]
         inner = [sizes[axis] for axis in choice.axes]
         inside = join([true[axis][rows] for axis in choice.axes], inner)
-        made = sample_columns(choice.channel, inner, inside, words.of(rows).after(1))
+        made = sample_columns(choice.channel, inner, inside, words.of(rows))
         for axis, column in zip(choice.axes, made, strict=True):
             reported[axis][rows] = column
     return reported
