@@ -21,6 +21,7 @@ from shared.channels import (
     CutAndPaste,
     Mixture,
     OneHot,
+    Product,
     Sampled,
     Transition,
     UnitTransition,
@@ -162,6 +163,19 @@ def _(channel: Sampled, sizes: Sequence[int], cells: Codes, words: Words) -> lis
     # A word above all bounds chooses nothing, and everything stays withheld.
     chosen = np.searchsorted(bounds, words.word(0).astype(np.uint64), side="right")
     return sample_choices(channel.choices, sizes, split(cells, sizes), chosen, words.after(1))
+
+
+@sample_columns.register
+def _(channel: Product, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+    """Draw by each channel alone, by words that no other has."""
+    true = split(cells, sizes)
+    reported: list[Codes] = []
+    hands = words.dealt(len(channel.channels))
+    for part, width, hand in zip(channel.channels, channel.widths, hands, strict=True):
+        axes = slice(len(reported), len(reported) + width)
+        inside = join(true[axes], sizes[axes])
+        reported += sample_columns(part, sizes[axes], inside, hand)
+    return reported
 
 
 @sample_columns.register
