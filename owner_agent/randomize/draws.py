@@ -12,6 +12,11 @@ Draws alone do not protect a record whose value is corrected. Unchanged values r
 of a record with two different reports everybody would know that it changed. What is done about
 that is in `corrections`: either the record keeps the report that it was given first, or all records
 are drawn anew, independently, in another epoch.
+
+In a study plan the owners' draws are their own, and which variables a record reports is no draw of
+theirs: it follows a coin, a function of the linkage secret that they share, the study, the plan and
+the pseudonym alone. It looks at no data, it is the same at all owners and in all epochs, and other
+draws cannot be inferred from it.
 """
 
 from __future__ import annotations
@@ -182,6 +187,24 @@ def _absorb(key: bytes, inputs: Inputs, codes: Codes) -> None:
 
 def _encrypted(key: bytes, inputs: Inputs) -> Inputs:
     return _encrypt(key, inputs).view(np.uint8).reshape(-1, KEY_BYTES)
+
+
+def coins(secrets: Secrets, study: str, coin: str, keys: Keys) -> Draws:
+    """Return the records' coins: the first word of AES-256(coin key, pseudonym), N numbers.
+
+    The coin key is HKDF-SHA-256 of the linkage secret, so that all owners of a study draw alike and
+    nobody else can tell a record's choice from its pseudonym.
+
+    Args:
+        secrets: the owner's secrets; the linkage secret alone is used.
+        study: the study the release is for.
+        coin: the coin's name, the digest of a study plan.
+        keys: the records' pseudonyms.
+    """
+    info = b"\x00".join([b"pramana/coin/1", study.encode(), coin.encode()])
+    key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secrets.linkage)
+    inputs = np.ascontiguousarray(keys).view(np.uint8).reshape(-1, KEY_BYTES)
+    return _encrypt(key, inputs)[:, 0].astype(np.uint32)
 
 
 def _encrypt(key: bytes, inputs: Inputs) -> Draws:

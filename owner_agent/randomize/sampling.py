@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from owner_agent.randomize.alike import Alike
-from owner_agent.randomize.uniform_words import Words, below, uniform_below, uniform_columns
+from owner_agent.randomize.uniform_words import Draws, Words, below, uniform_below, uniform_columns
 from owner_agent.randomize.unit_sampling import sample
 from shared.channels import (
     Choice,
+    Coordinated,
     CutAndPaste,
     Mixture,
     OneHot,
+    Product,
     Sampled,
     Transition,
     UnitTransition,
@@ -187,6 +189,35 @@ def _(channel: Sampled, sizes: Sequence[int], cells: Codes, words: Words) -> lis
     # A word above all bounds chooses nothing, and everything stays withheld.
     chosen = np.searchsorted(bounds, words.word(0).astype(np.uint64), side="right")
     return sample_choices(channel.choices, sizes, split(cells, sizes), chosen, words.after(1))
+
+
+@sample_columns.register
+def _(channel: Product, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+    """Draw by each channel alone, by words that no other has."""
+    true = split(cells, sizes)
+    reported: list[Codes] = []
+    hands = words.dealt(len(channel.channels))
+    for part, width, hand in zip(channel.channels, channel.widths, hands, strict=True):
+        axes = slice(len(reported), len(reported) + width)
+        inside = join(true[axes], sizes[axes])
+        reported += sample_columns(part, sizes[axes], inside, hand)
+    return reported
+
+
+@sample_columns.register
+def _(channel: Coordinated, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+    """Let the first word be the record's coin (see `coordinated`), and report by those after."""
+    chosen = chosen_by_coin(channel, words.word(0))
+    return sample_choices(channel.choices, sizes, split(cells, sizes), chosen, words.after(1))
+
+
+def chosen_by_coin(channel: Coordinated, coins: Draws) -> npt.NDArray[np.int64]:
+    """Return which choice each record's coin falls on; the number of choices where on none."""
+    starts = np.array(channel.starts, dtype=np.int64)
+    ends = np.array([end for _, end in channel.spans], dtype=np.int64)
+    falls = coins.astype(np.int64)
+    last = np.searchsorted(starts, falls, side="right") - 1
+    return np.where((last >= 0) & (falls < ends[last]), last, len(starts))
 
 
 def sample_choices(
