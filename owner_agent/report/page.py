@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ FOLDER = "report"
 """In the state directory, where the report is written unless another place is named."""
 
 PAGE = "plan.html"
+
+VAST = 10**18
+"""A number of combinations from here on is told by its power of ten."""
 
 _PICTURES = {
     "posteriors": posterior_picture,
@@ -186,7 +190,9 @@ def bits(value: float | None) -> str:
 
 
 def count(value: Any) -> str:
-    """Write a whole number with its thousands apart; none as a dash."""
+    """Write a whole number with its thousands apart, a vast one as a power; none as a dash."""
+    if value is not None and value >= VAST:
+        return f"about 10^{math.log10(value):.0f}"
     return "–" if value is None else f"{value:,.0f}"
 
 
