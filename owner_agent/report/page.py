@@ -15,7 +15,7 @@ from owner_agent.report.figures import (
     strength_picture,
     width_picture,
 )
-from owner_agent.report.report import LISTED_CHOICES, PlanReport, shares_reported
+from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, shares_reported
 from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import OptionError
 from shared.pictures.svg import short
@@ -144,6 +144,7 @@ def html(plan: PlanReport, owner: str, tick: Progress = unwatched) -> str:
         plan=plan.as_dict(),
         together_gamma=plan.together.told.written_gamma,
         listed_choices=LISTED_CHOICES,
+        wide={b.name: n for b in plan.blocks if (n := len(b.variables)) > WIDE},
         shares={block.name: shares_reported(plan, block) for block in plan.blocks if block.choices},
         missing=missing,
         corrected_lines=() if plan.corrected is None else plan.corrected.lines(),

@@ -40,7 +40,8 @@ from shared.progress import Progress, unwatched
 LISTED_CHOICES = 12
 """A sampled block's parts are listed up to so many; of more they are counted, and JSON has all."""
 
-_NAMED_SHARES = 16
+WIDE = 16
+"""Of a block of more variables not every one is named wherever the block is."""
 
 T = TypeVar("T")
 
@@ -197,7 +198,7 @@ def shares_reported(plan: PlanReport, block: BlockReport) -> str:
         said.append(
             f"Each of its {len(shares)} variables is reported by {share:.1%} of the records."
         )
-    elif len(shares) > _NAMED_SHARES:
+    elif len(shares) > WIDE:
         least, most = (choose(shares, key=shares.__getitem__) for choose in (min, max))
         said.append(
             f"Of its {len(shares)} variables {least} is reported least, by {shares[least]:.1%} of"

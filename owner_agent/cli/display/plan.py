@@ -17,18 +17,15 @@ from owner_agent.costs.measures import number
 from owner_agent.costs.study_display import show_study
 from owner_agent.costs.thresholds import ALARMING, POSTERIOR
 from owner_agent.report.contents import BlockReport, VariableReport
-from owner_agent.report.report import LISTED_CHOICES, PlanReport, listed, shares_reported
+from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
 from shared.pictures.svg import short
 from shared.privacy import PRIOR
 
 _BLOCK_NAME = 16
 """So much of a block's name stands beside each of its variables."""
 
-_LISTED_VARIABLES = 16
-"""Of a block with more, variables of which the same is to be said share a row."""
-
 _NAMED_VARIABLES = 3
-"""So many of them are named there; the page has a row for each."""
+"""So many of those in a wide block that share a row are named; the page has a row for each."""
 
 
 def show_plan(console: Console, plan: PlanReport) -> None:
@@ -61,7 +58,7 @@ def show_plan(console: Console, plan: PlanReport) -> None:
 
 def _rows(plan: PlanReport) -> Iterator[tuple[str, VariableReport]]:
     """Yield names of variables and the row they share: those of wide blocks may share one."""
-    wide = {b.name for b in plan.blocks if len(b.variables) > _LISTED_VARIABLES}
+    wide = {b.name for b in plan.blocks if len(b.variables) > WIDE}
     together: dict[object, list[VariableReport]] = {}
     for row in plan.variables:
         key = (
@@ -123,7 +120,7 @@ def _show_together(console: Console, plan: PlanReport) -> None:
         alike.setdefault((loss.before, loss.after, loss.refused), []).append(loss.column)
     for loss in before:
         columns = alike[loss.before, loss.after, loss.refused]
-        if len(columns) <= _LISTED_VARIABLES:
+        if len(columns) <= WIDE:
             columns = [loss.column]
         elif loss.column != columns[0]:
             continue
