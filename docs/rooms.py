@@ -24,16 +24,16 @@ shared.domain shared.progress shared.pictures
 shared.terminal
 shared.channels shared.discretize
 shared.marginals shared.plan
-shared.study_plan
 shared.estimation.core shared.privacy.structures
 shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
-shared.estimation.pooled
+shared.estimation.pooled shared.study_plan
 shared.estimation shared.learn.networks
 shared.learn.networks.search
 shared.learn.networks.exchange shared.design
-shared.learn.rules shared.learn.tree shared.learn.linear
+shared.learn.rules shared.learn.tree shared.learn.linear shared.learn.bayes_classifier
 shared.learn.rules.exchange shared.learn.tree.exchange shared.learn.linear.exchange
+shared.learn.bayes_classifier.exchange
 shared.learn shared.wire
 shared.wire.learning
 owner_agent.state miner_service.settings
