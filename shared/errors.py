@@ -308,8 +308,7 @@ class OtherGroupings(
     code="other-groupings",
     title="Exact parameters would reveal other groupings of a column",
 ):
-    """Exact parameters would add groupings of a column's records to those told before: who compares
-    the tables of two that differ in few records knows these records."""
+    """Exact parameters by two groupings of a column would reveal the records in which they differ."""
 
 
 class NoiseSpent(
@@ -395,7 +394,6 @@ class PeerDeviated(
 def error_classes() -> Iterator[type[PramanaError]]:
     """Yield every class of the tree, root first (for tables that must be complete)."""
     pending: list[type[PramanaError]] = [PramanaError]
-    while pending:
-        current = pending.pop()
+    for current in pending:
         yield current
-        pending.extend(current.__subclasses__())
+        pending += current.__subclasses__()
