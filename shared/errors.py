@@ -308,7 +308,7 @@ class OtherGroupings(
     code="other-groupings",
     title="Exact parameters would reveal other groupings of a column",
 ):
-    """Exact parameters by two groupings of a column would reveal the records in which they differ."""
+    """Exact parameters by two groupings of a column would reveal the records between them."""
 
 
 class NoiseSpent(
