@@ -272,6 +272,7 @@ def test_a_database_of_the_first_version_is_upgraded(tmp_path):
     Database(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
+            "DROP TABLE study_plans;"
             "ALTER TABLE studies DROP COLUMN max_epsilon_record;"
             "ALTER TABLE studies DROP COLUMN max_epsilon_column;"
             "ALTER TABLE releases DROP COLUMN draws;"
@@ -295,6 +296,8 @@ def test_a_database_of_the_first_version_is_upgraded(tmp_path):
         assert "bif" not in columns
         columns = [row[1] for row in connection.execute("PRAGMA table_info(releases)")]
         assert {"draws", "consistency"} <= set(columns)
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(study_plans)")]
+        assert columns == ["study", "digest", "plan", "agreed"]
 
 
 EVERY = {
