@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import singledispatch
 
@@ -11,9 +12,11 @@ import numpy.typing as npt
 from shared.channels import (
     CONDITION_LIMIT,
     RESOLUTION,
+    Coordinated,
     CutAndPaste,
     Grouped,
     Identity,
+    Product,
     StructuralZeros,
     Symmetric,
     UnitTransition,
@@ -39,8 +42,8 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     Raises:
         UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
-    if block.channel.choices:
-        for part in _subsets(block):
+    if parts := _parts(block):
+        for part in parts:
             require_protected(part, sensitive)
         return
     for name in block.names:
@@ -77,6 +80,8 @@ def share_proven(block: Block, name: str) -> float:
             for choice, part in zip(choices, _subsets(block), strict=True)
             if name in part.names
         )
+    if parts := _parts(block):
+        return next(share_proven(part, name) for part in parts if name in part.names)
     return int(_proven_units(block, name).max()) / RESOLUTION
 
 
@@ -174,8 +179,9 @@ def _(channel: Symmetric, values: Codes) -> Units:
 def require_estimable(block: Block) -> None:
     """Refuse a channel whose reports leave some truths indistinguishable.
 
-    Of a sampled block every subset must be estimable and every variable in one of them; the whole
-    joint distribution need not be. Of a block reported in items every single variable must be:
+    Of a sampled block every subset must be estimable and every variable in one of them (but for
+    those of a study's plan, which was designed as a whole); the whole joint distribution need not
+    be. Of a block reported in items every single variable must be:
     the condition grows with every further one, and whoever asks for many is told.
     """
     for part in _estimated_parts(block):
@@ -201,7 +207,7 @@ def _estimated_parts(block: Block) -> list[Block]:
         parts = _subsets(block)
         reported = {name for part in parts for name in part.names}
         missed = [name for name in block.names if name not in reported]
-        if missed:
+        if missed and not isinstance(block.channel, Coordinated):
             raise PlanError(
                 f"No subset of block {block.name!r} has {missed}, so nothing would ever be"
                 " reported of them.",
@@ -213,6 +219,19 @@ def _estimated_parts(block: Block) -> list[Block]:
         alone = ((v, block.restrict([v.name])) for v in block.variables)
         return [Block((v,), channel) for v, channel in alone if channel is not None]
     return [block]
+
+
+def _parts(block: Block) -> list[Block]:
+    """Return blocks whose reports stand each for itself: subsets, or variables drawn apart."""
+    if not isinstance(block.channel, Product):
+        return _subsets(block)
+    ends = itertools.accumulate(block.channel.widths)
+    return [
+        Block(block.variables[end - width : end], channel)
+        for end, width, channel in zip(
+            ends, block.channel.widths, block.channel.channels, strict=True
+        )
+    ]
 
 
 def _subsets(block: Block) -> list[Block]:
