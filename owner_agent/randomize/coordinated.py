@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from owner_agent.randomize.alike import Alike
 from owner_agent.randomize.draws import coins, words
 from owner_agent.randomize.sampling import chosen_by_coin, join, sample_choices
-from owner_agent.randomize.unit_sampling import rows_by_label
 from owner_agent.state.keys import Keys as Secrets
 from shared.channels import Coordinated
 from shared.marginals.counts import Codes
@@ -49,9 +49,11 @@ def sample_part(
     chosen = chosen_by_coin(channel, coins(secrets, study, channel.coin, keys))
     true = [columns[name] for name in block.names]
     cells: Codes = np.zeros(len(keys), dtype=np.uint64)
-    for index, rows in rows_by_label(chosen, len(channel.choices)):
-        axes = channel.choices[index].axes
-        cells[rows] = join([true[a][rows] for a in axes], [channel.sizes[a] for a in axes])
+    alike = Alike.of(channel.choices, channel.sizes)
+    for part in alike.parts(len(keys)):
+        codes = np.stack([column[part] for column in true])
+        for _, inner, axes, rows in alike.rows(chosen[part]):
+            cells[part][rows] = join([codes[axis, rows] for axis in axes], inner)
     drawn = words(secrets, study, block, keys, cells, epoch)
     reported = sample_choices(channel.choices, channel.sizes, true, chosen, drawn)
     return {

@@ -7,7 +7,7 @@ from owner_agent.site.site import Site
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from owner_agent.study_plan.adopting import FETCH, Adopted, short
-from shared.errors import Conflict, NotFound
+from shared.errors import NotFound, StudyPlanNotFollowed
 from shared.study_plan import StudyPlan
 
 
@@ -35,12 +35,12 @@ def require_agreed(adopted: Adopted | None, miner: Miner, study: str) -> None:
     """Check that the miner holds all owners to the very plan that this one follows, or to none.
 
     Raises:
-        Conflict: it holds them to another.
+        StudyPlanNotFollowed: it holds them to another.
         Refused, Unreachable: the miner said no, or nothing.
     """
     told = miner.study_plan(study)
     if adopted is None and told is not None:
-        raise Conflict(
+        raise StudyPlanNotFollowed(
             f"Study {study!r} has the study plan {short(told.digest)}, and the site file names"
             " none: a release beside it would add to what all owners tell of a record.",
             where="study_plan",
@@ -50,7 +50,7 @@ def require_agreed(adopted: Adopted | None, miner: Miner, study: str) -> None:
         return
     here = f"the site file follows {short(adopted.plan.digest)}"
     said = "has no study plan" if told is None else f"has the study plan {short(told.digest)}"
-    raise Conflict(
+    raise StudyPlanNotFollowed(
         f"Study {study!r} {said} at the miner, and {here}; nothing was sent.",
         where="study_plan",
         remedy="Ask whoever runs the study which plan its owners agreed on."

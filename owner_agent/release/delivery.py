@@ -44,7 +44,7 @@ class Delivery:
         Unless it has heard of the release: then it did.
 
         Raises:
-            Conflict: it holds the study's owners to another plan.
+            StudyPlanNotFollowed: it holds the study's owners to another plan.
         """
         with self._resumable():
             if self._entry.state == "prepared":

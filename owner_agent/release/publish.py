@@ -77,8 +77,8 @@ def publish(
         StoreCorrupt: what left before is not remembered.
         KeyFileError: a secret is absent or unsafe.
         Unauthenticated: the site has not joined the study.
-        Conflict: another publication of this site is running, or the miner holds the study's
-            owners to another plan.
+        Conflict: another publication of this site is running.
+        StudyPlanNotFollowed: the miner holds the study's owners to another plan.
         ReleaseNotOpen: this release was withdrawn.
         Refused: the miner said no.
         Unreachable: the miner did not answer; the release is safe in the outbox.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from shared.channels import (
     CONDITION_LIMIT,
     RESOLUTION,
+    Choice,
     Coordinated,
     CutAndPaste,
     Grouped,
@@ -42,7 +43,7 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     Raises:
         UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
-    if parts := _parts(block):
+    if parts := [*_different(block, sensitive), *_apart(block)]:
         for part in parts:
             require_protected(part, sensitive)
         return
@@ -75,13 +76,15 @@ def share_proven(block: Block, name: str) -> float:
     probability, as a subset's report tells which it was.
     """
     if choices := block.channel.choices:
+        axis = block.names.index(name)
         return sum(
-            choice.weight / RESOLUTION * share_proven(part, name)
-            for choice, part in zip(choices, _subsets(block), strict=True)
-            if name in part.names
+            choice.weight / RESOLUTION * share_proven(_subset(block, choice), name)
+            for choice in choices
+            if axis in choice.axes
         )
-    if parts := _parts(block):
-        return next(share_proven(part, name) for part in parts if name in part.names)
+    for part in _apart(block):
+        if name in part.names:
+            return share_proven(part, name)
     return int(_proven_units(block, name).max()) / RESOLUTION
 
 
@@ -204,8 +207,7 @@ def _estimated_parts(block: Block) -> list[Block]:
         PlanError: a variable of a sampled block is in none of its subsets.
     """
     if block.channel.choices:
-        parts = _subsets(block)
-        reported = {name for part in parts for name in part.names}
+        reported = {block.names[axis] for choice in block.channel.choices for axis in choice.axes}
         missed = [name for name in block.names if name not in reported]
         if missed and not isinstance(block.channel, Coordinated):
             raise PlanError(
@@ -214,29 +216,38 @@ def _estimated_parts(block: Block) -> list[Block]:
                 where=block.name,
                 remedy="Put every variable into a subset, or take it out of the block.",
             )
-        return parts
+        return _different(block)
     if isinstance(block.channel, CutAndPaste):
         alone = ((v, block.restrict([v.name])) for v in block.variables)
         return [Block((v,), channel) for v, channel in alone if channel is not None]
     return [block]
 
 
-def _parts(block: Block) -> list[Block]:
-    """Return blocks whose reports stand each for itself: subsets, or variables drawn apart."""
+def _apart(block: Block) -> list[Block]:
+    """Return the variables of each channel of a product as a block of their own; else nothing."""
     if not isinstance(block.channel, Product):
-        return _subsets(block)
+        return []
     ends = itertools.accumulate(block.channel.widths)
+    channels = zip(block.channel.widths, block.channel.channels, strict=True)
     return [
         Block(block.variables[end - width : end], channel)
-        for end, width, channel in zip(
-            ends, block.channel.widths, block.channel.channels, strict=True
-        )
+        for end, (width, channel) in zip(ends, channels, strict=True)
     ]
 
 
-def _subsets(block: Block) -> list[Block]:
-    """Return each choice of a sampled block as a block of its own."""
-    return [
-        Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)
-        for choice in block.channel.choices
-    ]
+def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Block]:
+    """Return choices of a sampled block as blocks of their own, of those that are alike the first.
+
+    Alike are those of one channel, of the same sizes and with the same variables sensitive.
+    """
+    found: dict[tuple[object, ...], Choice] = {}
+    for choice in block.channel.choices:
+        own = [block.variables[axis] for axis in choice.axes]
+        kind = choice.channel, *((v.size, v.name in sensitive) for v in own)
+        found.setdefault(kind, choice)
+    return [_subset(block, choice) for choice in found.values()]
+
+
+def _subset(block: Block, choice: Choice) -> Block:
+    """Return a choice of a sampled block as a block of its own."""
+    return Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)

@@ -13,7 +13,7 @@ from owner_agent.release.agreement import agreed_plan
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.state.keys import KeyStore
-from shared.errors import Conflict, NotFound, RecordsCorrected, Refused
+from shared.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
 from shared.wire.parts import decode_part
 from tests.owner_agent.study_plan.plans import PLAN, follow, study_plan
 
@@ -77,7 +77,9 @@ def nothing_left(bench):
 
 def test_another_plan_at_the_miner_stops_the_release(agreed):
     agreed.miner.study_plan = study_plan(first=1)
-    with pytest.raises(Conflict, match=f"{agreed.miner.study_plan.digest[:12]}.*nothing was sent"):
+    with pytest.raises(
+        StudyPlanNotFollowed, match=f"{agreed.miner.study_plan.digest[:12]}.*nothing was sent"
+    ):
         _publish(agreed)
     assert nothing_left(agreed)
     agreed.miner.study_plan = PLAN
@@ -87,14 +89,14 @@ def test_another_plan_at_the_miner_stops_the_release(agreed):
 
 def test_a_miner_without_the_plan_would_hold_nobody_to_it(agreed):
     agreed.miner.study_plan = None
-    with pytest.raises(Conflict, match="has no study plan at the miner"):
+    with pytest.raises(StudyPlanNotFollowed, match="has no study plan at the miner"):
         _publish(agreed)
     assert nothing_left(agreed)
 
 
 def test_a_site_that_follows_no_plan_is_told_of_the_studys(bench):
     bench.miner.study_plan = PLAN
-    with pytest.raises(Conflict, match="the site file names none") as refused:
+    with pytest.raises(StudyPlanNotFollowed, match="the site file names none") as refused:
         _publish(bench)
     assert "study-plan fetch" in refused.value.remedy
     assert nothing_left(bench)
