@@ -377,23 +377,15 @@ class Unreachable(TransportError, code="miner-unreachable", title="The miner did
 class Refused(TransportError, code="miner-refused", title="The miner refused", exit_code=4):
     """The miner answered with a problem document.
 
-    `status` is the HTTP status, `problem_code` the miner's stable code, and `problem_where` where
-    it found the problem, if it said.
+    `status` is the HTTP status and `problem_code` the miner's stable code.
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        status: int,
-        problem_code: str,
-        problem_where: str | None = None,
-        remedy: str | None = None,
+        self, message: str, *, status: int, problem_code: str, remedy: str | None = None
     ) -> None:
         super().__init__(message, where=problem_code, remedy=remedy)
         self.status = status
         self.problem_code = problem_code
-        self.problem_where = problem_where
 
 
 class PeerUnreachable(

@@ -110,13 +110,12 @@ class Miner:
     def study_plan(self, study: str) -> StudyPlan | None:
         """Return the plan that the owners of a study agreed on; None if there is none."""
         path = f"/v1/studies/{quote(study, safe='')}/plan"
-        try:
-            view = self._call(StudyPlanView, "GET", path)
-        except Refused as error:
-            # The study itself may be what is not found.
-            if (error.problem_code, error.problem_where) == (NotFound.code, "study plan"):
-                return None
-            raise
+        response = self._send("GET", path, True, {})
+        problem = None if response.is_success else read_problem(response.content)
+        # The study itself may be what is not found.
+        if problem and (problem.code, problem.where) == (NotFound.code, "study plan"):
+            return None
+        view = self._read(StudyPlanView, "GET", path, response)
         try:
             return view.plan.to_plan()
         except PramanaError:
@@ -145,7 +144,9 @@ class Miner:
         repeatable: bool = True,
         **options: Any,
     ) -> Answer:
-        response = self._send(method, path, repeatable, options)
+        return self._read(kind, method, path, self._send(method, path, repeatable, options))
+
+    def _read(self, kind: type[Answer], method: str, path: str, response: httpx.Response) -> Answer:
         if response.is_success:
             try:
                 return kind.model_validate_json(response.content)
@@ -162,7 +163,6 @@ class Miner:
             f"The miner refused ({response.status_code} {problem.code}): {problem.detail}",
             status=response.status_code,
             problem_code=problem.code,
-            problem_where=problem.where,
             remedy=problem.remedy or _remedy(response.status_code),
         )
 
