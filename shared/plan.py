@@ -69,6 +69,11 @@ class Block:
         """A readable name: the variables' names joined by `*`."""
         return "*".join(self.names)
 
+    @property
+    def widest(self) -> int:
+        """The largest number of categories of one of the variables."""
+        return max(v.size for v in self.variables)
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the block's canonical JSON, in hexadecimal: names its keyed draws."""

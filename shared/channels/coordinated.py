@@ -35,6 +35,7 @@ class Coordinated(Sampled):
     family = "coordinated"
     starts: Annotated[tuple[Annotated[int, Ge(0), Lt(RESOLUTION)], ...], Len(1, CHOICES)] = field()
     coin: Annotated[str, Len(COIN, COIN)] = field()
+    __hash__ = Sampled.__hash__
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -59,11 +59,12 @@ def test_it_is_withheld_where_there_is_one_report(channel: Transition):
     assert channel.share_reported(0) == shares.get(channel.family, 1)
 
 
-def test_a_variable_is_reported_as_often_as_its_code_is_another_than_withheld():
-    sampled = EXAMPLES["sampled"]
-    law = sampled.matrix()[0].reshape(sampled.report_sizes((2, 3, 2)))
-    for axis, size in enumerate((2, 3, 2)):
-        told = law.sum(axis=tuple(a for a in range(3) if a != axis))[:size].sum()
+@pytest.mark.parametrize("name", [name for name, c in EXAMPLES.items() if c.choices])
+def test_a_variable_is_reported_as_often_as_its_code_is_another_than_withheld(name):
+    sampled = EXAMPLES[name]
+    law = sampled.matrix()[0].reshape(sampled.report_sizes(sampled.sizes))
+    for axis, size in enumerate(sampled.sizes):
+        told = law.sum(axis=tuple(a for a in range(law.ndim) if a != axis))[:size].sum()
         assert sampled.share_reported(axis) == pytest.approx(told)
 
 
