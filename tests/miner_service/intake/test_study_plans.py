@@ -401,3 +401,20 @@ def test_choices_of_their_own_are_found_out_when_a_job_uses_them(people, build, 
     spec = {"kind": "contingency-table", "variables": ["class", "a"], "estimator": "ml"}
     created = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec})
     assert analyst.wait(created.headers["location"])["state"] == "succeeded"
+
+
+def test_sets_reported_as_often_as_agreed_are_plausible_and_others_are_not(people, build):
+    """Of one owner alone: the shares of the sets are held against their weights."""
+    analyst, north, _ = people
+    put(analyst)
+    made = Drawn(20_000)
+    codes = made.reports["north"]
+    path = north.publish("s", build(own_plan("north"), range(20_000), codes, per_part=20_000))
+    assert north.get(path)["consistency"]["state"] == "consistent"
+    # Every other record of the first set reports nothing instead.
+    both = np.flatnonzero((codes["class"] < 2) & (codes["a"] < 2))[::2]
+    for name in ("class", "a"):
+        codes[name][both] = 2
+    built = build(own_plan("north"), range(20_000), codes, per_part=20_000, name="r2")
+    path = north.publish("s", built)
+    assert north.get(path)["consistency"]["state"] == "inconsistent"
