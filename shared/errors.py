@@ -33,7 +33,9 @@
     │   ├── ReleaseIncomplete       release-incomplete
     │   ├── ReleaseNotOpen          release-not-open
     │   ├── BudgetExceeded          budget-exceeded
+    │   ├── StudyPlanNotFollowed    study-plan-not-followed
     │   ├── RecordsDoNotAlign       records-do-not-align
+    │   ├── CoinsDisagree           coins-disagree
     │   ├── VariablesMissing        variables-missing
     │   ├── NotReady                not-ready
     │   ├── NotInstalled            not-installed
@@ -82,10 +84,8 @@ class PramanaError(Exception):
         cls, *, code: str, title: str, http_status: int | None = None, exit_code: int | None = None
     ) -> None:
         cls.code, cls.title = code, title
-        if http_status is not None:
-            cls.http_status = http_status
-        if exit_code is not None:
-            cls.exit_code = exit_code
+        cls.http_status = cls.http_status if http_status is None else http_status
+        cls.exit_code = cls.exit_code if exit_code is None else exit_code
 
     def __init__(self, message: str, *, where: str | None = None, remedy: str | None = None):
         super().__init__(message)
@@ -263,10 +263,20 @@ class BudgetExceeded(
     """A release would tell more than the study's budget of epsilon leaves."""
 
 
+class StudyPlanNotFollowed(
+    StateError, code="study-plan-not-followed", title="The release does not follow the study's plan"
+):
+    """A release randomizes other than the plan that the owners of the study agreed on."""
+
+
 class RecordsDoNotAlign(
     StateError, code="records-do-not-align", title="The owners' records are not the same"
 ):
     """The owners' records are not the same set."""
+
+
+class CoinsDisagree(StateError, code="coins-disagree", title="The owners report different sets"):
+    """Releases that follow one study plan report sets that no value of its coin gives together."""
 
 
 class VariablesMissing(StateError, code="variables-missing", title="Variables are not reported"):
@@ -298,10 +308,7 @@ class OtherGroupings(
     code="other-groupings",
     title="Exact parameters would reveal other groupings of a column",
 ):
-    """Exact parameters would add groupings of a column's records to those told before.
-
-    Whoever compares the tables of two groupings that differ in few records knows these records.
-    """
+    """Exact parameters by two groupings of a column would reveal the records between them."""
 
 
 class NoiseSpent(
@@ -387,7 +394,6 @@ class PeerDeviated(
 def error_classes() -> Iterator[type[PramanaError]]:
     """Yield every class of the tree, root first (for tables that must be complete)."""
     pending: list[type[PramanaError]] = [PramanaError]
-    while pending:
-        current = pending.pop()
+    for current in pending:
         yield current
-        pending.extend(current.__subclasses__())
+        pending += current.__subclasses__()

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from owner_agent.peer.protocol.messages import LONGEST_SECONDS, Partition, Proposal
 from owner_agent.peer.protocol.task_messages import TaskMessage
-from owner_agent.site.site import Site, all_mistakes, read_toml
+from owner_agent.site.mistakes import all_mistakes
+from owner_agent.site.site import Site, read_toml
 from owner_agent.state.surroundings import Patience, Surroundings
 from shared.wire.base import Name
 
