@@ -9,6 +9,7 @@ from shared.design.choose import (
     Comparison,
     Option,
     Problem,
+    builds,
     compare,
     option,
     records_needed,
@@ -16,6 +17,7 @@ from shared.design.choose import (
 )
 from shared.design.families import families
 from shared.design.goal import Goal, Learn, goal, reference
+from shared.design.overlaps import by_pooling
 from shared.design.predict import PredictedErrors, best_weights, by_model, by_moments
 from shared.design.requirement import (
     Requirements,
@@ -35,8 +37,10 @@ __all__ = [
     "Requirements",
     "best_weights",
     "bound",
+    "builds",
     "by_model",
     "by_moments",
+    "by_pooling",
     "compare",
     "families",
     "gamma_of_breach",

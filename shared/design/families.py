@@ -27,6 +27,9 @@ from shared.errors import OptionError
 from shared.marginals.counts import Tensor
 from shared.plan import Block, Plan
 
+ITEMS = 32
+"""Cut and paste is looked at for up to this many variables."""
+
 Build = Callable[[Requirements], Plan]
 
 
@@ -56,6 +59,11 @@ def cut_and_paste(keep: int) -> Build:
     """Return the family that keeps up to `keep` items of the record (FRAPP eq. 12)."""
 
     def build(needs: Requirements) -> Plan:
+        if len(needs.sensitive) > ITEMS:
+            raise OptionError(
+                f"It is not looked at for more than {ITEMS} variables: what their items tell of"
+                " each other is too little."
+            )
         if keep > len(needs.sensitive):
             raise OptionError(f"{keep} items cannot be kept of {len(needs.sensitive)} variables.")
         return _whole(needs, lambda sizes, gamma: CutAndPaste.from_gamma(sizes, keep, gamma))
@@ -73,14 +81,19 @@ def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -
 
     def build(needs: Requirements) -> Plan:
         chances = np.full(len(subsets), 1 / len(subsets)) if weights is None else weights
+        place = {name: i for i, name in enumerate(needs.sensitive)}
         choices = []
         for names, units in zip(subsets, _units(chances), strict=True):
-            size = math.prod(needs.domain[name].size for name in names)
-            axes = tuple(needs.sensitive.index(name) for name in names)
-            choices.append(Choice(axes, units, most_accurate(size, needs.of_block(names))))
+            axes = tuple(place[name] for name in names)
+            choices.append(Choice(axes, units, channel_of(needs, names)))
         return _whole(needs, lambda sizes, _: Sampled(sizes, tuple(choices)))
 
     return build
+
+
+def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
+    """Return the most accurate channel that reports some sensitive variables together."""
+    return most_accurate(math.prod(needs.domain[n].size for n in names), needs.of_block(names))
 
 
 def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Literal, cast
@@ -12,13 +11,13 @@ from shared.design import (
     Option,
     Problem,
     Requirements,
+    builds,
     compare,
-    families,
     goal,
     option,
     reference,
 )
-from shared.design.goal import CELLS, SETS
+from shared.design.goal import CELLS
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import Estimator
@@ -88,7 +87,7 @@ def _best_of(problem: Problem, family: Family) -> Option:
     begins = _BEGINS.get(family, family)
     made = [
         option(problem, name, build)
-        for name, build in families(problem.needs, problem.tables)
+        for name, build in builds(problem).items()
         if name.startswith(begins)
     ]
     if not made:
@@ -101,7 +100,7 @@ def _best_of(problem: Problem, family: Family) -> Option:
 
 
 def _error(made: Option) -> tuple[float, int]:
-    return made.prediction.score, -len(made.moments.by_length)
+    return made.prediction.loss, -len(made.moments.by_length)
 
 
 def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = None) -> Goal:
@@ -117,14 +116,8 @@ def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = N
 
 
 def for_target(domain: Domain, target: str) -> Goal:
-    """Return the goal of a classifier: the target with each feature and each pair of features.
+    """Return the goal of a classifier: the target with each attribute (see `shared.design.goal`).
 
     Raises UnknownVariable.
     """
-    features = [name for name in domain.names if name != domain[target].name]
-    sets = [
-        tuple(sorted((target, *chosen), key=domain.axis))
-        for count in range(1, min(2, len(features)) + 1)
-        for chosen in itertools.islice(itertools.combinations(features, count), SETS)
-    ]
-    return Goal(tuple(sets), order=2)
+    return goal(domain, "classifier", target=target)
