@@ -24,11 +24,10 @@ shared.domain shared.progress shared.pictures
 shared.terminal
 shared.channels shared.discretize
 shared.marginals shared.plan
-shared.study_plan
 shared.estimation.core shared.privacy.structures
 shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
-shared.estimation.pooled
+shared.estimation.pooled shared.study_plan
 shared.estimation shared.learn.networks
 shared.learn.networks.search
 shared.learn.networks.exchange shared.design

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from shared.channels import (
     CONDITION_LIMIT,
     RESOLUTION,
+    Choice,
     CutAndPaste,
     Grouped,
     Identity,
@@ -40,7 +41,7 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
         UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
     if block.channel.choices:
-        for part in _subsets(block):
+        for part in _different(block, sensitive):
             require_protected(part, sensitive)
         return
     for name in block.names:
@@ -72,10 +73,11 @@ def share_proven(block: Block, name: str) -> float:
     probability, as a subset's report tells which it was.
     """
     if choices := block.channel.choices:
+        axis = block.names.index(name)
         return sum(
-            choice.weight / RESOLUTION * share_proven(part, name)
-            for choice, part in zip(choices, _subsets(block), strict=True)
-            if name in part.names
+            choice.weight / RESOLUTION * share_proven(_subset(block, choice), name)
+            for choice in choices
+            if axis in choice.axes
         )
     return int(_proven_units(block, name).max()) / RESOLUTION
 
@@ -198,8 +200,7 @@ def _estimated_parts(block: Block) -> list[Block]:
         PlanError: a variable of a sampled block is in none of its subsets.
     """
     if block.channel.choices:
-        parts = _subsets(block)
-        reported = {name for part in parts for name in part.names}
+        reported = {block.names[axis] for choice in block.channel.choices for axis in choice.axes}
         missed = [name for name in block.names if name not in reported]
         if missed:
             raise PlanError(
@@ -208,16 +209,26 @@ def _estimated_parts(block: Block) -> list[Block]:
                 where=block.name,
                 remedy="Put every variable into a subset, or take it out of the block.",
             )
-        return parts
+        return _different(block)
     if isinstance(block.channel, CutAndPaste):
         alone = ((v, block.restrict([v.name])) for v in block.variables)
         return [Block((v,), channel) for v, channel in alone if channel is not None]
     return [block]
 
 
-def _subsets(block: Block) -> list[Block]:
-    """Return each choice of a sampled block as a block of its own."""
-    return [
-        Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)
-        for choice in block.channel.choices
-    ]
+def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Block]:
+    """Return choices of a sampled block as blocks of their own, of those that are alike the first.
+
+    Alike are those of one channel, of the same sizes and with the same variables sensitive.
+    """
+    found: dict[tuple[object, ...], Choice] = {}
+    for choice in block.channel.choices:
+        own = [block.variables[axis] for axis in choice.axes]
+        kind = choice.channel, *((v.size, v.name in sensitive) for v in own)
+        found.setdefault(kind, choice)
+    return [_subset(block, choice) for choice in found.values()]
+
+
+def _subset(block: Block, choice: Choice) -> Block:
+    """Return a choice of a sampled block as a block of its own."""
+    return Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)

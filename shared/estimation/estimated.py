@@ -99,11 +99,8 @@ class EstimatedMarginals:
             told = f"There is no estimator {estimator!r}."
             raise OptionError(told, remedy=f"Choose one of {list(ESTIMATORS)}.")
         if others and estimator in ("log-linear", "pooled"):
-            raise OptionError(
-                f"Strata cannot be combined by the estimator {estimator!r}.",
-                where="estimator",
-                remedy="Choose 'moment' or 'ml'.",
-            )
+            told = f"Strata cannot be combined by the estimator {estimator!r}."
+            raise OptionError(told, where="estimator", remedy="Choose 'moment' or 'ml'.")
         self._reported, self._plan, self._tick = reported, plan, tick
         self._estimator = estimator
         self._sources = ((reported, plan), *others)
@@ -353,10 +350,9 @@ class EstimatedMarginals:
             strata = strata_of(self._sources, domain.names, INFORMATION_CELLS)
             arranged = _in_order(theta, axes, strata[0])
             information, third = inverse_information(strata, arranged, len(domain))
-        counts = sum_unasked(theta * self.records, axes)
         return EstimatedTable(
             domain,
-            arrange(counts, axes, domain),
+            arrange(sum_unasked(theta * self.records, axes), axes, domain),
             self.records,
             # The unrestricted estimator's error at the fitted distribution: equal to the inverse
             # information inside the simplex, and no smaller than ML's error at its edge.
