@@ -11,9 +11,12 @@ from shared.design.choose import (
     Problem,
     builds,
     compare,
+    not_useful,
     option,
+    records_enough,
     records_needed,
     strongest_privacy,
+    useful,
 )
 from shared.design.families import families
 from shared.design.goal import Goal, Learn, goal, reference
@@ -48,8 +51,11 @@ __all__ = [
     "gamma_of_minimum_k",
     "gamma_of_p",
     "goal",
+    "not_useful",
     "option",
+    "records_enough",
     "records_needed",
     "reference",
     "strongest_privacy",
+    "useful",
 ]

@@ -114,6 +114,11 @@ class Option:
         return next((n, made) for n, made in each if made.score <= least * (1 + _ROUNDING))
 
     @property
+    def sets(self) -> int:
+        """How many sets of variables a record reports one of."""
+        return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
+
+    @property
     def gamma(self) -> float:
         """The amplification of the whole record: the product over the randomized blocks."""
         if self.plan is None:
@@ -150,8 +155,8 @@ MIXED = "sampled-mixed"
 def compare(problem: Problem, progress: StagedProgress = unwatched) -> Comparison:
     """Predict every family's error for a problem.
 
-    The best has the smallest loss (`PredictedErrors`). Sets of different sizes, of which there are
-    many, come before plainer families only where they are better by more than `_PLAINER`.
+    The best has the smallest loss (`PredictedErrors`); but where sets of different sizes win, and a
+    family that samples among fewer sets has almost as small a noise, that comes first.
 
     Raises:
         OptionError: no family tells what is asked; the message says which interactions are wanted.
@@ -162,7 +167,12 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
         progress(name, index, len(found))
         options.append(option(problem, name, build).bounded(problem))
     progress("", len(found), len(found))
-    able = sorted((o for o in options if math.isfinite(o.prediction.score)), key=_loss)
+    able = _plainer_first(
+        sorted(
+            (o for o in options if math.isfinite(o.prediction.score)),
+            key=lambda o: o.prediction.loss,
+        )
+    )
     unable = [o for o in options if not math.isfinite(o.prediction.score)]
     ordered = tuple(able + unable)
     if not able:
@@ -175,11 +185,17 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
     return Comparison(ordered)
 
 
-def _loss(made: Option) -> float:
-    return made.prediction.loss * (1 + _PLAINER if made.family == MIXED else 1)
+def _plainer_first(able: list[Option]) -> list[Option]:
+    if len(able) < 2 or able[0].family != MIXED:
+        return able
+    first, second, *others = able
+    near = math.expm1(second.prediction.loss) <= _PLAINER * math.expm1(first.prediction.loss)
+    plainer = second.sets < first.sets
+    return [second, first, *others] if near and plainer else able
 
 
-_PLAINER = 0.05
+_PLAINER = 1.05
+"""Of noise that is larger by less than this it is said to be almost as small."""
 
 
 def option(problem: Problem, name: str, build: Build) -> Option:
@@ -209,10 +225,10 @@ def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
         pooled = by_pooling(plan, *_terms(problem))
     if pooled is not NOTHING and _many(plan, problem.goal):
         moments = model = replace(NOTHING, missing=_MANY)
+    elif math.isfinite(pooled.score) and not modelled_at_once(plan, problem.goal.thinned):
+        moments, model = by_moments(*thinned), replace(NOTHING, missing=_LARGE)
     else:
         moments, model = by_moments(*thinned), by_model(*thinned)
-    if math.isfinite(pooled.score) and not modelled_at_once(plan, problem.goal.thinned):
-        model = replace(NOTHING, missing=_LARGE)
     reason = ""
     if math.isinf(min(moments.score, model.score, pooled.score)):
         reason = f"By moments: {moments.missing} By the log-linear model: {model.missing}"
@@ -254,6 +270,43 @@ def records_needed(made: Option, problem: Problem, target: float) -> int:
             remedy="Choose another family, or demand something else.",
         )
     return math.ceil(problem.records * (score / target) ** 2)
+
+
+def useful(made: Option) -> bool:
+    """Whether a moderate association shows in the tables wanted, on average (`USEFUL`)."""
+    return made.prediction.kept >= USEFUL
+
+
+def records_enough(made: Option, problem: Problem) -> int | None:
+    """Return with how many records an option would be useful; None where no number is enough."""
+    prediction = made.prediction
+    if prediction.kept_with(math.inf) < USEFUL:
+        return None
+    low, high = 0.0, 1.0
+    while prediction.kept_with(high) < USEFUL:
+        low, high = high, 2 * high
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if prediction.kept_with(middle) >= USEFUL else (middle, high)
+    return math.ceil(high * problem.records)
+
+
+def not_useful(kept: float, enough: int | None) -> str:
+    """Say in words that a design is not `useful`, and with how many records it would be."""
+    more = (
+        f"About {enough:,} records would be enough."
+        if enough is not None
+        else "No number of records would be enough."
+    )
+    return (
+        f"Not useful at this number of records: on average {kept:.0%} of a moderate association"
+        f" (Cohen's w of 0.3) is left in the tables wanted, the rest is noise; only much stronger"
+        f" ones will show. {more}"
+    )
+
+
+USEFUL = 0.2
+"""Below this share of a moderate association that noise leaves, only strong ones can be seen."""
 
 
 def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[float, Option]:

@@ -86,7 +86,7 @@ def candidates(needs: Requirements, goal: Goal) -> _Sets:
     wanted = [tuple(n for n in names if n in place) for names in (*goal.sets, *goal.extras)]
     small = [s for s in dict.fromkeys(wanted) if 0 < len(s) <= max(2, goal.order + 1)]
     pairs = [s for s in small if len(s) == 2]
-    found = dict.fromkeys((name,) for name in place)
+    found: dict[tuple[str, ...], None] = {(name,): None for name in place}
     found |= dict.fromkeys(pairs)
     found |= dict.fromkeys(s for s in small[: 2 * CANDIDATES] if len(s) > 2)
     target = goal.target if goal.target in place else None
@@ -186,7 +186,7 @@ class _Search:
         weighed = dict(goal.shares)
         weighed |= {s: EXTRAS / len(goal.extras) for s in goal.extras}
         index: dict[Names, int] = {}
-        tables, inside, terms = [], [], list[float]()
+        tables, inside, terms = list[int](), list[int](), list[float]()
         for t, names in enumerate(weighed):
             order = goal.order if names in goal.shares else max(goal.order, len(names))
             scale = counted(goal, names, reference) / records
@@ -198,7 +198,7 @@ class _Search:
         for names in goal.sets:
             for one in within([n for n in names if n in known], goal.order):
                 needed[index[one]] = True
-        rows, held, told = [], [], list[float]()
+        rows, held, told = list[int](), list[int](), list[float]()
         longest = max(map(len, index))
         for i, names in enumerate(sets):
             kept = kept_of(names, channel_of(needs, names))
@@ -221,7 +221,7 @@ class _Search:
 
     def weights(self) -> Tensor:
         """Return the candidates' probabilities of the smallest loss."""
-        weights = np.full(self.count, 1 / self.count)
+        weights: Tensor = np.full(self.count, 1 / self.count)
         for _ in range(_ROUNDS):
             gains = self._gains(weights)
             mean = weights @ gains
@@ -240,10 +240,8 @@ class _Search:
         each = self.terms / reached[self.inside]
         variances = np.bincount(self.tables, each, len(self.shares))
         slopes = self.shares / (variances + MODERATE)
-        by_interaction = np.bincount(self.inside, slopes[self.tables] * each, interactions)
-        by_interaction = by_interaction / reached
-        gains: Tensor = np.bincount(self.sets, self.told * by_interaction[self.held], self.count)
-        return gains
+        lowered = np.bincount(self.inside, slopes[self.tables] * each, interactions) / reached
+        return np.bincount(self.sets, self.told * lowered[self.held], self.count).astype(np.float64)
 
     def kept(self, weights: Tensor) -> list[int]:
         """Return the candidates to keep: those of some share, and one for each interaction."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -56,13 +56,23 @@ class PredictedErrors:
     from independence where there is a moderate association (`MODERATE`). It grows as v does where
     v is small, and hardly any more where a table is hopeless. `kept` is the mean of
     1 / (1 + v / w^2): how much of a moderate association is left where noise is shrunk away.
+    `noise` has the share of each table and its v / w^2.
     """
 
     by_length: Mapping[int, float]
     score: float
     missing: str = ""
     loss: float = math.inf
-    kept: float = 0.0
+    noise: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+
+    @property
+    def kept(self) -> float:
+        """How much of a moderate association is left, from 0 to 1."""
+        return self.kept_with(1.0)
+
+    def kept_with(self, factor: float) -> float:
+        """Return the same with so many times the records."""
+        return math.fsum(share / (1 + noise / factor) for share, noise in self.noise)
 
 
 NOTHING = PredictedErrors({}, math.inf)
@@ -235,7 +245,7 @@ MODEL_CELLS = 4096
 
 def modelled_at_once(plan: Plan, goal: Goal) -> bool:
     """Whether the log-linear model of all variables at once is small enough to be fitted soon."""
-    return plan.domain.size <= MODEL_CELLS and len(_parts(plan, goal)) == 1
+    return len(_parts(plan, goal)) == 1
 
 
 def _parts(plan: Plan, goal: Goal) -> list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]:
@@ -243,7 +253,9 @@ def _parts(plan: Plan, goal: Goal) -> list[tuple[tuple[str, ...], tuple[tuple[st
     names = plan.domain.names
     reports = math.prod(math.prod(b.reported_shape) for b in plan.blocks)
     count = parameters(plan.domain.shape, min(goal.order, len(names)))
-    if plan.domain.size * count <= DESIGN_ENTRIES and reports * count <= SLOPES:
+    size = plan.domain.size
+    fits = size * count <= DESIGN_ENTRIES and reports * count <= SLOPES
+    if size <= MODEL_CELLS and fits:
         return [(names, goal.sets)]
     return [(names, (names,)) for names in goal.sets]
 
@@ -392,13 +404,14 @@ def summary(
             by_length[length] = float(sum(map(np.sum, each)) / sum(map(np.size, each)))
     means = {names: float(np.mean(each)) for names, each in squares.items()}
     known = len(by_length) == len(goal.by_length())
-    noise = {n: m * counted(goal, n, reference) / MODERATE for n, m in means.items()}
-    kept = math.fsum(goal.shares[n] / (1 + v) for n, v in noise.items())
+    noise = tuple(
+        (goal.shares[n], m * counted(goal, n, reference) / MODERATE) for n, m in means.items()
+    )
     if not known:
-        return PredictedErrors(by_length, math.inf, missing, math.inf, kept)
+        return PredictedErrors(by_length, math.inf, missing, math.inf, noise)
     score = math.sqrt(math.fsum(goal.shares[n] * m for n, m in means.items()))
-    loss = math.fsum(goal.shares[n] * math.log1p(v) for n, v in noise.items())
-    return PredictedErrors(by_length, score, missing, loss, kept)
+    loss = math.fsum(share * math.log1p(each) for share, each in noise)
+    return PredictedErrors(by_length, score, missing, loss, noise)
 
 
 MODERATE = 0.09
