@@ -156,7 +156,7 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
     """Predict every family's error for a problem.
 
     The best has the smallest loss (`PredictedErrors`); but where sets of different sizes win, and a
-    family that samples among fewer sets has almost as small a noise, that comes first.
+    plainer family has almost as small a noise and not twice as many sets, that comes first.
 
     Raises:
         OptionError: no family tells what is asked; the message says which interactions are wanted.
@@ -190,7 +190,7 @@ def _plainer_first(able: list[Option]) -> list[Option]:
         return able
     first, second, *others = able
     near = math.expm1(second.prediction.loss) <= _PLAINER * math.expm1(first.prediction.loss)
-    plainer = second.sets < first.sets
+    plainer = second.sets < 2 * first.sets
     return [second, first, *others] if near and plainer else able
 
 

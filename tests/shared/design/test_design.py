@@ -398,9 +398,8 @@ def test_on_census_sampled_pairs_win(census):
     made = compare(census, lambda *tick: ticks.append(tick))
     assert made.best.family == "sampled-2"
     assert made.best.estimator == "log-linear"
-    # Sets of different sizes are a little better, and not worth having more of them.
+    # Sets of different sizes are better by less than 5 %, which plain pairs are worth.
     assert made.options[1].family == "sampled-mixed"
-    assert made.options[1].sets > made.best.sets
     losses = [o.prediction.loss for o in made.options[1:]]
     assert losses == sorted(losses)
     assert {o.family for o in made.options} == {name for name, _, _ in ticks} - {""}
