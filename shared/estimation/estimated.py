@@ -103,6 +103,7 @@ class EstimatedMarginals:
             raise OptionError(told, where="estimator", remedy="Choose 'moment', 'ml' or 'pooled'.")
         self._reported, self._plan, self._tick = reported, plan, tick
         self._estimator = estimator
+        self._order = order
         self._sources = ((reported, plan), *others)
         self._everything = _joined([plan.domain for _, plan in self._sources])
         self._domain = self._everything.project(variables or self._everything.names)
@@ -176,6 +177,15 @@ class EstimatedMarginals:
             return self._by_moments(domain)
         self._require_reported(variables)
         return CombinedTable.of([part.marginal(variables) for part in self._parts])
+
+    def tells(self, variables: Sequence[str]) -> bool:
+        """Return whether reports tell a table, or a model of all variables; see `Marginals`."""
+        self._require_known(variables)
+        if self._estimator == "log-linear":
+            return True
+        if self._estimator == "pooled" and len(variables) > self._order:
+            return False
+        return any(plan.reports_together(variables) for _, plan in self._sources)
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:
         """Return the estimate by moments, also where the marginals are the most likely ones.

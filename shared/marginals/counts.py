@@ -175,7 +175,15 @@ class CellMoments:
 
 
 class Subtable(Protocol):
-    """Counts over some variables within a subpopulation, with their joint error."""
+    """Counts over some variables within a subpopulation, with their joint error.
+
+    `counted` says whether records of the subpopulation were counted. Expected counts of a model
+    were not: their error has no part of drawing these records, and may be less than that part.
+    """
+
+    @property
+    def counted(self) -> bool:
+        """Whether they are counts of records."""
 
     @property
     def domain(self) -> Domain:
@@ -248,6 +256,12 @@ class Marginals(Protocol):
 
     def marginal(self, variables: Sequence[str]) -> MarginalTable:
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
+
+    def tells(self, variables: Sequence[str]) -> bool:
+        """Return whether reports tell the table over `variables`, no smaller ones filled in.
+
+        Raises UnknownVariable.
+        """
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
         """Return the table whose counts are right on average, negative ones included.

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from shared.learn.networks.bayes_net import LearnedFamily
-from shared.marginals.counts import MarginalTable, Tensor
+from shared.marginals.counts import Marginals, MarginalTable, Tensor
 
 _RAISED = 0.25
 """The share of its standard error by which an uncertain probability is kept from 0.
@@ -91,3 +91,9 @@ def _raised(shares: Tensor, errors: Tensor) -> Tensor:
     raised = shares + np.where(some, errors * density, 0.0)
     found: Tensor = raised / raised.sum(axis=-1, keepdims=True)
     return found
+
+
+def is_raw(marginals: Marginals, table: MarginalTable) -> bool:
+    """Return whether a table of the marginals has raw counts: none shrunk, none made valid."""
+    raw = marginals.unbiased(table.domain.names)
+    return raw is not None and bool(np.array_equal(raw.counts, table.counts))
