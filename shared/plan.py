@@ -69,6 +69,11 @@ class Block:
         """A readable name: the variables' names joined by `*`."""
         return "*".join(self.names)
 
+    @property
+    def widest(self) -> int:
+        """The largest number of categories of one of the variables."""
+        return max(v.size for v in self.variables)
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the block's canonical JSON, in hexadecimal: names its keyed draws."""
@@ -129,9 +134,14 @@ class Plan:
         """Join the plans of owners that hold different variables of the same records.
 
         Parts of one study plan draw by one coin: they become one block, sampled over the variables
-        of all of them, whose choices are what the owners report together.
+        of all of them, whose choices are what the owners report together. Of an owner that is not
+        among the plans nothing is known, and a part that is alone stays as it is.
+
+        Raises:
+            PlanError: a variable is in two of the plans.
         """
-        return cls(tuple(_coordinated([block for plan in plans for block in plan.blocks])))
+        apart = cls(tuple(block for plan in plans for block in plan.blocks))
+        return cls(tuple(_coordinated(apart.blocks)))
 
     @classmethod
     def unrandomized(cls, domain: Domain) -> Plan:
@@ -173,30 +183,30 @@ class Plan:
 
 def _coordinated(blocks: Sequence[Block]) -> list[Block]:
     """Return blocks with those of one coin joined, where the first of them stood."""
-    by_coin: dict[str, list[Block]] = {}
+    together: dict[str, list[tuple[Block, Coordinated]]] = {}
+    made: list[list[tuple[Block, Coordinated]] | Block] = []
     for block in blocks:
-        if isinstance(block.channel, Coordinated):
-            by_coin.setdefault(block.channel.coin, []).append(block)
-    made: list[Block] = []
-    for block in blocks:
-        together = by_coin.get(getattr(block.channel, "coin", ""), [block])
-        if len(together) == 1:
+        if not isinstance(block.channel, Coordinated):
             made.append(block)
-        elif together[0] is block:
-            made.append(_joined(together))
-    return made
+            continue
+        if block.channel.coin not in together:
+            made.append(together.setdefault(block.channel.coin, []))
+        together[block.channel.coin].append((block, block.channel))
+    return [one if isinstance(one, Block) else _joined(one) for one in made]
 
 
-def _joined(blocks: Sequence[Block]) -> Block:
+def _joined(blocks: Sequence[tuple[Block, Coordinated]]) -> Block:
     """Return parts of one study plan as one block, the variables in the blocks' order."""
-    variables = tuple(v for block in blocks for v in block.variables)
-    parts = tuple(b.channel for b in blocks if isinstance(b.channel, Coordinated))
-    firsts = list(itertools.accumulate((len(b.variables) for b in blocks), initial=0))
+    if len(blocks) == 1:
+        return blocks[0][0]
+    variables = tuple(v for block, _ in blocks for v in block.variables)
+    parts = [part for _, part in blocks]
+    firsts = list(itertools.accumulate((len(part.sizes) for part in parts), initial=0))[:-1]
     weights: dict[tuple[tuple[int, ...], Transition], int] = {}
     for weight, chosen in pieces(parts):
         held = [
             (first, part.choices[index])
-            for first, part, index in zip(firsts, parts, chosen, strict=False)
+            for first, part, index in zip(firsts, parts, chosen, strict=True)
             if index is not None
         ]
         axes = tuple(first + axis for first, choice in held for axis in choice.axes)

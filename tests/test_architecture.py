@@ -52,6 +52,7 @@ LONGEST_FUNCTION = 60
 SAMPLERS = {
     "shared.estimation.evidence.independence",
     "shared.estimation.tables.estimates",
+    "shared.estimation.tables.pooled",
     "shared.learn.common.resampling",
     "shared.learn.linear.pocket",
     "shared.learn.networks.network",

@@ -41,11 +41,11 @@ def planned_draws(
             column=columns[name],
             variable=name,
             draw_id=identities[block.name],
-            epsilon=epsilon(block.channel),
+            epsilon=loss,
             randomized=not block.channel.is_identity,
             population="" if block.channel.is_identity else population(identities[block.name]),
         )
-        for block in blocks
+        for block, loss in ((block, epsilon(block.channel)) for block in blocks)
         for name in block.names
         if name in columns
     )

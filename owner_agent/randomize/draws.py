@@ -12,12 +12,19 @@ Draws alone do not protect a record whose value is corrected. Unchanged values r
 of a record with two different reports everybody would know that it changed. What is done about
 that is in `corrections`: either the record keeps the report that it was given first, or all records
 are drawn anew, independently, in another epoch.
+
+In a study plan the owners' draws are their own, and which variables a record reports is no draw of
+theirs: it follows a coin, a function of the linkage secret that they share, the study, the plan and
+the pseudonym alone. It looks at no data, it is the same at all owners and in all epochs, and other
+draws cannot be inferred from it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -109,6 +116,12 @@ def words(
     output under another key, derived in the same way with a counter, and so on: the inputs are as
     distinct under each key.
 
+    Of a block with more than 2^64 cells a record has no cell, but a code of each variable: then the
+    input is a MAC of the pseudonym and all the codes (`_absorbed`), 128 bits, under a key of its
+    own. Two inputs are the same with a probability of 2^-128 or so: two records would then have
+    the same words, and a corrected record would repeat its own, which nobody could tell from
+    chance. Given that this does not happen, every truth of every record has words of its own.
+
     AES serves as a pseudorandom function on distinct single blocks, not to encrypt a message:
     pseudonyms are 128 bits of a MAC, so that inputs of different records stay distinct too, and
     the patterns for which ECB is known cannot arise.
@@ -118,25 +131,80 @@ def words(
         study: the study the release is for.
         block: the block.
         keys: the records' pseudonyms.
-        cells: the records' true cells in the block (see `sampling.true_cells`).
+        cells: what is true of the records in the block (see `sampling.true_cells`).
         epoch: how often all records of the block were drawn anew; each epoch has its own key.
     """
     inputs = np.array(keys, order="C").view(np.uint8).reshape(-1, KEY_BYTES)
-    width = cells.dtype.itemsize  # the bytes above are zero: any type of code gives the same
-    inputs[:, -width:] ^= (
-        cells.astype(cells.dtype.newbyteorder(">")).view(np.uint8).reshape(-1, width)
-    )
-    info = b"\x00".join([b"pramana/draw/2", study.encode(), block.digest.encode()])
+    about = b"\x00".join([study.encode(), block.digest.encode()])
+    if cells.ndim > 1:
+        _absorb(_key(secrets, b"pramana/draw-input/1\x00" + about), inputs, cells)
+    else:
+        width = cells.dtype.itemsize  # the bytes above are zero: any type of code gives the same
+        inputs[:, -width:] ^= _big_endian(cells)
+    info = b"pramana/draw/2\x00" + about
     if epoch:
         info += b"\x00epoch %d" % epoch
 
-    def source(counter: int, rows: Inputs) -> Draws:
+    @cache
+    def key(counter: int) -> bytes:
         # A study's name holds no zero byte, so that no two of these are the same.
-        suffix = b"\x00%d" % counter if counter else b""
-        key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info + suffix)
-        return _encrypt(key.derive(secrets.draw), rows)
+        return _key(secrets, info + (b"\x00%d" % counter if counter else b""))
 
-    return Words(source, inputs)
+    return Words(lambda counter, rows: _encrypt(key(counter), rows), inputs)
+
+
+def _key(secrets: Secrets, info: bytes) -> bytes:
+    return HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secrets.draw)
+
+
+def _big_endian(codes: Codes) -> Inputs:
+    """Return the bytes of each record's codes, N x bytes, the highest of a code first."""
+    turned = np.ascontiguousarray(codes.astype(codes.dtype.newbyteorder(">")))
+    return turned.view(np.uint8).reshape(len(codes), math.prod(codes.shape[1:]) * codes.itemsize)
+
+
+def _absorb(key: bytes, inputs: Inputs, codes: Codes) -> None:
+    """Put a MAC of each pseudonym and the record's codes in the pseudonym's place.
+
+    It is the CBC-MAC by AES-256 of the pseudonym and, 16 bytes at a time, the codes. All messages
+    under one key have the same length, for the key is the block's, so that it is a pseudorandom
+    function of them (Bellare, Kilian and Rogaway 2000, theorem 3.1).
+
+    Args:
+        key: the block's key for this.
+        inputs: N x 16 bytes, changed in place.
+        codes: N x variables.
+    """
+    for start in range(0, len(inputs), _BATCH):
+        told = _big_endian(codes[start : start + _BATCH])
+        state = _encrypted(key, inputs[start : start + _BATCH])
+        for place in range(0, told.shape[1], KEY_BYTES):
+            block = told[:, place : place + KEY_BYTES]
+            state[:, : block.shape[1]] ^= block
+            state = _encrypted(key, state)
+        inputs[start : start + _BATCH] = state
+
+
+def _encrypted(key: bytes, inputs: Inputs) -> Inputs:
+    return _encrypt(key, inputs).view(np.uint8).reshape(-1, KEY_BYTES)
+
+
+def coins(secrets: Secrets, study: str, coin: str, keys: Keys) -> Draws:
+    """Return the records' coins: the first word of AES-256(coin key, pseudonym), N numbers.
+
+    The coin key is HKDF-SHA-256 of the linkage secret, so that all owners of a study draw alike and
+    nobody else can tell a record's choice from its pseudonym.
+
+    Args:
+        secrets: the owner's secrets; the linkage secret alone is used.
+        study: the study the release is for.
+        coin: the coin's name, the digest of a study plan.
+        keys: the records' pseudonyms.
+    """
+    info = b"\x00".join([b"pramana/coin/1", study.encode(), coin.encode()])
+    key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secrets.linkage)
+    inputs = np.ascontiguousarray(keys).view(np.uint8).reshape(-1, KEY_BYTES)
+    return _encrypt(key, inputs)[:, 0].astype(np.uint32)
 
 
 def _encrypt(key: bytes, inputs: Inputs) -> Draws:

@@ -9,9 +9,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from owner_agent.randomize.coordinated import sample_part
 from owner_agent.randomize.draws import words
 from owner_agent.randomize.sampling import impossible_records, sample_block, true_cells
 from owner_agent.state.keys import Keys as Secrets
+from shared.channels import Coordinated
 from shared.errors import TableError
 from shared.marginals.counts import Codes
 from shared.plan import Block, Plan
@@ -63,9 +65,15 @@ def randomize(
     reported: dict[str, Codes] = {}
     for block in plan.blocks:
         _require_possible(block, columns)
-        true = true_cells(block, columns)[order]
-        drawn = words(secrets, study, block, ordered, true, epochs.get(block.name, 0))
-        reported.update(sample_block(block, true, drawn))
+        epoch = epochs.get(block.name, 0)
+        if isinstance(block.channel, Coordinated):
+            own = {name: columns[name][order] for name in block.names}
+            made = sample_part(block, block.channel, secrets, study, ordered, own, epoch)
+        else:
+            true = true_cells(block, columns)[order]
+            drawn = words(secrets, study, block, ordered, true, epoch)
+            made = sample_block(block, true, drawn)
+        reported.update(made)
     return Randomized(plan, ordered, reported)
 
 

@@ -13,12 +13,16 @@ from functools import singledispatch
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.uniform_words import Words, below, uniform_below, uniform_columns
-from owner_agent.randomize.unit_sampling import rows_by_label, sample
+from owner_agent.randomize.alike import Alike
+from owner_agent.randomize.uniform_words import Draws, Words, below, uniform_below, uniform_columns
+from owner_agent.randomize.unit_sampling import sample
 from shared.channels import (
+    Choice,
+    Coordinated,
     CutAndPaste,
     Mixture,
     OneHot,
+    Product,
     Sampled,
     Transition,
     UnitTransition,
@@ -28,13 +32,16 @@ from shared.marginals.counts import Codes
 from shared.plan import Block
 from shared.wire.parts import code_dtype
 
+COUNTED_CELLS = 1 << 64
+"""Up to so many cells of a block a record's has a number of 64 bits."""
+
 
 def sample_block(block: Block, cells: Codes, words: Words) -> dict[str, Codes]:
     """Return the reports of a block's variables, drawn together.
 
     Args:
         block: the block.
-        cells: the N records' true cells (see `true_cells`).
+        cells: the N records' true cells or codes (see `true_cells`).
         words: the N records' words.
 
     Returns:
@@ -52,18 +59,34 @@ def sample_block(block: Block, cells: Codes, words: Words) -> dict[str, Codes]:
 
 
 def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
-    """Return each record's true category of a block: in a joint one, of the product."""
+    """Return what is true of each record in a block.
+
+    That is its category, in a joint block that of the product: N cells. Where the product has more
+    than 2^64 of them a record has its code of every variable instead: N x variables.
+    """
     if len(block.variables) == 1:
         return columns[block.names[0]]
-    cells = join([columns[name] for name in block.names], [v.size for v in block.variables])
+    own = [columns[name] for name in block.names]
+    if block.channel.shape[0] > COUNTED_CELLS:
+        codes = np.empty((len(own[0]), len(own)), dtype=code_dtype(block.widest))
+        for axis, column in enumerate(own):
+            codes[:, axis] = column
+        return codes
+    cells = join(own, [v.size for v in block.variables])
     return cells.astype(code_dtype(block.channel.shape[0]))
 
 
 def impossible_records(block: Block, columns: Mapping[str, Codes]) -> npt.NDArray[np.bool_]:
-    """Return which records have a combination that a block calls impossible."""
-    if not block.channel.impossible:
-        return np.zeros(len(columns[block.names[0]]), dtype=np.bool_)
-    return np.isin(true_cells(block, columns), block.channel.impossible)
+    """Return which records have a combination that a block, or a choice of it, calls impossible."""
+    records = np.zeros(len(columns[block.names[0]]), dtype=np.bool_)
+    if block.channel.impossible:
+        records |= np.isin(true_cells(block, columns), block.channel.impossible)
+    for choice in block.channel.choices:
+        if choice.channel.impossible:
+            own = [block.variables[axis] for axis in choice.axes]
+            cells = join([columns[v.name] for v in own], [v.size for v in own])
+            records |= np.isin(cells, choice.channel.impossible)
+    return records
 
 
 @singledispatch
@@ -78,7 +101,8 @@ def sample_columns(
     Args:
         channel: K x L, K the product of `sizes`.
         sizes: the number of true categories of each variable.
-        cells: N true cells below K, the last variable changing fastest.
+        cells: N true cells below K, the last variable changing fastest; or N true codes of each
+            variable (see `true_cells`), which sampled channels alone take.
         words: the N records' words.
     """
     raise ChannelError(
@@ -102,7 +126,12 @@ def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
 
 
 def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
-    """Return a code of each variable from the cells of their product: the reverse of `join`."""
+    """Return a code of each variable from the cells of their product: the reverse of `join`.
+
+    Codes of each variable, N x variables, are taken apart.
+    """
+    if cells.ndim > 1:
+        return list(cells.T)
     if len(sizes) == 1:
         return [cells.copy()]
     rest = cells.astype(np.uint64)
@@ -159,17 +188,70 @@ def _(channel: Sampled, sizes: Sequence[int], cells: Codes, words: Words) -> lis
     bounds = np.cumsum([choice.weight for choice in channel.choices]).astype(np.uint64)
     # A word above all bounds chooses nothing, and everything stays withheld.
     chosen = np.searchsorted(bounds, words.word(0).astype(np.uint64), side="right")
+    return sample_choices(channel.choices, sizes, split(cells, sizes), chosen, words.after(1))
+
+
+@sample_columns.register
+def _(channel: Product, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+    """Draw by each channel alone, by words that no other has."""
     true = split(cells, sizes)
+    reported: list[Codes] = []
+    hands = words.dealt(len(channel.channels))
+    for part, width, hand in zip(channel.channels, channel.widths, hands, strict=True):
+        axes = slice(len(reported), len(reported) + width)
+        inside = join(true[axes], sizes[axes])
+        reported += sample_columns(part, sizes[axes], inside, hand)
+    return reported
+
+
+@sample_columns.register
+def _(channel: Coordinated, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+    """Let the first word be the record's coin (see `coordinated`), and report by those after."""
+    chosen = chosen_by_coin(channel, words.word(0))
+    return sample_choices(channel.choices, sizes, split(cells, sizes), chosen, words.after(1))
+
+
+def chosen_by_coin(channel: Coordinated, coins: Draws) -> npt.NDArray[np.int64]:
+    """Return which choice each record's coin falls on; the number of choices where on none."""
+    starts = np.array(channel.starts, dtype=np.int64)
+    ends = np.array([end for _, end in channel.spans], dtype=np.int64)
+    falls = coins.astype(np.int64)
+    last = np.searchsorted(starts, falls, side="right") - 1
+    return np.where((last >= 0) & (falls < ends[last]), last, len(starts))
+
+
+def sample_choices(
+    choices: Sequence[Choice],
+    sizes: Sequence[int],
+    true: Sequence[Codes],
+    chosen: npt.NDArray[np.integer],
+    words: Words,
+) -> list[Codes]:
+    """Report each record's choice and withhold its other variables.
+
+    Args:
+        choices: the choices.
+        sizes: the number of true categories of each variable.
+        true: N true codes of each variable.
+        chosen: the N records' choices; the number of choices for none, of which all is withheld.
+        words: the N records' words.
+    """
     reported: list[Codes] = [
-        np.full(len(cells), size, dtype=code_dtype(size + 1)) for size in sizes
+        np.full(len(chosen), size, dtype=code_dtype(size + 1)) for size in sizes
     ]
-    for index, rows in rows_by_label(chosen, len(channel.choices)):
-        choice = channel.choices[index]
-        inner = [sizes[axis] for axis in choice.axes]
-        inside = join([true[axis][rows] for axis in choice.axes], inner)
-        made = sample_columns(choice.channel, inner, inside, words.of(rows).after(1))
-        for axis, column in zip(choice.axes, made, strict=True):
-            reported[axis][rows] = column
+    alike = Alike.of(choices, sizes)
+    for part in alike.parts(len(chosen)):
+        codes = np.stack([column[part] for column in true])
+        own = words.of(np.arange(part.start, part.stop))
+        own.word(0)  # made for all at once, and not for the records of each channel alone
+        made = np.repeat(alike.withheld, codes.shape[1], axis=1)
+        for channel, inner, axes, rows in alike.rows(chosen[part]):
+            inside = join([codes[axis, rows] for axis in axes], inner)
+            drawn = sample_columns(channel, inner, inside, own.of(rows))
+            for axis, column in zip(axes, drawn, strict=True):
+                made[axis, rows] = column
+        for column, codes_made in zip(reported, made, strict=True):
+            column[part] = codes_made
     return reported
 
 

@@ -68,6 +68,19 @@ class Words:
         """Return the words that follow the first `count` of every record."""
         return Words(self._source, self._inputs, first=self._first + count, held=self._held)
 
+    def dealt(self, hands: int) -> tuple[Words, ...]:
+        """Return endless rows that share no word: of every record each takes every `hands`-th."""
+
+        def hand(place: int) -> Words:
+            def source(counter: int, inputs: Inputs) -> Draws:
+                whole = Words(self._source, inputs, first=self._first + place)
+                indices = range(PER_CALL * counter, PER_CALL * (counter + 1))
+                return np.stack([whole.word(hands * index) for index in indices], axis=1)
+
+            return Words(source, self._inputs)
+
+        return tuple(hand(place) for place in range(hands))
+
 
 def words_below(n: int) -> int:
     """Return how many words one attempt at a number below `n` takes: one up to 2^32, else two."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import singledispatch
 
@@ -11,9 +12,12 @@ import numpy.typing as npt
 from shared.channels import (
     CONDITION_LIMIT,
     RESOLUTION,
+    Choice,
+    Coordinated,
     CutAndPaste,
     Grouped,
     Identity,
+    Product,
     StructuralZeros,
     Symmetric,
     UnitTransition,
@@ -39,8 +43,8 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     Raises:
         UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
-    if block.channel.choices:
-        for part in _subsets(block):
+    if parts := [*_different(block, sensitive), *_apart(block)]:
+        for part in parts:
             require_protected(part, sensitive)
         return
     for name in block.names:
@@ -72,11 +76,15 @@ def share_proven(block: Block, name: str) -> float:
     probability, as a subset's report tells which it was.
     """
     if choices := block.channel.choices:
+        axis = block.names.index(name)
         return sum(
-            choice.weight / RESOLUTION * share_proven(part, name)
-            for choice, part in zip(choices, _subsets(block), strict=True)
-            if name in part.names
+            choice.weight / RESOLUTION * share_proven(_subset(block, choice), name)
+            for choice in choices
+            if axis in choice.axes
         )
+    for part in _apart(block):
+        if name in part.names:
+            return share_proven(part, name)
     return int(_proven_units(block, name).max()) / RESOLUTION
 
 
@@ -174,8 +182,9 @@ def _(channel: Symmetric, values: Codes) -> Units:
 def require_estimable(block: Block) -> None:
     """Refuse a channel whose reports leave some truths indistinguishable.
 
-    Of a sampled block every subset must be estimable and every variable in one of them; the whole
-    joint distribution need not be. Of a block reported in items every single variable must be:
+    Of a sampled block every subset must be estimable and every variable in one of them (but for
+    those of a study's plan, which was designed as a whole); the whole joint distribution need not
+    be. Of a block reported in items every single variable must be:
     the condition grows with every further one, and whoever asks for many is told.
     """
     for part in _estimated_parts(block):
@@ -198,26 +207,47 @@ def _estimated_parts(block: Block) -> list[Block]:
         PlanError: a variable of a sampled block is in none of its subsets.
     """
     if block.channel.choices:
-        parts = _subsets(block)
-        reported = {name for part in parts for name in part.names}
+        reported = {block.names[axis] for choice in block.channel.choices for axis in choice.axes}
         missed = [name for name in block.names if name not in reported]
-        if missed:
+        if missed and not isinstance(block.channel, Coordinated):
             raise PlanError(
                 f"No subset of block {block.name!r} has {missed}, so nothing would ever be"
                 " reported of them.",
                 where=block.name,
                 remedy="Put every variable into a subset, or take it out of the block.",
             )
-        return parts
+        return _different(block)
     if isinstance(block.channel, CutAndPaste):
         alone = ((v, block.restrict([v.name])) for v in block.variables)
         return [Block((v,), channel) for v, channel in alone if channel is not None]
     return [block]
 
 
-def _subsets(block: Block) -> list[Block]:
-    """Return each choice of a sampled block as a block of its own."""
+def _apart(block: Block) -> list[Block]:
+    """Return the variables of each channel of a product as a block of their own; else nothing."""
+    if not isinstance(block.channel, Product):
+        return []
+    ends = itertools.accumulate(block.channel.widths)
+    channels = zip(block.channel.widths, block.channel.channels, strict=True)
     return [
-        Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)
-        for choice in block.channel.choices
+        Block(block.variables[end - width : end], channel)
+        for end, (width, channel) in zip(ends, channels, strict=True)
     ]
+
+
+def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Block]:
+    """Return choices of a sampled block as blocks of their own, of those that are alike the first.
+
+    Alike are those of one channel, of the same sizes and with the same variables sensitive.
+    """
+    found: dict[tuple[object, ...], Choice] = {}
+    for choice in block.channel.choices:
+        own = [block.variables[axis] for axis in choice.axes]
+        kind = choice.channel, *((v.size, v.name in sensitive) for v in own)
+        found.setdefault(kind, choice)
+    return [_subset(block, choice) for choice in found.values()]
+
+
+def _subset(block: Block, choice: Choice) -> Block:
+    """Return a choice of a sampled block as a block of its own."""
+    return Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import cache
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -43,7 +44,6 @@ class SampledSpec(Amplified):
             OptionError: the weights are not a probability for each subset.
         """
         domain = Domain(variables)
-        require_countable(domain.size)
         subsets = self._axes(domain)
         weights = _apportioned(self.weights or (1 / len(subsets),) * len(subsets), len(subsets))
         gammas = self.gammas or (self.amplification,) * len(subsets)
@@ -53,11 +53,16 @@ class SampledSpec(Amplified):
                 where="gammas",
                 remedy="Give each subset one amplification.",
             )
+        sizes = [math.prod(domain.shape[axis] for axis in axes) for axes in subsets]
+        for axes, size in zip(subsets, sizes, strict=True):
+            require_countable(size, f"of {len(axes)} variables of a subset")
+        # Thousands of subsets share a channel or two.
+        made = cache(most_accurate)
         return Sampled(
             domain.shape,
             tuple(
-                Choice(axes, weight, most_accurate(math.prod(domain.shape[a] for a in axes), gamma))
-                for axes, weight, gamma in zip(subsets, weights, gammas, strict=True)
+                Choice(axes, weight, made(size, gamma))
+                for axes, weight, size, gamma in zip(subsets, weights, sizes, gammas, strict=True)
             ),
         )
 

@@ -132,12 +132,18 @@ def require_expressible(size: int) -> None:
     _require_at_most(RESOLUTION, size, "multiples of 2^-32 can serve")
 
 
-def require_countable(size: int) -> None:
-    """Refuse a block whose cells have no number of 64 bits. Raises ChannelError."""
+def require_countable(size: int, whose: str = "of categories") -> None:
+    """Refuse variables reported together whose cells have no number of 64 bits.
+
+    Raises:
+        ChannelError: there are more.
+    """
     if size > MIXTURE_CELLS:
         raise ChannelError(
-            f"There are {size} combinations of categories, more than the 2^62 a block may have.",
-            remedy="Put fewer variables into the block.",
+            f"There are more than 2^62 combinations {whose}, so many that they are not reported"
+            " together.",
+            remedy='Put fewer variables together; kind = "sampled" takes any number in a block,'
+            " and reports a few of them of each record.",
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -22,8 +23,9 @@ class Coordinated(Sampled):
 
     The coin of a record is a uniform 32-bit number, a keyed function of its pseudonym and of the
     plan's digest `coin`; it looks at no data. The record reports choice i where its coin is in
-    [`starts[i]`, `starts[i]` + weight), and nothing elsewhere. Alone this is a sampled channel;
-    together with the other owners' parts it is what `Plan.combine` makes of them.
+    [`starts[i]`, `starts[i]` + weight), and nothing elsewhere. Together with the other owners'
+    parts it is what `Plan.combine` makes of them. Alone, and restricted to some of its variables,
+    it is a sampled channel: parts are combined whole.
 
     Raises:
         ChannelError: starts that are not one for each choice, ascending and without overlaps, or a
@@ -33,6 +35,7 @@ class Coordinated(Sampled):
     family = "coordinated"
     starts: Annotated[tuple[Annotated[int, Ge(0), Lt(RESOLUTION)], ...], Len(1, CHOICES)] = field()
     coin: Annotated[str, Len(COIN, COIN)] = field()
+    __hash__ = Sampled.__hash__
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,21 +59,22 @@ class Coordinated(Sampled):
         return f"one of {len(self.choices)} parts by the study's coin"
 
 
-def pieces(parts: tuple[Coordinated, ...]) -> list[tuple[int, tuple[int | None, ...]]]:
+def pieces(parts: Sequence[Coordinated]) -> list[tuple[int, tuple[int | None, ...]]]:
     """Return the joint choices of owners' parts: the weight of each and every owner's choice in it.
 
     The coin's range is cut at every end of a span; pieces in which nobody reports are left out.
+    None: the owner reports nothing in the piece.
     """
-    cuts = sorted({0, RESOLUTION, *itertools.chain(*(s for p in parts for s in p.spans))})
-    held = [0] * len(parts)
+    spans = [part.spans for part in parts]
+    cuts = sorted({0, RESOLUTION, *itertools.chain(*itertools.chain(*spans))})
+    held = [0] * len(spans)
     found: list[tuple[int, tuple[int | None, ...]]] = []
     for low, high in itertools.pairwise(cuts):
         chosen: list[int | None] = []
-        for place, part in enumerate(parts):
-            spans = part.spans
-            while held[place] < len(spans) and spans[held[place]][1] <= low:
+        for place, own in enumerate(spans):
+            while held[place] < len(own) and own[held[place]][1] <= low:
                 held[place] += 1
-            inside = held[place] < len(spans) and spans[held[place]][0] <= low
+            inside = held[place] < len(own) and own[held[place]][0] <= low
             chosen.append(held[place] if inside else None)
         if any(c is not None for c in chosen):
             found.append((high - low, tuple(chosen)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Annotated
 
@@ -30,14 +30,59 @@ from shared.channels.mixture import Withheld
 from shared.channels.parameters import RESOLUTION, Sizes
 from shared.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
 
-CHOICES = 4096
-"""A sampled channel has at most this many choices."""
+CHOICES = 1 << 16
+"""A sampled channel has at most this many choices, such as all pairs of 362 variables. As a plan
+they are some megabytes, read and checked in a second or two."""
 
 CONDITION_ENTRIES = 1 << 21
 """Up to this many entries the matrix is listed for its condition number."""
 
+APPLIED_ENTRIES = 1 << 28
+"""A tensor over all reports has at most this many entries (two gigabytes)."""
+
+GRAM_ENTRIES = 1 << 33
+"""So many additions, some ten seconds, may decide whether combinations can be told apart."""
+
 IDENTIFIED_CELLS = 4096
 """Up to this many combinations it is computed whether the reports tell them apart."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Choices of the same variables, whose reports cannot be told apart."""
+
+    choices: tuple[Choice, ...]
+
+    @cached_property
+    def _mixture(self) -> tuple[float, float] | None:
+        """(a, b) where they act as a I + b 11' together, which is one step and not one for each.
+
+        A variable that is in pairs with many others has a channel for each of their sizes.
+        """
+        shares = [choice.channel.mixture for choice in self.choices]
+        weights = [choice.weight / RESOLUTION for choice in self.choices]
+        if len(shares) == 1 or None in shares:
+            return None
+        known = np.array(weights) @ np.array(shares)
+        return float(known[0]), float(known[1])
+
+    def apply(self, tensor: Tensor) -> Tensor:
+        """Return P' x along the first axis, P being weighed."""
+        return self._turned("apply", tensor)
+
+    def apply_adjoint(self, tensor: Tensor) -> Tensor:
+        """Return P x along the first axis, P being weighed."""
+        return self._turned("apply_adjoint", tensor)
+
+    def _turned(self, turn: str, tensor: Tensor) -> Tensor:
+        if self._mixture is not None:
+            a, b = self._mixture
+            mixed: Tensor = a * tensor + b * tensor.sum(axis=0)
+            return mixed
+        made = np.zeros(1)
+        for choice in self.choices:
+            made = made + getattr(choice.channel, turn)(tensor, 0) * (choice.weight / RESOLUTION)
+        return made
 
 
 @dataclass(frozen=True)
@@ -46,6 +91,10 @@ class Sampled(DecodedTransition):
 
     A variable of K categories is reported in K + 1 codes, the last for "withheld". Weights that sum
     to less than 1 leave records of which nothing is reported.
+
+    The product of the variables may be of any size: 100 variables of ten categories have 10^100
+    combinations. What concerns the choices costs no more than they do; what would list the product
+    is refused.
 
     Raises:
         ChannelError: a choice names no variable, or not in order, or its channel does not fit.
@@ -65,8 +114,9 @@ class Sampled(DecodedTransition):
             )
         if not self.choices or not self.sizes or min(self.sizes) < 2:
             raise ChannelError("A sampled channel needs variables and at least one choice of them.")
+        fitting: set[tuple[int, tuple[int, ...]]] = set()
         for index, choice in enumerate(self.choices):
-            self._require_fitting(index, choice)
+            self._require_fitting(index, choice, fitting)
         weights = [choice.weight for choice in self.choices]
         if min(weights) < 1 or sum(weights) > RESOLUTION:
             raise NotStochastic(
@@ -75,7 +125,10 @@ class Sampled(DecodedTransition):
                 remedy="Give positive weights that sum to 1.",
             )
 
-    def _require_fitting(self, index: int, choice: Choice) -> None:
+    def _require_fitting(
+        self, index: int, choice: Choice, fitting: set[tuple[int, tuple[int, ...]]]
+    ) -> None:
+        """Check a choice; `fitting` has the channels, by identity, and sizes known to fit."""
         axes = choice.axes
         inside = bool(axes) and list(axes) == sorted(set(axes)) and axes[0] >= 0
         if not inside or axes[-1] >= len(self.sizes):
@@ -85,6 +138,8 @@ class Sampled(DecodedTransition):
                 where=f"choice {index}",
             )
         sizes = self._sizes_of(choice)
+        if (id(choice.channel), sizes) in fitting:
+            return
         if choice.channel.report_sizes(sizes) != sizes:
             raise ChannelError(
                 f"The channel of choice {index} is {choice.channel.shape[0]} x"
@@ -92,6 +147,15 @@ class Sampled(DecodedTransition):
                 " together and must be reported in as many.",
                 where=f"choice {index}",
             )
+        fitting.add((id(choice.channel), sizes))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # Of thousands of choices it takes milliseconds, and is asked for again and again.
+        return hash(tuple(getattr(self, declared.name) for declared in fields(self)))
 
     def _sizes_of(self, choice: Choice) -> tuple[int, ...]:
         return tuple(self.sizes[axis] for axis in choice.axes)
@@ -100,14 +164,39 @@ class Sampled(DecodedTransition):
     def _reports(self) -> tuple[int, ...]:
         return tuple(size + 1 for size in self.sizes)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         return math.prod(self.sizes), math.prod(self._reports)
+
+    @cached_property
+    def _parts(self) -> tuple[_Part, ...]:
+        """The choices, those of the same variables together."""
+        by_axes: dict[tuple[int, ...], list[Choice]] = {}
+        for choice in self.choices:
+            by_axes.setdefault(choice.axes, []).append(choice)
+        return tuple(_Part(tuple(alike)) for alike in by_axes.values())
+
+    @cached_property
+    def _holding(self) -> tuple[tuple[int, ...], ...]:
+        """Which choices, ascending, report each variable."""
+        holding: list[list[int]] = [[] for _ in self.sizes]
+        for index, choice in enumerate(self.choices):
+            for axis in choice.axes:
+                holding[axis].append(index)
+        return tuple(map(tuple, holding))
+
+    def _require_listed(self, entries: int) -> None:
+        """Refuse what would list the product of the variables. Raises LimitExceeded."""
+        if entries > APPLIED_ENTRIES:
+            raise LimitExceeded(
+                f"The combinations of {len(self.sizes)} sampled variables are too many to list.",
+                remedy="Ask for some of the variables, such as those that are reported together.",
+            )
 
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
         return self._reports if tuple(sizes) == self.sizes else None
 
-    @property
+    @cached_property
     def silent(self) -> int:
         """The probability, over `RESOLUTION`, that nothing is reported."""
         return RESOLUTION - sum(choice.weight for choice in self.choices)
@@ -121,13 +210,15 @@ class Sampled(DecodedTransition):
     def apply(self, tensor: Tensor, axis: int) -> Tensor:
         source = np.moveaxis(tensor, axis, 0)
         rest = source.shape[1:]
+        self._require_listed(self.shape[1] * math.prod(rest))
         true = source.reshape(*self.sizes, *rest)
         reported = np.zeros((*self._reports, *rest))
-        for choice in self.choices:
-            gone = tuple(i for i in range(len(self.sizes)) if i not in choice.axes)
-            margin = true.sum(axis=gone).reshape(choice.channel.shape[0], *rest)
-            made = choice.channel.apply(margin, 0) * (choice.weight / RESOLUTION)
-            reported[self.place(choice)] += made.reshape(*self._sizes_of(choice), *rest)
+        for part in self._parts:
+            first = part.choices[0]
+            gone = tuple(i for i in range(len(self.sizes)) if i not in first.axes)
+            margin = true.sum(axis=gone).reshape(first.channel.shape[0], *rest)
+            made = part.apply(margin)
+            reported[self.place(first)] += made.reshape(*self._sizes_of(first), *rest)
         if self.silent:
             # `size` is the code of "withheld" on every axis.
             reported[self.sizes] += true.sum(axis=tuple(range(len(self.sizes)))) * (
@@ -140,11 +231,11 @@ class Sampled(DecodedTransition):
         rest = source.shape[1:]
         reported = source.reshape(*self._reports, *rest)
         true = np.zeros((*self.sizes, *rest))
-        for choice in self.choices:
-            part = reported[self.place(choice)].reshape(choice.channel.shape[1], *rest)
-            seen = choice.channel.apply_adjoint(part, 0) * (choice.weight / RESOLUTION)
-            spread = [s if i in choice.axes else 1 for i, s in enumerate(self.sizes)]
-            true += seen.reshape(*spread, *rest)
+        for part in self._parts:
+            first = part.choices[0]
+            told = reported[self.place(first)].reshape(first.channel.shape[1], *rest)
+            spread = [s if i in first.axes else 1 for i, s in enumerate(self.sizes)]
+            true += part.apply_adjoint(told).reshape(*spread, *rest)
         if self.silent:
             true += reported[self.sizes] * (self.silent / RESOLUTION)
         return np.moveaxis(true.reshape(self.shape[0], *rest), 0, axis)
@@ -185,10 +276,27 @@ class Sampled(DecodedTransition):
                 f" {IDENTIFIED_CELLS} are.",
                 remedy="Sample subsets of fewer variables.",
             )
-        values = np.linalg.eigvalsh(self.apply_adjoint(self.apply(np.eye(size), 0), 0))
+        values = np.linalg.eigvalsh(self._gram())
         # The least eigenvalue is known to the rounding error of the largest: below it, singular.
         known = 4 * size * float(np.finfo(np.float64).eps) * values[-1]
         return math.sqrt(values[-1] / values[0]) if values[0] > known else math.inf
+
+    def _gram(self) -> Tensor:
+        """Return PP', K x K: sets of variables are told apart, so that it is a sum over them."""
+        size = self.shape[0]
+        if len(self._parts) * size**2 > GRAM_ENTRIES:
+            raise LimitExceeded(
+                f"Whether {size:,} combinations can be told apart by {len(self._parts):,} sets of"
+                " variables is not computed.",
+                remedy="Sample fewer sets.",
+            )
+        found = np.full((*self.sizes, *self.sizes), (self.silent / RESOLUTION) ** 2)
+        for part in self._parts:
+            first = part.choices[0]
+            own = part.apply_adjoint(part.apply(np.eye(first.channel.shape[0])))
+            spread = [s if i in first.axes else 1 for i, s in enumerate(self.sizes)]
+            found += own.reshape(*spread, *spread)
+        return found.reshape(size, size)
 
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
         if all(kept):
@@ -196,10 +304,10 @@ class Sampled(DecodedTransition):
         new_place = np.cumsum(kept) - 1
         merged: dict[tuple[tuple[int, ...], Transition], int] = {}
         made: dict[tuple[object, ...], Transition | None] = {}
-        for choice in self.choices:
+        holding = (self._holding[axis] for axis in np.flatnonzero(kept))
+        for index in sorted(set().union(*holding)):
+            choice = self.choices[index]
             inside = tuple(bool(kept[axis]) for axis in choice.axes)
-            if not any(inside):
-                continue
             # Thousands of subsets share a channel or two, restricted in a few ways.
             asked = (choice.channel, self._sizes_of(choice), inside)
             if asked not in made:
@@ -214,19 +322,22 @@ class Sampled(DecodedTransition):
             return Withheld(math.prod(left))
         return Sampled(left, tuple(Choice(a, w, c) for (a, c), w in merged.items()))
 
-    @property
+    @cached_property
     def listed_rows(self) -> int:
         return max(choice.channel.listed_rows for choice in self.choices)
 
     def can_occur(self) -> npt.NDArray[np.bool_]:
+        self._require_listed(self.shape[0])
         possible = np.ones(self.sizes, dtype=np.bool_)
         for choice in self.choices:
-            spread = [s if i in choice.axes else 1 for i, s in enumerate(self.sizes)]
-            possible &= choice.channel.can_occur().reshape(spread)
+            part = choice.channel.can_occur()
+            if not part.all():
+                spread = [s if i in choice.axes else 1 for i, s in enumerate(self.sizes)]
+                possible &= part.reshape(spread)
         return possible.ravel()
 
     def share_reported(self, axis: int) -> float:
-        return sum(c.weight for c in self.choices if axis in c.axes) / RESOLUTION
+        return sum(self.choices[index].weight for index in self._holding[axis]) / RESOLUTION
 
     def describe(self) -> str:
         return f"one of {len(self.choices)} parts sampled"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -50,11 +50,29 @@ class PredictedErrors:
 
     Lengths of which the reports cannot tell every table are left out. `score` is the root of the
     mean square over the lengths, infinite where one is left out; `missing` then says why.
+
+    `loss` is what designs are compared by: the mean over tables of log(1 + v / w^2), v the mean
+    relative variance of a table's cells and w^2 the mean squared relative deviation of its cells
+    from independence where there is a moderate association (`MODERATE`). It grows as v does where
+    v is small, and hardly any more where a table is hopeless. `kept` is the mean of
+    1 / (1 + v / w^2): how much of a moderate association is left where noise is shrunk away.
+    `noise` has the share of each table and its v / w^2.
     """
 
     by_length: Mapping[int, float]
     score: float
     missing: str = ""
+    loss: float = math.inf
+    noise: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+
+    @property
+    def kept(self) -> float:
+        """How much of a moderate association is left, from 0 to 1."""
+        return self.kept_with(1.0)
+
+    def kept_with(self, factor: float) -> float:
+        """Return the same with so many times the records."""
+        return math.fsum(share / (1 + noise / factor) for share, noise in self.noise)
 
 
 NOTHING = PredictedErrors({}, math.inf)
@@ -73,7 +91,7 @@ def by_moments(
             missing = missing or error.message
         else:
             squares[names] = np.square(errors[wanted_cells(goal, names, reference)])
-    return summary(goal, squares, missing)
+    return summary(goal, reference, squares, missing)
 
 
 def by_model(
@@ -104,7 +122,7 @@ def by_model(
                 squares[names] = known[key] / records
             except (SingularChannel, LimitExceeded) as error:
                 missing = missing or error.message
-    return summary(goal, squares, missing)
+    return summary(goal, reference, squares, missing)
 
 
 def best_weights(
@@ -221,12 +239,23 @@ class _Model:
         return np.asarray(moved[wanted] / shares[:, None], dtype=np.float64)
 
 
+MODEL_CELLS = 4096
+"""Over more cells the log-linear model takes longer than tables that are pooled are worth."""
+
+
+def modelled_at_once(plan: Plan, goal: Goal) -> bool:
+    """Whether the log-linear model of all variables at once is small enough to be fitted soon."""
+    return len(_parts(plan, goal)) == 1
+
+
 def _parts(plan: Plan, goal: Goal) -> list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]:
     """Return which variables to model with which tables: all at once, or each table alone."""
     names = plan.domain.names
     reports = math.prod(math.prod(b.reported_shape) for b in plan.blocks)
     count = parameters(plan.domain.shape, min(goal.order, len(names)))
-    if plan.domain.size * count <= DESIGN_ENTRIES and reports * count <= SLOPES:
+    size = plan.domain.size
+    fits = size * count <= DESIGN_ENTRIES and reports * count <= SLOPES
+    if size <= MODEL_CELLS and fits:
         return [(names, goal.sets)]
     return [(names, (names,)) for names in goal.sets]
 
@@ -361,14 +390,39 @@ def _shares(names: Sequence[str], reference: Mapping[str, Tensor]) -> Tensor:
     return np.asarray(made, dtype=np.float64)
 
 
-def summary(goal: Goal, squares: Mapping[tuple[str, ...], Tensor], missing: str) -> PredictedErrors:
+def summary(
+    goal: Goal,
+    reference: Mapping[str, Tensor],
+    squares: Mapping[tuple[str, ...], Tensor],
+    missing: str,
+) -> PredictedErrors:
     """Return the errors of tables from the relative variances of their cells that count."""
-    by_length, means = {}, list[float]()
+    by_length = {}
     for length, sets in goal.by_length().items():
         if all(names in squares for names in sets):
-            each = np.concatenate([squares[names] for names in sets])
-            by_length[length] = float(np.sqrt(each).mean())
-            means.append(float(np.mean([squares[names].mean() for names in sets])))
-    known = len(means) == len(goal.by_length())
-    score = math.sqrt(math.fsum(means) / len(means)) if known else math.inf
-    return PredictedErrors(by_length, score, missing)
+            each = [np.sqrt(squares[names]) for names in sets]
+            by_length[length] = float(sum(map(np.sum, each)) / sum(map(np.size, each)))
+    means = {names: float(np.mean(each)) for names, each in squares.items()}
+    known = len(by_length) == len(goal.by_length())
+    noise = tuple(
+        (goal.shares[n], m * counted(goal, n, reference) / MODERATE) for n, m in means.items()
+    )
+    if not known:
+        return PredictedErrors(by_length, math.inf, missing, math.inf, noise)
+    score = math.sqrt(math.fsum(goal.shares[n] * m for n, m in means.items()))
+    loss = math.fsum(share * math.log1p(each) for share, each in noise)
+    return PredictedErrors(by_length, score, missing, loss, noise)
+
+
+MODERATE = 0.09
+"""Mean squared relative deviation of a moderate association: Cohen's w = 0.3 (1988, 7.2.3)."""
+
+
+def counted(goal: Goal, names: Sequence[str], reference: Mapping[str, Tensor]) -> float:
+    """Return by what a table's squared errors count less: none is larger than the support's.
+
+    Cells whose expected share is below the minimum support count only where they turn out to be as
+    frequent as that; the error is then relative to the support.
+    """
+    largest = math.prod(float(reference[name].max()) for name in names)
+    return min(1.0, largest / goal.minimum_support) ** 2 if goal.minimum_support else 1.0

@@ -1,9 +1,8 @@
 """Marginals of the true records estimated from reports: of one source, or of several together.
 
 Horizontal owners have the same variables of different people; a record with a missing cell does not
-report that variable. Each set of records with one plan is a source. By moments the sources'
-estimates add up; by maximum likelihood all reports are explained by one table, which also serves
-variables that some sources do not report.
+report that variable. Records with one plan are a source. By moments the sources' estimates add up;
+else all reports are explained together, also variables that some sources do not report.
 """
 
 from __future__ import annotations
@@ -69,11 +68,12 @@ class EstimatedMarginals:
         reported: counts of reported codes of (at least) all variables of the plan's blocks.
         plan: the channels; variables not randomized have the identity.
         estimator: `moment` (unbiased, may be negative; all sources must report all variables
-            asked), `ml` (a distribution times N) or, for one source, `log-linear` (a distribution
-            times N, without interactions of more than `order` variables, shrunk as the reports
-            demand: see `loglinear`). The last alone tells more than the records report together, as
-            with sampled blocks; its errors hold if there are no higher interactions.
-        order: the most variables that interact, for `log-linear`.
+            asked), `ml` (a distribution times N), for one source `log-linear` (a distribution times
+            N, without interactions of more than `order` variables, shrunk as the reports demand:
+            see `loglinear`), or `pooled` (the same of tables of few variables out of hundreds: see
+            `PooledTables`). The last two tell more than the records report together, as with
+            sampled blocks; those errors hold if there are no higher interactions.
+        order: the most variables that interact, for `log-linear` and `pooled`.
         others: further sources, of other records of the same population.
         variables: those of `domain`; by default all. Joint blocks may bring in more.
         tick: called all along long estimates; what it raises stops them.
@@ -98,12 +98,9 @@ class EstimatedMarginals:
         if estimator not in ESTIMATORS:
             told = f"There is no estimator {estimator!r}."
             raise OptionError(told, remedy=f"Choose one of {list(ESTIMATORS)}.")
-        if others and estimator in ("log-linear", "pooled"):
-            raise OptionError(
-                f"Strata cannot be combined by the estimator {estimator!r}.",
-                where="estimator",
-                remedy="Choose 'moment' or 'ml'.",
-            )
+        if others and estimator == "log-linear":
+            told = f"Strata cannot be combined by the estimator {estimator!r}."
+            raise OptionError(told, where="estimator", remedy="Choose 'moment', 'ml' or 'pooled'.")
         self._reported, self._plan, self._tick = reported, plan, tick
         self._estimator = estimator
         self._sources = ((reported, plan), *others)
@@ -111,7 +108,7 @@ class EstimatedMarginals:
         self._domain = self._everything.project(variables or self._everything.names)
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order, tick)
-        self._pooled = PooledTables(reported, plan, order, tick)
+        self._pooled = PooledTables(self._sources, self._everything, order, tick)
         several = self._sources if others else ()
         self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
 
@@ -169,10 +166,10 @@ class EstimatedMarginals:
         """
         self._tick()
         domain = self._asked(variables)
-        if self._estimator == "log-linear":
-            return self._modelled.table(domain)
-        if self._estimator == "pooled":
-            return self._pooled.table(domain)
+        if self._estimator in ("log-linear", "pooled"):
+            return (self._modelled if self._estimator == "log-linear" else self._pooled).table(
+                domain
+            )
         if self._estimator == "ml":
             return self._most_likely_of_all(domain) if self._parts else self._most_likely(domain)
         if not self._parts:
@@ -184,15 +181,16 @@ class EstimatedMarginals:
         """Return the estimate by moments, also where the marginals are the most likely ones.
 
         None where there is none: a source does not report all variables, a channel has no inverse,
-        or what is asked for is a log-linear model. By moments, it raises as `marginal`.
+        or the table is of a model. By moments, it raises as `marginal`.
         """
         if self._estimator == "moment":
             return self.marginal(variables)
-        if self._estimator in ("log-linear", "pooled"):
+        if self._estimator == "pooled":
+            return self._pooled.unbiased(self._asked(variables))
+        if self._estimator == "log-linear":
             return None
-        by_moments = EstimatedMarginals.of(self._sources, variables=variables)
         try:
-            return by_moments.marginal(variables)
+            return EstimatedMarginals.of(self._sources, variables=variables).marginal(variables)
         except (EstimationError, SingularChannel):
             return None
 
@@ -208,8 +206,8 @@ class EstimatedMarginals:
         domain = self._asked(variables)
         if not self._parts:
             return self._posterior(domain)
-        if self._estimator == "ml":
-            return self._most_likely_of_all(domain).counts
+        if self._estimator in ("ml", "pooled"):
+            return self.marginal(variables).counts
         self._require_reported(variables)
         total: Tensor = np.sum([part.expected(variables) for part in self._parts], axis=0)
         return total
@@ -358,10 +356,9 @@ class EstimatedMarginals:
             strata = strata_of(self._sources, domain.names, INFORMATION_CELLS)
             arranged = _in_order(theta, axes, strata[0])
             information, third = inverse_information(strata, arranged, len(domain))
-        counts = sum_unasked(theta * self.records, axes)
         return EstimatedTable(
             domain,
-            arrange(counts, axes, domain),
+            arrange(sum_unasked(theta * self.records, axes), axes, domain),
             self.records,
             # The unrestricted estimator's error at the fitted distribution: equal to the inverse
             # information inside the simplex, and no smaller than ML's error at its edge.

@@ -12,11 +12,16 @@ from shared.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message
 from shared.wire.channels import AnyChannel
 
 
-class VariableMessage(Message):
-    """A variable's name, its categories in code order, and the numbers they stand for, if any."""
+class NamedVariable(Message):
+    """A variable's name and its categories in code order."""
 
     name: Label
     categories: Annotated[list[Label], Field(min_length=2, max_length=MAX_CATEGORIES)]
+
+
+class VariableMessage(NamedVariable):
+    """A variable's name, its categories in code order, and the numbers they stand for, if any."""
+
     representatives: (
         Annotated[
             list[Annotated[float, Field(allow_inf_nan=False, strict=True)]],

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from shared.channels import StructuralZeros, Transition
+from shared.channels import RESOLUTION, StructuralZeros, Transition
 from shared.estimation.core.axes import Axis, axes_of
 from shared.estimation.core.strata import Stratum
 from shared.estimation.plausibility.bets import SHARES, Betting, evidence
@@ -27,7 +28,8 @@ RATE = 0.001
 """A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
 
 PAIRS = 128
-"""At most this many pairs of variables are examined, neighbours in the plan first."""
+"""At most this many pairs of variables are examined: those that are reported together most, of
+equal ones neighbours in the plan first."""
 
 PAIRS_TRIED = 8 * PAIRS
 """After so many pairs the search for small ones ends: joint blocks can make each of them large."""
@@ -45,6 +47,7 @@ LISTED_ROWS = 1024
 """Variables whose channel must be listed in a larger matrix are not examined."""
 
 _LOUDEST = 700.0
+_SHARE_DIGITS = 7
 _TILE_CELLS = 128
 
 
@@ -189,9 +192,10 @@ def _choose(
 
 
 def _candidates(plan: Plan) -> tuple[list[tuple[str, ...]], Iterator[tuple[str, ...]], int]:
-    """Return what may be examined: single variables, then pairs, near ones in the plan first.
+    """Return what may be examined: single variables, then pairs, the most telling first.
 
-    Those that are surely too large are not among them, but in how many there are in all.
+    Those that are surely too large are not among them, but in how many there are in all. Variables
+    that no record reports together are no pair.
     """
     plain = {
         name: block.channel.is_identity
@@ -200,7 +204,9 @@ def _candidates(plan: Plan) -> tuple[list[tuple[str, ...]], Iterator[tuple[str, 
         for name in block.names
     }
     randomized = [name for name in plain if not plain[name]]
+    apart = sum(_apart(block.channel) for block in plan.blocks)
     count = len(randomized) + math.comb(len(plain), 2) - math.comb(len(plain) - len(randomized), 2)
+    count -= apart
     listed = {n for b in plan.blocks if b.channel.listed_rows > LISTED_ROWS for n in b.names}
     singles: list[tuple[str, ...]] = [(name,) for name in randomized if name not in listed]
     names = [name for name in plain if name not in listed]
@@ -210,7 +216,23 @@ def _candidates(plan: Plan) -> tuple[list[tuple[str, ...]], Iterator[tuple[str, 
 def _small_pairs(
     plan: Plan, names: Sequence[str], plain: Mapping[str, bool]
 ) -> Iterator[tuple[str, ...]]:
-    """Yield pairs, near ones first, that are not both told as they are nor surely too large."""
+    """Yield pairs that are not both told as they are nor surely too large.
+
+    Those that more records report together come first, of equal ones those near in the plan.
+    """
+    if any(block.channel.choices for block in plan.blocks):
+        share = _together(plan)
+        shares = {pair: share(pair) for pair in _small_pairs_nearby(plan, names, plain)}
+        # Equal shares are multiples of 2^-32 that may differ by one.
+        told = [pair for pair in shares if shares[pair] > 0]
+        yield from sorted(told, key=lambda p: round(shares[p], _SHARE_DIGITS), reverse=True)
+    else:
+        yield from _small_pairs_nearby(plan, names, plain)
+
+
+def _small_pairs_nearby(
+    plan: Plan, names: Sequence[str], plain: Mapping[str, bool]
+) -> Iterator[tuple[str, ...]]:
     reported, true = plan.reported_sizes, {v.name: v.size for v in plan.domain}
     sizes = np.array([(reported[name], true[name]) for name in names]).reshape(-1, 2)
     open_to_all = np.array([plain[name] for name in names], dtype=bool)
@@ -219,6 +241,37 @@ def _small_pairs(
         wanted = (cells <= PAIR_CELLS) & ~(open_to_all[:-distance] & open_to_all[distance:])
         for place in np.flatnonzero(wanted).tolist():
             yield names[place], names[place + distance]
+
+
+def _together(plan: Plan) -> Callable[[tuple[str, ...]], float]:
+    """Return a function of two variables: the share of the records that report both."""
+    block_of = {name: block for block in plan.blocks for name in block.names}
+    alone = {
+        name: block.channel.share_reported(axis)
+        for block in plan.blocks
+        for axis, name in enumerate(block.names)
+    }
+    shared: Counter[tuple[str, ...]] = Counter()
+    for block in plan.blocks:
+        for choice in block.channel.choices:
+            for pair in itertools.combinations(choice.axes, 2):
+                shared[tuple(block.names[axis] for axis in pair)] += choice.weight
+
+    def share(pair: tuple[str, ...]) -> float:
+        first, second = pair
+        inside = block_of[first] is block_of[second] and block_of[first].channel.choices
+        return shared[pair] / RESOLUTION if inside else alone[first] * alone[second]
+
+    return share
+
+
+def _apart(channel: Transition) -> int:
+    """Return how many pairs of a sampled channel's variables no record reports together."""
+    if not channel.choices:
+        return 0
+    pairs = {pair for c in channel.choices for pair in itertools.combinations(c.axes, 2)}
+    told = {axis for choice in channel.choices for axis in choice.axes}
+    return math.comb(len(told), 2) - len(pairs)
 
 
 def _names(axes: list[Axis]) -> tuple[str, ...]:

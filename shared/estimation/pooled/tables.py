@@ -1,107 +1,203 @@
-"""Tables pooled over all reports that hold their variables, consistent and not negative."""
+"""The tables that learners ask for, made of the pooled distributions, with their errors."""
 
 from __future__ import annotations
 
-import itertools
+import functools
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from shared.domain import Domain
 from shared.errors import LimitExceeded
-from shared.estimation.core.axes import arrange, axes_of, observed, sum_unasked
 from shared.estimation.core.information import INFORMATION_CELLS
-from shared.estimation.core.strata import Stratum, moment
-from shared.estimation.tables.estimates import EstimatedTable
+from shared.estimation.pooled.laws import Laws, Level, Names
+from shared.estimation.pooled.maxent import product, slopes
+from shared.estimation.tables.pooled import PooledTable
 from shared.marginals.counts import Reports, Tensor
 from shared.plan import Plan
 from shared.progress import Tick, unstopped
 
-_ROUNDS, _CLOSE = 200, 1e-9
-
 
 class PooledTables:
-    """Tables of reports of few variables at a time.
+    """Tables of reports of few variables at a time, in counts; see `Laws`."""
 
-    A pair is estimated from all reports that hold either of its variables, shrunk towards
-    independence as its own error demands, and given margins that all tables share. Larger tables
-    have the largest entropy for given pairs.
-    """
+    def __init__(
+        self,
+        sources: Sequence[tuple[Reports, Plan]],
+        domain: Domain,
+        order: int = 2,
+        tick: Tick = unstopped,
+    ):
+        self._domain, self._order, self._tick = domain, order, tick
+        self._sources = tuple(sources)
+        self._laws = Laws(sources, domain, order, tick)
+        self._tables: dict[Names, PooledTable] = {}
 
-    def __init__(self, reported: Reports, plan: Plan, order: int = 2, tick: Tick = unstopped):
-        self._reported, self._plan, self._order, self._tick = reported, plan, order, tick
-        self._known: dict[tuple[str, ...], EstimatedTable] = {}
+    @functools.cached_property
+    def records(self) -> int:
+        """The number of records."""
+        return sum(reports.records for reports, _ in self._sources)
 
-    def table(self, domain: Domain) -> EstimatedTable:
-        """Return the table over some variables."""
-        names = domain.names
-        if names not in self._known:
-            self._tick()
-            made = self._small(domain) if len(names) <= 2 else self._large(domain)
-            self._known[names] = made
-        return self._known[names]
+    def table(self, domain: Domain) -> PooledTable:
+        """Return the table over some variables.
 
-    def _raw(self, domain: Domain) -> EstimatedTable:
-        axes = axes_of(self._plan, domain.names)
-        stratum = Stratum(observed(self._reported, axes), tuple(a.channel for a in axes))
-        counts = arrange(sum_unasked(moment([stratum]), axes), axes, domain)
-        records = self._reported.records
-        return EstimatedTable(domain, counts, records, stratum.reported, tuple(axes))
-
-    def _small(self, domain: Domain) -> EstimatedTable:
-        raw = self._raw(domain)
-        covariance = raw.covariance(population=True)
-        if len(domain) == 1:
-            counts = _valid(raw.counts, raw.records)
-            return self._with_errors(domain, counts, covariance)
-        margins = [self.table(domain.project([name])).counts for name in domain.names]
-        plain = np.multiply.outer(*margins) / raw.records
-        apart = raw.counts - plain
-        apart = apart - apart.mean(axis=0) - apart.mean(axis=1, keepdims=True) + apart.mean()
-        freedom = (domain.shape[0] - 1) * (domain.shape[1] - 1)
-        statistic = float(apart.ravel() @ np.linalg.pinv(covariance) @ apart.ravel())
-        kept = max(0.0, 1.0 - freedom / statistic) if statistic > 0 else 0.0
-        counts = np.maximum(plain + kept * apart, 1e-9 * raw.records)
-        return self._with_errors(domain, _fitted(counts, [(0,), (1,)], margins), covariance)
-
-    def _large(self, domain: Domain) -> EstimatedTable:
+        Raises:
+            EstimationError: no record reports one of them.
+            LimitExceeded: they have more than `INFORMATION_CELLS` cells.
+        """
         if domain.size > INFORMATION_CELLS:
             raise LimitExceeded(
                 f"A table of {domain.size} cells is too large; at most {INFORMATION_CELLS} are"
-                " fitted.",
-                remedy="Ask for fewer variables at once.",
+                " estimated from overlapping sets.",
+                remedy="Ask for fewer variables at once, or for each pair of them.",
             )
-        pairs = list(itertools.combinations(range(len(domain)), 2))
-        tables = [self.table(domain.project([domain.names[a] for a in p])).counts for p in pairs]
-        start = np.full(domain.shape, self._reported.records / domain.size)
-        counts = _fitted(start, pairs, tables)
-        flat = counts.ravel()
-        return self._with_errors(
-            domain, counts, np.diag(flat) - np.outer(flat, flat) / self._reported.records
+        names = tuple(sorted(domain.names, key=self._domain.axis))
+        if names not in self._tables:
+            self._tick()
+            self._tables[names] = self._made(names)
+        return _turned(self._tables[names], domain)
+
+    def unbiased(self, domain: Domain) -> PooledTable | None:
+        """Return the table before shrinkage; None where no record reports all its variables."""
+        names = tuple(sorted(domain.names, key=self._domain.axis))
+        if len(names) > max(self._order, 1) or not self._is_told(names):
+            return None
+        return self.table(domain).unshrunk
+
+    def _is_told(self, names: Names) -> bool:
+        return len(names) == 1 or self._laws.level(names) is not None
+
+    def _made(self, names: Names) -> PooledTable:
+        law = self._laws.law(names)
+        parts = self._laws.parts(names) if len(names) > 1 else []
+        functions = [self._functions(names, (name,)) for name in names]
+        functions += [self._functions(names, part) for part in parts]
+        turned = slopes(law, np.hstack(functions))
+        root, moved = self._parameters(names, parts)
+        domain = self._domain.project(names)
+        records = self.records
+        return PooledTable(
+            domain,
+            records * law.reshape(domain.shape),
+            records,
+            root=records * (turned @ root).reshape(*domain.shape, -1),
+            moved=records * (turned @ moved).reshape(domain.shape),
+            told=len(names) == 1 or names in parts,
         )
 
-    def _with_errors(self, domain: Domain, counts: Tensor, covariance: Tensor) -> EstimatedTable:
-        flat, records = counts.ravel(), self._reported.records
-        # `EstimatedTable` takes the multinomial term off second moments.
-        second = covariance + np.outer(flat, flat) / records
-        return EstimatedTable(domain, counts, records, counts, (), second)
+    def _functions(self, names: Names, part: Names) -> Tensor:
+        """Return the functions of a set's interaction, over the cells of more variables."""
+        factors = [
+            self._laws.single(name).functions
+            if name in part
+            else np.ones((self._domain[name].size, 1))
+            for name in names
+        ]
+        return product(factors)
+
+    def _parameters(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, Tensor]:
+        """Return the error of all mean parameters, as a root, and how far shrinkage moved them.
+
+        The parameters are the means of the functions of single variables and of each set's
+        interaction. Their errors come from those of the variables' estimates, s, and of each set's
+        y; a set's parameter is that of its estimate before shrinkage,
+
+            X'(H t + (I - Q H) z) ,  z the table of largest entropy for what is told of its parts.
+        """
+        singles = [self._laws.single(name) for name in names]
+        joint, places = self._joint(names, parts)
+        root = _root(joint)
+        made: dict[Names, tuple[Tensor, Tensor]] = {}
+        for name, single in zip(names, singles, strict=True):
+            off = single.functions.T @ (single.law - single.told.shares)
+            made[name,] = (single.functions.T @ root[places[name,]], off)
+        for part in parts:
+            level = self._laws.told(part)
+            lower: list[Names] = [(name,) for name in part]
+            lower += [p for p in parts if set(p) < set(part)]
+            turned = slopes(level.base, np.hstack([self._functions(part, p) for p in lower]))
+            carried = (level.functions.T - level.taken) @ turned
+            errors = np.vstack([made[p][0] for p in lower])
+            offs = np.concatenate([made[p][1] for p in lower])
+            mean = level.taken @ level.told.shares
+            mean = mean + (level.functions.T - level.taken) @ (level.base - turned @ offs)
+            off = level.functions.T @ self._laws.law(part) - mean
+            made[part] = (root[places[part]] + carried @ errors, off)
+        order: list[Names] = [*((name,) for name in names), *parts]
+        return (
+            np.vstack([made[part][0] for part in order]),
+            np.concatenate([made[part][1] for part in order]),
+        )
+
+    def _joint(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, dict[Names, slice]]:
+        """Return the covariance of all variables' estimates and all sets' y, and their places."""
+        order: list[Names] = [*((name,) for name in names), *parts]
+        places: dict[Names, slice] = {}
+        start = 0
+        for part in order:
+            if len(part) == 1:
+                width = self._domain[part[0]].size
+            else:
+                width = math.prod(self._domain[name].size - 1 for name in part)
+            places[part] = slice(start, start + width)
+            start += width
+        joint = np.zeros((start, start))
+        for name in names:
+            joint[places[name,], places[name,]] = self._laws.single(name).noise
+        for part in parts:
+            level, law = self._laws.told(part), self._laws.law(part)
+            noise = level.told.covariance(law)
+            joint[places[part], places[part]] = level.taken @ noise @ level.taken.T
+            self._crossed(joint, places, part, level, law)
+        return joint, places
+
+    def _crossed(
+        self, joint: Tensor, places: dict[Names, slice], part: Names, level: Level, law: Tensor
+    ) -> None:
+        """Add what the same records make of a set's variables and of its interaction."""
+        sums = [
+            _margin_sums([self._domain[n].size for n in part], axis) for axis in range(len(part))
+        ]
+        each = [self._laws.single(name).per_record for name in part]
+        for weight, reading in zip(level.told.weights, level.told.readings, strict=True):
+            spread = reading.spread(law)
+            share = [
+                known.get(key, 1 / reading.records)
+                for known, key in zip(each, reading.alone, strict=True)
+            ]
+            for axis, name in enumerate(part):
+                cross = weight * share[axis] * level.taken @ spread @ sums[axis].T
+                joint[places[part], places[name,]] += cross
+                joint[places[name,], places[part]] += cross.T
+            if len(part) > 2:
+                continue
+            both = share[0] * share[1] * reading.records * sums[0] @ spread @ sums[1].T
+            joint[places[part[0],], places[part[1],]] += both
+            joint[places[part[1],], places[part[0],]] += both.T
 
 
-def _valid(counts: Tensor, records: int) -> Tensor:
-    positive = np.maximum(counts, 1e-9 * records)
-    return np.asarray(positive * (records / positive.sum()), dtype=np.float64)
+def _margin_sums(shape: Sequence[int], axis: int) -> Tensor:
+    """Return the matrix that sums cells to one axis."""
+    factors = [np.eye(s) if a == axis else np.ones((1, s)) for a, s in enumerate(shape)]
+    return product(factors)
 
 
-def _fitted(table: Tensor, sets: Sequence[tuple[int, ...]], margins: Sequence[Tensor]) -> Tensor:
-    """Return the table scaled to given margins (iterative proportional fitting)."""
-    made = table
-    for _ in range(_ROUNDS):
-        before = made
-        for axes, margin in zip(sets, margins, strict=True):
-            gone = tuple(a for a in range(table.ndim) if a not in axes)
-            now = made.sum(axis=gone)
-            ratio = np.divide(margin, now, out=np.zeros_like(now), where=now > 0)
-            made = made * np.expand_dims(ratio, gone)
-        if np.abs(made - before).max() <= _CLOSE * table.sum():
-            break
-    return made
+def _root(covariance: Tensor) -> Tensor:
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
+
+
+def _turned(table: PooledTable, domain: Domain) -> PooledTable:
+    """Return the table with its axes in a domain's order."""
+    if table.domain.names == domain.names:
+        return table
+    order = [table.domain.axis(name) for name in domain.names]
+    return PooledTable(
+        domain,
+        table.counts.transpose(order),
+        table.records,
+        root=table.root.transpose([*order, len(order)]),
+        moved=table.moved.transpose(order),
+        told=table.told,
+    )

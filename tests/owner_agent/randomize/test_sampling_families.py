@@ -33,6 +33,7 @@ from shared.channels import (
     Grouped,
     Mixture,
     OneHot,
+    Product,
     RandomSymmetric,
     Sampled,
     StructuralZeros,
@@ -226,6 +227,21 @@ def test_a_mixture_has_exactly_its_probabilities():
     assert found == [(1 - kept) / 6 + (kept if cell == 4 else 0) for cell in range(6)]
 
 
+def test_each_channel_of_a_product_has_words_of_its_own():
+    """Word by word dealt to a mixture over two variables, which takes four, and to a single one."""
+    channel = Product((2, 1), (MIXED, ONE))
+    single = intervals(np.cumsum(ONE.units()[0]).tolist())
+    for truth in (0, 2, 6):
+        found = [Fraction(0)] * channel.shape[1]
+        choices = [pair(MIXED.keep), single, uniform(2), uniform(2)]
+        for ((high, low), p), (own, q), (a, r), (b, t) in itertools.product(*choices):
+            words = table_words([[high, own, low, LAST, a, 0, b, LAST]])
+            made = sample_columns(channel, (2, 2, 2), np.array([truth], np.uint64), words)
+            found[int(join(made, (2, 2, 2))[0])] += p * q * r * t
+        declared = channel.matrix()[truth]
+        assert np.allclose([float(f) for f in found], declared, rtol=1e-12, atol=1e-15)
+
+
 def test_a_wrong_law_is_told_apart():
     """The control of the enumeration: a neighbour of the threshold changes the law."""
     nearly = OneHot(3, FLIP.flip_units + 1)
@@ -320,6 +336,11 @@ FAMILIES = {
     "mixture": (MIXTURE, (2, 3), Mixture.from_gamma(6, 5.5)),
     "mask": (FLIP, (3,), OneHot(3, _off(FLIP.flip_units))),
     "cut-and-paste": (CUT, (2, 3), CutAndPaste((2, 3), 1, _off(CUT.paste_units), 2)),
+    "product": (
+        Product((2, 1), (MIXTURE, ONE)),
+        (2, 3, 2),
+        Product((2, 1), (MIXTURE, Dense.binary(0.12, 0.25))),
+    ),
     "sampled": (
         SAMPLED,
         (2, 3, 2),

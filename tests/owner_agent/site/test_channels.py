@@ -351,7 +351,7 @@ def test_a_large_subset_is_a_mixture(tmp_path):
     ("channel", "sizes", "error", "says"),
     [
         ('{ kind = "sampled", size = 30, gamma = 19 }', (2,) * 62, ChannelError, "subsets of 30"),
-        ('{ kind = "sampled", size = 2, gamma = 19 }', (2,) * 63, ChannelError, r"2\^62"),
+        ('{ kind = "sampled", size = 63, gamma = 19 }', (2,) * 64, ChannelError, r"2\^62"),
         (
             '{ kind = "sampled", subsets = [["a", "b"]], gamma = 19 }',
             (2, 2, 2),

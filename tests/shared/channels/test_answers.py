@@ -55,14 +55,16 @@ def test_what_is_replaced_is_what_is_not_on_the_diagonal(channel: Transition):
 
 def test_it_is_withheld_where_there_is_one_report(channel: Transition):
     assert channel.withheld == (channel.matrix().shape[1] == 1)
-    assert channel.share_reported(0) == (0 if channel.withheld else 0.5 if channel.choices else 1)
+    shares = {"sampled": 0.5, "coordinated": 0.25, "withheld": 0}
+    assert channel.share_reported(0) == shares.get(channel.family, 1)
 
 
-def test_a_variable_is_reported_as_often_as_its_code_is_another_than_withheld():
-    sampled = EXAMPLES["sampled"]
-    law = sampled.matrix()[0].reshape(sampled.report_sizes((2, 3, 2)))
-    for axis, size in enumerate((2, 3, 2)):
-        told = law.sum(axis=tuple(a for a in range(3) if a != axis))[:size].sum()
+@pytest.mark.parametrize("name", [name for name, c in EXAMPLES.items() if c.choices])
+def test_a_variable_is_reported_as_often_as_its_code_is_another_than_withheld(name):
+    sampled = EXAMPLES[name]
+    law = sampled.matrix()[0].reshape(sampled.report_sizes(sampled.sizes))
+    for axis, size in enumerate(sampled.sizes):
+        told = law.sum(axis=tuple(a for a in range(law.ndim) if a != axis))[:size].sum()
         assert sampled.share_reported(axis) == pytest.approx(told)
 
 
@@ -86,10 +88,10 @@ def test_words_are_few_and_there_for_every_family(channel: Transition):
     assert channel.describe() != type(channel).__name__.lower()
 
 
-def test_documents_hold_numbers_only(channel: Transition):
+def test_documents_hold_numbers_only_and_the_name_of_a_coin(channel: Transition):
     def whole(value) -> bool:
         if isinstance(value, dict):
-            return all(whole(v) for k, v in value.items() if k != "family")
+            return all(whole(v) for k, v in value.items() if k not in ("family", "coin"))
         return (
             all(map(whole, value)) if isinstance(value, list) else type(value) in (int, type(None))
         )

@@ -1,0 +1,62 @@
+"""An owner's part of a study plan: chosen by the coin of all owners, drawn by its own key.
+
+Which of a record's variables are reported follows the study's coin (`draws.coins`). What is
+reported of them are draws of the owner's own key, keyed on the pseudonym and on what is true of the
+record in the variables of the chosen set, and in no others: a report repeats for as long as what it
+reports is true, whatever is corrected beside it; and the others' true values are not even read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from owner_agent.randomize.alike import Alike
+from owner_agent.randomize.draws import coins, words
+from owner_agent.randomize.sampling import chosen_by_coin, join, sample_choices
+from owner_agent.state.keys import Keys as Secrets
+from shared.channels import Coordinated
+from shared.marginals.counts import Codes
+from shared.plan import Block
+from shared.wire.parts import Keys, code_dtype
+
+
+def sample_part(
+    block: Block,
+    channel: Coordinated,
+    secrets: Secrets,
+    study: str,
+    keys: Keys,
+    columns: Mapping[str, Codes],
+    epoch: int = 0,
+) -> dict[str, Codes]:
+    """Return the reports of an owner's part of a study plan.
+
+    Args:
+        block: the part.
+        channel: its channel.
+        secrets: the owner's secrets.
+        study: the study the release is for.
+        keys: N pseudonyms.
+        columns: true codes by variable, in the order of `keys`.
+        epoch: how often all records of the block were drawn anew. The coin is the same in every
+            epoch, so that a record is never reported in a second set.
+
+    Returns:
+        N codes of each variable, below its reported size, in the narrowest unsigned type.
+    """
+    chosen = chosen_by_coin(channel, coins(secrets, study, channel.coin, keys))
+    true = [columns[name] for name in block.names]
+    cells: Codes = np.zeros(len(keys), dtype=np.uint64)
+    alike = Alike.of(channel.choices, channel.sizes)
+    for part in alike.parts(len(keys)):
+        codes = np.stack([column[part] for column in true])
+        for _, inner, axes, rows in alike.rows(chosen[part]):
+            cells[part][rows] = join([codes[axis, rows] for axis in axes], inner)
+    drawn = words(secrets, study, block, keys, cells, epoch)
+    reported = sample_choices(channel.choices, channel.sizes, true, chosen, drawn)
+    return {
+        name: column.astype(code_dtype(size), copy=False)
+        for name, column, size in zip(block.names, reported, block.reported_shape, strict=True)
+    }

@@ -1,0 +1,269 @@
+"""Distributions pooled over all reports that hold their variables, consistent and positive.
+
+Variables are estimated first, then pairs given the variables' margins, then, up to the order of
+interaction, sets of three and more given their pairs: each from all records that report the set,
+by generalized least squares with those margins, and its interaction shrunk (`shrinkage`). A table
+over more variables, or over a set that no record reports, has the largest entropy for all that is
+told of its parts (`maxent`).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from shared.domain import Domain
+from shared.errors import EstimationError, OptionError
+from shared.estimation.core.information import INFORMATION_CELLS
+from shared.estimation.pooled.maxent import fitted, product
+from shared.estimation.pooled.readings import Readings, Told
+from shared.estimation.pooled.shrinkage import Interaction, learned
+from shared.marginals.counts import Reports, Tensor
+from shared.plan import Plan
+from shared.progress import Tick, unstopped
+
+PRIOR_SETS = 512
+"""The prior of interactions is learned from at most so many sets, evenly taken from all."""
+
+_LEAST, _LEAST_OF_CELLS = 0.03, 0.2
+"""So many of its errors a variable's share, and a shrunk cell's, is at least.
+
+Nothing is impossible because few reports of it came. More would take from frequent cells what rare
+ones have not: measured on Adult, what is best for logarithms of shares (more) and for the shares of
+frequent cells (less) meets about here.
+"""
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Single:
+    """One variable's distribution.
+
+    Attributes:
+        told: what the reports tell.
+        law: the distribution, every category positive.
+        functions: an orthonormal basis of its functions of mean 0: categories x (categories - 1).
+    """
+
+    told: Told
+    law: Tensor
+    functions: Tensor
+
+    @functools.cached_property
+    def noise(self) -> Tensor:
+        """The covariance of what the reports tell of the shares."""
+        return self.told.covariance(self.law)
+
+    @functools.cached_property
+    def per_record(self) -> dict[object, float]:
+        """What each record counts in it; see `Told`."""
+        return self.told.per_record()
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A set that some records report: its interaction given all smaller sets.
+
+    With t what the reports tell, b the table of largest entropy for the smaller sets', X the
+    interaction's functions and Q = diag(product of margins) X, so that X'Q = I: the interaction
+    estimated by generalized least squares, with the covariance V of t taken at b, is
+
+        y = H (t - b),   H = (Q' V^-1 Q)^-1 Q' V^-1.
+    """
+
+    told: Told
+    base: Tensor
+    functions: Tensor
+    spread: Tensor
+    taken: Tensor
+    found: Interaction
+
+
+class Laws:
+    """The estimated distributions over few variables at a time; see the module.
+
+    Args:
+        sources: reports of the same population, each with its plan.
+        domain: the variables of all of them.
+        order: the most variables that interact.
+        tick: called all along; what it raises stops the work.
+
+    Raises:
+        OptionError: no order of interaction.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[tuple[Reports, Plan]],
+        domain: Domain,
+        order: int = 2,
+        tick: Tick = unstopped,
+    ):
+        if order < 1:
+            raise OptionError(f"order must be at least 1, not {order}.", where="order")
+        self._domain, self._order, self._tick = domain, order, tick
+        self._readings = Readings(sources, domain, tick)
+        self._singles: dict[str, Single] = {}
+        self._levels: dict[Names, Level | None] = {}
+        self._laws: dict[Names, Tensor] = {}
+        self._priors: dict[int, Tensor] = {}
+
+    def single(self, name: str) -> Single:
+        """Return one variable's distribution. Raises EstimationError where nothing tells it."""
+        if name not in self._singles:
+            told = self._readings.of([name])
+            if told is None:
+                raise EstimationError(
+                    f"No record reports {name!r} so that its counts can be told.",
+                    where=name,
+                    remedy="Ask for other variables, or let the plan report this one.",
+                )
+            size = len(told.shares)
+            flat = np.full(size, 1 / size)
+            at = np.maximum(told.shares, 0.0)
+            at = 0.99 * at / at.sum() + 0.01 * flat
+            law = _likeliest(told.shares, told.covariance(at))
+            basis = linalg.null_space(np.sqrt(law)[None, :])
+            self._singles[name] = Single(told, law, basis / np.sqrt(law)[:, None])
+        return self._singles[name]
+
+    def level(self, names: Names) -> Level | None:
+        """Return what is told of the interaction of two or more variables; None if nothing."""
+        if names not in self._levels:
+            self._levels[names] = self._estimated(names)
+        return self._levels[names]
+
+    def told(self, names: Names) -> Level:
+        """Return it where something is told. Raises EstimationError where nothing is."""
+        level = self.level(names)
+        if level is None:
+            raise EstimationError(f"No record reports {list(names)} together.")
+        return level
+
+    def _estimated(self, names: Names) -> Level | None:
+        if len(names) > self._order:
+            return None
+        cells = math.prod(self._domain[name].size for name in names)
+        if cells > INFORMATION_CELLS:
+            return None
+        told = self._readings.of(names)
+        if told is None:
+            return None
+        singles = [self.single(name) for name in names]
+        base = self._base(names)
+        functions = product([single.functions for single in singles])
+        whole = product([single.law for single in singles])
+        spread = whole[:, None] * functions
+        noise = told.covariance(base)
+        # The sum of all cells is known: the direction is filled, for the inverse.
+        scale = float(np.trace(noise)) / cells
+        factor = linalg.cho_factor(noise + scale * (1 / cells + 1e-9 * np.eye(cells)), lower=True)
+        weighed = linalg.cho_solve(factor, spread)
+        information = spread.T @ weighed
+        inner = linalg.cho_factor((information + information.T) / 2, lower=True)
+        taken = linalg.cho_solve(inner, weighed.T)
+        covariance = linalg.cho_solve(inner, np.eye(len(information)))
+        half = base[:, None] * functions
+        found = Interaction(
+            taken @ (told.shares - base), (covariance + covariance.T) / 2, half.T @ half
+        )
+        return Level(told, base, functions, spread, taken, found)
+
+    def _prior(self, size: int) -> Tensor:
+        """Return the prior of interactions of so many variables."""
+        if size not in self._priors:
+            every = [n for n in self._readings.together(size) if len(n) == size]
+            if not every:
+                every = list(itertools.combinations(self._domain.names, size))
+            some = np.unique(
+                np.linspace(0, len(every) - 1, min(len(every), PRIOR_SETS)).astype(int)
+            )
+            found = []
+            for place in some:
+                self._tick()
+                level = self.level(every[place])
+                if level is not None:
+                    found.append(level.found)
+            self._priors[size] = learned(found)
+        return self._priors[size]
+
+    def _base(self, names: Names) -> Tensor:
+        """Return the distribution of largest entropy for what is told of smaller sets."""
+        if len(names) == 2:
+            return product([self.single(name).law for name in names])
+        return self._entropic(names, [s for s in self.parts(names) if s != names])
+
+    def parts(self, names: Names) -> list[Names]:
+        """Return all sets within some variables of which interactions are told, small first."""
+        found: list[Names] = []
+        for size in range(2, min(len(names), self._order) + 1):
+            found += [
+                part for part in itertools.combinations(names, size) if self.level(part) is not None
+            ]
+        return found
+
+    def _entropic(self, names: Names, parts: Sequence[Names]) -> Tensor:
+        shape = [self._domain[name].size for name in names]
+        start = product([self.single(name).law for name in names])
+        largest = [p for p in parts if not any(set(p) < set(q) for q in parts)]
+        if not largest:
+            return np.asarray(start, dtype=np.float64)
+        margins = {}
+        for part in largest:
+            axes = tuple(names.index(name) for name in part)
+            margins[axes] = self.law(part).reshape([shape[axis] for axis in axes])
+        alone = set(names) - {name for part in largest for name in part}
+        for name in alone:
+            margins[names.index(name),] = self.single(name).law
+        return fitted(start.reshape(shape), margins).table.ravel()
+
+    def law(self, names: Names) -> Tensor:
+        """Return the estimated distribution over some variables, in C order."""
+        if len(names) == 1:
+            return self.single(names[0]).law
+        if names not in self._laws:
+            level = self.level(names)
+            if level is None:
+                parts = self.parts(names)
+                law = self._entropic(names, parts)
+            else:
+                law = self._shrunk(names, level)
+            self._laws[names] = law
+        return self._laws[names]
+
+    def _shrunk(self, names: Names, level: Level) -> Tensor:
+        mean, covariance = level.found.posterior(self._prior(len(names)))
+        half = level.spread @ covariance
+        error = np.sqrt(np.maximum((half * level.spread).sum(axis=1), 0.0))
+        law = level.base + level.spread @ mean
+        law = np.maximum(law, _LEAST_OF_CELLS * error + 1e-3 * level.base)
+        shape = [self._domain[name].size for name in names]
+        base = level.base.reshape(shape)
+        margins = {}
+        for axes in itertools.combinations(range(len(names)), len(names) - 1):
+            gone = tuple(a for a in range(len(names)) if a not in axes)
+            margins[axes] = base.sum(axis=gone)
+        return fitted((law / law.sum()).reshape(shape), margins).table.ravel()
+
+
+def _likeliest(shares: Tensor, covariance: Tensor) -> Tensor:
+    """Return the distribution nearest to shares in units of their errors, a little inside."""
+    from scipy.optimize import nnls
+
+    cells = len(shares)
+    # The direction in which no distribution can move gets a small error: the sum is kept.
+    errors = covariance + np.trace(covariance) / cells**2 * 1e-4
+    root = linalg.cholesky(errors + 1e-12 * np.trace(errors) * np.eye(cells), lower=True)
+    found, _ = nnls(
+        linalg.solve_triangular(root, np.eye(cells), lower=True),
+        linalg.solve_triangular(root, shares, lower=True),
+    )
+    law = np.maximum(found, _LEAST * np.sqrt(np.diag(covariance)))
+    return np.asarray(law / law.sum(), dtype=np.float64)

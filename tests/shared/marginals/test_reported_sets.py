@@ -1,0 +1,81 @@
+"""Records counted by what they report, against counting them one by one."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from shared.errors import LimitExceeded
+from shared.marginals.counts import ReportedCounts, tabulate
+from shared.marginals.reported_sets import counts_by_set, grouped
+from shared.marginals.tabulated_counts import TabulatedCounts
+
+SIZES = (2, 3, 4, 2, 5)
+
+
+def drawn(records, rng):
+    """Return columns in which each record reports some set of up to three, or nothing."""
+    columns = [np.full(records, size, dtype=np.uint8) for size in SIZES]
+    for row in range(records):
+        for axis in rng.permutation(len(SIZES))[: rng.integers(0, 4)]:
+            columns[axis][row] = rng.integers(0, SIZES[axis])
+    return columns
+
+
+def one_by_one(columns):
+    found = Counter()
+    for record in zip(*columns, strict=True):
+        told = tuple(
+            (axis, int(code))
+            for axis, (code, size) in enumerate(zip(record, SIZES, strict=True))
+            if code != size
+        )
+        found[told] += 1
+    return found
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 18])
+def test_each_set_has_the_counts_of_its_records(at_once):
+    columns = drawn(500, np.random.default_rng(5))
+    found = grouped(columns, SIZES, at_once=at_once)
+    counted = {
+        tuple((axis, int(code)) for axis, code in zip(axes, cell, strict=True)): int(counts[cell])
+        for axes, counts in found.items()
+        for cell in np.ndindex(counts.shape)
+        if counts[cell]
+    }
+    assert counted == one_by_one(columns)
+
+
+def test_sets_of_many_columns_are_told_apart():
+    # 70^11 sets are more than a number of 64 bits can tell.
+    columns = [np.array([0, 1, 2], dtype=np.uint8) for _ in range(11)]
+    columns += [np.array([2, 2, 2], dtype=np.uint8) for _ in range(59)]
+    columns[3][0], columns[40][0] = 2, 1
+    found = grouped(columns, [2] * 70)
+    first = tuple(axis for axis in range(11) if axis != 3)
+    assert set(found) == {(*first, 40), tuple(range(11)), ()}
+    assert all(counts.sum() == 1 for counts in found.values())
+
+
+def test_too_large_a_set_is_refused():
+    columns = [np.zeros(1, dtype=np.uint8) for _ in range(6)]
+    with pytest.raises(LimitExceeded, match="Sets of 6 variables"):
+        grouped(columns, [50] * 6)
+
+
+def test_tables_sent_in_place_of_records_tell_the_same():
+    columns = drawn(400, np.random.default_rng(8))
+    names = [f"v{axis}" for axis in range(len(SIZES))]
+    widths = [size + 1 for size in SIZES]
+    sets = [part for k in (1, 2, 3) for part in itertools.combinations(range(len(SIZES)), k)]
+    tables = {tuple(names): tabulate(columns, widths)}
+    sent = counts_by_set(TabulatedCounts(tables, 400), names, SIZES, sets)
+    records = ReportedCounts(
+        dict(zip(names, columns, strict=True)), dict(zip(names, widths, strict=True))
+    )
+    plain = counts_by_set(records, names, SIZES, sets)
+    for axes in sets:
+        shape = tuple(SIZES[axis] for axis in axes)
+        assert np.array_equal(sent[axes], plain.get(axes, np.zeros(shape)))
