@@ -265,6 +265,11 @@ class EstimatedMarginals:
         self._require_known(parents)
         return self._evidence.explanation(parents)
 
+    def told_together(self, variables: Sequence[str]) -> bool:
+        """Return whether some records report all these variables; see `Marginals`."""
+        self._require_known(variables)
+        return self._evidence.told_together(variables)
+
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
         """Of each log-linear model fitted so far, whether the reports contradict it."""

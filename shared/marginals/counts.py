@@ -294,6 +294,9 @@ class Marginals(Protocol):
         It is that of the records as they were reported. Raises UnknownVariable.
         """
 
+    def told_together(self, variables: Sequence[str]) -> bool:
+        """Return whether some records report all these variables. Raises UnknownVariable."""
+
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
         """Of each model that tables were taken from, whether the reports contradict it."""
