@@ -21,6 +21,7 @@ from scipy import linalg
 from shared.domain import Domain
 from shared.errors import EstimationError, OptionError
 from shared.estimation.core.information import INFORMATION_CELLS
+from shared.estimation.pooled.kept import Kept
 from shared.estimation.pooled.maxent import fitted, product
 from shared.estimation.pooled.readings import Readings, Told
 from shared.estimation.pooled.shrinkage import Interaction, learned
@@ -30,6 +31,10 @@ from shared.progress import Tick, unstopped
 
 PRIOR_SETS = 512
 """The prior of interactions is learned from at most so many sets, evenly taken from all."""
+
+KEPT_NUMBERS = 1 << 24
+"""Interactions are kept up to so many numbers (128 MB): thousands of pairs of few categories, or a
+few of many, which are then estimated again when they are asked for again."""
 
 _LEAST, _LEAST_OF_CELLS = 0.03, 0.2
 """So many of its errors a variable's share, and a shrunk cell's, is at least.
@@ -111,7 +116,7 @@ class Laws:
         self._domain, self._order, self._tick = domain, order, tick
         self._readings = Readings(sources, domain, tick)
         self._singles: dict[str, Single] = {}
-        self._levels: dict[Names, Level | None] = {}
+        self._levels: Kept[Names, Level | None] = Kept(KEPT_NUMBERS, _numbers)
         self._laws: dict[Names, Tensor] = {}
         self._priors: dict[int, Tensor] = {}
 
@@ -136,9 +141,7 @@ class Laws:
 
     def level(self, names: Names) -> Level | None:
         """Return what is told of the interaction of two or more variables; None if nothing."""
-        if names not in self._levels:
-            self._levels[names] = self._estimated(names)
-        return self._levels[names]
+        return self._levels.get(names, lambda: self._estimated(names))
 
     def told(self, names: Names) -> Level:
         """Return it where something is told. Raises EstimationError where nothing is."""
@@ -190,7 +193,7 @@ class Laws:
                 self._tick()
                 level = self.level(every[place])
                 if level is not None:
-                    found.append(level.found)
+                    found.append(level.found.likelihoods)
             self._priors[size] = learned(found)
         return self._priors[size]
 
@@ -252,6 +255,14 @@ class Laws:
             gone = tuple(a for a in range(len(names)) if a not in axes)
             margins[axes] = base.sum(axis=gone)
         return fitted((law / law.sum()).reshape(shape), margins).table.ravel()
+
+
+def _numbers(level: Level | None) -> int:
+    """Return how many numbers a level holds, with those that its interaction will."""
+    if level is None:
+        return 1
+    cells, parameters = level.spread.shape
+    return int(3 * cells * parameters + 7 * parameters**2)
 
 
 def _likeliest(shares: Tensor, covariance: Tensor) -> Tensor:

@@ -99,17 +99,20 @@ def _against(root: Tensor, prior: Tensor, values: Tensor) -> tuple[Tensor, Tenso
     return np.maximum(ratios, 0.0), turned, root @ vectors
 
 
-def learned(interactions: Sequence[Interaction]) -> Tensor:
+def learned(likelihoods: Sequence[Tensor]) -> Tensor:
     """Return the weights of the parts of the prior that are most likely for all interactions.
+
+    Args:
+        likelihoods: those of each interaction.
 
     By EM, which raises their likelihood each round and ends after `_ROUNDS` at most; any weights
     make a prior.
     """
     parts = 1 + len(_RESIDUALS) + len(_DEVIATIONS)
     weights = np.full(parts, 1 / parts)
-    if not interactions:
+    if not likelihoods:
         return weights
-    heights = np.array([interaction.likelihoods for interaction in interactions])
+    heights = np.array(likelihoods)
     made = np.exp(heights - heights.max(axis=1, keepdims=True))
     more = np.zeros(parts)
     more[0] = _NULL_MORE

@@ -12,7 +12,8 @@ from shared.domain import Domain
 from shared.errors import LimitExceeded
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.pooled.independence import PooledIndependence
-from shared.estimation.pooled.laws import Laws, Level, Names
+from shared.estimation.pooled.kept import Kept
+from shared.estimation.pooled.laws import KEPT_NUMBERS, Laws, Level, Names
 from shared.estimation.pooled.maxent import product, slopes
 from shared.estimation.tables.pooled import PooledTable
 from shared.marginals.counts import Reports, Tensor
@@ -33,7 +34,7 @@ class PooledTables:
         self._domain, self._order, self._tick = domain, order, tick
         self._sources = tuple(sources)
         self._laws = Laws(sources, domain, order, tick)
-        self._tables: dict[Names, PooledTable] = {}
+        self._tables: Kept[Names, PooledTable] = Kept(KEPT_NUMBERS, lambda table: table.root.size)
 
     @functools.cached_property
     def records(self) -> int:
@@ -49,10 +50,7 @@ class PooledTables:
         """
         self._require_small(domain)
         names = tuple(sorted(domain.names, key=self._domain.axis))
-        if names not in self._tables:
-            self._tick()
-            self._tables[names] = self._made(names)
-        return _turned(self._tables[names], domain)
+        return _turned(self._tables.get(names, lambda: self._made(names)), domain)
 
     def _require_small(self, domain: Domain) -> None:
         if domain.size > INFORMATION_CELLS:
@@ -105,6 +103,7 @@ class PooledTables:
         return len(names) == 1 or self._laws.level(names) is not None
 
     def _made(self, names: Names) -> PooledTable:
+        self._tick()
         law = self._laws.law(names)
         parts = self._laws.parts(names) if len(names) > 1 else []
         functions = [self._functions(names, (name,)) for name in names]
