@@ -116,8 +116,9 @@ def measured(table: Table) -> list[Measured]:
             "numpy's bincount of all 4,950 pairs of the clean table",
             round(1e3 * counting[0], 2),
             round(seconds / counting[0], 3),
+            round(mebibytes),
         )
-        for what, (seconds, _) in steps.items()
+        for what, (seconds, mebibytes) in steps.items()
     ]
 
 

@@ -24,6 +24,7 @@ from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.pooled.kept import Kept
 from shared.estimation.pooled.maxent import fitted, product
 from shared.estimation.pooled.readings import Readings, Told
+from shared.estimation.pooled.separable import SEPARATED_CELLS, SeparatePair, Side
 from shared.estimation.pooled.shrinkage import Interaction, learned
 from shared.marginals.counts import Reports, Tensor
 from shared.plan import Plan
@@ -117,6 +118,9 @@ class Laws:
         self._readings = Readings(sources, domain, tick)
         self._singles: dict[str, Single] = {}
         self._levels: Kept[Names, Level | None] = Kept(KEPT_NUMBERS, _numbers)
+        self._pairs: Kept[Names, SeparatePair | None] = Kept(
+            KEPT_NUMBERS, lambda pair: 1 if pair is None else 10 * pair.told.shares.size
+        )
         self._laws: dict[Names, Tensor] = {}
         self._priors: dict[int, Tensor] = {}
 
@@ -143,6 +147,29 @@ class Laws:
         """Return what is told of the interaction of two or more variables; None if nothing."""
         return self._levels.get(names, lambda: self._estimated(names))
 
+    def separate(self, names: Names) -> SeparatePair | None:
+        """Return a pair that is estimated by one variable at a time; None if this is none."""
+        return self._pairs.get(names, lambda: self._separated(names))
+
+    def _separated(self, names: Names) -> SeparatePair | None:
+        if len(names) != 2 or self._order < 2:
+            return None
+        cells = math.prod(self._domain[name].size for name in names)
+        if not SEPARATED_CELLS < cells <= INFORMATION_CELLS:
+            return None
+        told = self._readings.of(names)
+        if told is None or any(r.decoder.mixture is None for r in told.readings):
+            return None
+        one, other = (
+            Side(s.told, s.law, s.functions, s.noise, s.per_record)
+            for s in (self.single(name) for name in names)
+        )
+        return SeparatePair(told, (one, other))
+
+    def tells(self, names: Names) -> bool:
+        """Whether some records tell of the interaction of two or more variables."""
+        return self.separate(names) is not None or self.level(names) is not None
+
     def told(self, names: Names) -> Level:
         """Return it where something is told. Raises EstimationError where nothing is."""
         level = self.level(names)
@@ -160,7 +187,7 @@ class Laws:
         if told is None:
             return None
         singles = [self.single(name) for name in names]
-        base = self._base(names)
+        base = self.base(names)
         functions = product([single.functions for single in singles])
         whole = product([single.law for single in singles])
         spread = whole[:, None] * functions
@@ -191,13 +218,16 @@ class Laws:
             found = []
             for place in some:
                 self._tick()
-                level = self.level(every[place])
-                if level is not None:
+                pair = self.separate(every[place])
+                level = self.level(every[place]) if pair is None else None
+                if pair is not None:
+                    found.append(pair.likelihoods)
+                elif level is not None:
                     found.append(level.found.likelihoods)
             self._priors[size] = learned(found)
         return self._priors[size]
 
-    def _base(self, names: Names) -> Tensor:
+    def base(self, names: Names) -> Tensor:
         """Return the distribution of largest entropy for what is told of smaller sets."""
         if len(names) == 2:
             return product([self.single(name).law for name in names])
@@ -207,9 +237,7 @@ class Laws:
         """Return all sets within some variables of which interactions are told, small first."""
         found: list[Names] = []
         for size in range(2, min(len(names), self._order) + 1):
-            found += [
-                part for part in itertools.combinations(names, size) if self.level(part) is not None
-            ]
+            found += [part for part in itertools.combinations(names, size) if self.tells(part)]
         return found
 
     def entropic(self, names: Names, parts: Sequence[Names]) -> Tensor:
@@ -233,8 +261,11 @@ class Laws:
         if len(names) == 1:
             return self.single(names[0]).law
         if names not in self._laws:
-            level = self.level(names)
-            if level is None:
+            pair = self.separate(names)
+            level = self.level(names) if pair is None else None
+            if pair is not None:
+                law = self._positive(names, self.base(names), *pair.posterior(self._prior(2)))
+            elif level is None:
                 parts = self.parts(names)
                 law = self.entropic(names, parts)
             else:
@@ -246,10 +277,13 @@ class Laws:
         mean, covariance = level.found.posterior(self._prior(len(names)))
         half = level.spread @ covariance
         error = np.sqrt(np.maximum((half * level.spread).sum(axis=1), 0.0))
-        law = level.base + level.spread @ mean
-        law = np.maximum(law, _LEAST_OF_CELLS * error + 1e-3 * level.base)
+        return self._positive(names, level.base, level.base + level.spread @ mean, error)
+
+    def _positive(self, names: Names, lower: Tensor, law: Tensor, error: Tensor) -> Tensor:
+        """Return a law without negative cells, with the margins of the smaller sets' law."""
         shape = [self._domain[name].size for name in names]
-        base = level.base.reshape(shape)
+        base = lower.reshape(shape)
+        law = np.maximum(law.reshape(shape), _LEAST_OF_CELLS * error.reshape(shape) + 1e-3 * base)
         margins = {}
         for axes in itertools.combinations(range(len(names)), len(names) - 1):
             gone = tuple(a for a in range(len(names)) if a not in axes)

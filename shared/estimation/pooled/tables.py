@@ -15,6 +15,7 @@ from shared.estimation.pooled.independence import PooledIndependence
 from shared.estimation.pooled.kept import Kept
 from shared.estimation.pooled.laws import KEPT_NUMBERS, Laws, Level, Names
 from shared.estimation.pooled.maxent import product, slopes
+from shared.estimation.pooled.separable import SeparatePair
 from shared.estimation.tables.pooled import PooledTable
 from shared.marginals.counts import Reports, Tensor
 from shared.plan import Plan
@@ -100,10 +101,13 @@ class PooledTables:
         return PooledIndependence(difference, root[known:] - follow @ root[:known])
 
     def _is_told(self, names: Names) -> bool:
-        return len(names) == 1 or self._laws.level(names) is not None
+        return len(names) == 1 or self._laws.tells(names)
 
     def _made(self, names: Names) -> PooledTable:
         self._tick()
+        pair = self._laws.separate(names)
+        if pair is not None:
+            return self._of_pair(names, pair)
         law = self._laws.law(names)
         parts = self._laws.parts(names) if len(names) > 1 else []
         functions = [self._functions(names, (name,)) for name in names]
@@ -119,6 +123,17 @@ class PooledTables:
             root=records * (turned @ root).reshape(*domain.shape, -1),
             moved=records * (turned @ moved).reshape(domain.shape),
             told=len(names) == 1 or names in parts,
+        )
+
+    def _of_pair(self, names: Names, pair: SeparatePair) -> PooledTable:
+        law, records, domain = self._laws.law(names), self.records, self._domain.project(names)
+        unshrunk, root = pair.unshrunk(law)
+        return PooledTable(
+            domain,
+            records * law.reshape(domain.shape),
+            records,
+            root=records * root.reshape(*domain.shape, -1),
+            moved=records * (law - unshrunk).reshape(domain.shape),
         )
 
     def _functions(self, names: Names, part: Names) -> Tensor:
