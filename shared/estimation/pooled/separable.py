@@ -25,7 +25,7 @@ from shared.estimation.pooled.readings import Told
 from shared.estimation.pooled.shrinkage import Kind, posterior_weights, scale_likelihoods, shrunk
 from shared.marginals.counts import Tensor
 
-SEPARATED_CELLS = 144
+SEPARATED_CELLS = 36
 """Pairs of more cells are estimated so, if their channels are mixtures."""
 
 
