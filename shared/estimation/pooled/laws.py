@@ -144,7 +144,13 @@ class Laws:
         return self._singles[name]
 
     def level(self, names: Names) -> Level | None:
-        """Return what is told of the interaction of two or more variables; None if nothing."""
+        """Return what is told of an interaction up to the order; None if nothing is."""
+        return self.beyond(names) if len(names) <= self._order else None
+
+    def beyond(self, names: Names) -> Level | None:
+        """Return what is told of the interaction of two or more variables, of one more than the
+        order too, given those of fewer.
+        """
         return self._levels.get(names, lambda: self._estimated(names))
 
     def separate(self, names: Names) -> SeparatePair | None:
@@ -172,14 +178,12 @@ class Laws:
 
     def told(self, names: Names) -> Level:
         """Return it where something is told. Raises EstimationError where nothing is."""
-        level = self.level(names)
+        level = self.beyond(names)
         if level is None:
             raise EstimationError(f"No record reports {list(names)} together.")
         return level
 
     def _estimated(self, names: Names) -> Level | None:
-        if len(names) > self._order:
-            return None
         cells = math.prod(self._domain[name].size for name in names)
         if cells > INFORMATION_CELLS:
             return None
@@ -231,12 +235,18 @@ class Laws:
         """Return the distribution of largest entropy for what is told of smaller sets."""
         if len(names) == 2:
             return product([self.single(name).law for name in names])
-        return self.entropic(names, [s for s in self.parts(names) if s != names])
+        return self.entropic(names, self.parts(names, len(names) - 1))
 
-    def parts(self, names: Names) -> list[Names]:
-        """Return all sets within some variables of which interactions are told, small first."""
+    def parts(self, names: Names, most: int | None = None) -> list[Names]:
+        """Return all sets within some variables of which interactions are told, small first.
+
+        Args:
+            names: the variables, in the domain's order.
+            most: the largest sets asked for; by default all.
+        """
         found: list[Names] = []
-        for size in range(2, min(len(names), self._order) + 1):
+        largest = len(names) if most is None else most
+        for size in range(2, min(largest, self._order) + 1):
             found += [part for part in itertools.combinations(names, size) if self.tells(part)]
         return found
 
@@ -263,15 +273,52 @@ class Laws:
         if names not in self._laws:
             pair = self.separate(names)
             level = self.level(names) if pair is None else None
+            between = self.between(names)
             if pair is not None:
                 law = self._positive(names, self.base(names), *pair.posterior(self._prior(2)))
-            elif level is None:
-                parts = self.parts(names)
-                law = self.entropic(names, parts)
-            else:
+            elif level is not None:
                 law = self._shrunk(names, level)
+            elif between is not None:
+                place = between.index(next(name for name in between if name not in names))
+                shape = [self._domain[name].size for name in between]
+                law = self.law(between).reshape(shape).sum(axis=place).ravel()
+            else:
+                law = self.entropic(names, self.parts(names))
             self._laws[names] = law
         return self._laws[names]
+
+    def between(self, names: Names) -> Names | None:
+        """Return two variables that no record reports together, with the one that ties them best.
+
+        That is the variable, reported with either, whose weaker tie to the two is the strongest:
+        a tree's middle. None where they are told, or there is no such variable.
+        """
+        if len(names) != 2 or self._order < 2 or self.tells(names):
+            return None
+        partners = [self._partners.get(name, frozenset()) for name in names]
+        shared = sorted(partners[0] & partners[1], key=self._domain.axis)
+        ties = [min(self._tie(name, end) for end in names) for name in shared]
+        if not ties or max(ties) <= 0:
+            return None
+        middle = shared[int(np.argmax(ties))]
+        return tuple(sorted((*names, middle), key=self._domain.axis))
+
+    def _tie(self, first: str, second: str) -> float:
+        """Return the mean squared contingency of two variables as far as it is told."""
+        names = tuple(sorted((first, second), key=self._domain.axis))
+        if not self.tells(names):
+            return 0.0
+        one, other = (self.single(name).functions for name in names)
+        return float(np.square(one.T @ self.law(names).reshape(len(one), -1) @ other).sum())
+
+    @functools.cached_property
+    def _partners(self) -> dict[str, frozenset[str]]:
+        """The variables that sampled blocks report with each."""
+        found: dict[str, set[str]] = {}
+        for first, second in self._readings.together(2):
+            found.setdefault(first, set()).add(second)
+            found.setdefault(second, set()).add(first)
+        return {name: frozenset(others) for name, others in found.items()}
 
     def _shrunk(self, names: Names, level: Level) -> Tensor:
         mean, covariance = level.found.posterior(self._prior(len(names)))

@@ -350,7 +350,7 @@ def _decoder(
 ) -> Decoder | None:
     """Return the decoder of some variables of a blend of channels; None where there is none."""
     shares = [channel.mixture for _, channel in mixed]
-    if all(kept) and None not in shares:
+    if all(kept) and None not in shares and list(order) == sorted(order):
         a, b = np.array([share for share, _ in mixed]) @ np.array(shares)
         if not a * CONDITION_LIMIT > 1:
             return None
