@@ -23,12 +23,12 @@ class PredictedErrors:
     Lengths of which the reports cannot tell every table are left out. `score` is the root of the
     mean square over the lengths, infinite where one is left out; `missing` then says why.
 
-    `loss` is what designs are compared by: one minus the mean over tables of the correlation between
-    an association as it is estimated and as it is, (1 + v / w^2)^(-1/2), v the mean relative
-    variance of a table's cells and w^2 the mean squared relative deviation of cells from
-    independence where an association is moderate (`MODERATE`). It grows as v does where v is small,
-    and hardly any more where a table is hopeless. `kept` is the mean of its square: how much of a
-    moderate association is left where noise is shrunk away.
+    `loss` is what designs are compared by: one minus the mean over tables of the correlation
+    between an association as it is estimated and as it is, (1 + v / w^2)^(-1/2). There v is the
+    mean relative variance of a table's cells and w^2 the mean squared relative deviation of cells
+    from independence where an association is moderate (`MODERATE`). It grows as v does where v is
+    small, and hardly any more where a table is hopeless. `kept` is the mean of its square: how much
+    of a moderate association is left where noise is shrunk away.
     `noise` has each table's share in what counts and its v / w^2.
     """
 
