@@ -6,6 +6,7 @@ categories beforehand, for what is chosen by the data tells something of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -44,7 +45,8 @@ def intervals_for(records: int) -> int:
     Half the cube root of the records, within bounds: histograms have about twice as many (Scott
     1979), and noise asks for fewer.
     """
-    return min(max(round(records ** (1 / 3) / 2), _FEWEST_INTERVALS), INTERVALS)
+    wanted = round(math.cbrt(records) / 2)
+    return min(max(wanted, _FEWEST_INTERVALS), INTERVALS)
 
 
 @dataclass
@@ -65,11 +67,10 @@ class Done:
     def note(self) -> str:
         """All of it in words; nothing where the table was taken as it is."""
         many = len(self.cut) > 1
-        how = (
-            f"{self.intervals} intervals of one width"
-            if self.intervals
-            else f"at most {intervals_for(self.records)} intervals of nearly equal numbers of records"
-        )
+        most = intervals_for(self.records)
+        how = f"at most {most} intervals of nearly equal numbers of records"
+        if self.intervals:
+            how = f"{self.intervals} intervals of one width"
         said = [
             f"{_all(self.cut)} {'are' if many else 'is'} cut into {how}." if self.cut else "",
             f"Empty cells of {_all(self.empty)} are a category {EMPTY!r} of their own."
