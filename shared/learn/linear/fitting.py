@@ -258,7 +258,7 @@ def _why_not_all(task: PlaneTask) -> str:
 
 def _notes_of_pairs(task: PlaneTask, fits: Sequence[PlaneFit]) -> list[str]:
     """Return what must be known of least squares from pairs."""
-    tables = task.sources.pairs(task.design, raw=False)
+    tables = task.sources.pairs(task.design).tables
     told = "fitted to the counts of pairs, which are all that least squares needs"
     notes = [f"{_why_not_all(task)}: {told}; they do not tell the accuracy."]
     if tables.filled:
@@ -268,13 +268,13 @@ def _notes_of_pairs(task: PlaneTask, fits: Sequence[PlaneFit]) -> list[str]:
         )
     if tables.noisy:
         notes.append(
-            "The weights are drawn to 0 as the noise of the pairs demands. Their errors and"
-            " intervals are those before that, and suppose the tables of pairs independent."
+            "Errors and intervals suppose that tables of pairs are independent, and that noise has"
+            " not hidden how the columns vary together."
         )
+    else:
+        notes.append("Errors and intervals suppose residuals of one variance.")
     if any(fit.errors is None for fit in fits):
-        notes.append(
-            "Without errors: the raw counts of pairs contradict each other, or there are too many."
-        )
+        notes.append("Too many columns and pairs together for errors of the weights.")
     return notes
 
 

@@ -19,7 +19,7 @@ from shared.learn.linear.columns import DesignMatrix, Scaling
 from shared.learn.linear.errors import Equation, accuracy_of
 from shared.learn.linear.model import Accuracy, Basis, LinearClassifier
 from shared.learn.linear.options import LinearOptions
-from shared.learn.linear.pairs import PairTables, odds_weights, pair_errors, solve_pairs
+from shared.learn.linear.pairs import PairEquation, PairTables, odds_weights
 from shared.learn.linear.pocket import pocket
 from shared.learn.linear.solving import Solution, least_squares, logistic, require_independent
 from shared.learn.linear.sources import (
@@ -81,7 +81,7 @@ class Sources:
         self._names = [*inputs.names, target]
         self._options, self._tick = options, tick
         self._kept: dict[Basis, Classed] = {}
-        self._pairs: dict[bool, PairTables] = {}
+        self._pairs: PairEquation | None = None
 
     @property
     def told(self) -> bool:
@@ -115,13 +115,12 @@ class Sources:
             self._kept[basis] = found
         return self._kept[basis]
 
-    def pairs(self, design: DesignMatrix, *, raw: bool) -> PairTables:
-        """Return the tables of pairs: raw ones, or those the marginals hold for best."""
-        if raw not in self._pairs:
-            self._pairs[raw] = PairTables.of(
-                self._marginals, design, self._inputs, self._target, self._tick, raw=raw
-            )
-        return self._pairs[raw]
+    def pairs(self, design: DesignMatrix) -> PairEquation:
+        """Return the normal equations from the tables of pairs."""
+        if self._pairs is None:
+            tables = PairTables.of(self._marginals, design, self._inputs, self._target, self._tick)
+            self._pairs = PairEquation(tables, self._options.l2)
+        return self._pairs
 
     @cached_property
     def network(self) -> BayesClassifier:
@@ -251,18 +250,15 @@ class PlaneTask:
         return accuracy_of(self.sources.table, predicted)
 
     def _of_pairs(self, positive: int) -> PlaneFit | None:
-        """Return the least squares plane from pairs, with the errors of the raw ones' equation."""
-        l2 = self.options.l2
-        weights = solve_pairs(self.sources.pairs(self.design, raw=False), positive, l2)
+        """Return the least squares plane from pairs, with its errors."""
+        equation = self.sources.pairs(self.design)
+        weights = equation.solve(positive)
         if weights is None:
             return None
         if self.design.size**2 * len(self.inputs) ** 2 > PAIR_ERRORS:
             return PlaneFit(positive, weights)
-        found = pair_errors(self.sources.pairs(self.design, raw=True), positive, l2)
-        if found is None:
-            return PlaneFit(positive, weights)
-        unmoved, covariances = found
-        return PlaneFit(positive, weights, self._by_deviates(unmoved, covariances))
+        covariances = equation.covariances(weights, positive)
+        return PlaneFit(positive, weights, self._by_deviates(weights, covariances))
 
     def _of_odds(self, positive: int) -> PlaneFit:
         """Return the plane of a class by naive Bayes, with errors by bootstrap."""
