@@ -37,7 +37,7 @@ shared.learn.bayes_classifier.exchange
 shared.learn shared.wire
 shared.wire.learning
 owner_agent.state miner_service.settings
-owner_agent.randomize miner_service.store.files
+owner_agent.randomize owner_agent.study_plan miner_service.store.files
 miner_service.store
 owner_agent.site miner_service.alignment
 owner_agent.table owner_agent.departures miner_service.kinds

@@ -33,7 +33,9 @@
     │   ├── ReleaseIncomplete       release-incomplete
     │   ├── ReleaseNotOpen          release-not-open
     │   ├── BudgetExceeded          budget-exceeded
+    │   ├── StudyPlanNotFollowed    study-plan-not-followed
     │   ├── RecordsDoNotAlign       records-do-not-align
+    │   ├── CoinsDisagree           coins-disagree
     │   ├── VariablesMissing        variables-missing
     │   ├── NotReady                not-ready
     │   ├── NotInstalled            not-installed
@@ -263,10 +265,24 @@ class BudgetExceeded(
     """A release would tell more than the study's budget of epsilon leaves."""
 
 
+class StudyPlanNotFollowed(
+    StateError, code="study-plan-not-followed", title="The release does not follow the study's plan"
+):
+    """A release randomizes other than the plan that the owners of the study agreed on."""
+
+
 class RecordsDoNotAlign(
     StateError, code="records-do-not-align", title="The owners' records are not the same"
 ):
     """The owners' records are not the same set."""
+
+
+class CoinsDisagree(
+    StateError,
+    code="coins-disagree",
+    title="The owners did not report the same sets of the same records",
+):
+    """Releases that follow one study plan report sets that no value of its coin gives together."""
 
 
 class VariablesMissing(StateError, code="variables-missing", title="Variables are not reported"):

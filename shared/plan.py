@@ -147,7 +147,8 @@ class Plan:
         Raises:
             PlanError: a variable is in two of the plans.
         """
-        return cls(tuple(_coordinated([block for plan in plans for block in plan.blocks])))
+        apart = cls(tuple(block for plan in plans for block in plan.blocks))
+        return cls(tuple(_coordinated(apart.blocks)))
 
     @classmethod
     def unrandomized(cls, domain: Domain) -> Plan:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner_service.alignment.align import AlignedSource, Aligner, Mask
+from miner_service.alignment.coins import require_one_coin
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Codes, Marginals, ReportedCounts
 from shared.plan import Block, Plan
@@ -44,6 +45,7 @@ def marginals_of(
     What `tick` raises stops an estimate.
 
     Raises:
+        CoinsDisagree: owners that follow one study plan report different sets of a record.
         DomainError: with records `any`, two owners give a variable different categories.
     """
     columns = [
@@ -51,7 +53,8 @@ def marginals_of(
         for release, blocks in needed
     ]
     strata = [
-        _stratum(needed, columns, chosen) for chosen in _chosen(spec, releases, needed, aligner)
+        _stratum(needed, columns, chosen, tick)
+        for chosen in _chosen(spec, releases, needed, aligner)
     ]
     return EstimatedMarginals.of(
         strata, estimator=spec.estimator, order=spec.order, variables=variables, tick=tick
@@ -73,16 +76,20 @@ def _chosen(
 
 
 def _stratum(
-    needed: Needed, columns: Sequence[Mapping[str, Codes]], chosen: Sequence[Mask | None]
+    needed: Needed,
+    columns: Sequence[Mapping[str, Codes]],
+    chosen: Sequence[Mask | None],
+    tick: Tick,
 ) -> tuple[ReportedCounts, Plan]:
     """Return the reports of a set of records and the plan they were made under."""
     joined: dict[str, Codes] = {}
-    plan: list[Block] = []
-    for (_, blocks), own, mask in zip(needed, columns, chosen, strict=True):
+    present: list[tuple[str, Block]] = []
+    for (release, blocks), own, mask in zip(needed, columns, chosen, strict=True):
         if mask is None:
             continue
         joined |= {name: own[name] if mask.all() else own[name][mask] for name in own}
-        plan += blocks
-    whole = Plan(tuple(plan))
+        present += [(release.source.owner, block) for block in blocks]
+    require_one_coin(present, joined, tick)
+    whole = Plan.combine([Plan(tuple(block for _, block in present))])
     reported = {name: joined[name] for name in whole.domain.names}
     return ReportedCounts(reported, whole.reported_sizes), whole

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.study import DEFAULT_DATA, DataDir, opened, require_data, study_commands
+from miner_service.cli.opening import DEFAULT_DATA, DataDir, opened, require_data
+from miner_service.cli.study import study_commands
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from miner_service.cli.opening import DEFAULT_DATA, DataDir, note, opened, require_data
+from miner_service.cli.study_plan import study_plan_commands
 from shared.errors import OptionError
 from shared.terminal import console
 
 if TYPE_CHECKING:
-    from miner_service.services import Services
-    from miner_service.settings import Settings
     from shared.wire.people import StudyCreate
-
-DataDir = Annotated[
-    Path, typer.Option("--data", help="The data directory; made if it is not there.")
-]
-DEFAULT_DATA = Path("miner-data")
 
 _FLAGS = {
     "name": "NAME",
@@ -44,6 +36,7 @@ def study_commands() -> typer.Typer:
     app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
     app.command()(create)
     app.command()(budget)
+    app.add_typer(study_plan_commands(), name="plan")
     return app
 
 
@@ -85,7 +78,7 @@ def create(
     with opened(Settings(data)) as services:
         with services.database.write() as session:
             _, new = create_study(session, wanted, services.now())
-        _note(services, "create_study", name, 201 if new else 200)
+        note(services, "create_study", name, 201 if new else 200)
     said = f"Study {name} is open" if new else f"Study {name} was there"
     console().print(f"{said}{_budget(wanted)}.", markup=False, soft_wrap=True)
 
@@ -107,30 +100,9 @@ def budget(
     with opened(Settings(data)) as services:
         with services.database.write() as session:
             change_budget(session, wanted)
-        _note(services, "change_budget", name, 200)
+        note(services, "change_budget", name, 200)
     said = _budget(wanted) or "; it has no budget"
     console().print(f"Study {name} is changed{said}.", markup=False, soft_wrap=True)
-
-
-@contextmanager
-def opened(settings: Settings) -> Iterator[Services]:
-    """Open the services on a miner's data, and close the database after use."""
-    from miner_service.services import open_services
-    from miner_service.settings import utc_now
-
-    services = open_services(settings, utc_now)
-    try:
-        yield services
-    finally:
-        services.database.close()
-
-
-def require_data(data: Path) -> None:
-    """Check that a miner's data are there. Raises OptionError."""
-    if not (data / "miner.sqlite").exists():
-        raise OptionError(
-            f"There is no miner's data in {data}.", where="data", remedy="Look at --data."
-        )
 
 
 def _wanted(**given: Any) -> StudyCreate:
@@ -148,21 +120,6 @@ def _wanted(**given: Any) -> StudyCreate:
             where=str(error.errors()[0]["loc"][0]),
             remedy=" ".join(_REMEDIES[flag] for flag in _REMEDIES if flag in flags),
         ) from None
-
-
-def _note(services: Services, action: str, study: str, outcome: int) -> None:
-    """Write into the audit log what was done on the miner's own machine, without a token."""
-    services.audit.write(
-        {
-            "token": None,
-            "role": "command",
-            "name": None,
-            "study": study,
-            "action": action,
-            "resource": f"/v1/studies/{study}",
-            "outcome": outcome,
-        }
-    )
 
 
 def _budget(study: StudyCreate) -> str:

@@ -24,6 +24,7 @@ from miner_service.http.routes import (
     releases,
     results,
     studies,
+    study_plans,
 )
 from miner_service.intake import intake
 from miner_service.jobs.runner import JobRunner, Learn, learn_model
@@ -75,7 +76,7 @@ def _routes() -> list[BaseRoute]:
     )
     root.include_router(health.router)
     version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
-    for module in (studies, owners, releases, privacy, jobs, models, results):
+    for module in (studies, owners, study_plans, releases, privacy, jobs, models, results):
         version_1.include_router(module.router)
     root.include_router(version_1)
     return root.routes

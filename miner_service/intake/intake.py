@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import select
 
+from miner_service.intake.agreement import require_followed
 from miner_service.intake.examining import examined
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
@@ -70,6 +71,7 @@ def announce(
         LimitExceeded: more than the service takes.
         PlanError, ChannelError, DomainError: the plan is not one, or not the one announced.
         Conflict: a release of this name has other content or other draws.
+        StudyPlanNotFollowed: the study's owners agreed on another plan; nothing is stored.
         BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
     """
     limits = services.settings.limits
@@ -85,8 +87,10 @@ def announce(
         row, new = create_release(
             session, study=study, owner=owner, body=body, plan=plan, now=services.now()
         )
-        if row.state == "open" and not anything_arrived(session, row.id):
-            require_within_budget(session, row)
+        if row.state == "open":
+            require_followed(session, study, owner, plan)
+            if not anything_arrived(session, row.id):
+                require_within_budget(session, row)
         return release_message(session, row), new
 
 

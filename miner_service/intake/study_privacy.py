@@ -3,6 +3,9 @@
 A release counts from the first part that arrived, whatever became of it afterwards. The budget
 also holds back what is announced and has not arrived yet, so that two owners who announce at once
 cannot both take what is left; who withdraws such a release gives it back.
+
+Parts of the study's plan are drawn by one coin, and add up set by set. Without a plan the owners'
+losses add, which no owner sees from its own figure: the sum is stated with a warning.
 """
 
 from __future__ import annotations
@@ -20,14 +23,25 @@ from miner_service.services import Services, source_of
 from miner_service.store import people
 from miner_service.store.releases import active_owners, announced_releases, plan_of
 from miner_service.store.schema import ReleaseRow, StudyRow
-from shared.errors import BudgetExceeded, LimitExceeded
+from miner_service.store.study_plans import find_study_plan
+from shared.errors import BudgetExceeded, LimitExceeded, PramanaError
 from shared.plan import Block, Plan
-from shared.privacy import NOTHING, PRIOR, Amplification, StudyTold, ToldBlock, told_by
+from shared.privacy import (
+    NOTHING,
+    PRIOR,
+    Amplification,
+    CoinTold,
+    StudyTold,
+    ToldBlock,
+    told_by,
+)
+from shared.study_plan import StudyPlan
 from shared.wire.privacy import (
     AmplificationMessage,
     ColumnPrivacy,
     ExtremesMessage,
     OwnerPrivacy,
+    PlannedLoss,
     PrivacyBudget,
     PrivacyForecast,
     StudyPrivacy,
@@ -96,18 +110,25 @@ def study_privacy(
     """
     apart = not shown_to_owner and _different_people(services, session, study)
     row = people.find_study(session, study)
-    return _message(row, announced(session, study), different_people=apart)
+    plan = find_study_plan(session, study)
+    return _message(row, announced(session, study), plan, different_people=apart)
 
 
-def forecast(session: Session, study: str, told: Sequence[ToldBlock]) -> PrivacyForecast:
-    """Return what a study comes to before and after another release."""
+def forecast(
+    session: Session, study: str, told: Sequence[ToldBlock], refused: PramanaError | None = None
+) -> PrivacyForecast:
+    """Return what a study comes to before and after another release.
+
+    `refused` is why it would not be taken whatever it tells.
+    """
     row, found = people.find_study(session, study), announced(session, study)
+    plan = find_study_plan(session, study)
     after = found.with_other(told)
-    excess = _excess(row, found.owed, after.owed)
+    why = refused or _excess(row, found.owed, after.owed)
     return PrivacyForecast(
-        before=_message(row, found, different_people=False),
-        after=_message(row, after, different_people=False),
-        refused=None if excess is None else str(excess),
+        before=_message(row, found, plan, different_people=False),
+        after=_message(row, after, plan, different_people=False),
+        refused=None if why is None else str(why),
     )
 
 
@@ -139,6 +160,7 @@ def _told(
             block.amplification,
             f"{block.digest} {anew if draws is None else draws[number]}",
             randomized=block.randomized,
+            coin=block.coin,
         )
         for number, block in enumerate(costs)
     ]
@@ -152,6 +174,7 @@ class _BlockCost:
     digest: str
     randomized: bool
     amplification: Amplification
+    coin: CoinTold | None
 
 
 class _CostsByPlan:
@@ -180,17 +203,17 @@ _STORED = _CostsByPlan()
 
 def _costs(plan: Plan) -> tuple[_BlockCost, ...]:
     return tuple(
-        _BlockCost(block.names, block.digest, not block.channel.is_identity, _cost(block))
+        _BlockCost(block.names, block.digest, not block.channel.is_identity, *_cost(block))
         for block in plan.blocks
     )
 
 
-def _cost(block: Block) -> Amplification:
+def _cost(block: Block) -> tuple[Amplification, CoinTold | None]:
     try:
-        return Amplification.of(block.channel)
+        return Amplification.of(block.channel), CoinTold.of(block.channel)
     except LimitExceeded:
         # A bound that cannot be computed bounds nothing.
-        return Amplification(math.inf)
+        return Amplification(math.inf), None
 
 
 def _different_people(services: Services, session: Session, study: str) -> bool:
@@ -234,7 +257,9 @@ def _excess(study: StudyRow, before: StudyTold, after: StudyTold) -> BudgetExcee
     return None
 
 
-def _message(study: StudyRow, found: Announced, *, different_people: bool) -> StudyPrivacy:
+def _message(
+    study: StudyRow, found: Announced, plan: StudyPlan | None, *, different_people: bool
+) -> StudyPrivacy:
     told = told_by(found.left, different_people=different_people)
     owed = found.owed
     limit = study.max_epsilon_column
@@ -274,7 +299,33 @@ def _message(study: StudyRow, found: Announced, *, different_people: bool) -> St
                 if (left := _left(limit, told)) is not None
             },
         ),
+        study_plan=None
+        if plan is None
+        else PlannedLoss(digest=plan.digest, record=AmplificationMessage.of(plan.amplification)),
+        warnings=_warnings(told, plan),
     )
+
+
+def _warnings(told: StudyTold, plan: StudyPlan | None) -> list[str]:
+    """Return where a record has lost more than an owner, or all that agreed, can see."""
+    record = told.record.determined
+    each = {owner: extremes.determined for owner, extremes in told.owners.items()}
+    most = max(each.values(), default=NOTHING)
+    if plan is not None and record.epsilon > plan.amplification.epsilon * _SLACK:
+        said = (
+            f"Of a record epsilon {record.epsilon:.4g} was told, more than the"
+            f" {plan.amplification.epsilon:.4g} of the study's plan: something was drawn anew."
+        )
+        return [said]
+    if plan is not None or record.epsilon <= most.epsilon * _SLACK:
+        return []
+    owners = ", ".join(f"{owner} {one.epsilon:.4g}" for owner, one in each.items())
+    said = (
+        f"All owners together tell epsilon {record.epsilon:.4g} (gamma {record.written_gamma}) of a"
+        f" record that they all have: the owners' own losses add ({owners}). A study plan, agreed"
+        " on before anything is released, bounds them together."
+    )
+    return [said]
 
 
 def _left(limit: float | None, told: Amplification) -> float | None:

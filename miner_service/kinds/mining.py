@@ -55,7 +55,7 @@ class Group:
     @property
     def plan(self) -> Plan:
         """The plan of the records' reports. Raises PlanError if a variable is there twice."""
-        return Plan(tuple(block for _, blocks in self.blocks for block in blocks))
+        return _together(self.blocks)
 
     @property
     def silent(self) -> set[str]:
@@ -115,7 +115,7 @@ def prepare(
         layout = RecordLayout(tuple(group.plan for group in groups))
     else:
         _require_one_source(blocks)
-        layout = RecordLayout((Plan(tuple(block for _, needed in blocks for block in needed)),))
+        layout = RecordLayout((_together(blocks),))
     kind.require_affordable(spec, variables, layout, limits)
     return PreparedJob(variables, tuple(releases), blocks, alignment)
 
@@ -136,6 +136,11 @@ def learn(
     )
     content = kind_of(spec).learn(spec, marginals, steps)
     return Learned(marginals.records, content, _fitting(marginals.lack_of_fit))
+
+
+def _together(blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]]) -> Plan:
+    """Return the plan of records that some releases report, one coin's parts joined."""
+    return Plan.combine(Plan(needed) for _, needed in blocks)
 
 
 def _fitting(tests: Collection[LackOfFit]) -> tuple[LackOfFitMessage, ...]:

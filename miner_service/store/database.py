@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from miner_service.store.schema import Base
 from shared.errors import NotReady, StoreCorrupt
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised with every change of the tables."""
 
 _UPGRADES = {
@@ -33,8 +33,9 @@ _UPGRADES = {
         "ALTER TABLE releases ADD COLUMN draws TEXT",
         "ALTER TABLE releases ADD COLUMN consistency TEXT",
     ),
+    3: (),
 }
-"""What makes the tables of a version those of the next."""
+"""What makes the tables of a version those of the next; tables that are new are made anyway."""
 
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",

@@ -251,6 +251,17 @@ def deactivate_owner(session: Session, study: str, owner: str, now: datetime) ->
     _end_invitations(session, study, owner, now)
 
 
+def awaited_owners(session: Session, study: str, now: datetime) -> set[str]:
+    """Return the names of a study's active owners and of those whose invitation still holds."""
+    joined = select(OwnerRow.name).where(OwnerRow.study == study, OwnerRow.active.is_(True))
+    invited = select(InvitationRow.owner).where(
+        InvitationRow.study == study,
+        InvitationRow.accepted.is_(None),
+        InvitationRow.expires > now,
+    )
+    return {*session.scalars(joined), *session.scalars(invited)}
+
+
 def _end_invitations(session: Session, study: str, owner: str, now: datetime) -> None:
     """End an owner's invitations that were not taken up."""
     query = select(InvitationRow).where(

@@ -47,6 +47,17 @@ class StudyRow(Base):
     max_epsilon_column: Mapped[float | None]
 
 
+class StudyPlanRow(Base):
+    """The plan that a study's owners agreed on: its canonical JSON, and the digest of it."""
+
+    __tablename__ = "study_plans"
+
+    study: Mapped[str] = mapped_column(ForeignKey("studies.name"), primary_key=True)
+    digest: Mapped[str]
+    plan: Mapped[str] = mapped_column(Text)
+    agreed: Mapped[datetime]
+
+
 class TokenRow(Base):
     """A bearer token, of which only the hash is kept; the admin's has no study."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import design, keys, peer, predict, reading, sending
+from owner_agent.cli import design, keys, peer, predict, reading, sending, study_plan
 from owner_agent.state.surroundings import Surroundings
 from shared.terminal import run
 
@@ -48,4 +48,5 @@ def build(surroundings: Surroundings) -> typer.Typer:
     for command in COMMANDS:
         app.command()(command)
     app.add_typer(keys.app, name="keys")
+    app.add_typer(study_plan.app, name="study-plan")
     return app

@@ -56,6 +56,7 @@ def publish(
 ) -> None:
     """Randomize the table and publish it, or continue where that was interrupted."""
     from owner_agent.cli.display.releases import inconsistency, show_outcome, show_warnings
+    from owner_agent.cli.display.study_plans import show_adopted
     from owner_agent.costs.corrected import corrected_of
     from owner_agent.costs.study_display import show_study_briefly
     from owner_agent.costs.summaries import outcome_json, study_json
@@ -73,6 +74,7 @@ def publish(
     renewed = found.renewed(corrections) if found is not None else ()
     told = outlook_of(opened, plan, surroundings, renewed)
     if not json:
+        show_adopted(console(), plan.adopted)
         show_study_briefly(console(), told)
     if isinstance(told, Outlook):
         told.require_accepted()

@@ -34,10 +34,11 @@ class ToldChange:
 
 @dataclass(frozen=True)
 class Outlook:
-    """The study before and after a release of `owner`."""
+    """The study before and after a release of `owner`, by a plan for all owners or its own."""
 
     owner: str
     forecast: PrivacyForecast
+    coordinated: bool = False
 
     @property
     def study(self) -> str:
@@ -131,11 +132,12 @@ def outlook_of(
     )
     try:
         with _asked(site, surroundings) as miner:
-            return Outlook(site.owner, miner.forecast(site.miner.study, question))
+            told = miner.forecast(site.miner.study, question)
     except Unauthenticated:
         return f"this site has not joined the study {site.miner.study!r} yet."
     except PramanaError as error:
         return error.message
+    return Outlook(site.owner, told, plan.adopted is not None)
 
 
 def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundings) -> Left:

@@ -15,13 +15,15 @@ from pydantic import ValidationError
 
 from owner_agent.site.site import LOOPBACK
 from owner_agent.state.surroundings import Surroundings
-from shared.errors import Refused, Unreachable
+from shared.errors import NotFound, PramanaError, Refused, Unreachable
+from shared.study_plan import StudyPlan
 from shared.wire.base import Message
 from shared.wire.parts import DIGEST_HEADER, PART_MEDIA_TYPE, content_digest
-from shared.wire.people import InvitationAccept, Study, TokenIssued
+from shared.wire.people import InvitationAccept, TokenIssued
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.problems import read_problem
 from shared.wire.releases import PartReceipt, Release, ReleaseCreate
+from shared.wire.study_plans import StudyPlanView
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
@@ -89,13 +91,6 @@ class Miner:
             Release, "POST", path, content=manifest.model_dump_json().encode(), headers=headers
         )
 
-    def study(self, study: str) -> Study:
-        """Return a study: the miner is there, and takes this owner's token.
-
-        Raises as `create_release` does.
-        """
-        return self._call(Study, "GET", f"/v1/studies/{quote(study, safe='')}")
-
     def privacy(self, study: str) -> StudyPrivacy:
         """Return what everything that left for a study comes to."""
         return self._call(StudyPrivacy, "GET", f"/v1/studies/{quote(study, safe='')}/privacy")
@@ -111,6 +106,20 @@ class Miner:
             content=question.model_dump_json().encode(),
             headers=headers,
         )
+
+    def study_plan(self, study: str) -> StudyPlan | None:
+        """Return the plan that the owners of a study agreed on; None if there is none."""
+        path = f"/v1/studies/{quote(study, safe='')}/plan"
+        response = self._send("GET", path, True, {})
+        problem = None if response.is_success else read_problem(response.content)
+        # The study itself may be what is not found.
+        if problem and (problem.code, problem.where) == (NotFound.code, "study plan"):
+            return None
+        view = self._read(StudyPlanView, "GET", path, response)
+        try:
+            return view.plan.to_plan()
+        except PramanaError:
+            raise self._not_a_miner(f"answered GET {path} with what is no study plan") from None
 
     def put_part(self, release: str, number: int, body: bytes) -> PartReceipt:
         """Send one part."""
@@ -135,7 +144,9 @@ class Miner:
         repeatable: bool = True,
         **options: Any,
     ) -> Answer:
-        response = self._send(method, path, repeatable, options)
+        return self._read(kind, method, path, self._send(method, path, repeatable, options))
+
+    def _read(self, kind: type[Answer], method: str, path: str, response: httpx.Response) -> Answer:
         if response.is_success:
             try:
                 return kind.model_validate_json(response.content)

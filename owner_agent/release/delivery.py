@@ -8,7 +8,9 @@ from datetime import datetime
 
 from owner_agent.departures.ledger import Entry, EntryState, Ledger
 from owner_agent.departures.outbox import PreparedRelease
+from owner_agent.release.agreement import require_agreed
 from owner_agent.release.client import Miner
+from owner_agent.study_plan.adopting import Adopted
 from shared.errors import ReleaseNotOpen, TransportError, Unreachable
 from shared.progress import Progress
 from shared.wire.releases import Release
@@ -36,11 +38,17 @@ class Delivery:
         self._now = now
         self._arrived = ""
 
-    def require_reachable(self) -> None:
-        """Check that the miner is there and takes the token, unless it has heard of the release."""
+    def require_agreed(self, adopted: Adopted | None) -> None:
+        """Check that the miner is there, takes the token, and has the plan that this owner adopted.
+
+        Unless it has heard of the release: then it did.
+
+        Raises:
+            StudyPlanNotFollowed: it holds the study's owners to another plan.
+        """
         with self._resumable():
             if self._entry.state == "prepared":
-                self._miner.study(self._entry.study)
+                require_agreed(adopted, self._miner, self._entry.study)
 
     def announce(self) -> Release:
         """Return what the miner has of the release, which it has heard of from here on.

@@ -78,6 +78,7 @@ def publish(
         KeyFileError: a secret is absent or unsafe.
         Unauthenticated: the site has not joined the study.
         Conflict: another publication of this site is running.
+        StudyPlanNotFollowed: the miner holds the study's owners to another plan.
         ReleaseNotOpen: this release was withdrawn.
         Refused: the miner said no.
         Unreachable: the miner did not answer; the release is safe in the outbox.
@@ -119,6 +120,8 @@ def publish(
         entry = _entered(ledger, new, outbox)
         with Miner(site.miner.url, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now)
+            # A miner that is not there hears of nothing, and nothing is written down for it.
+            delivery.require_agreed(plan.adopted)
             return _sent(delivery, entry, settled, past, watch)
 
 
@@ -126,8 +129,6 @@ def _sent(
     delivery: Delivery, entry: Entry, settled: Settled, past: Past, watch: StagedProgress
 ) -> PublishOutcome:
     """Send what of a release the miner does not have yet, and have it sealed."""
-    # A miner that is not there hears of nothing, and nothing is written down for it.
-    delivery.require_reachable()
     # The manifest holds digests of the reports: who guesses them could check the guess.
     settled.remember(past, entry.content)
     release = delivery.announce()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from owner_agent.costs.study_display import alarming, budget, cells, lines, owners
+from owner_agent.costs.study_display import added_up, alarming, budget, cells, lines, owners
 from owner_agent.costs.whole_study import Outlook
 from owner_agent.report.figures import (
     posterior_picture,
@@ -16,6 +16,7 @@ from owner_agent.report.figures import (
 )
 from owner_agent.report.report import LISTED_CHOICES, PlanReport, shares_reported
 from owner_agent.state.private_files import private_directory, write_replacing
+from owner_agent.study_plan.telling import told_lines
 from shared.errors import OptionError
 from shared.pictures.svg import short
 from shared.progress import Progress, unwatched
@@ -144,6 +145,7 @@ def html(plan: PlanReport, owner: str, tick: Progress = unwatched) -> str:
         missing=missing,
         corrected_lines=() if plan.corrected is None else plan.corrected.lines(),
         study=_study(plan.study),
+        study_plan_lines=() if plan.adopted is None else told_lines(plan.adopted),
         **pictures,
     )
 
@@ -159,6 +161,7 @@ def _study(told: Outlook | str | None) -> dict[str, Any] | None:
         "determined": _spaced(cells(told.record[1])[2]),
         "lines": [(what, [_spaced(c) for c in cells(change)]) for what, change in lines(told)],
         "budget": list(budget(told)),
+        "added_up": added_up(told),
     }
 
 

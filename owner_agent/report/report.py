@@ -31,6 +31,8 @@ from owner_agent.report.precision import record_counts
 from owner_agent.report.within_blocks import joint_prior, require_believable
 from owner_agent.site.planning import Planned
 from owner_agent.site.protection import share_proven
+from owner_agent.study_plan.adopting import Adopted
+from owner_agent.study_plan.telling import adopted_json
 from shared.errors import OptionError, PramanaError
 from shared.plan import Block
 from shared.privacy import PRIOR
@@ -49,7 +51,8 @@ class PlanReport:
     `together` is about all sensitive variables at once, gamma the product over the blocks that hold
     any: it alone bounds what is learned of a variable of which other blocks tell too. `curves` has
     a curve, or the reason for none, of each block. `study` is what the miner says that all owners
-    tell together, or why it was not asked; None where there is no miner.
+    tell together, or why it was not asked; None where there is no miner. `adopted` is the study's
+    plan, where the site follows one.
     """
 
     records: int
@@ -63,6 +66,7 @@ class PlanReport:
     corrected: Corrected | None
     study: Outlook | str | None
     warnings: tuple[str, ...]
+    adopted: Adopted | None = None
 
     def widths(self) -> dict[str, list[float]]:
         """Return each variable's half width at each of `record_counts`, where it has one."""
@@ -96,6 +100,7 @@ class PlanReport:
             "ledger": None if self.losses is None else self.losses.as_dict(),
             "corrections": None if self.corrected is None else self.corrected.as_dict(),
             **study_json(self.study),
+            "study_plan": adopted_json(self.adopted),
             "warnings": list(self.warnings),
         }
 
@@ -153,6 +158,7 @@ def report(
         corrected=corrected,
         study=study,
         warnings=warnings(plan),
+        adopted=plan.adopted,
     )
 
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import Site, VariableSection
+from owner_agent.study_plan.adopting import Adopted, adopted
 from shared.channels import Identity
 from shared.discretize import interval_labels
 from shared.domain import Variable
@@ -36,6 +37,8 @@ class Planned:
     sensitive: frozenset[str]
     columns: dict[str, str]
     """The table's column of every variable."""
+    adopted: Adopted | None = None
+    """The study's plan that it follows, where it follows one."""
 
     def __post_init__(self) -> None:
         raise_together(_unprotected(self.plan.blocks, self.sensitive))
@@ -46,8 +49,9 @@ def planned(site: Site) -> Planned:
 
     Raises:
         PramanaError: the one thing that is wrong, or a ConfigError that lists all of them:
-            categories or a channel that cannot be, a singular channel, or a sensitive variable
-            that would leave unprotected (UnprotectedVariable).
+            categories or a channel that cannot be, a singular channel, a sensitive variable
+            that would leave unprotected (UnprotectedVariable), or a study plan that is not the
+            approved one, or does not fit.
     """
     problems: list[PramanaError] = []
     variables: dict[str, Variable] = {}
@@ -58,11 +62,14 @@ def planned(site: Site) -> Planned:
         except PramanaError as error:
             problems.append(error)
     raise_together(problems)
+    agreed = site.file.study_plan
+    study = None if agreed is None else adopted(agreed, site.folder, site.owner)
+    part = None if study is None else study.part(variables)
     blocks: list[Block] = []
     sensitive = frozenset(v.name for v in site.file.variables if v.sensitive)
-    for names, spec in _groupings(site):
+    for names, spec in _groupings(site, () if part is None else part.names):
         try:
-            block = _block(names, spec, site, variables)
+            block = _block(names, spec, site, variables, part)
         except PramanaError as error:
             problems.append(error)
         else:
@@ -70,12 +77,11 @@ def planned(site: Site) -> Planned:
             # What is unprotected is told beside what cannot be built.
             problems += _unprotected([block], sensitive)
     raise_together(problems)
-    return Planned(
-        variables,
-        _sendable(Plan(tuple(blocks))),
-        sensitive,
-        {v.name: v.source for v in site.file.variables},
-    )
+    plan = _sendable(Plan(tuple(blocks)))
+    if study is not None:
+        study.require_followed(plan)
+    columns = {v.name: v.source for v in site.file.variables}
+    return Planned(variables, plan, sensitive, columns, study)
 
 
 def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[PramanaError]:
@@ -137,16 +143,36 @@ def _public_list(site: Site, section: VariableSection) -> tuple[str, ...]:
     return tuple(line.strip() for line in lines if line.strip())
 
 
-def _groupings(site: Site) -> Iterator[tuple[tuple[str, ...], AnyChannel | None]]:
-    """Yield each block's names and channel, where its first variable stands in the file."""
+def _groupings(
+    site: Site, agreed: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], AnyChannel | None]]:
+    """Yield each block's names and channel, where its first variable stands in the file.
+
+    Those `agreed` are the part of the study's plan, whose channel the file does not say.
+    """
     place = {section.name: index for index, section in enumerate(site.file.variables)}
+    if agreed:
+        first = min(agreed, key=place.__getitem__)
     joint = {min(b.variables, key=place.__getitem__): b for b in site.file.blocks}
     inside = {name for block in site.file.blocks for name in block.variables}
     for section in site.file.variables:
-        if section.name in joint:
+        if section.name in agreed:
+            _refuse_second_channel(section)
+            if section.name == first:
+                yield agreed, None
+        elif section.name in joint:
             yield joint[section.name].variables, joint[section.name].channel
         elif section.name not in inside:
             yield (section.name,), section.channel
+
+
+def _refuse_second_channel(section: VariableSection) -> None:
+    if section.channel is not None:
+        raise ConfigError(
+            f"Variable {section.name!r} has a channel, and is reported as the study plan says.",
+            where=section.name,
+            remedy="Take the channel out of the site file; `owner-agent plan` shows the plan's.",
+        )
 
 
 def _block(
@@ -154,7 +180,11 @@ def _block(
     spec: AnyChannel | None,
     site: Site,
     variables: dict[str, Variable],
+    part: Block | None,
 ) -> Block:
+    if part is not None and names == part.names:
+        require_estimable(part)
+        return part
     members = tuple(variables[name] for name in names)
     sensitive = frozenset(v.name for v in site.file.variables if v.sensitive)
     if spec is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import singledispatch
 
@@ -12,9 +13,11 @@ from shared.channels import (
     CONDITION_LIMIT,
     RESOLUTION,
     Choice,
+    Coordinated,
     CutAndPaste,
     Grouped,
     Identity,
+    Product,
     StructuralZeros,
     Symmetric,
     UnitTransition,
@@ -40,8 +43,8 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     Raises:
         UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
-    if block.channel.choices:
-        for part in _different(block, sensitive):
+    if parts := [*_different(block, sensitive), *_apart(block)]:
+        for part in parts:
             require_protected(part, sensitive)
         return
     for name in block.names:
@@ -79,6 +82,9 @@ def share_proven(block: Block, name: str) -> float:
             for choice in choices
             if axis in choice.axes
         )
+    for part in _apart(block):
+        if name in part.names:
+            return share_proven(part, name)
     return int(_proven_units(block, name).max()) / RESOLUTION
 
 
@@ -176,8 +182,9 @@ def _(channel: Symmetric, values: Codes) -> Units:
 def require_estimable(block: Block) -> None:
     """Refuse a channel whose reports leave some truths indistinguishable.
 
-    Of a sampled block every subset must be estimable and every variable in one of them; the whole
-    joint distribution need not be. Of a block reported in items every single variable must be:
+    Of a sampled block every subset must be estimable and every variable in one of them (but for
+    those of a study's plan, which was designed as a whole); the whole joint distribution need not
+    be. Of a block reported in items every single variable must be:
     the condition grows with every further one, and whoever asks for many is told.
     """
     for part in _estimated_parts(block):
@@ -202,7 +209,7 @@ def _estimated_parts(block: Block) -> list[Block]:
     if block.channel.choices:
         reported = {block.names[axis] for choice in block.channel.choices for axis in choice.axes}
         missed = [name for name in block.names if name not in reported]
-        if missed:
+        if missed and not isinstance(block.channel, Coordinated):
             raise PlanError(
                 f"No subset of block {block.name!r} has {missed}, so nothing would ever be"
                 " reported of them.",
@@ -214,6 +221,18 @@ def _estimated_parts(block: Block) -> list[Block]:
         alone = ((v, block.restrict([v.name])) for v in block.variables)
         return [Block((v,), channel) for v, channel in alone if channel is not None]
     return [block]
+
+
+def _apart(block: Block) -> list[Block]:
+    """Return the variables of each channel of a product as a block of their own; else nothing."""
+    if not isinstance(block.channel, Product):
+        return []
+    ends = itertools.accumulate(block.channel.widths)
+    channels = zip(block.channel.widths, block.channel.channels, strict=True)
+    return [
+        Block(block.variables[end - width : end], channel)
+        for end, (width, channel) in zip(ends, channels, strict=True)
+    ]
 
 
 def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Block]:

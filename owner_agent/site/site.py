@@ -21,12 +21,13 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails
 
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.corrections import Choice
+from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.noise import NoiseDemand
 from owner_agent.site.strengths import Number
+from owner_agent.study_plan.section import StudyPlanSection
 from shared.discretize import CentredGroups
 from shared.errors import ConfigError, OptionError
 from shared.wire.base import KEY_COLUMN, Label, Name
@@ -209,6 +210,7 @@ class SiteFile(_Section):
 
     `corrections` is what happens to records that were reported before and have other values now:
     they keep their reports, or all records are drawn anew; without it such a release is refused.
+    With `study_plan` this owner's part of it randomizes its variables, and blocks have no place.
     """
 
     owner: Name
@@ -220,6 +222,7 @@ class SiteFile(_Section):
     peer: PeerSection | None = None
     variables: Annotated[tuple[VariableSection, ...], Field(min_length=1)]
     blocks: tuple[BlockSection, ...] = ()
+    study_plan: StudyPlanSection | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -312,17 +315,6 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
         ) from error
 
 
-def all_mistakes(error: ValidationError, what: str, described: str) -> ConfigError:
-    """Return the error that names every mistake of a file; `described` says where its keys are."""
-    found = own_mistakes(error)
-    mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in found]
-    return ConfigError(
-        f"The {what} is not right: " + "; ".join(said.rstrip(".") for said in mistakes) + ".",
-        where=place_of(found[0]["loc"]) or None,
-        remedy=f"{described} describes every key.",
-    )
-
-
 def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") -> Site:
     """Validate the content of a site file. Raises ConfigError naming every mistake."""
     try:
@@ -351,6 +343,8 @@ def _column_mistakes(site: SiteFile) -> list[str]:
 def _block_mistakes(site: SiteFile) -> list[str]:
     known = {v.name: v for v in site.variables}
     named = [name for block in site.blocks for name in block.variables]
+    if site.study_plan is not None and site.blocks:
+        return ["the study's plan says what is randomized together; take the blocks out"]
     mistakes = [f"a block names {n!r}, which is not a variable" for n in named if n not in known]
     mistakes += [f"variable {n!r} is in blocks more than once" for n in _repeated(named)]
     mistakes += [
@@ -363,36 +357,3 @@ def _block_mistakes(site: SiteFile) -> list[str]:
 
 def _repeated(names: Sequence[str]) -> list[str]:
     return sorted({name for name in names if names.count(name) > 1})
-
-
-def own_mistakes(error: ValidationError) -> list[ErrorDetails]:
-    """Return the mistakes but for lists that are too short because of the mistakes inside them."""
-    found = error.errors()
-    inside = {e["loc"][:depth] for e in found for depth in range(len(e["loc"]))}
-    return [e for e in found if e["type"] != "too_short" or e["loc"] not in inside]
-
-
-def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
-    place = place_of(location)
-    if kind == "extra_forbidden":
-        return f"unknown key {place}"
-    if kind == "missing":
-        return f"missing key {place}"
-    text = message.removeprefix("Value error, ")
-    return f"{place}: {text}" if place else text
-
-
-def place_of(location: tuple[int | str, ...]) -> str:
-    """Write a location as the file's reader counts: `variables[2].channel.p` is the second.
-
-    Below a `channel` comes its kind, which in the file is one of its keys and no section.
-    """
-    place = ""
-    for above, part in itertools.pairwise(("", *location)):
-        if above == "channel":
-            continue
-        if isinstance(part, int):
-            place += f"[{part + 1}]"
-        else:
-            place += f".{part}" if place else part
-    return place

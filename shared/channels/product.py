@@ -16,6 +16,9 @@ from shared.channels.base import Tensor, Transition
 from shared.channels.parameters import VARIABLES
 from shared.errors import ChannelError
 
+_NAMED = 2
+"""So many channels are described one by one."""
+
 _Width = Annotated[int, Ge(1), Le(VARIABLES)]
 
 
@@ -127,6 +130,14 @@ class Product(Transition):
         return all(c.is_identity for c in self.channels)
 
     @property
+    def deterministic(self) -> bool:
+        return all(c.deterministic for c in self.channels)
+
+    @property
+    def normalized(self) -> bool:
+        return all(c.normalized for c in self.channels)
+
+    @property
     def listed_rows(self) -> int:
         return max(c.listed_rows for c in self.channels)
 
@@ -136,5 +147,14 @@ class Product(Transition):
             possible = np.logical_and.outer(possible, channel.can_occur()).ravel()
         return possible
 
+    def share_reported(self, axis: int) -> float:
+        for width, channel in zip(self.widths, self.channels, strict=True):
+            if axis < width:
+                return channel.share_reported(axis)
+            axis -= width
+        raise ChannelError(f"A product over {sum(self.widths)} variables has no more of them.")
+
     def describe(self) -> str:
+        if len(self.channels) > _NAMED:
+            return f"{len(self.channels)} independent channels"
         return " x ".join(c.describe() for c in self.channels)

@@ -28,13 +28,14 @@ from shared.privacy.posterior import (
     upward_breach,
     worst_posterior,
 )
-from shared.privacy.study import ColumnTold, Extremes, StudyTold, ToldBlock, told_by
+from shared.privacy.study import CoinTold, ColumnTold, Extremes, StudyTold, ToldBlock, told_by
 
 __all__ = [
     "NOTHING",
     "PRIOR",
     "Amplification",
     "AttackerAccuracy",
+    "CoinTold",
     "ColumnTold",
     "Extremes",
     "KAnonymity",

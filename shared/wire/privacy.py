@@ -99,11 +99,20 @@ class PrivacyBudget(Message):
     left_for_columns: Annotated[dict[str, float], Field(default_factory=dict)]
 
 
+class PlannedLoss(Message):
+    """The plan that the study's owners agreed on, by its digest, and what it tells of a record."""
+
+    digest: Sha256
+    record: AmplificationMessage
+
+
 class StudyPrivacy(Message):
     """What everything that left for a study comes to.
 
     `record` is about one record over all owners: the sum over owners, or, where
-    `different_people` says that no record is at two owners, the largest owner's.
+    `different_people` says that no record is at two owners, the largest owner's. Parts of one
+    study plan add set by set. `study_plan` is what the owners agreed on, if they did; `warnings`
+    say where a record has lost more than any owner, or the plan, says.
     """
 
     study: Name
@@ -113,6 +122,8 @@ class StudyPrivacy(Message):
     record: ExtremesMessage
     different_people: bool
     budget: PrivacyBudget
+    study_plan: PlannedLoss | None = None
+    warnings: list[str] = Field(default_factory=list)
 
 
 class PrivacyQuestion(Message):

@@ -19,11 +19,13 @@ from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
+from shared.study_plan import StudyPlan
 from shared.terminal import run
 from shared.wire.parts import DIGEST_HEADER, content_digest, decode_part
-from shared.wire.people import Study, TokenIssued
+from shared.wire.people import TokenIssued
 from shared.wire.problems import ProblemDetail
 from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate
+from shared.wire.study_plans import StudyPlanView
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 TOKEN = "token-of-clinic-north-0123456789"
@@ -77,6 +79,7 @@ class FakeMiner:
     requests: list[httpx.Request] = field(default_factory=list)
     faults: list[tuple[str, BaseException | int] | None] = field(default_factory=list)
     consistency: Consistency | None = None
+    study_plan: StudyPlan | None = None
     invitation: str = "invitation-secret-0123456789"
     issue: TokenIssued = field(
         default_factory=lambda: TokenIssued(
@@ -118,8 +121,10 @@ class FakeMiner:
             return problem(401, "unauthenticated", "A valid token is needed.")
         if path[2:] == ["privacy"]:
             return problem(503, "not-ready")
-        if path[0] == "studies" and request.method == "GET":
-            told = Study(name=path[1], title="", created=NOW)
+        if path[2:] == ["plan"]:
+            if self.study_plan is None:
+                return problem(404, "not-found", "The study has no plan.", "study plan")
+            told = StudyPlanView.of(path[1], self.study_plan)
             return httpx.Response(200, json=told.model_dump(mode="json"))
         if path[0] == "studies":
             return self._create(path[1], ReleaseCreate.model_validate_json(request.content))
@@ -171,11 +176,14 @@ class FakeMiner:
         return described.model_dump(mode="json")
 
 
-def problem(status: int, code: str, detail: str = "Try later.") -> httpx.Response:
+def problem(
+    status: int, code: str, detail: str = "Try later.", where: str | None = None
+) -> httpx.Response:
     """Return a problem document as the miner writes them."""
     document = ProblemDetail(
-        type=f"urn:pramana:problem:{code}", title=code, status=status, detail=detail, code=code
-    )
+        type=f"urn:pramana:problem:{code}", title=code, status=status, detail=detail, code=code,
+        where=where,
+    )  # fmt: skip
     return httpx.Response(status, json=document.model_dump(mode="json"))
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from owner_agent.cli.display.releases import show_warnings
+from owner_agent.cli.display.study_plans import show_adopted
 from owner_agent.costs.measures import number
 from owner_agent.costs.study_display import show_study
 from owner_agent.costs.thresholds import ALARMING, POSTERIOR
@@ -48,6 +49,7 @@ def show_plan(console: Console, plan: PlanReport) -> None:
     if any(math.isinf(row.bounds.told.gamma) for row in plan.variables):
         console.print("∞: some report proves that some category is not the true one.", style="dim")
     _show_together(console, plan)
+    show_adopted(console, plan.adopted)
     show_study(console, plan.study)
     show_warnings(console, plan.warnings)
 

@@ -30,6 +30,12 @@ _MOST_CONTRASTS = 600
 _ROUNDING = 1e-9
 
 
+def is_raw(marginals: Marginals, table: MarginalTable) -> bool:
+    """Whether a table's counts are the unbiased ones, with all their noise: not shrunk already."""
+    unbiased = marginals.unbiased(table.domain.names)
+    return unbiased is not None and np.array_equal(unbiased.counts, table.counts)
+
+
 def share_kept(table: MarginalTable, strata: int) -> float:
     """Return the share of its deviations from independence that a raw table keeps.
 

@@ -14,6 +14,7 @@ from shared.channels import (
     MIXTURE_RESOLUTION,
     RESOLUTION,
     Choice,
+    Coordinated,
     CutAndPaste,
     Grouped,
     Identity,
@@ -102,15 +103,53 @@ def _(channel: Sampled) -> ChannelStructure:
     by_axes: dict[tuple[int, ...], list[Choice]] = {}
     for choice in channel.choices:
         by_axes.setdefault(choice.axes, []).append(choice)
+    return _sampled(channel, list(by_axes.values()), ColumnsStructure(channel))
+
+
+@structure_of.register
+def _(channel: Coordinated) -> ChannelStructure:
+    # Whoever knows the coin knows the choice, so that no other channel of the same axes hides it.
+    alike: dict[tuple[tuple[int, ...], Transition], list[Choice]] = {}
+    for choice in channel.choices:
+        alike.setdefault((choice.axes, choice.channel), []).append(choice)
+    return _sampled(channel, list(alike.values()), ColumnsStructure(_Known(channel)))
+
+
+def _sampled(
+    channel: Sampled, groups: Sequence[Sequence[Choice]], listed: ChannelStructure
+) -> ChannelStructure:
+    """Return the structure of choices in groups that a report tells apart."""
     # Thousands of subsets share a channel or two, of which one structure each is enough.
     made: dict[Transition, ChannelStructure] = {}
     parts = [
-        SampledSet(axes, sum(c.weight for c in choices) / RESOLUTION, _together(choices, made))
-        for axes, choices in by_axes.items()
+        SampledSet(group[0].axes, sum(c.weight for c in group) / RESOLUTION, _together(group, made))
+        for group in groups
     ]
     if channel.silent:
         parts.append(SampledSet((), channel.silent / RESOLUTION, RevealedStructure()))
-    return SampledStructure(channel.sizes, tuple(parts), ColumnsStructure(channel))
+    return SampledStructure(channel.sizes, tuple(parts), listed)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A sampled channel whose choice is known beside the report: the choices' reports in turn."""
+
+    channel: Sampled
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        silent = int(self.channel.silent > 0)
+        return self.channel.shape[0], silent + sum(c.channel.shape[1] for c in self.channel.choices)
+
+    def matrix(self) -> Tensor:
+        size, _ = self.shape
+        cells = np.array(np.unravel_index(np.arange(size), self.channel.sizes))
+        told = [np.full((size, 1), self.channel.silent / RESOLUTION)] if self.channel.silent else []
+        for choice in self.channel.choices:
+            sizes = tuple(self.channel.sizes[axis] for axis in choice.axes)
+            part = np.ravel_multi_index(tuple(cells[list(choice.axes)]), sizes)
+            told.append(choice.channel.matrix()[part] * (choice.weight / RESOLUTION))
+        return np.concatenate(told, axis=1)
 
 
 @structure_of.register
@@ -139,12 +178,14 @@ class _Blend:
 def _together(
     choices: Sequence[Choice], made: dict[Transition, ChannelStructure]
 ) -> ChannelStructure:
+    """Return the structure of choices of the same axes. A list of one channel is that channel's."""
     for choice in choices:
         if choice.channel not in made:
             made[choice.channel] = structure_of(choice.channel)
-    structures = [made[choice.channel] for choice in choices]
+    structures = [made[channel] for channel in {choice.channel for choice in choices}]
     if len(structures) == 1:
         return structures[0]
+    structures = [made[choice.channel] for choice in choices]
     zeros = [c.channel for c in choices if isinstance(c.channel, StructuralZeros)]
     if len(zeros) == len(choices) and len({z.impossible for z in zeros}) == 1:
         inner = [replace(c, channel=z.channel) for c, z in zip(choices, zeros, strict=True)]

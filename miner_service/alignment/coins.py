@@ -1,0 +1,90 @@
+"""Whether releases that follow one study plan reported the same set of each record.
+
+A study plan's coin says which set a record reports, at all owners alike. An owner that drew by
+another linkage secret, or chose for itself, reports sets of its own: the loss that the plan states
+does not hold then, and estimates from the owners together would be wrong. One record is enough to
+see it: what it reports at all owners must be possible at some value of the coin.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.channels import RESOLUTION, Coordinated, pieces
+from shared.errors import CoinsDisagree
+from shared.marginals.counts import Codes
+from shared.plan import Block
+from shared.progress import Tick, unstopped
+
+Marks = npt.NDArray[np.uint64]
+
+
+def require_one_coin(
+    blocks: Sequence[tuple[str, Block]], codes: Mapping[str, Codes], tick: Tick = unstopped
+) -> None:
+    """Check the reports of records that some owners have, by their blocks.
+
+    Args:
+        blocks: each owner's name and block; those that are no part of a study plan are passed by.
+        codes: the reported codes of the same records, by variable.
+        tick: called between variables.
+
+    Raises:
+        CoinsDisagree: some records report what no value of a coin gives together.
+    """
+    by_coin: dict[str, list[tuple[str, Block]]] = {}
+    for owner, block in blocks:
+        if isinstance(block.channel, Coordinated):
+            by_coin.setdefault(block.channel.coin, []).append((owner, block))
+    for coin, parts in by_coin.items():
+        if len(parts) > 1:
+            _require_together(coin, parts, codes, tick)
+
+
+def _require_together(
+    coin: str, parts: Sequence[tuple[str, Block]], codes: Mapping[str, Codes], tick: Tick
+) -> None:
+    # A set of variables is known by the sum of their marks: of 2^64, none meet by chance.
+    marks = [np.array([_mark(name) for name in b.names], dtype=np.uint64) for _, b in parts]
+    reported = np.zeros(len(codes[parts[0][1].names[0]]), dtype=np.uint64)
+    for (_, block), own in zip(parts, marks, strict=True):
+        for variable, mark in zip(block.variables, own, strict=True):
+            tick()
+            # The last code says that the variable is withheld.
+            np.add(reported, mark, out=reported, where=codes[variable.name] != variable.size)
+    wrong = int(np.count_nonzero(~np.isin(reported, _possible(parts, marks))))
+    if wrong:
+        owners = [owner for owner, _ in parts]
+        raise CoinsDisagree(
+            f"Of {len(reported)} records that {owners} report by the study plan {coin[:12]}...,"
+            f" {wrong} report sets that no value of its coin gives together.",
+            where=", ".join(owners),
+            remedy="An owner used another linkage secret, or did not let the coin choose; the"
+            " loss that the plan states does not hold for these records. Let all owners publish"
+            " anew by one linkage secret, in a study of its own.",
+        )
+
+
+def _mark(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
+
+
+def _possible(parts: Sequence[tuple[str, Block]], marks: Sequence[Marks]) -> Marks:
+    """Return the sums of marks of every set that the coin has the owners report together."""
+    channels = [block.channel for _, block in parts if isinstance(block.channel, Coordinated)]
+    joint = pieces(channels)
+    own = [
+        [int(marked[list(choice.axes)].sum(dtype=np.uint64)) for choice in channel.choices]
+        for channel, marked in zip(channels, marks, strict=True)
+    ]
+    # Sums of unsigned integers go round at 2^64, as those of the records do.
+    sums = [
+        sum(own[part][place] for part, place in enumerate(places) if place is not None) % (1 << 64)
+        for _, places in joint
+    ]
+    nothing = [0] if sum(weight for weight, _ in joint) < RESOLUTION else []
+    return np.array(sums + nothing, dtype=np.uint64)

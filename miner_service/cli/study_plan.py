@@ -1,0 +1,133 @@
+"""The command `miner-service study plan`: the plan that a study's owners agree on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from miner_service.cli.opening import DEFAULT_DATA, DataDir, note, opened, require_data
+from shared.errors import OptionError
+from shared.terminal import console
+
+if TYPE_CHECKING:
+    from shared.wire.study_plans import StudyPlanMessage, StudyPlanView
+
+_NAMED = 12
+"""Of so many variables of an owner it is said how often they are reported."""
+
+StudyName = Annotated[str, typer.Argument(help="The study.")]
+
+
+def study_plan_commands() -> typer.Typer:
+    """Return the commands about a study's plan."""
+    app = typer.Typer(
+        help="What every record reports, at all owners together: agree on it, and read it.",
+        no_args_is_help=True,
+    )
+    app.command("set")(set_plan)
+    app.command("show")(show_plan)
+    app.command("remove")(remove_plan)
+    return app
+
+
+def set_plan(
+    name: StudyName,
+    file: Annotated[Path, typer.Argument(help="The study plan, as its designer wrote it.")],
+    data: DataDir = DEFAULT_DATA,
+) -> None:
+    """Give a study its plan; another one only while no release follows it."""
+    from miner_service.intake.agreement import agree
+    from miner_service.settings import Settings
+    from miner_service.store.people import find_study
+    from shared.wire.study_plans import StudyPlanView
+
+    message = _read(file)
+    require_data(data)
+    with opened(Settings(data)) as services:
+        with services.database.read() as session:
+            find_study(session, name)
+        plan, new = agree(services, name, message)
+        note(services, "put_study_plan", name, 201 if new else 200)
+    console().print(
+        f"The plan of study {name} {'is agreed on' if new else 'was there'}.",
+        markup=False,
+        soft_wrap=True,
+    )
+    _tell(StudyPlanView.of(name, plan))
+
+
+def show_plan(
+    name: StudyName,
+    as_json: Annotated[bool, typer.Option("--json", help="Write the whole plan as JSON.")] = False,
+    data: DataDir = DEFAULT_DATA,
+) -> None:
+    """Say what the plan of a study has each owner report, and what it tells of a record."""
+    from miner_service.intake.agreement import agreed_plan
+    from miner_service.settings import Settings
+    from miner_service.store.people import find_study
+    from shared.wire.study_plans import StudyPlanView
+
+    require_data(data)
+    with opened(Settings(data)) as services, services.database.read() as session:
+        find_study(session, name)
+        plan = agreed_plan(session, name)
+    if as_json:
+        typer.echo(plan.canonical_json().decode())
+    else:
+        _tell(StudyPlanView.of(name, plan))
+
+
+def remove_plan(name: StudyName, data: DataDir = DEFAULT_DATA) -> None:
+    """Take the plan of a study away, while no release follows it."""
+    from miner_service.intake.agreement import withdraw_agreement
+    from miner_service.settings import Settings
+    from miner_service.store.people import find_study
+
+    require_data(data)
+    with opened(Settings(data)) as services:
+        with services.database.read() as session:
+            find_study(session, name)
+        withdraw_agreement(services, name)
+        note(services, "delete_study_plan", name, 204)
+    console().print(f"Study {name} has no plan.", markup=False, soft_wrap=True)
+
+
+def _read(file: Path) -> StudyPlanMessage:
+    from pydantic import ValidationError
+
+    from shared.wire.study_plans import StudyPlanMessage
+
+    try:
+        return StudyPlanMessage.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise OptionError(
+            f"The study plan {file} cannot be read: {error.strerror}.", where="file"
+        ) from error
+    except ValidationError as error:
+        places = sorted({".".join(str(step) for step in e["loc"][:4]) for e in error.errors()})
+        raise OptionError(
+            f"{file} is no study plan: {error.error_count()} errors, in {places[:5]}.",
+            where="file",
+            remedy="Give the JSON that the design of the study wrote.",
+        ) from None
+
+
+def _tell(view: StudyPlanView) -> None:
+    record = view.record.to_amplification()
+    loss = (
+        f"Over all owners a record loses epsilon {record.epsilon:.4g} (gamma"
+        f" {record.written_gamma}), by one of {len(view.plan.sets)} sets; nothing is reported of"
+        f" {view.silent:.1%} of the records."
+    )
+    lines = [f"Digest {view.digest}.", loss]
+    for owner in view.owners:
+        named = owner.reported[:_NAMED]
+        shares = ", ".join(f"{told.variable} {told.share:.1%}" for told in named)
+        if (more := len(owner.reported) - _NAMED) > 0:
+            shares += f" and {more} more variables"
+        alone = owner.amplification.to_amplification()
+        lines.append(f"  {owner.owner}: at most epsilon {alone.epsilon:.4g}; reports {shares}.")
+    for line in lines:
+        console().print(line, markup=False, soft_wrap=True, highlight=False)

@@ -1,0 +1,182 @@
+"""The plan that a study's owners agree on, and whether a release follows it.
+
+Once a study has a plan, what all its releases tell of a record is what the plan states: each owner
+releases its part whole, beside columns that are not randomized at all. So nothing randomized may
+have been announced before that does not follow the plan, and the plan stays as soon as something
+does.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from miner_service.services import Services
+from miner_service.settings import Limits
+from miner_service.store.people import awaited_owners, find_study, no_such
+from miner_service.store.releases import announced_releases, plan_of
+from miner_service.store.schema import ReleaseRow
+from miner_service.store.study_plans import find_study_plan, remove_study_plan, store_study_plan
+from shared.channels import Coordinated
+from shared.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed
+from shared.plan import Plan
+from shared.study_plan import StudyPlan
+from shared.wire.study_plans import StudyPlanMessage
+
+_SLACK = 1 + 1e-9
+"""A budget is kept to nine digits, as in `study_privacy`."""
+
+
+def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[StudyPlan, bool]:
+    """Give a study its plan, or find the same one there; say which.
+
+    Raises:
+        LimitExceeded: more than the service takes.
+        PlanError, ChannelError, DomainError: the plan is not one.
+        BudgetExceeded: it states more of a record than the study's budget allows.
+        Conflict: it names somebody who is neither owner nor invited, or a release does not follow
+            it; the plan there was stays.
+    """
+    plan = checked_study_plan(services.settings.limits, message)
+    with services.database.write() as session:
+        found = find_study_plan(session, study)
+        if found is not None and found.digest == plan.digest:
+            return found, False
+        _require_known(services, session, study, plan)
+        _require_within_budget(session, study, plan)
+        _require_free(session, study, plan)
+        store_study_plan(session, study, plan, services.now())
+    return plan, True
+
+
+def withdraw_agreement(services: Services, study: str) -> None:
+    """Leave a study without a plan; again is harmless.
+
+    Raises:
+        Conflict: a release follows the plan.
+    """
+    with services.database.write() as session:
+        _require_free(session, study, None)
+        remove_study_plan(session, study)
+
+
+def agreed_plan(session: Session, study: str) -> StudyPlan:
+    """Return the plan of a study. Raises NotFound."""
+    found = find_study_plan(session, study)
+    if found is None:
+        raise no_such("study plan")
+    return found
+
+
+def require_followed(session: Session, study: str, owner: str, plan: Plan) -> None:
+    """Check that the plan of an owner's release follows the study's.
+
+    Raises:
+        StudyPlanNotFollowed: it says where it does not, and what to do.
+    """
+    found = find_study_plan(session, study)
+    why = departures(found, owner, plan)
+    if not why:
+        return
+    if found is None:
+        remedy = "Agree on the study plan first, or release by a plan of your own."
+    elif owner not in [name for name, _ in found.owners]:
+        remedy = (
+            f"The study plan names {[name for name, _ in found.owners]}; others may release public"
+            " columns alone. Ask whoever runs the study for a plan that names you."
+        )
+    else:
+        remedy = (
+            f"Take your part from the study plan (GET /v1/studies/{study}/plan); columns outside"
+            " it must be public or withheld."
+        )
+    raise StudyPlanNotFollowed(
+        f"The release does not follow the study's plan: {'; '.join(why)}.",
+        where=owner,
+        remedy=remedy,
+    )
+
+
+def departures(study_plan: StudyPlan | None, owner: str, plan: Plan) -> list[str]:
+    """Return in words where a release does not follow a study's plan, or that there is none.
+
+    Without a plan an owner may randomize as it likes, but not by a coin that nobody agreed on.
+    """
+    if study_plan is not None:
+        return list(study_plan.departures(owner, plan))
+    return [
+        f"its block of {len(block.names)} variables, {block.names[0]!r} first, is a part of the"
+        f" study plan {block.channel.coin[:12]}..., and the study has none"
+        for block in plan.blocks
+        if isinstance(block.channel, Coordinated)
+    ]
+
+
+def checked_study_plan(limits: Limits, message: StudyPlanMessage) -> StudyPlan:
+    """Return the study plan of a message, which is bounded before it is built.
+
+    Raises:
+        LimitExceeded: more than the service takes.
+        PlanError, ChannelError, DomainError: the plan is not one.
+    """
+    variables = [v for owner in message.owners for v in owner.variables]
+    found = {
+        "variables": (len(variables), limits.variables),
+        "categories": (sum(len(v.categories) for v in variables), limits.categories),
+    }
+    for what, (number, allowed) in found.items():
+        if number > allowed:
+            raise LimitExceeded(
+                f"The study plan has {number} {what}; {allowed} are allowed.", where=what
+            )
+    plan = message.to_plan()
+    largest = max(part.channel.listed_rows for one in plan.sets for part in one.parts)
+    if largest > limits.channel_size:
+        raise LimitExceeded(
+            f"A matrix of the study plan has {largest} rows; {limits.channel_size} are allowed.",
+            where="sets",
+            remedy="Use symmetric channels, or sets of fewer variables.",
+        )
+    return plan
+
+
+def _require_known(services: Services, session: Session, study: str, plan: StudyPlan) -> None:
+    known = awaited_owners(session, study, services.now())
+    unknown = [name for name, _ in plan.owners if name not in known]
+    if unknown:
+        raise Conflict(
+            f"The study plan names {unknown}, neither in study {study} nor invited to it; its"
+            f" owners and invited ones are {sorted(known)}.",
+            where=", ".join(unknown),
+            remedy="Invite them first, or name the owners in the plan as the study does.",
+        )
+
+
+def _require_within_budget(session: Session, study: str, plan: StudyPlan) -> None:
+    limit = find_study(session, study).max_epsilon_record
+    if limit is not None and plan.amplification.epsilon > limit * _SLACK:
+        raise BudgetExceeded(
+            f"The study plan tells epsilon {plan.amplification.epsilon:.4g} of a record; the"
+            f" study's budget for it is {limit:.4g}.",
+            where="record",
+            remedy="Design it for what the study allows, or change the budget.",
+        )
+
+
+def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
+    """Check that every release that arrived, or still may, follows a plan, or needs none."""
+    for row, arrived in announced_releases(session, study):
+        if not arrived and row.state != "open":
+            continue
+        why = departures(plan, row.owner, plan_of(row))
+        if why:
+            raise Conflict(_in_the_way(row, why), where=row.id, remedy=_IN_THE_WAY)
+
+
+def _in_the_way(row: ReleaseRow, why: list[str]) -> str:
+    return f"Release {row.name} of {row.owner} would not follow: {'; '.join(why)}."
+
+
+_IN_THE_WAY = (
+    "What was told stays told: agree on the plan before anything randomized is released, and on"
+    " another one in a study of its own. A release of which nothing arrived can be withdrawn."
+)

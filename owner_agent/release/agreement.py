@@ -1,0 +1,58 @@
+"""The study's plan between this owner and the miner: fetched, and compared before publishing."""
+
+from __future__ import annotations
+
+from owner_agent.release.client import Miner
+from owner_agent.site.site import Site
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
+from owner_agent.study_plan.adopting import FETCH, Adopted, short
+from shared.errors import NotFound, StudyPlanNotFollowed
+from shared.study_plan import StudyPlan
+
+
+def agreed_plan(site: Site, surroundings: Surroundings) -> StudyPlan:
+    """Return the plan that a site's study has at its miner.
+
+    Raises:
+        NotFound: the study has no plan.
+        Unauthenticated: the site has not joined the study.
+        Refused, Unreachable: the miner said no, or nothing.
+    """
+    token = TokenStore(site.state).load(site.miner.study)
+    with Miner(site.miner.url, token, surroundings) as miner:
+        told = miner.study_plan(site.miner.study)
+    if told is None:
+        raise NotFound(
+            f"Study {site.miner.study!r} has no study plan at {site.miner.url}.",
+            where=site.miner.study,
+            remedy="Whoever runs the study gives it one: `owner-agent design --study` makes it.",
+        )
+    return told
+
+
+def require_agreed(adopted: Adopted | None, miner: Miner, study: str) -> None:
+    """Check that the miner holds all owners to the very plan that this one follows, or to none.
+
+    Raises:
+        StudyPlanNotFollowed: it holds them to another.
+        Refused, Unreachable: the miner said no, or nothing.
+    """
+    told = miner.study_plan(study)
+    if adopted is None and told is not None:
+        raise StudyPlanNotFollowed(
+            f"Study {study!r} has the study plan {short(told.digest)}, and the site file names"
+            " none: a release beside it would add to what all owners tell of a record.",
+            where="study_plan",
+            remedy=f"{FETCH} Then name it in [study_plan] of the site file.",
+        )
+    if adopted is None or (told is not None and told.digest == adopted.plan.digest):
+        return
+    here = f"the site file follows {short(adopted.plan.digest)}"
+    said = "has no study plan" if told is None else f"has the study plan {short(told.digest)}"
+    raise StudyPlanNotFollowed(
+        f"Study {study!r} {said} at the miner, and {here}; nothing was sent.",
+        where="study_plan",
+        remedy="Ask whoever runs the study which plan its owners agreed on."
+        " `owner-agent study-plan show --miner` shows the miner's.",
+    )

@@ -1,0 +1,200 @@
+"""Publishing under a study's plan: the miner's must be the approved one before anything leaves."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from owner_agent.departures.composition import spent
+from owner_agent.departures.ledger import Ledger
+from owner_agent.randomize.draws import coins, pseudonyms
+from owner_agent.release.agreement import agreed_plan
+from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import publish
+from owner_agent.state.keys import KeyStore
+from shared.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
+from shared.wire.parts import decode_part
+from tests.owner_agent.study_plan.plans import PLAN, follow, study_plan
+
+
+def _publish(bench, **options):
+    return publish(bench.site, bench.surroundings, PublishOptions(part_records=20, **options))
+
+
+def _reports(release):
+    """Return what arrived as {pseudonym: (smoker, age, region)}."""
+    plan = release["manifest"].plan.to_plan()
+    found = {}
+    for body in release["bodies"].values():
+        keys, columns = decode_part(plan, body)
+        rows = zip(*(columns[n].tolist() for n in ("smoker", "age", "region")), strict=True)
+        found.update(zip((bytes(k) for k in keys), rows, strict=True))
+    return found
+
+
+@pytest.fixture
+def agreed(bench):
+    """The bench, following the plan that its miner has."""
+    follow(bench, digest=PLAN.digest)
+    bench.miner.study_plan = PLAN
+    return bench
+
+
+def test_a_release_follows_the_plan_and_its_coin(agreed):
+    _publish(agreed)
+    (release,) = agreed.miner.sealed()
+    assert not list(PLAN.departures("clinic-north", release["manifest"].plan.to_plan()))
+    found = _reports(release)
+    secrets = KeyStore(agreed.state).load()
+    keys = pseudonyms(secrets, "asia", [f"PATIENT-{i:05d}" for i in range(50)])
+    coin = coins(secrets, "asia", PLAN.digest, keys)
+    expected = np.searchsorted([1 << 30, 1 << 31], coin, side="right")
+    for key, choice in zip(keys, expected, strict=True):
+        smoker, age, _ = found[bytes(key)]
+        assert (smoker < 2, age < 5) == ((True, True), (False, True), (False, False))[choice]
+    # A column of the part costs what the part may tell, whatever is withheld of it.
+    assert spent(Ledger(agreed.state).entries()) == pytest.approx(
+        {"smokes": math.log(9), "age": math.log(9), "region": math.inf}, rel=1e-6
+    )
+
+
+def test_publishing_again_sends_nothing_and_more_rows_repeat_the_reports(agreed, table_text):
+    _publish(agreed)
+    assert _publish(agreed).already
+    agreed.write((agreed.folder / "site.toml").read_text(), table_text(60))
+    _publish(agreed)
+    first, second = (_reports(r) for r in agreed.miner.sealed())
+    assert len(second) == 60
+    assert {k: second[k] for k in first} == first
+
+
+def nothing_left(bench):
+    return not bench.miner.releases and {e.state for e in Ledger(bench.state).entries()} <= {
+        "prepared"
+    }
+
+
+def test_another_plan_at_the_miner_stops_the_release(agreed):
+    agreed.miner.study_plan = study_plan(first=1)
+    with pytest.raises(
+        StudyPlanNotFollowed, match=f"{agreed.miner.study_plan.digest[:12]}.*nothing was sent"
+    ):
+        _publish(agreed)
+    assert nothing_left(agreed)
+    agreed.miner.study_plan = PLAN
+    _publish(agreed)
+    assert agreed.miner.sealed()
+
+
+def test_a_miner_without_the_plan_would_hold_nobody_to_it(agreed):
+    agreed.miner.study_plan = None
+    with pytest.raises(StudyPlanNotFollowed, match="has no study plan at the miner"):
+        _publish(agreed)
+    assert nothing_left(agreed)
+
+
+def test_a_site_that_follows_no_plan_is_told_of_the_studys(bench):
+    bench.miner.study_plan = PLAN
+    with pytest.raises(StudyPlanNotFollowed, match="the site file names none") as refused:
+        _publish(bench)
+    assert "study-plan fetch" in refused.value.remedy
+    assert nothing_left(bench)
+
+
+def test_a_study_that_is_not_there_is_no_study_without_a_plan(bench):
+    bench.miner.faults = [("before", 404)]
+    with pytest.raises(Refused):
+        _publish(bench)
+    assert nothing_left(bench)
+
+
+# Corrections -------------------------------------------------------------------------------------
+
+
+def corrected(bench):
+    """Correct all smokers; return the records that reported it, by the coin."""
+    before = _reports(bench.miner.sealed()[0])
+    table = (bench.folder / "patients.csv").read_text()
+    bench.write((bench.folder / "site.toml").read_text(), table.replace(",yes,", ",no,"))
+    return {key for key, report in before.items() if report[0] < 2}
+
+
+def test_kept_reports_are_permanent(agreed):
+    _publish(agreed)
+    first = _reports(agreed.miner.sealed()[0])
+    reported = corrected(agreed)
+    with pytest.raises(RecordsCorrected, match=r"'smoker\*age' \d+ of 50"):
+        _publish(agreed)
+    outcome = _publish(agreed, corrections="keep")
+    assert outcome.already
+    assert 0 < outcome.stale <= len(reported)
+    assert _reports(agreed.miner.sealed()[0]) == first
+
+
+def test_a_correction_of_what_is_not_reported_is_no_correction(agreed):
+    """Whoever corrects a withheld value neither draws anew nor is asked what to do."""
+    _publish(agreed)
+    withheld = [k for k, r in _reports(agreed.miner.sealed()[0]).items() if r[0] == 2]
+    secrets = KeyStore(agreed.state).load()
+    ids = [f"PATIENT-{i:05d}" for i in range(50)]
+    keys = pseudonyms(secrets, "asia", ids)
+    names = {bytes(key): name for key, name in zip(keys, ids, strict=True)}
+    lines = (agreed.folder / "patients.csv").read_text().splitlines()
+    unseen = {names[key] for key in withheld}
+    changed = [
+        line.replace(",yes,", ",no,") if line.split(",")[0] in unseen else line for line in lines
+    ]
+    assert changed != lines
+    agreed.write((agreed.folder / "site.toml").read_text(), "\n".join(changed) + "\n")
+    assert _publish(agreed).already
+
+
+def test_fresh_draws_are_of_the_same_sets_and_add(agreed):
+    _publish(agreed)
+    first = _reports(agreed.miner.sealed()[0])
+    corrected(agreed)
+    outcome = _publish(agreed, corrections="fresh")
+    assert outcome.renewed == ("smoker*age",)
+    second = _reports(agreed.miner.sealed()[1])
+    assert second != first
+    assert {k: (s < 2, a < 5) for k, (s, a, _) in first.items()} == {
+        k: (s < 2, a < 5) for k, (s, a, _) in second.items()
+    }
+    told = spent(Ledger(agreed.state).entries())
+    assert told["smokes"] == pytest.approx(2 * math.log(9), rel=1e-6)
+
+
+# Commands ----------------------------------------------------------------------------------------
+
+
+def test_the_plan_is_fetched_read_and_approved(bench, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bench.miner.study_plan = PLAN
+    fetched = command("study-plan", "fetch")
+    assert fetched.exit_code == 0, fetched.err
+    assert f"The study plan {PLAN.digest}" in " ".join(fetched.out.split())
+    section = f'[study_plan]\nfile = "study-plan.json"\ndigest = "{PLAN.digest}"'
+    assert section in fetched.out
+    # What is printed is what the site file takes.
+    follow(bench)
+    text = (bench.folder / "site.toml").read_text()
+    bench.write(text.replace('[study_plan]\nfile = "plan.json"', section))
+    shown = command("study-plan", "show", "--json")
+    assert json.loads(shown.out)["digest"] == PLAN.digest
+    assert json.loads(command("study-plan", "show", "--miner", "--json").out) == json.loads(
+        shown.out
+    )
+    assert command("publish").exit_code == 0
+    assert bench.miner.sealed()
+
+
+def test_without_a_plan_there_is_nothing_to_fetch_or_show(bench, command):
+    with pytest.raises(NotFound, match="'asia' has no study plan"):
+        agreed_plan(bench.site, bench.surroundings)
+    assert "names no study plan" in command("study-plan", "show").err
+    assert command("study-plan", "show", "plan.json", "--miner").exit_code == 2
+
+
+def test_publishing_says_what_is_agreed(agreed, command):
+    assert f"The study plan {PLAN.digest}" in " ".join(command("publish").out.split())

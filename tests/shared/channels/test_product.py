@@ -1,0 +1,178 @@
+"""Independent channels side by side, against the Kronecker product of their matrices."""
+
+from __future__ import annotations
+
+import itertools
+from functools import reduce
+
+import numpy as np
+import pytest
+
+from shared.channels import (
+    RESOLUTION,
+    Choice,
+    Dense,
+    Mixture,
+    OneHot,
+    Product,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    Withheld,
+)
+from shared.errors import ChannelError, SingularChannel
+from shared.privacy import gamma
+
+TALL = Dense.from_probabilities([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+SIZES = (2, 3, 2, 2)
+SQUARE = Product(
+    (2, 1, 1),
+    (Mixture.from_gamma(6, 9.0), Dense.binary(0.1, 0.25), Symmetric.from_gamma(2, 3.0)),
+)
+PRODUCTS = {
+    "square": (SQUARE, SIZES),
+    "one alone": (Product((2,), (Mixture.from_gamma(6, 4.0),)), (2, 3)),
+    "more reports than truths": (Product((1, 1), (TALL, Symmetric.from_gamma(2, 3.0))), (2, 2)),
+    "nested": (Product((4, 1), (SQUARE, Symmetric.from_gamma(2, 2.0))), (*SIZES, 2)),
+    "with impossible truths": (
+        Product((2, 1), (StructuralZeros(4, (3,), Symmetric.from_gamma(3, 5.0)), TALL)),
+        (2, 2, 2),
+    ),
+}
+
+
+@pytest.fixture(params=PRODUCTS)
+def case(request) -> tuple[Product, tuple[int, ...]]:
+    return PRODUCTS[request.param]
+
+
+def kronecker(channel: Transition) -> np.ndarray:
+    if isinstance(channel, Product):
+        return reduce(np.kron, map(kronecker, channel.channels))
+    return channel.matrix()
+
+
+def decoder(channel: Transition) -> np.ndarray:
+    if isinstance(channel, Product):
+        return reduce(np.kron, map(decoder, channel.channels))
+    return channel.decoder()
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_every_action_is_that_of_the_kronecker_product(case, axis: int):
+    channel, _ = case
+    matrix, inverse = kronecker(channel), decoder(channel)
+    assert channel.shape == matrix.shape
+    np.testing.assert_allclose(channel.matrix(), matrix, atol=1e-15)
+    np.testing.assert_allclose(channel.decoder(), inverse, rtol=1e-12, atol=1e-13)
+    for act, by in [
+        (channel.apply, matrix.T),
+        (channel.apply_adjoint, matrix),
+        (channel.solve, inverse),
+        (channel.solve_adjoint, inverse.T),
+        (lambda x, along: channel.solve_power(x, along, 2), inverse**2),
+        (lambda x, along: channel.solve_power(x, along, 3), inverse**3),
+    ]:
+        shape = [3, 4, 5]
+        shape[axis] = by.shape[1]
+        tensor = np.random.default_rng(1).normal(size=shape)
+        wanted = np.moveaxis(np.tensordot(by, tensor, axes=(1, axis)), 0, axis)
+        np.testing.assert_allclose(act(tensor, axis), wanted, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(inverse @ matrix.T, np.eye(len(matrix)), atol=1e-12)
+
+
+def test_moments_of_its_own_truth_are_those_of_its_decoder(case):
+    channel, _ = case
+    matrix, inverse = kronecker(channel), decoder(channel)
+    for power in (1, 2, 3):
+        wanted = np.einsum("kl,kl->k", matrix, inverse**power)
+        np.testing.assert_allclose(channel.own_moment(power), wanted, rtol=1e-9)
+
+
+def test_condition_numbers_and_gammas_multiply(case):
+    channel, _ = case
+    assert channel.condition_number == pytest.approx(np.linalg.cond(kronecker(channel)), rel=1e-9)
+    possible = kronecker(channel)[channel.can_occur()]
+    heard = possible[:, possible.max(axis=0) > 0]
+    worst = float((heard.max(axis=0) / heard.min(axis=0)).max())
+    assert gamma(channel) == pytest.approx(worst, rel=1e-9)
+
+
+def test_what_can_occur_is_what_can_at_each(case):
+    channel, sizes = case
+    cells = np.array([c.can_occur() for c in channel.channels], dtype=object)
+    wanted = [all(parts) for parts in itertools.product(*cells)]
+    assert channel.can_occur().tolist() == wanted
+    assert len(wanted) == np.prod(sizes)
+
+
+@pytest.mark.parametrize("kept", list(itertools.product([False, True], repeat=4))[1:])
+def test_restricted_it_is_the_law_of_the_reports_on_what_is_kept(kept: tuple[bool, ...]):
+    """Summed over the reports of the others; whatever the others' truth."""
+    left = SQUARE.restrict(SIZES, kept)
+    assert left is not None
+    law = kronecker(SQUARE).reshape(SIZES + SIZES)
+    gone = tuple(i for i in range(4) if not kept[i])
+    told = law.sum(axis=tuple(4 + i for i in gone))
+    size = int(np.prod([s for s, k in zip(SIZES, kept, strict=True) if k]))
+    for others in itertools.product(*(range(SIZES[i]) for i in gone)):
+        place: list[object] = [slice(None)] * told.ndim
+        for axis, value in zip(gone, others, strict=True):
+            place[axis] = value
+        np.testing.assert_allclose(left.matrix(), told[tuple(place)].reshape(size, size))
+    sizes = tuple(s for s, k in zip(SIZES, kept, strict=True) if k)
+    assert left.report_sizes(sizes) == sizes
+
+
+def test_it_restricts_only_where_its_channels_do():
+    stubborn = Dense.from_probabilities(
+        [[0.7, 0.1, 0.1, 0.1], [0.1, 0.6, 0.2, 0.1], [0.3, 0.3, 0.2, 0.2], [0, 0, 0.5, 0.5]]
+    )
+    product = Product((2, 1), (stubborn, Symmetric.from_gamma(2, 3.0)))
+    assert product.restrict((2, 2, 2), (True, False, True)) is None
+    assert product.restrict((2, 2, 2), (False, False, True)) == Symmetric.from_gamma(2, 3.0)
+    assert product.restrict((2, 2, 3), (True, False, True)) is None
+
+
+def test_it_fits_variables_of_its_channels_sizes_only(case):
+    channel, sizes = case
+    reported = channel.report_sizes(sizes)
+    assert reported is not None
+    assert np.prod(reported) == channel.shape[1]
+    assert channel.report_sizes((*sizes, 2)) is None
+    assert channel.report_sizes((sizes[0] + 1, *sizes[1:])) is None
+
+
+def test_a_singular_part_makes_the_whole_singular():
+    product = Product((1, 1), (Dense.binary(0.5, 0.5), Symmetric.from_gamma(2, 3.0)))
+    with pytest.raises(SingularChannel):
+        product.solve(np.ones((4, 1)), 0)
+    assert product.condition_number > 1e8
+
+
+def test_what_it_says_is_of_all_its_channels():
+    moves = Dense(((0, RESOLUTION), (RESOLUTION, 0)))
+    assert Product((1, 1), (moves, Symmetric(2, 0))).deterministic
+    assert not Product((1, 1), (moves, Symmetric(2, 0))).is_identity
+    assert Product((1, 1), (Symmetric(2, 0), Symmetric(3, 0))).is_identity
+    assert not Product((1, 1), (moves, Symmetric.from_gamma(2, 3.0))).deterministic
+    assert SQUARE.normalized
+    bits = OneHot.from_gamma(3, 9.0)
+    assert Product((1, 1), (bits, moves)).normalized == bits.normalized
+    assert SQUARE.describe() == "3 independent channels"
+
+
+def test_variables_are_reported_as_often_as_their_channel_reports_them():
+    half = Sampled((2,), (Choice((0,), RESOLUTION // 2, Symmetric.from_gamma(2, 3.0)),))
+    product = Product((2, 1, 1), (Mixture.from_gamma(6, 9.0), half, Withheld(2)))
+    assert [product.share_reported(axis) for axis in range(4)] == [1, 1, 0.5, 0]
+    with pytest.raises(ChannelError, match="4 variables"):
+        product.share_reported(4)
+
+
+def test_each_channel_needs_a_width():
+    with pytest.raises(ChannelError, match="2 channels and 1 widths"):
+        Product((1,), (Symmetric(2, 0), Symmetric(2, 0)))
+    with pytest.raises(ChannelError):
+        Product((), ())
