@@ -175,15 +175,11 @@ class CellMoments:
 
 
 class Subtable(Protocol):
-    """Counts over some variables within a subpopulation, with their joint error.
-
-    `counted` says whether records of the subpopulation were counted. Expected counts of a model
-    were not: their error has no part of drawing these records, and may be less than that part.
-    """
+    """Counts over some variables within a subpopulation, with their joint error."""
 
     @property
     def counted(self) -> bool:
-        """Whether they are counts of records."""
+        """Whether its records were counted; not so expected counts, with a model's error alone."""
 
     @property
     def domain(self) -> Domain:
@@ -258,10 +254,7 @@ class Marginals(Protocol):
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
 
     def tells(self, variables: Sequence[str]) -> bool:
-        """Return whether reports tell the table over `variables`, no smaller ones filled in.
-
-        Raises UnknownVariable.
-        """
+        """Return whether reports tell a table, with no smaller ones filled in."""
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
         """Return the table whose counts are right on average, negative ones included.

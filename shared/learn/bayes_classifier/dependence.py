@@ -59,6 +59,9 @@ def dependences(
 
 
 def _dependence(marginals: Marginals, target: str, pair: Pair) -> Dependence:
+    if not marginals.tells(pair):
+        # Filled in, they would be independent given the class.
+        return Dependence(0.0, 0.0)
     table = marginals.marginal([target, *pair])
     classes, *sizes = table.counts.shape
     found = information(valid_shares(table.counts))

@@ -97,9 +97,3 @@ def _raised(shares: Tensor, errors: Tensor) -> Tensor:
     raised = shares + np.where(some, errors * density, 0.0)
     found: Tensor = raised / raised.sum(axis=-1, keepdims=True)
     return found
-
-
-def is_raw(marginals: Marginals, table: MarginalTable) -> bool:
-    """Return whether a table of the marginals has raw counts: none shrunk, none made valid."""
-    raw = marginals.unbiased(table.domain.names)
-    return raw is not None and bool(np.array_equal(raw.counts, table.counts))

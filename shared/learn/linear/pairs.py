@@ -223,6 +223,7 @@ class PairEquation:
 
     def covariances(self, weights: Tensor, positive: int) -> tuple[Tensor, Tensor]:
         """Return the covariance of a solution, against the population and given the records."""
+        assert self.slope is not None  # noqa: S101 - there is a solution
         inverse = np.linalg.inv(self.slope)
         population, given = (
             inverse @ self.tables.error(weights, positive, population=which) @ inverse

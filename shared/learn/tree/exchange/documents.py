@@ -1,8 +1,8 @@
 """Decision trees as JSON: written without loss, and read back.
 
 The document lists the nodes, each before its children; `children` are places in that list, in the
-order of the attribute's categories. A leaf has no `split`. Where the counts are those that a model of
-the joint distribution expects, `through` names it.
+order of the attribute's categories. A leaf has no `split`. Where the counts are those that a model
+of the joint distribution expects, `through` names it.
 """
 
 from __future__ import annotations

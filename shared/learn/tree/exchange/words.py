@@ -6,6 +6,7 @@ The text, the picture and the miner's page say it alike.
 from __future__ import annotations
 
 from shared.domain import Variable
+from shared.learn.bayes_classifier.exchange.words import NAMES
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import NodeClasses, Split
 
@@ -16,20 +17,13 @@ _CERTAIN = 1e-9
 """Smaller p-values are all alike."""
 
 
-_MODELS = {
-    "naive-bayes": "naive Bayes",
-    "tan": "tree-augmented naive Bayes",
-    "kdb": "a k-dependence classifier",
-}
-
-
 def said_of_model(tree: DecisionTree) -> str:
     """Say what a tree's counts come from; "" where the reports tell them."""
     if tree.through is None:
         return ""
     return (
         f"Through a model: no reports tell the attributes of a path together, so the counts are"
-        f" those that {_MODELS[tree.through]} expects, learned from the tables of few variables"
+        f" those that {NAMES[tree.through]} expects, learned from the tables of few variables"
         f" that are reported. Intervals and p-values are the model's: they suppose that it holds."
     )
 
