@@ -121,11 +121,7 @@ class EstimatedMarginals:
         variables: Sequence[str] | None = None,
         tick: Tick = unstopped,
     ) -> Self:
-        """Return the marginals of the records of all sources together.
-
-        Raises:
-            EmptyTable: no sources.
-        """
+        """Return the marginals of the records of all sources together. Raises EmptyTable."""
         if not sources:
             raise EmptyTable("There are no strata to combine.")
         first, *others = sources

@@ -179,7 +179,7 @@ class Subtable(Protocol):
 
     @property
     def counted(self) -> bool:
-        """Whether its records were counted; not so expected counts, with a model's error alone."""
+        """Whether records were counted; not so expected counts, with a model's error alone."""
 
     @property
     def domain(self) -> Domain:

@@ -83,9 +83,7 @@ class PairTables:
     @cached_property
     def noisy(self) -> bool:
         """Whether the tables have an error given the records."""
-        tables = [self.of_class, *self.with_class]
-        largest = max(float(t.variance(population=False).max()) for t in tables)
-        return largest > _NOISELESS * self.records
+        return not all(map(_noiseless, (self.of_class, *self.with_class)))
 
     @cached_property
     def moments(self) -> Moments:
@@ -230,6 +228,10 @@ class PairEquation:
             for which in (True, False)
         )
         return population, given
+
+
+def _noiseless(table: MarginalTable) -> bool:
+    return float(table.variance(population=False).max()) <= _NOISELESS * table.records
 
 
 def _towards(moments: Moments, positive: int) -> Tensor:
