@@ -13,6 +13,7 @@ from miner_service.settings import Limits
 from shared.learn.linear.exchange.documents import linear_json
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.options import LinearOptions
+from shared.learn.networks.exchange.bif import read_bif
 from shared.learn.prediction import read_predictor
 from shared.learn.tree.exchange.documents import tree_json
 from shared.learn.tree.exchange.text import write_tree_text
@@ -21,7 +22,8 @@ from shared.learn.tree.options import TreeOptions
 
 TREE = {"kind": "decision-tree", "target": "ill"}
 LINEAR = {"kind": "linear-classifier", "target": "ill"}
-BOTH = pytest.mark.parametrize("spec", [TREE, LINEAR], ids=["tree", "linear"])
+BAYES = {"kind": "bayes-classifier", "target": "ill"}
+BOTH = pytest.mark.parametrize("spec", [TREE, LINEAR, BAYES], ids=["tree", "linear", "bayes"])
 OTHERS = ("smoker", "age", "sport")
 RECORDS = [
     {"smoker": "yes", "age": ">=45", "sport": "low"},
@@ -283,6 +285,11 @@ REFUSED_TREES = [
     ({"least_records": -1}, 422, "request-invalid", ["body.spec.least_records"]),
     ({"shrinkage": -0.1}, 422, "request-invalid", ["body.spec.shrinkage"]),
 ]
+REFUSED_BAYES = [
+    ({"model": "best"}, 422, "request-invalid", ["body.spec.model"]),
+    ({"max_parents": 5}, 422, "request-invalid", ["body.spec.max_parents"]),
+    ({"alpha": 0}, 422, "request-invalid", ["body.spec.alpha"]),
+]
 REFUSED_LINEAR = [
     ({"loss": "hinge"}, 422, "request-invalid", ["body.spec.loss"]),
     ({"l2": -1}, 422, "request-invalid", ["body.spec.l2"]),
@@ -296,8 +303,12 @@ REFUSED_LINEAR = [
 
 @pytest.mark.parametrize(
     ("spec", "others", "more"),
-    [(TREE, "attributes", REFUSED_TREES), (LINEAR, "features", REFUSED_LINEAR)],
-    ids=["tree", "linear"],
+    [
+        (TREE, "attributes", REFUSED_TREES),
+        (LINEAR, "features", REFUSED_LINEAR),
+        (BAYES, "features", REFUSED_BAYES),
+    ],
+    ids=["tree", "linear", "bayes"],
 )
 def test_what_cannot_be_learned_is_refused_at_once(survey, assert_problem, spec, others, more):
     study = survey()
@@ -313,7 +324,7 @@ def test_where_only_the_class_is_reported_nothing_tells_it(start, build, plan_c,
     miner = start()
     analyst, owner = miner.study("survey"), miner.owner("survey", "north")
     owner.publish("survey", build(plan_c, range(10), {"C": [0, 1] * 5}))
-    for spec in (TREE, LINEAR):
+    for spec in (TREE, LINEAR, BAYES):
         body = {"spec": {**spec, "target": "C"}}
         answer = analyst("POST", "/v1/studies/survey/jobs", json=body)
         assert_problem(answer, 422, "option-invalid", "Only the class")
@@ -377,3 +388,28 @@ def test_of_a_large_tree_the_first_questions_are_drawn(survey, monkeypatch):
     monkeypatch.setattr(trees, "NODES_DRAWN", 5)
     assert 0 < asked() < whole
     assert "Only its first questions" in study.owner("GET", f"{path}/page").text
+
+
+@pytest.mark.parametrize("kind", ["naive-bayes", "tan", "kdb"])
+def test_a_bayesian_classifier_is_a_network_and_predicts_what_is_incomplete(survey, kind):
+    study = survey()
+    model = study.learn(**BAYES, model=kind)
+    path = f"/v1/models/{model['id']}"
+    assert model["document"]["model"] == kind
+    elsewhere = read_predictor(study.owner("GET", f"{path}/document").text)
+    network = read_bif(study.owner("GET", f"{path}/bif").text)
+    assert network.structure.parents["ill"] == ()
+    assert network.tables["ill"] == pytest.approx(elsewhere.network.tables["ill"], rel=1e-9)
+    assert "bits" in study.owner("GET", f"{path}/text").text
+    asked = study.owner("POST", f"{path}/predictions", json={"records": [{"smoker": None}, {}]})
+    assert asked.status_code == 200, asked.text
+    shares = [p["probabilities"] for p in asked.json()["predictions"]]
+    assert shares[0] == pytest.approx(shares[1])
+    assert shares[0] == pytest.approx(network.tables["ill"])
+    drawn = study.owner("GET", f"{path}/samples", params={"records": 5})
+    assert len(drawn.text.splitlines()) == 6
+
+
+def test_what_a_bayesian_classifier_may_cost_is_asked_before_it_runs(survey, assert_problem):
+    study = survey(limits=Limits(search_variables=2))
+    assert_problem(study.job(**BAYES), 413, "limit-exceeded", "features", "variables")
