@@ -168,6 +168,7 @@ def classifier(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
+    owners: given.Owners = None,
     model: ModelOption = BayesClassifierOptions.model,
     max_parents: MaxParents = BayesClassifierOptions.max_parents,
     alpha: Alpha = BayesClassifierOptions.alpha,
@@ -187,7 +188,7 @@ def classifier(
     with given.options_as_typed():
         options = BayesClassifierOptions(model, max_parents, alpha)
     setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, estimator
+        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
     )
     _classify(
         "classifier",
@@ -218,7 +219,7 @@ def _classify(
     holdout, runs, seed = repeated
     with given.watched(f"{runs} runs") as watch:
         trials, estimator = setup.prepare(
-            # Triples cost more than they tell: trees and planes go through pairs with the class.
+            # Trees and planes go through pairs with the class: triples cost more than they tell.
             lambda domain: for_target(domain, target),
             runs,
             seed,

@@ -37,7 +37,7 @@ Intervals = Annotated[
     int | None,
     typer.Option(
         help="Cut columns of more different numbers into this many equal intervals (default: more"
-        " than 16 into at most 8 of nearly equal numbers of records)."
+        " than 8 into 3 to 8 of nearly equal numbers of records)."
     ),
 ]
 Records = Annotated[

@@ -6,6 +6,7 @@ categories beforehand, for what is chosen by the data tells something of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -17,11 +18,10 @@ from shared.discretize import Discretization, equal_width, given_cuts
 from shared.domain import Variable
 from shared.wire.parts import code_dtype
 
-MOST_NUMBERS = 16
-"""A column of more different numbers is cut into intervals."""
-
 INTERVALS = 8
-"""Into so many at most, unless told otherwise."""
+"""A column of more different numbers is cut, into so many intervals where records are many."""
+
+_FEWEST_INTERVALS = 3
 
 MOST_CATEGORIES = 20
 """Of a column with more different values the rare ones are put together."""
@@ -39,10 +39,24 @@ EMPTY, OTHER = "(empty)", "(other)"
 Codes = np.ndarray[tuple[int], np.dtype[np.unsignedinteger]]
 
 
+def intervals_for(records: int) -> int:
+    """Return into how many intervals numbers are cut unless told otherwise.
+
+    Half the cube root of the records, within bounds: histograms have about twice as many (Scott
+    1979), and noise asks for fewer.
+    """
+    wanted = round(math.cbrt(records) / 2)
+    return min(max(wanted, _FEWEST_INTERVALS), INTERVALS)
+
+
 @dataclass
 class Done:
-    """What was done to columns, by their names, for the reader of a result."""
+    """What was done to the columns of so many records, by their names, for a result's reader.
 
+    `intervals` is how many of one width were asked for, if any.
+    """
+
+    records: int
     intervals: int | None
     cut: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
@@ -53,11 +67,10 @@ class Done:
     def note(self) -> str:
         """All of it in words; nothing where the table was taken as it is."""
         many = len(self.cut) > 1
-        how = (
-            f"{self.intervals} intervals of one width"
-            if self.intervals
-            else f"at most {INTERVALS} intervals of nearly equal numbers of records"
-        )
+        most = intervals_for(self.records)
+        how = f"at most {most} intervals of nearly equal numbers of records"
+        if self.intervals:
+            how = f"{self.intervals} intervals of one width"
         said = [
             f"{_all(self.cut)} {'are' if many else 'is'} cut into {how}." if self.cut else "",
             f"Empty cells of {_all(self.empty)} are a category {EMPTY!r} of their own."
@@ -94,22 +107,23 @@ def made(
     if reason:
         done.left_out[name] = reason
         return None
-    full = column != ""
-    numbers = _numbers(column[full])
-    if numbers is not None and numbers.size and _many(numbers, done.intervals):
-        done.cut.append(name)
-        found = _cut(numbers, done.intervals)
-        labels = pd.Series(EMPTY, index=column.index)
-        labels[full] = np.array(found.labels)[found.codes(numbers)]
-        variable = found.variable(name)
-        if not full.all():
-            # What is empty has no number, so nothing stands for the categories.
-            variable = Variable(name, (*found.labels, EMPTY))
-    else:
-        labels = _without_rare(column.where(full, EMPTY), name, done)
-        variable = Variable(name, tuple(sorted(labels.unique())))
-    if not full.all():
+    named = column.where(column != "", EMPTY)
+    if (named == EMPTY).any():
         done.empty.append(name)
+    parts = _numbers(column)
+    if parts is None or not _many(parts[0], done.intervals):
+        labels = _without_rare(named, name, done)
+        variable = Variable(name, tuple(sorted(labels.unique())))
+        return variable, codes_of(labels, variable)
+    numbers, is_number = parts
+    done.cut.append(name)
+    found = _cut(numbers, done.intervals)
+    labels = named.copy()
+    labels[is_number] = np.array(found.labels)[found.codes(numbers)]
+    variable = found.variable(name)
+    if not is_number.all():
+        # The other cells have no number, so that nothing stands for the categories.
+        variable = Variable(name, (*found.labels, named[~is_number].iloc[0]))
     return variable, codes_of(labels, variable)
 
 
@@ -131,27 +145,36 @@ def _unusable(column: pd.Series[str], name: str, *, asked: bool, cut: int | None
     values = column.nunique()
     if values < 2:
         return "one value only"
-    full = column[column != ""]
-    numbers = _numbers(full)
-    own = full.nunique() / len(full)
-    if numbers is None:
+    own = values / len(column)
+    parts = _numbers(column)
+    if parts is None:
         many = values > MOST_CATEGORIES and own > _NAMES
-        rare = values > MOST_CATEGORIES and _kept(full).sum() == 0
+        rare = values > MOST_CATEGORIES and not _kept(column).any()
         return f"{values} different values" if many or rare else ""
+    numbers, _ = parts
     whole = bool((numbers == np.round(numbers)).all())
     if not asked and whole and own > _ALIKE and _many(numbers, cut):
         return "a number of its own for almost every record"
     return ""
 
 
-def _numbers(full: pd.Series[str]) -> npt.NDArray[np.float64] | None:
-    """Return the cells as numbers; None where one is none."""
-    numbers = pd.to_numeric(full, errors="coerce").to_numpy(dtype=np.float64)
-    return numbers if np.isfinite(numbers).all() else None
+def _numbers(
+    column: pd.Series[str],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None:
+    """Return the numbers of a column and which cells have one.
+
+    All but one label must be numbers: what is empty or called, say, "?" in a column of numbers.
+    None of any other column.
+    """
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    there = np.isfinite(numbers)
+    if not there.any() or column[~there].nunique() > 1:
+        return None
+    return numbers[there], there
 
 
 def _many(numbers: npt.NDArray[np.float64], intervals: int | None) -> bool:
-    return len(np.unique(numbers)) > (intervals or MOST_NUMBERS)
+    return len(np.unique(numbers)) > (intervals or INTERVALS)
 
 
 def _cut(numbers: npt.NDArray[np.float64], intervals: int | None) -> Discretization:
@@ -159,7 +182,9 @@ def _cut(numbers: npt.NDArray[np.float64], intervals: int | None) -> Discretizat
         return equal_width(numbers, intervals, float(numbers.min()), float(numbers.max()))
     cuts = _quantiles(numbers)
     codes = np.searchsorted(np.array(cuts), numbers, side="right")
-    means = [float(numbers[codes == code].mean()) for code in range(len(cuts) + 1)]
+    inside = [numbers[codes == code] for code in range(len(cuts) + 1)]
+    # The mean of equal numbers may be rounded out of their interval.
+    means = [float(np.clip(part.mean(), part.min(), part.max())) for part in inside]
     return given_cuts(numbers, cuts, means)
 
 
@@ -170,9 +195,10 @@ def _quantiles(numbers: npt.NDArray[np.float64]) -> list[float]:
     the others; none has less than a quarter of an equal share.
     """
     values, counts = np.unique(numbers, return_counts=True)
-    least = len(numbers) / (4 * INTERVALS)
+    intervals = intervals_for(len(numbers))
+    least = len(numbers) / (4 * intervals)
     cuts: list[float] = []
-    inside, rest, left = 0, len(numbers), INTERVALS
+    inside, rest, left = 0, len(numbers), intervals
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
         share = rest / left
         full = inside + count / 2 > share or count >= share

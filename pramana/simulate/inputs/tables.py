@@ -40,8 +40,8 @@ def read_source(
             columns are their values, sorted as text.
         intervals: columns of more different numbers than this are cut into as many intervals of
             one width, from the least number to the largest, and the middles stand for them. None
-            cuts columns of more than `MOST_NUMBERS` into at most `INTERVALS` of nearly equal
-            numbers of records, and their means stand for them.
+            cuts columns of more than `INTERVALS` into as many as the records allow
+            (`intervals_for`), of nearly equal numbers of them, and their means stand for them.
 
     Raises:
         TableUnreadable: absent, or not the format its name says.
@@ -59,7 +59,7 @@ def read_source(
         )
     frame = _read(path)
     names = _wanted(path, frame, variables)
-    done = Done(intervals)
+    done = Done(len(frame), intervals)
     found: list[Variable] = []
     codes: dict[str, Codes] = {}
     for name in names:

@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 from pramana.cli import app
 from pramana.reproduce.data import six_nodes
 from pramana.simulate.bayes_net import StructureOptions, _Comparison, divergence_or_none
+from pramana.simulate.inputs.columns import EMPTY, OTHER, intervals_for
 from pramana.simulate.inputs.randomization import fitting, read_plan, symmetric
 from pramana.simulate.inputs.sources import (
     MOST_RECORDS,
@@ -30,7 +31,6 @@ from pramana.simulate.inputs.sources import (
     require_records,
     topological,
 )
-from pramana.simulate.inputs.columns import EMPTY, INTERVALS, OTHER
 from pramana.simulate.inputs.tables import read_source
 from pramana.simulate.links import compare, directed
 from pramana.simulate.parameters import fitted
@@ -261,26 +261,37 @@ def test_numbers_are_cut_so_that_intervals_have_nearly_equal_records(tmp_path: P
     normal = np.round(rng.normal(40, 10, 2000), 2)
     mostly_zero = np.where(rng.random(2000) < 0.9, 0, rng.integers(1, 90_000, 2000))
     gaps = ["" if k % 10 == 0 else str(k % 100) for k in range(2000)]
-    columns = {"normal": normal, "zero": mostly_zero, "gaps": gaps, "few": np.arange(2000) % 16}
+    columns = {"normal": normal, "zero": mostly_zero, "gaps": gaps, "few": np.arange(2000) % 8}
     numbered = {"patient": np.arange(2000), "a": ["x", "y"] * 1000}
     path = tmp_path / "t.csv"
     pd.DataFrame(columns | numbered).to_csv(path, index=False)
     source = read_source(path)
     assert source.domain.names == ("normal", "zero", "gaps", "few", "a")
     shares = np.bincount(source.codes["normal"]) / 2000
-    assert len(shares) == INTERVALS
-    assert np.abs(shares - 1 / INTERVALS).max() < 0.01
+    assert len(shares) == intervals_for(2000) == 6
+    assert np.abs(shares - 1 / 6).max() < 0.01
     zeros = np.bincount(source.codes["zero"]) / 2000
     assert zeros[0] == np.mean(mostly_zero == 0)
-    assert zeros[1:].min() >= 1 / (4 * INTERVALS)
+    assert zeros[1:].min() >= 1 / (4 * 6)
     assert source.domain["gaps"].categories[-1] == EMPTY
     assert np.mean(source.codes["gaps"] == source.domain["gaps"].size - 1) == 0.1
     assert source.domain["gaps"].representatives is None
-    assert source.domain["few"].size == 16
+    assert source.domain["few"].size == 8
     assert "'patient' has a number of its own for almost every record" in source.note
-    assert "'normal', 'zero' and 'gaps' are cut into at most 8 intervals" in source.note
+    assert "'normal', 'zero' and 'gaps' are cut into at most 6 intervals" in source.note
     asked = read_source(path, ["patient", "a"])
-    assert asked.domain["patient"].size == INTERVALS
+    assert asked.domain["patient"].size == 6
+
+
+def test_a_column_of_numbers_may_have_one_label_that_is_none(tmp_path: Path):
+    graded = [str(k % 12) if k % 50 else "?" for k in range(600)]
+    mixed = [str(k % 12) if k % 50 else "ab"[k % 100 // 50] for k in range(600)]
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"graded": graded, "mixed": mixed}).to_csv(path, index=False)
+    source = read_source(path)
+    assert source.domain["graded"].categories == ("<3", "3-6", "6-9", ">=9", "?")
+    assert (source.codes["graded"] == 4).sum() == 12
+    assert source.domain["mixed"].size == 14
 
 
 def test_rare_categories_of_many_are_put_together(tmp_path: Path):
