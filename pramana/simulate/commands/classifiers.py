@@ -224,6 +224,7 @@ def _classify(
             runs,
             seed,
             holdout=holdout,
+            target=target,
             on_step=watch,
         )
         outcome = simulate(learner, target, trials, learn, options, estimator, watch)
