@@ -14,16 +14,23 @@ from typing import Literal, Self, get_args
 import numpy as np
 
 from shared.channels import CONDITION_LIMIT
-from shared.domain import Domain, Variable
+from shared.domain import Domain
 from shared.errors import (
-    DomainError,
     EmptyTable,
     EstimationError,
     LimitExceeded,
     OptionError,
     SingularChannel,
 )
-from shared.estimation.core.axes import Axis, arrange, axes_of, observed, strata_of, sum_unasked
+from shared.estimation.core.axes import (
+    Axis,
+    arrange,
+    axes_of,
+    joined,
+    observed,
+    strata_of,
+    sum_unasked,
+)
 from shared.estimation.core.information import INFORMATION_CELLS, inverse_information
 from shared.estimation.core.likelihood import maximize
 from shared.estimation.core.strata import Stratum, merged, moment
@@ -79,8 +86,7 @@ class EstimatedMarginals:
         tick: called all along long estimates; what it raises stops them.
 
     Raises:
-        OptionError: an unknown estimator, one that does not serve several sources, or no order of
-            interaction.
+        OptionError: an unknown estimator, one that does not serve several sources, or no order.
         DomainError: a variable has other categories in another source.
     """
 
@@ -102,16 +108,15 @@ class EstimatedMarginals:
             told = f"Strata cannot be combined by the estimator {estimator!r}."
             raise OptionError(told, where="estimator", remedy="Choose 'moment', 'ml' or 'pooled'.")
         self._reported, self._plan, self._tick = reported, plan, tick
-        self._estimator = estimator
-        self._order = order
+        self._estimator, self._order = estimator, order
         self._sources = ((reported, plan), *others)
-        self._everything = _joined([plan.domain for _, plan in self._sources])
+        self._everything = joined([plan.domain for _, plan in self._sources])
         self._domain = self._everything.project(variables or self._everything.names)
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order, tick)
         self._pooled = PooledTables(self._sources, self._everything, order, tick)
-        several = self._sources if others else ()
-        self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
+        parts = (EstimatedMarginals(*s, tick=tick) for s in self._sources) if others else ()
+        self._parts = tuple(parts)
 
     @classmethod
     def of(
@@ -123,11 +128,7 @@ class EstimatedMarginals:
         variables: Sequence[str] | None = None,
         tick: Tick = unstopped,
     ) -> Self:
-        """Return the marginals of the records of all sources together.
-
-        Raises:
-            EmptyTable: no sources.
-        """
+        """Return the marginals of the records of all sources together. Raises EmptyTable."""
         if not sources:
             raise EmptyTable("There are no strata to combine.")
         first, *others = sources
@@ -168,9 +169,8 @@ class EstimatedMarginals:
         self._tick()
         domain = self._asked(variables)
         if self._estimator in ("log-linear", "pooled"):
-            return (self._modelled if self._estimator == "log-linear" else self._pooled).table(
-                domain
-            )
+            tables = self._modelled if self._estimator == "log-linear" else self._pooled
+            return tables.table(domain)
         if self._estimator == "ml":
             return self._most_likely_of_all(domain) if self._parts else self._most_likely(domain)
         if not self._parts:
@@ -181,11 +181,10 @@ class EstimatedMarginals:
     def tells(self, variables: Sequence[str]) -> bool:
         """Return whether reports tell a table, or a model of all variables; see `Marginals`."""
         self._require_known(variables)
-        if self._estimator == "log-linear":
-            return True
         if self._estimator == "pooled" and len(variables) > self._order:
             return False
-        return any(plan.reports_together(variables) for _, plan in self._sources)
+        together = any(plan.reports_together(variables) for _, plan in self._sources)
+        return together or self._estimator == "log-linear"
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:
         """Return the estimate by moments, also where the marginals are the most likely ones.
@@ -291,8 +290,7 @@ class EstimatedMarginals:
 
     def _require_reported(self, variables: Sequence[str]) -> None:
         for _, plan in self._sources:
-            missing = [name for name in variables if name not in plan.domain]
-            if missing:
+            if missing := [name for name in variables if name not in plan.domain]:
                 raise EstimationError(
                     f"A stratum does not report {missing}; its moments say nothing of them.",
                     where=", ".join(missing),
@@ -386,21 +384,6 @@ class EstimatedMarginals:
         nuisance = tuple(range(len(domain), theta.ndim))
         counts = np.asarray(theta.sum(axis=nuisance) * self.records)
         return EstimatedTable(domain, counts, self.records, counts, (), information, third)
-
-
-def _joined(domains: Sequence[Domain]) -> Domain:
-    found: dict[str, Variable] = {}
-    for domain in domains:
-        for variable in domain:
-            known = found.setdefault(variable.name, variable)
-            if known.categories != variable.categories:
-                raise DomainError(
-                    f"Variable {variable.name!r} has other categories in another stratum, or in"
-                    " another order.",
-                    where=variable.name,
-                    remedy="Let all owners list the same categories in one order.",
-                )
-    return Domain(tuple(found.values()))
 
 
 def _names(axes: Sequence[Axis]) -> list[str]:

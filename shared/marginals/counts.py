@@ -1,7 +1,7 @@
 """Counts of records over the cells of a domain, and the door through which learners see them.
 
-Learners take `Marginals` and never rows or matrices: the same learner runs on exact counts, on
-counts estimated from randomized records, and on an owner's own columns.
+Learners take `Marginals`, never rows or matrices: the same learner runs on exact counts, on counts
+estimated from randomized records, and on an owner's own columns.
 """
 
 from __future__ import annotations
@@ -175,15 +175,11 @@ class CellMoments:
 
 
 class Subtable(Protocol):
-    """Counts over some variables within a subpopulation, with their joint error.
-
-    `counted` says whether records of the subpopulation were counted. Expected counts of a model
-    were not: their error has no part of drawing these records, and may be less than that part.
-    """
+    """Counts over some variables within a subpopulation, with their joint error."""
 
     @property
     def counted(self) -> bool:
-        """Whether they are counts of records."""
+        """Whether records were counted; not so expected counts, with a model's error alone."""
 
     @property
     def domain(self) -> Domain:
@@ -258,10 +254,7 @@ class Marginals(Protocol):
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
 
     def tells(self, variables: Sequence[str]) -> bool:
-        """Return whether reports tell the table over `variables`, no smaller ones filled in.
-
-        Raises UnknownVariable.
-        """
+        """Whether reports tell a table, with no smaller ones filled in. Raises UnknownVariable."""
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
         """Return the table whose counts are right on average, negative ones included.
@@ -328,10 +321,8 @@ def tabulate(
     """
     cells = int(np.prod([int(s) for s in shape], dtype=object)) if len(shape) else 1
     if cells > MARGINAL_CELLS:
-        raise LimitExceeded(
-            f"A table of {cells} cells is larger than the {MARGINAL_CELLS} allowed.",
-            remedy="Ask for fewer variables at once.",
-        )
+        told = f"A table of {cells} cells is larger than the {MARGINAL_CELLS} allowed."
+        raise LimitExceeded(told, remedy="Ask for fewer variables at once.")
     lengths = {len(column) for column in columns}
     if len(columns) != len(shape) or len(lengths) > 1:
         raise DomainError(

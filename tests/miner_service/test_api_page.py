@@ -60,7 +60,13 @@ def test_the_page_gives_the_limits():
         assert written in text, name
 
 
-OWN = {"contingency-table", "association-rules", "decision-tree", "linear-classifier"}
+OWN = {
+    "contingency-table",
+    "association-rules",
+    "decision-tree",
+    "linear-classifier",
+    "bayes-classifier",
+}
 WORDS = {"variables": "all that are reported", "search.order": "none"}
 LEFT_OUT = {
     "attributes": "all that are reported",

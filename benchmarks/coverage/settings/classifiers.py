@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.setting import Interval, Numbers, Setting
+from benchmarks.coverage.settings.log_linear import sampled_pairs
 from shared.channels import Identity, Symmetric
 from shared.domain import Domain, Variable
 from shared.errors import PramanaError
@@ -144,6 +145,32 @@ def _setting(
     )
 
 
+def pair_weights(sizes: Sizes, records: int, gamma: float, rng: np.random.Generator) -> Interval:
+    """Repeat the intervals of least squares where each record reports one pair of variables."""
+    domain, shares = law(sizes)
+    used = sampled_pairs(domain, gamma)
+    reported = reports_of(used, records_of(used, shares, records, rng), rng)
+    model = _learned(EstimatedMarginals(reported, used, estimator="pooled"), "least-squares")
+    ends = [weight.interval or (np.nan, np.nan) for weight in model.planes[0].weights]
+    low, high = np.array(ends).T
+    return Interval(truth(sizes, "least-squares"), low, high)
+
+
+def _pairs(seed: int, sizes: Sizes, records: int, gamma: float) -> Setting:
+    return Setting(
+        "weights, least-squares from pairs",
+        f"pairs sampled at gamma {gamma:g}, N = {records:,}; features of"
+        f" {', '.join(map(str, sizes))} categories",
+        seed,
+        partial(pair_weights, sizes, records, gamma),
+        below=1.0,
+        why=_SHRUNK,
+        short=60,
+    )
+
+
+_SHRUNK = "Errors have what shrinkage moved the tables by, too."
+
 _ENDLESS = (
     "Where the noise hides how the columns vary, intervals have no end on one side, and where the"
     " equation has no solution none is printed."
@@ -160,4 +187,6 @@ SETTINGS: tuple[Setting, ...] = (
     _setting(1347, (2, 2, 2), (5_000, 0.4, 0.0), why=_ENDLESS),
     _setting(1348, (2, 2, 4, 3, 2), (5_000, 0.3, 0.0)),
     _setting(1349, (3, 2, 4), (2_000, 0.4, 0.2), (3_000, 0.2, 0.1)),
+    _pairs(1420, (3, 2, 4), 100_000, 19.0),
+    _pairs(1421, (2, 2, 4, 3, 2), 50_000, 19.0),
 )

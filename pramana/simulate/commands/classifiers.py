@@ -14,7 +14,6 @@ from shared.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
     from pramana.simulate.classifiers import Learn
-    from shared.design import Learn as Wanted
     from shared.estimation.estimated import Estimator
 
 L2 = 1e-3
@@ -217,15 +216,15 @@ def _classify(
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
 
     require_place(json)
-    # Trees and linear classifiers look at pairs of attributes, too.
-    wanted: Wanted = "classifier" if learner == "classifier" else "tree"
     holdout, runs, seed = repeated
     with given.watched(f"{runs} runs") as watch:
         trials, estimator = setup.prepare(
-            lambda domain: for_target(domain, target, wanted),
+            # Trees and planes go through pairs with the class: triples cost more than they tell.
+            lambda domain: for_target(domain, target),
             runs,
             seed,
             holdout=holdout,
+            target=target,
             on_step=watch,
         )
         outcome = simulate(learner, target, trials, learn, options, estimator, watch)

@@ -122,6 +122,7 @@ class Setup:
         seed: int,
         *,
         holdout: float = 0.0,
+        target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
         """Return what is repeated, and the estimator of the counts.
@@ -129,16 +130,20 @@ class Setup:
         Args:
             wanted: the goal of a design, given the variables.
             runs, seed, holdout: see `Trials`.
+            target: a variable that the records must have.
             on_step: told the share of the designer's work that is done.
 
         Raises:
             OptionError: options that exclude each other, or what is made of them.
+            UnknownVariable: no such target.
         """
-        from pramana.simulate.inputs.sources import require_records
+        from pramana.simulate.inputs.sources import require_records, require_target
         from pramana.simulate.trials import Trials
 
         self._require_randomization()
         source, plan = self._source()
+        if target is not None:
+            require_target(target, source)
         records = require_records(self.records, source)
         if self.design is None:
             made = self._plan(source, plan)

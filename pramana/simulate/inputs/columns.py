@@ -192,11 +192,11 @@ def _quantiles(numbers: npt.NDArray[np.float64]) -> list[float]:
     """Return cuts into intervals of nearly equal numbers of records.
 
     A number that many records have is an interval by itself, and what is left is shared out among
-    the others; none has less than a quarter of an equal share.
+    the others; none has less than a twelfth of an equal share.
     """
     values, counts = np.unique(numbers, return_counts=True)
     intervals = intervals_for(len(numbers))
-    least = len(numbers) / (4 * intervals)
+    least = len(numbers) / (12 * intervals)
     cuts: list[float] = []
     inside, rest, left = 0, len(numbers), intervals
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):

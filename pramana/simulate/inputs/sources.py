@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from shared.domain import Domain
-from shared.errors import LimitExceeded, OptionError
+from shared.errors import LimitExceeded, OptionError, UnknownVariable
 from shared.learn.networks.exchange.bif import read_bif
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.structure import Structure
@@ -171,6 +171,21 @@ def require_records(records: int | None, source: Source) -> int:
             remedy="Take fewer; more --runs of fewer records also tell how results vary.",
         )
     return wanted
+
+
+def require_target(target: str, source: Source) -> None:
+    """Check that the records have the variable that is to be predicted.
+
+    Raises:
+        UnknownVariable: they do not; where it was left out, the source's note says why.
+    """
+    if target not in source.domain:
+        raise UnknownVariable(
+            f"{source.name} has no variable {target!r} that can be predicted."
+            + (f" {source.note}" if source.note else ""),
+            where="--target",
+            remedy=f"The variables are {list(source.domain.names)}.",
+        )
 
 
 def topological(structure: Structure) -> tuple[str, ...]:

@@ -45,8 +45,10 @@ def learn_linear(
 
     Where the features and the class have at most `CELLS` cells together, the classifier is fitted
     to their estimated counts, and least squares and the logistic loss give their weights errors.
-    Beyond that, least squares still is exact, from the counts of pairs; the other losses are fitted
-    to records drawn from a network that is learned of the variables, and the model says so.
+    Beyond that, or where no reports tell these counts, least squares still is exact, from the
+    counts of pairs; the other losses are fitted to records drawn from a network that is learned of
+    the variables. Where that is naive Bayes and the columns can, the weights of the logistic loss
+    are its own. The model says which it is.
 
     Weights are found for columns scaled by their estimated means and deviations and given back in
     the columns' own units, those of the perceptron with length 1 in scaled units. A column that is
@@ -77,7 +79,7 @@ def learn_linear(
     columns, scaling = scaled(columns_of(inputs, options), marginals, inputs)
     positives, evident = _positives(marginals, classes)
     progress = _Progress(on_step or unwatched, len(positives))
-    sources = Sources(marginals, inputs, target, options, progress.start)
+    sources = Sources(marginals, inputs, target, options, progress.on_share)
     task = PlaneTask(
         inputs,
         classes,
@@ -87,7 +89,6 @@ def learn_linear(
         sources,
         tuple(positives),
         progress.start,
-        progress.on_share,
     )
     basis, fits = _first_fit(task, positives, evident, progress)
     planes = tuple(_plane(fit, classes, scaling) for fit in fits)
@@ -158,7 +159,7 @@ def _first_fit(
     task: PlaneTask, positives: Sequence[int], evident: Collection[int], progress: _Progress
 ) -> tuple[Basis, list[PlaneFit]]:
     """Return the planes on the first basis that gives one for each evident class."""
-    if task.bases[0] == "network":
+    if task.wanted[0] == "network":
         progress.before = NETWORK
     progress.start()
     for basis in task.bases:
@@ -258,7 +259,7 @@ def _why_not_all(task: PlaneTask) -> str:
 
 def _notes_of_pairs(task: PlaneTask, fits: Sequence[PlaneFit]) -> list[str]:
     """Return what must be known of least squares from pairs."""
-    tables = task.sources.pairs(task.design, raw=False)
+    tables = task.sources.pairs(task.design, task.tick).tables
     told = "fitted to the counts of pairs, which are all that least squares needs"
     notes = [f"{_why_not_all(task)}: {told}; they do not tell the accuracy."]
     if tables.filled:
@@ -266,15 +267,17 @@ def _notes_of_pairs(task: PlaneTask, fits: Sequence[PlaneFit]) -> list[str]:
             f"Of {tables.filled} pairs of features no record reports both: they are taken for"
             " independent given the class."
         )
-    if tables.noisy:
-        notes.append(
-            "The weights are drawn to 0 as the noise of the pairs demands. Their errors and"
-            " intervals are those before that, and suppose the tables of pairs independent."
-        )
     if any(fit.errors is None for fit in fits):
         notes.append(
-            "Without errors: the raw counts of pairs contradict each other, or there are too many."
+            "Without errors: the pairs are of the same randomized records, or there are too many."
         )
+    elif tables.noisy:
+        notes.append(
+            "Errors and intervals suppose that tables of pairs are independent, and that noise has"
+            " not hidden how the columns vary together."
+        )
+    else:
+        notes.append("Errors and intervals suppose residuals of one variance.")
     return notes
 
 

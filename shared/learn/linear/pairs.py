@@ -5,17 +5,15 @@ class, whatever the number of all cells. Pairs that no record reports together a
 independent given the class: of all distributions with the known pairs that one has the largest
 entropy.
 
-Both S and m have the noise of the reports. Their joint error at weights w is that of m - S w, a sum
-over the tables of linear functions of each, taken as independent of each other (records that report
-different sets are different records). Noise makes S w = m wild: the weights are the posterior mean
-under a normal prior of one variance t for the scaled weights,
+Noise may leave S with small or negative eigenvalues, along which w would be wild. Those below the
+standard error of an entry of S (of the columns scaled, per record) are raised to it. Otherwise the
+weights are as bold as the tables: where these are shrunk as their noise demands, nothing is left
+to be shrunk. Without randomization S stays as it is, and w is that of the records.
 
-    w = t S (t S S + C)^-1 m,        m ~ N(0, t S S + C),
-
-C being the error given the records and t the most likely one (empirical Bayes; Efron and Morris
-1973). Without randomization C is 0 and w solves the normal equations. S need not be positive
-definite for this. Errors and intervals are those of the equation's own solution, which no prior
-moves; where S is not positive definite there are none.
+The error of w is S^-1 times that of m - S w, a sum over the tables of linear functions of each.
+They are taken as independent of each other: records that report different sets are different
+records. Without randomization all pairs are of the same records, and the error is that of residuals
+of one variance.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve
 
 from shared.domain import Domain
 from shared.learn.bayes_classifier.odds import LogOdds
@@ -37,9 +35,7 @@ from shared.marginals.counts import Marginals, MarginalTable, Tensor
 from shared.progress import Tick
 
 _NOISELESS = 1e-9
-_PRIORS = 4.0 ** np.arange(-10.0, 4.0)
-_ROUNDS = 3
-_LEAST = 1e-12
+_LEAST, _LEAST_VALUE = 1e-12, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +55,12 @@ class PairTables:
         features: Domain,
         target: str,
         tick: Tick,
-        *,
-        raw: bool,
     ) -> PairTables:
-        """Ask for them: raw ones where there are such, or those the marginals hold for best."""
+        """Ask for them: the class is the last axis, features are numbered."""
 
         def table(*names: str) -> MarginalTable:
             tick()
-            found = marginals.unbiased(names) if raw else None
-            return found or marginals.marginal(names)
+            return marginals.marginal(names)
 
         names, between = features.names, {}
         with_class = tuple(table(name, target) for name in names)
@@ -90,9 +83,7 @@ class PairTables:
     @cached_property
     def noisy(self) -> bool:
         """Whether the tables have an error given the records."""
-        tables = [self.of_class, *self.with_class]
-        largest = max(float(t.variance(population=False).max()) for t in tables)
-        return largest > _NOISELESS * self.records
+        return not all(map(_noiseless, (self.of_class, *self.with_class)))
 
     @cached_property
     def moments(self) -> Moments:
@@ -116,6 +107,18 @@ class PairTables:
             there = size > _LEAST * self.records
             found.append(np.where(there, table.counts, 0.0) / np.where(there, size, 1.0))
         return found
+
+    @cached_property
+    def entry_error(self) -> float:
+        """The standard error of an entry of S per record, of features told together, on average."""
+        variances = [np.zeros(0)]
+        for (one, two), table in self.between.items():
+            blocks = self.design.blocks[one].T, self.design.blocks[two].T
+            functions = blocks[0][:, None, :, None] * blocks[1][None, :, None, :]
+            functions = functions.reshape(-1, *table.counts.shape)
+            variances.append(np.diag(table.covariance_of(functions, population=False)))
+        every = np.concatenate(variances)
+        return float(np.sqrt(np.maximum(every, 0.0).mean())) / self.records if len(every) else 0.0
 
     def error(self, weights: Tensor, positive: int, *, population: bool) -> Tensor:
         """Return the covariance of m - S w for the targets +1 of a class and -1 of others.
@@ -179,72 +182,56 @@ class PairTables:
             function[places[other]] -= (blocks[other].T @ given[other])[:, None, :] * off
 
 
-def solve_pairs(tables: PairTables, positive: int, l2: float) -> Tensor | None:
-    """Return scaled weights of least squares for targets +1 of a class and -1 of all others.
+@dataclass(frozen=True, eq=False)
+class PairEquation:
+    """The normal equations of some tables, with a penalty, as they are solved for each class."""
 
-    None if records that are not randomized leave columns that depend on each other.
-    """
-    slope, towards = _equation(tables, positive, l2)
-    if not tables.noisy:
-        solvable = definite(slope / tables.records)
-        return cho_solve(cho_factor(slope), towards) if solvable else None
-    weights = np.zeros(len(slope))
-    weights[0] = towards[0] / tables.records
-    for _ in range(_ROUNDS):
-        error = tables.error(weights, positive, population=False)
-        weights = _posterior(slope, towards, error)
-    return weights
+    tables: PairTables
+    l2: float
+
+    @cached_property
+    def slope(self) -> Tensor | None:
+        """S, its eigenvalues raised to `floor`, with the penalty.
+
+        None if records that are not randomized leave columns that depend on each other.
+        """
+        tables = self.tables
+        per_record = tables.moments.second / tables.records
+        if self.floor > 0:
+            values, vectors = np.linalg.eigh(per_record)
+            per_record = (vectors * np.maximum(values, self.floor)) @ vectors.T
+        slope = per_record + penalty(len(per_record), self.l2)
+        found: Tensor = tables.records * slope
+        return found if definite(slope) else None
+
+    @cached_property
+    def floor(self) -> float:
+        """The least eigenvalue per record; 0 of records that are not randomized."""
+        if not self.tables.noisy:
+            return 0.0
+        return max(_LEAST_VALUE, self.tables.entry_error)
+
+    def solve(self, positive: int) -> Tensor | None:
+        """Return scaled weights for targets +1 of a class and -1 of all others."""
+        if self.slope is None:
+            return None
+        towards = _towards(self.tables.moments, positive)
+        weights: Tensor = cho_solve(cho_factor(self.slope), towards)
+        return weights
+
+    def covariances(self, weights: Tensor, positive: int) -> tuple[Tensor, Tensor]:
+        """Return the covariance of a solution, against the population and given the records."""
+        assert self.slope is not None  # noqa: S101 - there is a solution
+        inverse = np.linalg.inv(self.slope)
+        population, given = (
+            inverse @ self.tables.error(weights, positive, population=which) @ inverse
+            for which in (True, False)
+        )
+        return population, given
 
 
-def pair_errors(
-    tables: PairTables, positive: int, l2: float
-) -> tuple[Tensor, tuple[Tensor, Tensor]] | None:
-    """Return the equation's own solution, and its covariance against population and records.
-
-    None where the moment matrix is not positive definite, or hardly so.
-    """
-    slope, towards = _equation(tables, positive, l2)
-    if not definite(slope / tables.records):
-        return None
-    factor = cho_factor(slope)
-    weights, inverse = cho_solve(factor, towards), cho_solve(factor, np.eye(len(slope)))
-    population, given = (
-        inverse @ tables.error(weights, positive, population=which) @ inverse
-        for which in (True, False)
-    )
-    return weights, (population, given)
-
-
-def _equation(tables: PairTables, positive: int, l2: float) -> tuple[Tensor, Tensor]:
-    """Return S and m of the normal equations S w = m, with the penalty."""
-    moments = tables.moments
-    slope = moments.second + tables.records * penalty(len(moments.second), l2)
-    return slope, _towards(moments, positive)
-
-
-def _posterior(slope: Tensor, towards: Tensor, error: Tensor) -> Tensor:
-    """Return the posterior mean of weights under the most likely prior; the intercept is free."""
-    records = slope[0, 0]
-    inner, own = (
-        slope[1:, 1:] / records,
-        towards[1:] / records - slope[1:, 0] * (towards[0] / records**2),
-    )
-    noise = error[1:, 1:] / records**2
-    noise = noise + _LEAST * np.eye(len(noise))
-    square = inner @ inner
-    best: tuple[float, Tensor] | None = None
-    for prior in _PRIORS:
-        try:
-            factor = cho_factor(prior * square + noise)
-        except LinAlgError:
-            continue
-        turned = cho_solve(factor, own)
-        height = float(own @ turned) + 2 * float(np.log(np.diag(factor[0])).sum())
-        if best is None or height < best[0]:
-            best = height, prior * inner @ turned
-    found = np.zeros(len(own)) if best is None else best[1]
-    first = (towards[0] - slope[0, 1:] @ found) / records
-    return np.concatenate([[first], found])
+def _noiseless(table: MarginalTable) -> bool:
+    return float(table.variance(population=False).max()) <= _NOISELESS * table.records
 
 
 def _towards(moments: Moments, positive: int) -> Tensor:

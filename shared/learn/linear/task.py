@@ -19,7 +19,7 @@ from shared.learn.linear.columns import DesignMatrix, Scaling
 from shared.learn.linear.errors import Equation, accuracy_of
 from shared.learn.linear.model import Accuracy, Basis, LinearClassifier
 from shared.learn.linear.options import LinearOptions
-from shared.learn.linear.pairs import PairTables, odds_weights, pair_errors, solve_pairs
+from shared.learn.linear.pairs import PairEquation, PairTables, odds_weights
 from shared.learn.linear.pocket import pocket
 from shared.learn.linear.solving import Solution, least_squares, logistic, require_independent
 from shared.learn.linear.sources import (
@@ -32,10 +32,13 @@ from shared.learn.linear.sources import (
 )
 from shared.marginals.counts import LEVEL, Marginals, MarginalTable, Tensor
 from shared.marginals.quantile import normal_quantile
-from shared.progress import OnShare, Tick, unstopped
+from shared.progress import OnShare, Tick
 
 CELLS = 1 << 20
 """Features and class with more cells together are not tabulated."""
+
+_LEARNED = 0.9
+"""The share of the work when a network is learned; then records are drawn from it."""
 
 PAIR_ERRORS = 1 << 32
 """Up to this many numbers (pairs of columns by pairs of features) errors come from pairs."""
@@ -75,13 +78,13 @@ class Sources:
         inputs: Domain,
         target: str,
         options: LinearOptions,
-        tick: Tick = unstopped,
+        on_share: OnShare,
     ):
         self._marginals, self._inputs, self._target = marginals, inputs, target
         self._names = [*inputs.names, target]
-        self._options, self._tick = options, tick
+        self._options, self._on_share = options, on_share
         self._kept: dict[Basis, Classed] = {}
-        self._pairs: dict[bool, PairTables] = {}
+        self._pairs: PairEquation | None = None
 
     @property
     def told(self) -> bool:
@@ -102,7 +105,7 @@ class Sources:
     def _unbiased(self) -> MarginalTable | None:
         return self._marginals.unbiased(self._names)
 
-    def of(self, basis: Basis, seed: int, on_share: OnShare) -> Classed:
+    def of(self, basis: Basis, seed: int) -> Classed:
         """Return the counts of all cells, or of records drawn from the network."""
         if basis not in self._kept:
             found: Classed
@@ -111,17 +114,22 @@ class Sources:
             elif basis == "expected":
                 found = expected_counts(self._marginals, self._names)
             else:
-                found = drawn_counts(self.network, self._options.sample, seed, on_share)
+                found = drawn_counts(self.network, self._options.sample, seed, self._drawn)
             self._kept[basis] = found
         return self._kept[basis]
 
-    def pairs(self, design: DesignMatrix, *, raw: bool) -> PairTables:
-        """Return the tables of pairs: raw ones, or those the marginals hold for best."""
-        if raw not in self._pairs:
-            self._pairs[raw] = PairTables.of(
-                self._marginals, design, self._inputs, self._target, self._tick, raw=raw
-            )
-        return self._pairs[raw]
+    def _drawn(self, share: float) -> None:
+        self._on_share(_LEARNED + (1 - _LEARNED) * share)
+
+    def _learned(self, done: int, total: int) -> None:
+        self._on_share(_LEARNED * done / max(total, 1))
+
+    def pairs(self, design: DesignMatrix, tick: Tick) -> PairEquation:
+        """Return the normal equations from the tables of pairs."""
+        if self._pairs is None:
+            tables = PairTables.of(self._marginals, design, self._inputs, self._target, tick)
+            self._pairs = PairEquation(tables, self._options.l2)
+        return self._pairs
 
     @cached_property
     def network(self) -> BayesClassifier:
@@ -130,13 +138,13 @@ class Sources:
             self._marginals,
             self._target,
             self._inputs.names,
-            on_step=lambda _done, _all: self._tick(),
+            on_step=self._learned,
         )
 
     @cached_property
     def replicates(self) -> Replicates:
         """The network's tables and their bootstrap samples."""
-        return Replicates.of(self.network, self._marginals, tick=self._tick)
+        return Replicates.of(self.network, self._marginals, tick=lambda: self._drawn(0.0))
 
 
 def bases_of(options: LinearOptions, cells: int, *, told: bool = True) -> tuple[Basis, ...]:
@@ -180,16 +188,19 @@ class PlaneTask:
     sources: Sources
     positives: tuple[int, ...]
     tick: Tick
-    on_share: OnShare
 
     @cached_property
     def bases(self) -> tuple[Basis, ...]:
         """What can be fitted to, the first choice first."""
-        cells = self.inputs.size * self.target.size
-        found = bases_of(self.options, cells, told=self.sources.told)
-        if found == ("network",) and self._linear:
+        if self.wanted == ("network",) and self._linear:
             return ("naive-bayes",)
-        return found
+        return self.wanted
+
+    @cached_property
+    def wanted(self) -> tuple[Basis, ...]:
+        """The same before a network is learned."""
+        cells = self.inputs.size * self.target.size
+        return bases_of(self.options, cells, told=self.sources.told)
 
     @property
     def _linear(self) -> bool:
@@ -205,7 +216,7 @@ class PlaneTask:
         return self.scaling.design(self.inputs)
 
     def prepare(self, basis: Basis) -> None:
-        """Draw the records of a network, which is most of the work; `on_share` says how far."""
+        """Draw the records of a network, which is most of the work."""
         if basis == "network":
             self._source(basis)
 
@@ -251,18 +262,16 @@ class PlaneTask:
         return accuracy_of(self.sources.table, predicted)
 
     def _of_pairs(self, positive: int) -> PlaneFit | None:
-        """Return the least squares plane from pairs, with the errors of the raw ones' equation."""
-        l2 = self.options.l2
-        weights = solve_pairs(self.sources.pairs(self.design, raw=False), positive, l2)
+        """Return the least squares plane from pairs, with its errors."""
+        equation = self.sources.pairs(self.design, self.tick)
+        weights = equation.solve(positive)
         if weights is None:
             return None
-        if self.design.size**2 * len(self.inputs) ** 2 > PAIR_ERRORS:
+        same = equation.tables.noisy and self.sources.told
+        if same or self.design.size**2 * len(self.inputs) ** 2 > PAIR_ERRORS:
             return PlaneFit(positive, weights)
-        found = pair_errors(self.sources.pairs(self.design, raw=True), positive, l2)
-        if found is None:
-            return PlaneFit(positive, weights)
-        unmoved, covariances = found
-        return PlaneFit(positive, weights, self._by_deviates(unmoved, covariances))
+        covariances = equation.covariances(weights, positive)
+        return PlaneFit(positive, weights, self._by_deviates(weights, covariances))
 
     def _of_odds(self, positive: int) -> PlaneFit:
         """Return the plane of a class by naive Bayes, with errors by bootstrap."""
@@ -301,7 +310,7 @@ class PlaneTask:
         return Equation(self.sources.table, self.design, positive, loss, l2)
 
     def _source(self, basis: Basis) -> Classed:
-        return self.sources.of(basis, self.seed, self.on_share)
+        return self.sources.of(basis, self.seed)
 
     def _solution(self, basis: Basis, positive: int) -> Solution | None:
         design, l2 = self.design, self.options.l2

@@ -13,6 +13,7 @@ from miner_service.settings import Limits
 from shared.learn.linear.exchange.documents import linear_json
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.options import LinearOptions
+from shared.learn.networks.exchange.bif import read_bif
 from shared.learn.prediction import read_predictor
 from shared.learn.tree.exchange.documents import tree_json
 from shared.learn.tree.exchange.text import write_tree_text
@@ -21,7 +22,8 @@ from shared.learn.tree.options import TreeOptions
 
 TREE = {"kind": "decision-tree", "target": "ill"}
 LINEAR = {"kind": "linear-classifier", "target": "ill"}
-BOTH = pytest.mark.parametrize("spec", [TREE, LINEAR], ids=["tree", "linear"])
+BAYES = {"kind": "bayes-classifier", "target": "ill"}
+BOTH = pytest.mark.parametrize("spec", [TREE, LINEAR, BAYES], ids=["tree", "linear", "bayes"])
 OTHERS = ("smoker", "age", "sport")
 RECORDS = [
     {"smoker": "yes", "age": ">=45", "sport": "low"},
@@ -147,13 +149,19 @@ WRONG = [
     ([{**RECORDS[0], "smoker": SECRET}], "unknown-category", ["Record 1", "'smoker'"]),
     ([*RECORDS, {**RECORDS[0], "sport": 98765}], "unknown-category", ["Record 4", "'sport'"]),
     ([RECORDS[0], {**RECORDS[1], "height": SECRET}], "unknown-variable", ["Record 2", "'height'"]),
-    ([{"smoker": "yes", "age": "<30"}], "input-invalid", ["Record 1", "'sport'"]),
-    ([{**RECORDS[0], "age": None}], "request-invalid", ["body.records.0.age: record 1"]),
     ([{**RECORDS[0], "age": True}], "request-invalid", ["body.records.0.age: record 1"]),
     ([{**RECORDS[0], "age": [SECRET]}], "request-invalid", ["body.records.0.age: record 1"]),
     ([*RECORDS, {**RECORDS[0], "age": {}}], "request-invalid", ["body.records.3.age: record 4"]),
     ([], "request-invalid", ["body.records"]),
 ]
+
+
+def test_a_linear_classifier_needs_all_values(survey, assert_problem):
+    study = survey()
+    path = f"/v1/models/{study.learn(**LINEAR)['id']}/predictions"
+    for record in ({"smoker": "yes", "age": "<30"}, {**RECORDS[0], "sport": None}):
+        answer = study.owner("POST", path, json={"records": [record]})
+        assert_problem(answer, 422, "input-invalid", "Record 1", "'sport'")
 
 
 @BOTH
@@ -207,7 +215,7 @@ def test_probabilities_of_many_classes_are_bounded_before_any_is_made(survey, as
 def test_the_place_of_a_wrong_value_is_in_the_words_of_the_request(survey, assert_problem):
     study = survey()
     path = f"/v1/models/{study.learn(**TREE)['id']}/predictions"
-    answer = study.owner("POST", path, json={"records": [*RECORDS, {"smoker": None}]})
+    answer = study.owner("POST", path, json={"records": [*RECORDS, {"smoker": True}]})
     assert assert_problem(answer, 422, "request-invalid").where == "body.records.3.smoker"
 
 
@@ -283,6 +291,11 @@ REFUSED_TREES = [
     ({"least_records": -1}, 422, "request-invalid", ["body.spec.least_records"]),
     ({"shrinkage": -0.1}, 422, "request-invalid", ["body.spec.shrinkage"]),
 ]
+REFUSED_BAYES = [
+    ({"model": "best"}, 422, "request-invalid", ["body.spec.model"]),
+    ({"max_parents": 5}, 422, "request-invalid", ["body.spec.max_parents"]),
+    ({"alpha": 0}, 422, "request-invalid", ["body.spec.alpha"]),
+]
 REFUSED_LINEAR = [
     ({"loss": "hinge"}, 422, "request-invalid", ["body.spec.loss"]),
     ({"l2": -1}, 422, "request-invalid", ["body.spec.l2"]),
@@ -296,8 +309,12 @@ REFUSED_LINEAR = [
 
 @pytest.mark.parametrize(
     ("spec", "others", "more"),
-    [(TREE, "attributes", REFUSED_TREES), (LINEAR, "features", REFUSED_LINEAR)],
-    ids=["tree", "linear"],
+    [
+        (TREE, "attributes", REFUSED_TREES),
+        (LINEAR, "features", REFUSED_LINEAR),
+        (BAYES, "features", REFUSED_BAYES),
+    ],
+    ids=["tree", "linear", "bayes"],
 )
 def test_what_cannot_be_learned_is_refused_at_once(survey, assert_problem, spec, others, more):
     study = survey()
@@ -313,7 +330,7 @@ def test_where_only_the_class_is_reported_nothing_tells_it(start, build, plan_c,
     miner = start()
     analyst, owner = miner.study("survey"), miner.owner("survey", "north")
     owner.publish("survey", build(plan_c, range(10), {"C": [0, 1] * 5}))
-    for spec in (TREE, LINEAR):
+    for spec in (TREE, LINEAR, BAYES):
         body = {"spec": {**spec, "target": "C"}}
         answer = analyst("POST", "/v1/studies/survey/jobs", json=body)
         assert_problem(answer, 422, "option-invalid", "Only the class")
@@ -355,11 +372,27 @@ def test_what_a_classifier_may_cost_is_asked_before_it_runs(survey, assert_probl
 def test_where_all_cells_are_too_many_tables_of_few_variables_are_bounded(
     survey, assert_problem, monkeypatch
 ):
+    """Those of the class and two features: 2 x 3 x 3 cells."""
     monkeypatch.setattr(linear, "CELLS", 30)
-    monkeypatch.setattr(linear, "_NETWORK_TABLE", 2)
-    study = survey(limits=Limits(job_cells=8))
+    study = survey(limits=Limits(job_cells=17))
     answer = study.job(**LINEAR)
-    assert_problem(answer, 413, "limit-exceeded", "features", "9 cells", "8 are allowed")
+    assert_problem(answer, 413, "limit-exceeded", "features", "18 cells", "17 are allowed")
+
+
+@pytest.mark.parametrize("spec", [TREE, LINEAR], ids=["tree", "linear"])
+def test_pooled_reports_are_afforded_by_the_tables_of_a_model(survey, spec):
+    """All variables together would have 36 cells, more than are allowed."""
+    study = survey(limits=Limits(job_cells=35))
+    model = study.learn(**spec, estimator="pooled")
+    page = study.owner("GET", f"/v1/models/{model['id']}/page").text
+    if spec is TREE:
+        assert model["document"]["through"] in ("naive-bayes", "tan")
+        assert "Through a model: no reports tell the attributes of a path together" in page
+        text = study.owner("GET", f"/v1/models/{model['id']}/text").text
+        assert text.startswith("Through a model")
+    else:
+        assert model["document"]["basis"] in ("naive-bayes", "network")
+        assert "No reports tell the features and the class together" in page
 
 
 def test_of_a_large_tree_the_first_questions_are_drawn(survey, monkeypatch):
@@ -377,3 +410,28 @@ def test_of_a_large_tree_the_first_questions_are_drawn(survey, monkeypatch):
     monkeypatch.setattr(trees, "NODES_DRAWN", 5)
     assert 0 < asked() < whole
     assert "Only its first questions" in study.owner("GET", f"{path}/page").text
+
+
+@pytest.mark.parametrize("kind", ["naive-bayes", "tan", "kdb"])
+def test_a_bayesian_classifier_is_a_network_and_predicts_what_is_incomplete(survey, kind):
+    study = survey()
+    model = study.learn(**BAYES, model=kind)
+    path = f"/v1/models/{model['id']}"
+    assert model["document"]["model"] == kind
+    elsewhere = read_predictor(study.owner("GET", f"{path}/document").text)
+    network = read_bif(study.owner("GET", f"{path}/bif").text)
+    assert network.structure.parents["ill"] == ()
+    assert network.tables["ill"] == pytest.approx(elsewhere.network.tables["ill"], rel=1e-9)
+    assert "bits" in study.owner("GET", f"{path}/text").text
+    asked = study.owner("POST", f"{path}/predictions", json={"records": [{"smoker": None}, {}]})
+    assert asked.status_code == 200, asked.text
+    shares = [p["probabilities"] for p in asked.json()["predictions"]]
+    assert shares[0] == pytest.approx(shares[1])
+    assert shares[0] == pytest.approx(network.tables["ill"])
+    drawn = study.owner("GET", f"{path}/samples", params={"records": 5})
+    assert len(drawn.text.splitlines()) == 6
+
+
+def test_what_a_bayesian_classifier_may_cost_is_asked_before_it_runs(survey, assert_problem):
+    study = survey(limits=Limits(search_variables=2))
+    assert_problem(study.job(**BAYES), 413, "limit-exceeded", "features", "variables")

@@ -157,6 +157,21 @@ def test_a_linear_classifier_and_labels_in_another_order(folder, called):
     assert [float(row["ill=yes"]) for row in found] == pytest.approx(expected, abs=1e-12)
 
 
+def test_columns_and_cells_may_be_missing(folder, called):
+    """A table without ages, one without any input, and one that has half its cells."""
+    (folder / "no-age.csv").write_text("id,region\na,north\nb,\n")
+    code, _, err = called(folder / "tree.json", folder / "no-age.csv", "--out", folder / "o.csv")
+    assert code == 0, err
+    # Equal shares of the leaves: of the four ages, and for b of the regions within two of them.
+    assert [row["ill"] for row in rows(folder / "o.csv")] == ["maybe", "no"]
+    (folder / "none.csv").write_text("id,other\na,north\n")
+    code, _, err = called(folder / "tree.json", folder / "none.csv", "--out", folder / "p.csv")
+    assert code == 2
+    assert "has no column of the model's variables 'age', 'region'" in " ".join(err.split())
+    (folder / "holes.csv").write_text("smoker,region\nyes,\n")
+    assert called(folder / "linear.json", folder / "holes.csv")[0] == 2
+
+
 def test_a_model_as_the_miner_answers_it(folder, called):
     document = json.loads((folder / "tree.json").read_text())
     model = DecisionTreeMessage(
@@ -236,14 +251,19 @@ def test_the_site_file_says_how_the_table_is_read(folder, site, called):
 
 
 def test_other_categories_than_the_sites_are_read_as_the_model_says(folder, site, called):
-    """The model has no category of missing cells: numbers fall into its own intervals."""
+    """The model has no category of missing cells: numbers fall into its own intervals.
+
+    A tree sends a record without an age to all children; of the leaves each has an equal share.
+    """
     words = (folder / "tree.json", "--site", site)
     code, _, err = called(*words)
-    assert code == 2
-    assert (
-        "Column 'years' holds values of 'age' that the model does not know in 1 row (row 7)." in err
-    )
-    assert "site file gives this variable other categories" in " ".join(err.split())
+    assert code == 0, err
+    *known, missing = rows(folder / ".pramana" / "predictions" / "tree.csv")
+    assert [row["ill"] for row in known] == [told(*r) for r in RECORDS]
+    in_the_north = (0.1, 0.8, 0.1)
+    parts = ((0.9, 0.1, 0.0), in_the_north, in_the_north, (0.0, 0.25, 0.75))
+    sums = [sum(part[k] for part in parts) for k in range(3)]
+    assert missing["ill"] == ("no", "maybe", "yes")[sums.index(max(sums))] == "maybe"
     (folder / "patients.csv").write_text(table(head="id,years,region"))
     assert called(*words)[0] == 0
     found = rows(folder / ".pramana" / "predictions" / "tree.csv")

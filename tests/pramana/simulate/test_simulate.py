@@ -272,7 +272,7 @@ def test_numbers_are_cut_so_that_intervals_have_nearly_equal_records(tmp_path: P
     assert np.abs(shares - 1 / 6).max() < 0.01
     zeros = np.bincount(source.codes["zero"]) / 2000
     assert zeros[0] == np.mean(mostly_zero == 0)
-    assert zeros[1:].min() >= 1 / (4 * 6)
+    assert zeros[1:].min() >= 1 / (12 * 6)
     assert source.domain["gaps"].categories[-1] == EMPTY
     assert np.mean(source.codes["gaps"] == source.domain["gaps"].size - 1) == 0.1
     assert source.domain["gaps"].representatives is None

@@ -419,3 +419,35 @@ def test_census_at_gamma_19_under_the_designers_plan(tmp_path: Path):
         assert row["support_error_pct"] <= 8.5
         assert row["false_negative_pct"] <= 12
         assert row["false_positive_pct"] <= 12
+
+
+def test_a_target_that_cannot_serve_says_why_before_anything_is_designed(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    rows = "".join(f"{k % 3},{k % 2},same\n" for k in range(60))
+    path.write_text("a,b,one\n" + rows)
+    command = ["classifier", "--table", str(path), "--design", "auto", "--gamma", "19"]
+    for target, says in (("one", "'one' has one value only"), ("none", "no variable 'none'")):
+        result = CliRunner().invoke(app, ["simulate", *command, "--target", target])
+        assert isinstance(result.exception, UnknownVariable)
+        assert says in str(result.exception)
+
+
+@pytest.mark.parametrize("model", ["naive-bayes", "tan", "kdb", "auto"])
+def test_bayesian_classifiers_are_simulated_like_the_others(tmp_path: Path, model: str):
+    """The same words of the result as of a tree; what is learned is right beyond the majority."""
+    rng = np.random.default_rng(5)
+    kind = rng.integers(0, 3, 3000)
+    columns = {"kind": kind, "x": (kind + (rng.random(3000) < 0.3)) % 3, "y": kind // 2}
+    path = tmp_path / "t.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    out = tmp_path / "o.json"
+    command = ["simulate", "classifier", "--table", str(path), "--target", "kind", "--p", "0.2"]
+    result = CliRunner().invoke(
+        app, [*command, "--model", model, "--runs", "2", "--json", str(out)]
+    )
+    assert result.exit_code == 0, result.output
+    told = json.loads(out.read_text(encoding="utf-8"))
+    assert (told["learner"], told["setting"]["model"]) == ("classifier", model)
+    assert (
+        told["clean_accuracy"]["mean"] >= told["accuracy"]["mean"] > told["majority"]["mean"] + 0.2
+    )

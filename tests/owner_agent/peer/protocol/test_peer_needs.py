@@ -93,6 +93,7 @@ TASKS = {
     "rules": {"kind": "association-rules", "variables": ["A", "L", "D"], "minimum_support": 0.1},
     "tree": {"kind": "decision-tree", "target": "L", "attributes": ["A", "D"]},
     "linear": {"kind": "linear-classifier", "target": "D", "features": ["S", "T"]},
+    "bayes": {"kind": "bayes-classifier", "target": "D", "features": ["S", "T"]},
 }
 
 
@@ -110,6 +111,8 @@ TASKS = {
         ("tree", "vertical", "clinic", "registry", ()),
         ("linear", "vertical", "laboratory", "clinic", ("T",)),
         ("linear", "vertical", "laboratory", "registry", ()),
+        ("bayes", "vertical", "laboratory", "clinic", ("T",)),
+        ("bayes", "vertical", "laboratory", "registry", ()),
         ("tree", "horizontal", "laboratory", "clinic", ("A", "D", "L")),
         ("parameters", "horizontal", "registry", "clinic", tuple(STRUCTURE)),
         ("parameters", "horizontal", "clinic", "registry", ()),
@@ -123,7 +126,7 @@ def test_what_each_task_entitles_to(task, partition, sender, receiver, expected)
 def test_who_learns():
     assert learners(proposal(TASKS["parameters"])) == tuple(HOLDINGS)
     assert learners(proposal(TASKS["structure"], "horizontal")) == ("clinic",)
-    for kind in ("table", "rules", "tree", "linear"):
+    for kind in ("table", "rules", "tree", "linear", "bayes"):
         assert learners(proposal(TASKS[kind])) == ("clinic",)
 
 

@@ -97,9 +97,9 @@ def test_no_records_have_no_classes(tree):
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"sex": None}, UnknownVariable),
+        (dict.fromkeys(DOMAIN.names), UnknownVariable),
         ({"sex": np.zeros(3, dtype=np.uint8)}, DomainError),
-        ({"sex": np.full(5, 2, dtype=np.uint8)}, DomainError),
+        ({"sex": np.full(5, 3, dtype=np.uint8)}, DomainError),
         ({"zone": np.full(5, -1)}, DomainError),
         ({"sex": np.zeros(5)}, DomainError),
         ({"sex": np.zeros((5, 1), dtype=np.uint8)}, DomainError),
@@ -109,6 +109,39 @@ def test_codes_that_do_not_fit_are_refused(tree, change, error):
     codes = {v.name: np.zeros(5, dtype=np.uint8) for v in tree.inputs} | change
     with pytest.raises(error):
         tree.predict({name: column for name, column in codes.items() if column is not None})
+
+
+def averaged(node, record):
+    """Return the probabilities of a record of which values are missing, question by question."""
+    if node.split is None:
+        return np.array(node.classes.probabilities)
+    code = record[node.split.attribute]
+    if code < len(node.children):
+        return averaged(node.children[code], record)
+    totals = np.maximum([child.classes.total for child in node.children], 0.0)
+    shares = totals / totals.sum() if totals.sum() else np.full(len(totals), 1 / len(totals))
+    return sum(
+        share * averaged(child, record) for share, child in zip(shares, node.children, strict=True)
+    )
+
+
+def test_records_with_missing_values_go_to_all_children(tree):
+    columns = drawn(200)
+    rng = np.random.default_rng(6)
+    holes = {
+        v.name: np.where(rng.random(200) < 0.4, v.size, columns[v.name]).astype(np.uint8)
+        for v in tree.inputs
+    }
+    shares, decisions = tree.probabilities(holes), tree.predict(holes)
+    for row in range(200):
+        wanted = averaged(tree.root, {name: int(column[row]) for name, column in holes.items()})
+        assert shares[row] == pytest.approx(wanted, abs=1e-12)
+        assert shares[row][decisions[row]] == shares[row].max()
+    first, *others = tree.inputs.names
+    if others:
+        absent = {name: columns[name] for name in others}
+        marked = absent | {first: np.full(200, tree.inputs[first].size, dtype=np.uint8)}
+        assert (tree.probabilities(absent) == tree.probabilities(marked)).all()
 
 
 def test_truth_values_are_the_codes_0_and_1(tree):

@@ -1,0 +1,151 @@
+"""What follows of part of a record in a classifier's network, and its error by bootstrap."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from shared.domain import Domain
+from shared.errors import OptionError, StructureError, UnknownVariable
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+from shared.learn.bayes_classifier.model import BayesClassifier
+from shared.learn.bayes_classifier.odds import log_odds
+from shared.learn.bayes_classifier.options import BayesClassifierOptions
+from shared.learn.bayes_classifier.replicates import Replicates
+from shared.learn.bayes_classifier.subpopulations import ModelledSubpopulation
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Plan
+
+DOMAIN = Domain.of(a="xyz", b="uv", c="stuv", d="kl", e="pq", y="ABC")
+
+
+def marginals(records: int = 3_000) -> EstimatedMarginals:
+    """Return exact counts of records in which attributes depend on each other and the class."""
+    rng = np.random.default_rng(11)
+    y = rng.integers(0, 3, records)
+    a = (y + rng.integers(0, 2, records)) % 3
+    b = (rng.random(records) < np.array([0.2, 0.5, 0.9])[a]).astype(int)
+    c = (a + 2 * b + rng.integers(0, 2, records)) % 4
+    d = (rng.random(records) < 0.3 + 0.4 * (y == 1)).astype(int)
+    e = (rng.random(records) < 0.5).astype(int)
+    columns = dict(zip("abcdey", (a, b, c, d, e, y), strict=True))
+    coded = {name: column.astype(np.uint8) for name, column in columns.items()}
+    sizes = {v.name: v.size for v in DOMAIN}
+    return EstimatedMarginals(ReportedCounts(coded, sizes), Plan.unrandomized(DOMAIN))
+
+
+def classifier(model: str, source: EstimatedMarginals) -> BayesClassifier:
+    options = BayesClassifierOptions(model)  # type: ignore[arg-type]
+    return learn_bayes_classifier(source, "y", options=options)
+
+
+def brute(model: BayesClassifier, given: dict[str, int], name: str) -> np.ndarray:
+    """Return P(class, given, name) by the joint distribution over all cells, (classes, codes)."""
+    names = [*model.inputs.names, "y"]
+    joint = model.network.marginal(names)
+    index = tuple(given.get(n, slice(None)) for n in names)
+    left = [n for n in names if n not in given]
+    table = joint[index]
+    if name in given:
+        found = np.zeros((3, model.domain[name].size))
+        found[:, given[name]] = table.sum(axis=tuple(range(len(left) - 1)))
+        return found
+    gone = tuple(axis for axis, n in enumerate(left) if n not in (name, "y"))
+    return np.asarray(table.sum(axis=gone).T)
+
+
+@pytest.mark.parametrize("kind", ["naive-bayes", "tan"])
+def test_messages_give_what_the_whole_joint_distribution_gives(kind: str) -> None:
+    """Of every set of up to three given attributes, two codes of each."""
+    source = marginals()
+    model = classifier(kind, source)
+    assert bool(model.links) == (kind == "tan")
+    own = Replicates.of(model, source, draws=2).own
+    for size in range(4):
+        for chosen in itertools.combinations(model.inputs.names, size):
+            for code in (0, 1):
+                given = dict.fromkeys(chosen, code)
+                found = own.with_class(given)
+                assert set(found) == set(model.inputs.names)
+                for name, shares in found.items():
+                    assert np.abs(shares[0] - brute(model, given, name)).max() < 1e-10
+                    alone = own.with_class(given, [name])[name]
+                    assert (alone == shares).all()
+
+
+def test_samples_have_the_error_of_the_tables() -> None:
+    """A share among the records of a class has the binomial error where nothing is randomized."""
+    source = marginals()
+    model = classifier("naive-bayes", source)
+    draws = 4_000
+    made = Replicates.of(model, source, draws=draws)
+    records = source.marginal(["y"]).counts
+    share = made.tables["d"][0, :, 1]
+    seen = made.tables["d"][1:, :, 1].std(axis=0)
+    # The relative error of a standard deviation of 4,000 draws is 1.1 %; five of them.
+    assert seen == pytest.approx(np.sqrt(share * (1 - share) / records), rel=0.056)
+    again = Replicates.of(model, source, draws=draws)
+    assert (again.tables["c"] == made.tables["c"]).all()
+
+
+def test_an_attribute_with_two_parents_is_no_tree() -> None:
+    source = marginals()
+    with pytest.raises(StructureError, match="one attribute is the most"):
+        Replicates.of(classifier("kdb", source), source)
+
+
+def test_log_odds_are_those_of_the_posterior() -> None:
+    source = marginals()
+    model = classifier("naive-bayes", source)
+    odds = log_odds(Replicates.of(model, source, draws=2), range(3))
+    rng = np.random.default_rng(5)
+    codes = {v.name: rng.integers(0, v.size, 50).astype(np.uint8) for v in model.inputs}
+    scores = np.tile(odds.prior[0], (50, 1))
+    for name, column in codes.items():
+        scores += odds.tables[name][0][:, column].T
+    shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert np.abs(shares - model.probabilities(codes)).max() < 1e-9
+    assert np.abs(odds.tables["c"][0].mean(axis=0)).max() < 1e-12
+
+
+def test_expected_counts_of_a_subpopulation() -> None:
+    source = marginals()
+    model = classifier("tan", source)
+    made = Replicates.of(model, source, draws=300)
+    everyone = ModelledSubpopulation.everyone(made, model.domain, "y", source.records)
+    within = everyone.within("b", 1).within("e", 0)
+    assert within.given == {"b": 1, "e": 0}
+    table = within.table(["c", "y"])
+    wanted = source.records * brute(model, {"b": 1, "e": 0}, "c").T
+    assert np.abs(table.counts - wanted).max() < 1e-6
+    assert not table.counted
+    assert within.table(["y"]).counts == pytest.approx(wanted.sum(axis=0))
+    # The error is the model's: that e halves the records it knows better than counting would.
+    population = np.diag(table.covariance(population=True)).reshape(4, 3)
+    counted = wanted - np.square(wanted) / source.records
+    assert population.sum() < 0.9 * counted.sum()
+    given = np.diag(table.covariance(population=False)).reshape(4, 3)
+    assert given == pytest.approx(population - counted)
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        (["c"], OptionError),
+        (["c", "a", "y"], OptionError),
+        (["b", "y"], OptionError),
+        (["z", "y"], UnknownVariable),
+    ],
+)
+def test_other_tables_are_refused(asked: list[str], error: type[Exception]) -> None:
+    source = marginals(300)
+    model = classifier("naive-bayes", source)
+    made = Replicates.of(model, source, draws=2)
+    within = ModelledSubpopulation.everyone(made, model.domain, "y", 300).within("b", 1)
+    with pytest.raises(error):
+        within.table(asked)
+    with pytest.raises(OptionError, match="given already"):
+        within.within("b", 0)

@@ -1,0 +1,193 @@
+"""Linear classifiers where no reports tell all variables together: from pairs, or by a model."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from benchmarks.coverage.settings.log_linear import sampled_pairs
+from pramana.setups.owner import SeededOwner
+from shared.domain import Domain
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+from shared.learn.linear.cells import CellGrid
+from shared.learn.linear.columns import DesignMatrix
+from shared.learn.linear.exchange.documents import read_linear_json, write_linear_json
+from shared.learn.linear.fitting import learn_linear
+from shared.learn.linear.model import LinearClassifier
+from shared.learn.linear.options import LinearOptions
+from shared.learn.linear.solving import logistic
+from shared.learn.linear.sources import CellClassCounts
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Plan
+
+SQUARES = LinearOptions("least-squares")
+
+
+def drawn(width: int, records: int, classes: int = 2, seed: int = 3) -> dict[str, np.ndarray]:
+    """Return records of ternary features, each of which depends on the class and the one before."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, records)
+    columns = {"y": y}
+    last = y
+    for number in range(width):
+        told = rng.random(records) < 0.4
+        last = np.where(told, (last + y) % 3, rng.integers(0, 3, records))
+        columns[f"x{number}"] = last
+    return {name: column.astype(np.uint8) for name, column in columns.items()}
+
+
+def domain(width: int, classes: int = 2) -> Domain:
+    return Domain.of(**{f"x{n}": "abc" for n in range(width)}, y="ABCD"[:classes])
+
+
+def exact(columns: dict[str, np.ndarray], over: Domain, estimator: str) -> EstimatedMarginals:
+    counted = ReportedCounts(columns, {v.name: v.size for v in over})
+    return EstimatedMarginals(counted, Plan.unrandomized(over), estimator=estimator)  # type: ignore[arg-type]
+
+
+def reports(columns: dict[str, np.ndarray], plan: Plan, seed: int) -> ReportedCounts:
+    """Randomize records as an owner does."""
+    return SeededOwner.of("pairs", seed, len(columns["y"])).report(plan, columns, 0)
+
+
+def rows(columns: dict[str, np.ndarray], over: Domain) -> np.ndarray:
+    parts = [columns[v.name][:, None] == np.arange(1, v.size) for v in over if v.name != "y"]
+    return np.concatenate([np.ones((len(columns["y"]), 1)), *parts], axis=1)
+
+
+@pytest.mark.parametrize(("width", "classes"), [(3, 2), (15, 2), (15, 3), (60, 2)])
+def test_least_squares_from_pairs_are_those_of_the_rows(width: int, classes: int) -> None:
+    """At any width: 3 ** 60 cells are nothing to it. Errors are the usual ones of least squares."""
+    over, columns = domain(width, classes), drawn(width, 4_000, classes)
+    model = learn_linear(exact(columns, over, "moment"), "y", options=SQUARES)
+    assert model.basis == ("raw" if width == 3 else "pairs")
+    x = rows(columns, over)
+    for plane in model.planes:
+        code = over["y"].code(plane.positive)
+        wanted = 2.0 * (columns["y"] == code) - 1
+        weights, (rest,), *_ = np.linalg.lstsq(x, wanted, rcond=None)
+        assert np.abs(plane.vector - weights).max() < 1e-9
+        if model.basis == "pairs":
+            usual = np.sqrt(rest / len(x) * np.diag(np.linalg.inv(x.T @ x)))
+            errors = [weight.se for weight in plane.weights]
+            assert np.array(errors, dtype=float) == pytest.approx(usual, rel=1e-4)
+            assert all(weight.se_records == pytest.approx(0, abs=1e-9) for weight in plane.weights)
+    if model.basis == "pairs":
+        assert any("residuals of one variance" in note for note in model.notes)
+
+
+def sampled_around(over: Domain, gamma: float) -> Plan:
+    """Return a plan by which a record reports the class and one feature."""
+    from shared.design.families import sampled
+    from shared.design.requirement import Requirements
+
+    sets = [(name, "y") for name in over.names if name != "y"]
+    return sampled(sets)(Requirements(over, dict.fromkeys(over.names, gamma), gamma))
+
+
+def test_pairs_that_nobody_reports_are_independent_given_the_class() -> None:
+    """Hardly randomized, least squares have the weights of records that are so."""
+    over, columns = domain(4), drawn(1, 60_000)
+    rng = np.random.default_rng(8)
+    first = columns["x0"]
+    for number in range(1, 4):
+        # Of the first the class alone says anything.
+        columns[f"x{number}"] = np.where(
+            rng.random(len(first)) < 0.5, 2 * columns["y"], rng.integers(0, 3, len(first))
+        ).astype(np.uint8)
+    plan = sampled_around(over, 1e6)
+    model = learn_linear(
+        EstimatedMarginals(reports(columns, plan, 8), plan, estimator="pooled"),
+        "y",
+        options=SQUARES,
+    )
+    wanted, *_ = np.linalg.lstsq(rows(columns, over), 2.0 * columns["y"] - 1, rcond=None)
+    assert any("Of 6 pairs of features no record reports both" in note for note in model.notes)
+    errors = np.array([weight.se for weight in model.planes[0].weights], dtype=float)
+    # Nine weights, each within four standard errors: it fails once in two thousand.
+    assert (np.abs(model.planes[0].vector - wanted) < 4 * errors).all()
+    assert errors.max() < 0.05
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_naive_bayes_is_the_logistic_regression_of_its_own_joint_distribution(classes: int) -> None:
+    over, columns = domain(5, classes), drawn(5, 20_000, classes)
+    plan = sampled_around(over, 30.0)
+    seen = EstimatedMarginals(reports(columns, plan, 2), plan, estimator="pooled")
+    model = learn_linear(seen, "y")
+    assert model.basis == "naive-bayes"
+    other = learn_bayes_classifier(seen, "y")
+    codes = drawn(5, 500, classes, seed=9)
+    found = model.probabilities(codes)
+    assert found is not None
+    assert np.abs(found - other.probabilities(codes)).max() < 1e-9
+    assert (model.predict(codes) == other.predict(codes)).all()
+    assert read_linear_json(write_linear_json(model)) == model
+    if classes == 2:
+        joint = seen.records * other.network.marginal([*model.inputs.names, "y"])
+        source = CellClassCounts(CellGrid(model.inputs.shape), joint.reshape(-1, 2))
+        design = DesignMatrix.of(model.inputs, model.columns)
+        fitted = logistic(design, source, 1, 0.0, lambda: None)
+        assert fitted is not None
+        assert np.abs(fitted.weights - model.planes[0].vector).max() < 1e-6
+
+
+def test_columns_that_naive_bayes_does_not_fit_are_fitted_to_records_drawn_from_it() -> None:
+    over, columns = domain(5), drawn(5, 20_000)
+    plan = sampled_around(over, 30.0)
+    seen = EstimatedMarginals(reports(columns, plan, 2), plan, estimator="pooled")
+    options = LinearOptions(encoding="ordinal", sample=20_000)
+    model = learn_linear(seen, "y", options=options)
+    assert (model.basis, model.sampled) == ("network", 20_000)
+    assert any(note.startswith("No reports tell the features") for note in model.notes)
+
+
+def _error(model: LinearClassifier, truth: np.ndarray) -> np.ndarray:
+    ends = np.array([weight.interval for weight in model.planes[0].weights], dtype=float)
+    held: np.ndarray = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+    return held
+
+
+def test_noisy_pairs_know_their_errors() -> None:
+    """Half as many records, or wrong weights, would show: the control moves the truth."""
+    over = domain(3)
+    plan = sampled_pairs(over, 30.0)
+    population = drawn(3, 400_000, seed=1)
+    truth, *_ = np.linalg.lstsq(rows(population, over), 2.0 * population["y"] - 1, rcond=None)
+    held, moved, repeats = 0, 0, 30
+    for seed in range(repeats):
+        rng = np.random.default_rng([1420, seed])
+        some = rng.integers(0, 400_000, 8_000)
+        columns = {name: column[some] for name, column in population.items()}
+        seen = EstimatedMarginals(reports(columns, plan, seed), plan, estimator="pooled")
+        model = learn_linear(seen, "y", options=SQUARES)
+        held += int(_error(model, truth).sum())
+        errors = np.array([weight.se for weight in model.planes[0].weights], dtype=float)
+        moved += int(_error(model, truth + 3 * errors).sum())
+    assert held / (repeats * len(truth)) > 0.9
+    assert moved / (repeats * len(truth)) < 0.5
+
+
+def test_wide_tables_cost_what_their_pairs_cost() -> None:
+    over, columns = domain(40), drawn(40, 5_000)
+    plan = sampled_around(over, 19.0)
+    seen = EstimatedMarginals(reports(columns, plan, 4), plan, estimator="pooled")
+    for loss in ("logistic", "least-squares", "perceptron"):
+        options = LinearOptions(loss, sample=5_000, steps=20)  # type: ignore[arg-type]
+        model = learn_linear(seen, "y", options=options)
+        assert np.mean(model.predict(columns) == columns["y"]) > 0.6
+
+
+def test_which_tables_reports_tell() -> None:
+    over = domain(3)
+    around = sampled_around(over, 19.0)
+    columns = drawn(3, 200)
+    seen = EstimatedMarginals(reports(columns, around, 4), around, estimator="pooled")
+    told = {pair for pair in itertools.combinations(over.names, 2) if seen.tells(pair)}
+    assert told == {("x0", "y"), ("x1", "y"), ("x2", "y")}
+    assert not seen.tells(over.names)
+    assert exact(columns, over, "moment").tells(over.names)
+    assert not exact(columns, over, "pooled").tells(over.names)

@@ -1,0 +1,171 @@
+"""Trees where no reports tell the tables of paths: through a model of the joint distribution."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pramana.setups.owner import SeededOwner
+from shared.design.families import sampled
+from shared.design.requirement import Requirements
+from shared.domain import Domain
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+from shared.learn.tree.exchange.documents import read_tree_json, write_tree_json
+from shared.learn.tree.exchange.text import write_tree_text
+from shared.learn.tree.growth import learn_tree
+from shared.learn.tree.model import DecisionTree
+from shared.learn.tree.options import TreeOptions
+from shared.learn.tree.pruning import PAYS
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Plan
+
+DOMAIN = Domain.of(a="xyz", b="uv", c="stuv", d="kl", e="pqr", y="ABC")
+
+
+def records(number: int, seed: int = 1) -> dict[str, np.ndarray]:
+    """Return records whose attributes depend on the class alone; of `e` it says nothing."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, number)
+    columns = {
+        "a": np.where(rng.random(number) < 0.7, y, rng.integers(0, 3, number)),
+        "b": (rng.random(number) < np.array([0.1, 0.5, 0.9])[y]).astype(int),
+        "c": np.where(rng.random(number) < 0.4, y + 1, rng.integers(0, 4, number)),
+        "d": (rng.random(number) < np.array([0.3, 0.7, 0.3])[y]).astype(int),
+        "e": rng.integers(0, 3, number),
+        "y": y,
+    }
+    return {name: column.astype(np.uint8) for name, column in columns.items()}
+
+
+def around_the_class(gamma: float) -> Plan:
+    sets = [(name, "y") for name in DOMAIN.names if name != "y"]
+    return sampled(sets)(Requirements(DOMAIN, dict.fromkeys(DOMAIN.names, gamma), gamma))
+
+
+def pairs(number: int, gamma: float, seed: int = 1) -> EstimatedMarginals:
+    """Return what is estimated of reports of the class and one attribute each."""
+    plan = around_the_class(gamma)
+    reported = SeededOwner.of("through", seed, number).report(plan, records(number, seed), 0)
+    return EstimatedMarginals(reported, plan, estimator="pooled")
+
+
+@pytest.fixture(scope="module")
+def seen() -> EstimatedMarginals:
+    return pairs(20_000, 19.0)
+
+
+@pytest.fixture(scope="module")
+def tree(seen: EstimatedMarginals) -> DecisionTree:
+    return learn_tree(seen, "y")
+
+
+def test_a_node_has_the_classes_that_the_model_expects(
+    seen: EstimatedMarginals, tree: DecisionTree
+) -> None:
+    """By the joint distribution over all cells of the attributes."""
+    network = learn_bayes_classifier(seen, "y").network
+    joint = seen.records * network.marginal(DOMAIN.names)
+    looked_at = 0
+
+    def require(node, index):
+        nonlocal looked_at
+        looked_at += 1
+        expected = joint[tuple(index)].reshape(-1, 3).sum(axis=0)
+        assert node.classes.counts == pytest.approx(expected)
+        assert node.classes.probabilities == pytest.approx(expected / expected.sum())
+        assert node.classes.leaned == 0
+        for code, child in enumerate(node.children):
+            below = list(index)
+            below[DOMAIN.axis(node.split.attribute)] = slice(code, code + 1)
+            require(child, below)
+
+    require(tree.root, [slice(None)] * 6)
+    assert looked_at > 10
+
+
+def test_each_question_is_the_one_that_tells_most(
+    seen: EstimatedMarginals, tree: DecisionTree
+) -> None:
+    joint = learn_bayes_classifier(seen, "y").network.marginal(DOMAIN.names)
+
+    def told(name):
+        gone = tuple(axis for axis in range(5) if DOMAIN.names[axis] != name)
+        table = joint.sum(axis=gone)
+        apart = np.outer(table.sum(axis=1), table.sum(axis=0))
+        return float((table * np.log2(table / apart)).sum())
+
+    best = max(DOMAIN.names[:-1], key=told)
+    split = tree.root.split
+    assert split is not None
+    assert (split.attribute, split.limit) == (best, None)
+    assert split.gain == pytest.approx(told(best))
+    assert 0 < split.low < split.excess < split.high
+
+
+def test_a_full_tree_decides_as_the_model_does(seen: EstimatedMarginals) -> None:
+    options = TreeOptions(prune=False, least_records=0)
+    found = learn_tree(pairs(2_000, 19.0), "y", ["a", "b", "d"], options)
+    whole = pairs(2_000, 19.0)
+    model = learn_bayes_classifier(whole, "y", ["a", "b", "d"])
+    cells = np.indices((3, 2, 2)).reshape(3, -1)
+    codes = {name: row.astype(np.uint8) for name, row in zip("abd", cells, strict=True)}
+    assert (found.predict(codes) == model.predict(codes)).all()
+    assert np.abs(found.probabilities(codes) - model.probabilities(codes)).max() < 1e-9
+
+
+def test_pruning_keeps_what_pays(seen: EstimatedMarginals, tree: DecisionTree) -> None:
+    whole = learn_tree(seen, "y", options=TreeOptions(prune=False))
+
+    def right(node):
+        if node.split is None:
+            return max(node.classes.probabilities) * node.classes.total
+        return sum(map(right, node.children))
+
+    assert len(tree.leaves) < len(whole.leaves)
+    lost = right(whole.root) - right(tree.root)
+    assert 0 <= lost < PAYS * (len(whole.leaves) - len(tree.leaves))
+    for node in tree.root:
+        if node.split is not None:
+            leaves = sum(1 for below in node if below.split is None)
+            alone = max(node.classes.probabilities) * node.classes.total
+            assert right(node) - alone >= PAYS * (leaves - 1)
+
+
+def test_it_is_about_as_often_right_as_the_model(seen: EstimatedMarginals) -> None:
+    """Of 10,000 records: the standard error of a difference is below 0.7 of a hundred."""
+    held_out = records(10_000, seed=7)
+    grown = learn_tree(seen, "y").predict(held_out)
+    model = learn_bayes_classifier(seen, "y").predict(held_out)
+    shares = [float(np.mean(found == held_out["y"])) for found in (grown, model)]
+    assert shares[0] > shares[1] - 0.02
+    assert shares[0] > 0.7
+
+
+def test_the_model_is_told(tree: DecisionTree) -> None:
+    assert tree.through == "naive-bayes"
+    assert read_tree_json(write_tree_json(tree)) == tree
+    words = " ".join(write_tree_text(tree, show_weights=True).split())
+    assert words.startswith("Through a model: no reports tell the attributes of a path together")
+    assert "naive Bayes expects" in words
+    assert "Through a model" not in write_tree_text(tree)
+
+
+def test_counts_that_reports_tell_need_no_model() -> None:
+    columns = records(2_000)
+    counted = ReportedCounts(columns, {v.name: v.size for v in DOMAIN})
+    direct = learn_tree(EstimatedMarginals(counted, Plan.unrandomized(DOMAIN)), "y")
+    assert direct.through is None
+    assert '"through"' not in write_tree_json(direct)
+    assert "Through a model" not in write_tree_text(direct, show_weights=True)
+    other = dataclasses.replace(direct, through="tan")
+    assert read_tree_json(write_tree_json(other)).through == "tan"
+
+
+def test_an_attribute_and_the_class_reported_together_are_counted(
+    seen: EstimatedMarginals,
+) -> None:
+    """No path has more than one attribute, and its table is a pair's."""
+    assert learn_tree(seen, "y", ["a"]).through is None
