@@ -80,10 +80,21 @@ class Level:
 
     told: Told
     base: Tensor
-    functions: Tensor
-    spread: Tensor
     taken: Tensor
-    found: Interaction
+    singles: tuple[Single, ...]
+
+    # Thousands of them are kept: what is quickly made again is not.
+
+    @property
+    def functions(self) -> Tensor:
+        """X, cells x functions."""
+        return product([single.functions for single in self.singles])
+
+    @property
+    def spread(self) -> Tensor:
+        """Q, cells x functions."""
+        whole = product([single.law for single in self.singles])
+        return np.asarray(whole[:, None] * self.functions, dtype=np.float64)
 
 
 class Laws:
@@ -112,6 +123,7 @@ class Laws:
         self._readings = Readings(sources, domain, tick)
         self._singles: dict[str, Single] = {}
         self._levels: dict[Names, Level | None] = {}
+        self._found: dict[Names, Interaction] = {}
         self._laws: dict[Names, Tensor] = {}
         self._priors: dict[int, Tensor] = {}
 
@@ -160,7 +172,7 @@ class Laws:
         told = self._readings.of(names)
         if told is None:
             return None
-        singles = [self.single(name) for name in names]
+        singles = tuple(self.single(name) for name in names)
         base = self._base(names)
         functions = product([single.functions for single in singles])
         whole = product([single.law for single in singles])
@@ -175,10 +187,10 @@ class Laws:
         taken = linalg.cho_solve(inner, weighed.T)
         covariance = linalg.cho_solve(inner, np.eye(len(information)))
         half = base[:, None] * functions
-        found = Interaction(
+        self._found[names] = Interaction(
             taken @ (told.shares - base), (covariance + covariance.T) / 2, half.T @ half
         )
-        return Level(told, base, functions, spread, taken, found)
+        return Level(told, base, taken, singles)
 
     def _prior(self, size: int) -> Tensor:
         """Return the prior of interactions of so many variables."""
@@ -192,9 +204,8 @@ class Laws:
             found = []
             for place in some:
                 self._tick()
-                level = self.level(every[place])
-                if level is not None:
-                    found.append(level.found)
+                if self.level(every[place]) is not None:
+                    found.append(self._found[every[place]])
             self._priors[size] = learned(found)
         return self._priors[size]
 
@@ -284,10 +295,12 @@ class Laws:
         return {name: frozenset(others) for name, others in found.items()}
 
     def _shrunk(self, names: Names, level: Level) -> Tensor:
-        mean, covariance = level.found.posterior(self._prior(len(names)))
-        half = level.spread @ covariance
-        error = np.sqrt(np.maximum((half * level.spread).sum(axis=1), 0.0))
-        law = level.base + level.spread @ mean
+        # The prior is learned before the first law is made, and each law once: no one asks again.
+        prior = self._prior(len(names))
+        mean, covariance = self._found.pop(names).posterior(prior)
+        spread = level.spread
+        error = np.sqrt(np.maximum(((spread @ covariance) * spread).sum(axis=1), 0.0))
+        law = level.base + spread @ mean
         law = np.maximum(law, _LEAST_OF_CELLS * error + 1e-3 * level.base)
         shape = [self._domain[name].size for name in names]
         base = level.base.reshape(shape)

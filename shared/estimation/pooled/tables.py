@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,6 +22,9 @@ from shared.marginals.counts import Reports, Tensor
 from shared.marginals.lack_of_fit import LackOfFit
 from shared.plan import Plan
 from shared.progress import Tick, unstopped
+
+KEPT_ENTRIES = 1 << 25
+"""Tables are kept while their errors have no more numbers than this (a quarter of a gigabyte)."""
 
 MOST_TESTS = 64
 """At most so many sets are tested for interactions that are left out."""
@@ -39,7 +43,9 @@ class PooledTables:
         self._domain, self._order, self._tick = domain, order, tick
         self._sources = tuple(sources)
         self._laws = Laws(sources, domain, order, tick)
-        self._tables: dict[Names, PooledTable] = {}
+        self._tables: OrderedDict[Names, PooledTable] = OrderedDict()
+        self._asked: dict[Names, None] = {}
+        self._kept = 0
 
     @functools.cached_property
     def records(self) -> int:
@@ -55,10 +61,22 @@ class PooledTables:
         """
         self._require_small(domain)
         names = tuple(sorted(domain.names, key=self._domain.axis))
-        if names not in self._tables:
+        table = self._tables.pop(names, None)
+        self._kept -= 0 if table is None else table.root.size
+        if table is None:
             self._tick()
-            self._tables[names] = self._made(names)
-        return _turned(self._tables[names], domain)
+            table = self._made(names)
+            self._asked[names] = None
+        self._keep(names, table)
+        return _turned(table, domain)
+
+    def _keep(self, names: Names, table: PooledTable) -> None:
+        """Keep a table for the next time, and drop those not asked for longest if it is much."""
+        self._tables[names] = table
+        self._kept += table.root.size
+        while self._kept > KEPT_ENTRIES and len(self._tables) > 1:
+            _, dropped = self._tables.popitem(last=False)
+            self._kept -= dropped.root.size
 
     def _require_small(self, domain: Domain) -> None:
         if domain.size > INFORMATION_CELLS:
@@ -109,7 +127,7 @@ class PooledTables:
         found: dict[Names, LackOfFit] = {}
         silent: set[str] = set()
         size = self._order + 1
-        for names in [names for names in self._tables if len(names) >= size]:
+        for names in [names for names in self._asked if len(names) >= size]:
             read = [p for p in itertools.combinations(names, size) if self._laws.beyond(p)]
             silent.update(() if read else names)
             for part in read[:MOST_TESTS]:
