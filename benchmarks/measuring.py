@@ -28,6 +28,8 @@ class Measured:
     other: str
     other_ms: float
     ratio: float
+    peak_mib: float | None = None
+    """The most memory that the process of ours held, where it had one of its own."""
 
 
 def compare(

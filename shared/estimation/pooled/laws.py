@@ -21,8 +21,10 @@ from scipy import linalg
 from shared.domain import Domain
 from shared.errors import EstimationError, OptionError
 from shared.estimation.core.information import INFORMATION_CELLS
+from shared.estimation.pooled.kept import Kept
 from shared.estimation.pooled.maxent import fitted, product
 from shared.estimation.pooled.readings import Readings, Told
+from shared.estimation.pooled.separable import SEPARATED_CELLS, SeparatePair, Side
 from shared.estimation.pooled.shrinkage import Interaction, learned
 from shared.marginals.counts import Reports, Tensor
 from shared.plan import Plan
@@ -30,6 +32,10 @@ from shared.progress import Tick, unstopped
 
 PRIOR_SETS = 512
 """The prior of interactions is learned from at most so many sets, evenly taken from all."""
+
+KEPT_NUMBERS = 1 << 24
+"""Interactions are kept up to so many numbers (128 MB): thousands of pairs of few categories, or a
+few of many, which are then estimated again when they are asked for again."""
 
 _LEAST, _LEAST_OF_CELLS = 0.03, 0.2
 """So many of its errors a variable's share, and a shrunk cell's, is at least.
@@ -80,21 +86,10 @@ class Level:
 
     told: Told
     base: Tensor
+    functions: Tensor
+    spread: Tensor
     taken: Tensor
-    singles: tuple[Single, ...]
-
-    # Thousands of them are kept: what is quickly made again is not.
-
-    @property
-    def functions(self) -> Tensor:
-        """X, cells x functions."""
-        return product([single.functions for single in self.singles])
-
-    @property
-    def spread(self) -> Tensor:
-        """Q, cells x functions."""
-        whole = product([single.law for single in self.singles])
-        return np.asarray(whole[:, None] * self.functions, dtype=np.float64)
+    found: Interaction
 
 
 class Laws:
@@ -122,8 +117,10 @@ class Laws:
         self._domain, self._order, self._tick = domain, order, tick
         self._readings = Readings(sources, domain, tick)
         self._singles: dict[str, Single] = {}
-        self._levels: dict[Names, Level | None] = {}
-        self._found: dict[Names, Interaction] = {}
+        self._levels: Kept[Names, Level | None] = Kept(KEPT_NUMBERS, _numbers)
+        self._pairs: Kept[Names, SeparatePair | None] = Kept(
+            KEPT_NUMBERS, lambda pair: 1 if pair is None else 10 * pair.told.shares.size
+        )
         self._laws: dict[Names, Tensor] = {}
         self._priors: dict[int, Tensor] = {}
 
@@ -154,9 +151,30 @@ class Laws:
         """Return what is told of the interaction of two or more variables, of one more than the
         order too, given those of fewer.
         """
-        if names not in self._levels:
-            self._levels[names] = self._estimated(names)
-        return self._levels[names]
+        return self._levels.get(names, lambda: self._estimated(names))
+
+    def separate(self, names: Names) -> SeparatePair | None:
+        """Return a pair that is estimated by one variable at a time; None if this is none."""
+        return self._pairs.get(names, lambda: self._separated(names))
+
+    def _separated(self, names: Names) -> SeparatePair | None:
+        if len(names) != 2 or self._order < 2:
+            return None
+        cells = math.prod(self._domain[name].size for name in names)
+        if not SEPARATED_CELLS < cells <= INFORMATION_CELLS:
+            return None
+        told = self._readings.of(names)
+        if told is None or any(r.decoder.mixture is None for r in told.readings):
+            return None
+        one, other = (
+            Side(s.told, s.law, s.functions, s.noise, s.per_record)
+            for s in (self.single(name) for name in names)
+        )
+        return SeparatePair(told, (one, other))
+
+    def tells(self, names: Names) -> bool:
+        """Whether some records tell of the interaction of two or more variables."""
+        return self.separate(names) is not None or self.level(names) is not None
 
     def told(self, names: Names) -> Level:
         """Return it where something is told. Raises EstimationError where nothing is."""
@@ -172,8 +190,8 @@ class Laws:
         told = self._readings.of(names)
         if told is None:
             return None
-        singles = tuple(self.single(name) for name in names)
-        base = self._base(names)
+        singles = [self.single(name) for name in names]
+        base = self.base(names)
         functions = product([single.functions for single in singles])
         whole = product([single.law for single in singles])
         spread = whole[:, None] * functions
@@ -187,10 +205,10 @@ class Laws:
         taken = linalg.cho_solve(inner, weighed.T)
         covariance = linalg.cho_solve(inner, np.eye(len(information)))
         half = base[:, None] * functions
-        self._found[names] = Interaction(
+        found = Interaction(
             taken @ (told.shares - base), (covariance + covariance.T) / 2, half.T @ half
         )
-        return Level(told, base, taken, singles)
+        return Level(told, base, functions, spread, taken, found)
 
     def _prior(self, size: int) -> Tensor:
         """Return the prior of interactions of so many variables."""
@@ -204,12 +222,16 @@ class Laws:
             found = []
             for place in some:
                 self._tick()
-                if self.level(every[place]) is not None:
-                    found.append(self._found[every[place]])
+                pair = self.separate(every[place])
+                level = self.level(every[place]) if pair is None else None
+                if pair is not None:
+                    found.append(pair.likelihoods)
+                elif level is not None:
+                    found.append(level.found.likelihoods)
             self._priors[size] = learned(found)
         return self._priors[size]
 
-    def _base(self, names: Names) -> Tensor:
+    def base(self, names: Names) -> Tensor:
         """Return the distribution of largest entropy for what is told of smaller sets."""
         if len(names) == 2:
             return product([self.single(name).law for name in names])
@@ -225,9 +247,7 @@ class Laws:
         found: list[Names] = []
         largest = len(names) if most is None else most
         for size in range(2, min(largest, self._order) + 1):
-            found += [
-                part for part in itertools.combinations(names, size) if self.level(part) is not None
-            ]
+            found += [part for part in itertools.combinations(names, size) if self.tells(part)]
         return found
 
     def entropic(self, names: Names, parts: Sequence[Names]) -> Tensor:
@@ -251,8 +271,12 @@ class Laws:
         if len(names) == 1:
             return self.single(names[0]).law
         if names not in self._laws:
-            level, between = self.level(names), self.between(names)
-            if level is not None:
+            pair = self.separate(names)
+            level = self.level(names) if pair is None else None
+            between = self.between(names)
+            if pair is not None:
+                law = self._positive(names, self.base(names), *pair.posterior(self._prior(2)))
+            elif level is not None:
                 law = self._shrunk(names, level)
             elif between is not None:
                 place = between.index(next(name for name in between if name not in names))
@@ -269,7 +293,7 @@ class Laws:
         That is the variable, reported with either, whose weaker tie to the two is the strongest:
         a tree's middle. None where they are told, or there is no such variable.
         """
-        if len(names) != 2 or self._order < 2 or self.level(names) is not None:
+        if len(names) != 2 or self._order < 2 or self.tells(names):
             return None
         partners = [self._partners.get(name, frozenset()) for name in names]
         shared = sorted(partners[0] & partners[1], key=self._domain.axis)
@@ -282,8 +306,10 @@ class Laws:
     def _tie(self, first: str, second: str) -> float:
         """Return the mean squared contingency of two variables as far as it is told."""
         names = tuple(sorted((first, second), key=self._domain.axis))
-        level = self.level(names)
-        return 0.0 if level is None else float(np.square(level.functions.T @ self.law(names)).sum())
+        if not self.tells(names):
+            return 0.0
+        one, other = (self.single(name).functions for name in names)
+        return float(np.square(one.T @ self.law(names).reshape(len(one), -1) @ other).sum())
 
     @functools.cached_property
     def _partners(self) -> dict[str, frozenset[str]]:
@@ -295,20 +321,29 @@ class Laws:
         return {name: frozenset(others) for name, others in found.items()}
 
     def _shrunk(self, names: Names, level: Level) -> Tensor:
-        # The prior is learned before the first law is made, and each law once: no one asks again.
-        prior = self._prior(len(names))
-        mean, covariance = self._found.pop(names).posterior(prior)
-        spread = level.spread
-        error = np.sqrt(np.maximum(((spread @ covariance) * spread).sum(axis=1), 0.0))
-        law = level.base + spread @ mean
-        law = np.maximum(law, _LEAST_OF_CELLS * error + 1e-3 * level.base)
+        mean, covariance = level.found.posterior(self._prior(len(names)))
+        half = level.spread @ covariance
+        error = np.sqrt(np.maximum((half * level.spread).sum(axis=1), 0.0))
+        return self._positive(names, level.base, level.base + level.spread @ mean, error)
+
+    def _positive(self, names: Names, lower: Tensor, law: Tensor, error: Tensor) -> Tensor:
+        """Return a law without negative cells, with the margins of the smaller sets' law."""
         shape = [self._domain[name].size for name in names]
-        base = level.base.reshape(shape)
+        base = lower.reshape(shape)
+        law = np.maximum(law.reshape(shape), _LEAST_OF_CELLS * error.reshape(shape) + 1e-3 * base)
         margins = {}
         for axes in itertools.combinations(range(len(names)), len(names) - 1):
             gone = tuple(a for a in range(len(names)) if a not in axes)
             margins[axes] = base.sum(axis=gone)
         return fitted((law / law.sum()).reshape(shape), margins).table.ravel()
+
+
+def _numbers(level: Level | None) -> int:
+    """Return how many numbers a level holds, with those that its interaction will."""
+    if level is None:
+        return 1
+    cells, parameters = level.spread.shape
+    return int(3 * cells * parameters + 7 * parameters**2)
 
 
 def _likeliest(shares: Tensor, covariance: Tensor) -> Tensor:

@@ -42,11 +42,42 @@ class Decoder:
             depends on other variables.
         estimator: the function of the report (columns) that estimates each cell (rows).
         precision: one over a record's error, summed over cells, where all cells are as frequent.
+        mixture: (a, b) where the law is a I + b 11', and neither is listed before it is asked for.
     """
 
-    law: Tensor | None
-    estimator: Tensor
     precision: float
+    cells: int
+    mixture: tuple[float, float] | None = None
+    listed: tuple[Tensor | None, Tensor] | None = None
+
+    @property
+    def law(self) -> Tensor | None:
+        """The probability of each report given each cell."""
+        if self.listed is not None:
+            return self.listed[0]
+        a, b = self.mixture or (1.0, 0.0)
+        return a * np.eye(self.cells) + b
+
+    @property
+    def estimator(self) -> Tensor:
+        """The function of the report that estimates each cell."""
+        if self.listed is not None:
+            return self.listed[1]
+        a, b = self.mixture or (1.0, 0.0)
+        return (np.eye(self.cells) - b) / a
+
+    def estimated(self, counts: Tensor) -> Tensor:
+        """Return the estimated counts of the cells."""
+        if self.mixture is not None:
+            a, b = self.mixture
+            return np.asarray((counts - b * counts.sum()) / a, dtype=np.float64)
+        return np.asarray(self.estimator @ counts, dtype=np.float64)
+
+    @classmethod
+    def mixing(cls, a: float, b: float, cells: int) -> Decoder:
+        """Return that of a mixture."""
+        spread = ((1 - b) ** 2 + (cells - 1) * b**2) / a**2 - 1 / cells
+        return cls(1 / max(spread, 1e-12), cells, mixture=(a, b))
 
     @classmethod
     def of(cls, law: Tensor | None, estimator: Tensor) -> Decoder:
@@ -54,7 +85,7 @@ class Decoder:
         cells, reports = estimator.shape
         share = np.full(reports, 1 / reports) if law is None else law.mean(axis=0)
         spread = float((np.square(estimator) @ share).sum()) - 1 / cells
-        return cls(law, estimator, 1 / max(spread, 1e-12))
+        return cls(1 / max(spread, 1e-12), cells, listed=(law, estimator))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +106,9 @@ class Reading:
 
     def expected(self, law: Tensor) -> Tensor:
         """Return the probability of each report if the table's cells have these."""
+        if self.decoder.mixture is not None:
+            a, b = self.decoder.mixture
+            return np.maximum(a * law + b, 0.0)
         if self.decoder.law is not None:
             found: Tensor = np.maximum(law @ self.decoder.law, 0.0)
             return found
@@ -83,6 +117,11 @@ class Reading:
 
     def spread(self, law: Tensor) -> Tensor:
         """Return the covariance of one record's estimate, cells x cells."""
+        if self.decoder.mixture is not None:
+            # The constant that the estimator takes off is the same for all reports.
+            expected = self.expected(law)
+            a, _ = self.decoder.mixture
+            return np.asarray((np.diag(expected) - np.outer(expected, expected)) / a**2)
         weights = self.decoder.estimator
         mean = law if self.decoder.law is not None else weights @ self.expected(law)
         found: Tensor = (weights * self.expected(law)) @ weights.T - np.outer(mean, mean)
@@ -106,7 +145,7 @@ class Told:
         precise = np.array([r.records * r.decoder.precision for r in readings])
         weights = precise / precise.sum()
         parts = [
-            w * (r.decoder.estimator @ r.counts) / r.records
+            w * r.decoder.estimated(r.counts) / r.records
             for w, r in zip(weights, readings, strict=True)
         ]
         return cls(tuple(readings), weights, np.sum(parts, axis=0))
@@ -310,6 +349,12 @@ def _decoder(
     order: tuple[int, ...],
 ) -> Decoder | None:
     """Return the decoder of some variables of a blend of channels; None where there is none."""
+    shares = [channel.mixture for _, channel in mixed]
+    if all(kept) and None not in shares and list(order) == sorted(order):
+        a, b = np.array([share for share, _ in mixed]) @ np.array(shares)
+        if not a * CONDITION_LIMIT > 1:
+            return None
+        return Decoder.mixing(float(a), float(b), math.prod(sizes))
     law: Tensor = np.sum([share * channel.matrix() for share, channel in mixed], axis=0)
     try:
         if len(mixed) == 1:

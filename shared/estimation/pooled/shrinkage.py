@@ -19,6 +19,7 @@ shrunk by its own share tau^2 d / (1 + tau^2 d).
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,8 +30,13 @@ from shared.marginals.counts import Tensor
 
 _RESIDUALS = 2.0 ** np.arange(-9.0, 1.0)
 _DEVIATIONS = 2.0 ** np.arange(-7.0, 3.0)
+_SCALES = (_RESIDUALS, _DEVIATIONS)
 _NULL_MORE = 1.0
 _ROUNDS, _SETTLED = 2000, 1e-7
+
+
+Kind = tuple[Tensor, Tensor]
+"""A kind of prior: its variances in units of the noise, and what was estimated there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +56,7 @@ class Interaction:
     @functools.cached_property
     def likelihoods(self) -> Tensor:
         """The log-likelihood of each part of the mixture, up to one number for all."""
-        found = [0.0]
-        for scales, (ratios, turned, _) in zip((_RESIDUALS, _DEVIATIONS), self._kinds, strict=True):
-            more = np.outer(np.square(scales), ratios)
-            gained = np.square(turned) * (more / (1 + more)) - np.log1p(more)
-            found += list(0.5 * gained.sum(axis=1))
-        return np.array(found)
+        return scale_likelihoods([(ratios, turned) for ratios, turned, _ in self._kinds])
 
     def posterior(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Return mean, (d), and covariance, (d, d), of y given what was estimated.
@@ -63,19 +64,11 @@ class Interaction:
         Args:
             weights: of the parts of the prior, as `learned` gives.
         """
-        height = self.likelihoods + np.log(weights)
-        shares = np.exp(height - height.max())
-        shares /= shares.sum()
         mean, second = np.zeros(len(self.values)), np.zeros(self.covariance.shape)
-        first = 1
-        for scales, (ratios, turned, basis) in zip(
-            (_RESIDUALS, _DEVIATIONS), self._kinds, strict=True
-        ):
-            own = shares[first : first + len(scales)]
-            first += len(scales)
-            more = np.outer(np.square(scales), ratios)
-            kept = more / (1 + more)
-            at = kept * turned
+        shares = posterior_weights(self.likelihoods, weights)
+        for number, (ratios, turned, basis) in enumerate(self._kinds):
+            at, kept = shrunk(number, (ratios, turned))
+            own = shares[number]
             mean += basis @ (own @ at)
             inner = (at * own[:, None]).T @ at + np.diag(own @ kept)
             second += basis @ inner @ basis.T
@@ -99,17 +92,47 @@ def _against(root: Tensor, prior: Tensor, values: Tensor) -> tuple[Tensor, Tenso
     return np.maximum(ratios, 0.0), turned, root @ vectors
 
 
-def learned(interactions: Sequence[Interaction]) -> Tensor:
+def scale_likelihoods(kinds: Sequence[Kind]) -> Tensor:
+    """Return the log-likelihood of each part of the mixture, up to one number for all."""
+    found = [0.0]
+    for scales, (ratios, turned) in zip(_SCALES, kinds, strict=True):
+        more = np.outer(np.square(scales), ratios)
+        gained = np.square(turned) * (more / (1 + more)) - np.log1p(more)
+        found += list(0.5 * gained.sum(axis=1))
+    return np.array(found)
+
+
+def posterior_weights(likelihoods: Tensor, weights: Tensor) -> list[Tensor]:
+    """Return the weights of the scales of each kind of prior, given what was estimated."""
+    height = likelihoods + np.log(weights)
+    shares = np.exp(height - height.max())
+    shares /= shares.sum()
+    ends = np.cumsum([1, *(len(scales) for scales in _SCALES)])
+    return [shares[first:end] for first, end in itertools.pairwise(ends)]
+
+
+def shrunk(number: int, kind: Kind) -> tuple[Tensor, Tensor]:
+    """Return mean and variance of each direction at each scale of a kind, scales x directions."""
+    ratios, turned = kind
+    more = np.outer(np.square(_SCALES[number]), ratios)
+    kept = more / (1 + more)
+    return kept * turned, kept
+
+
+def learned(likelihoods: Sequence[Tensor]) -> Tensor:
     """Return the weights of the parts of the prior that are most likely for all interactions.
+
+    Args:
+        likelihoods: those of each interaction.
 
     By EM, which raises their likelihood each round and ends after `_ROUNDS` at most; any weights
     make a prior.
     """
     parts = 1 + len(_RESIDUALS) + len(_DEVIATIONS)
     weights = np.full(parts, 1 / parts)
-    if not interactions:
+    if not likelihoods:
         return weights
-    heights = np.array([interaction.likelihoods for interaction in interactions])
+    heights = np.array(likelihoods)
     made = np.exp(heights - heights.max(axis=1, keepdims=True))
     more = np.zeros(parts)
     more[0] = _NULL_MORE

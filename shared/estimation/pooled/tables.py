@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,16 +14,15 @@ from shared.domain import Domain
 from shared.errors import LimitExceeded, OptionError
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.pooled.independence import PooledIndependence
-from shared.estimation.pooled.laws import Laws, Level, Names
+from shared.estimation.pooled.kept import Kept
+from shared.estimation.pooled.laws import KEPT_NUMBERS, Laws, Level, Names
 from shared.estimation.pooled.maxent import product, slopes
+from shared.estimation.pooled.separable import SeparatePair
 from shared.estimation.tables.pooled import PooledTable
 from shared.marginals.counts import Reports, Tensor
 from shared.marginals.lack_of_fit import LackOfFit
 from shared.plan import Plan
 from shared.progress import Tick, unstopped
-
-KEPT_ENTRIES = 1 << 25
-"""Tables are kept while their errors have no more numbers than this (a quarter of a gigabyte)."""
 
 MOST_TESTS = 64
 """At most so many sets are tested for interactions that are left out."""
@@ -43,9 +41,8 @@ class PooledTables:
         self._domain, self._order, self._tick = domain, order, tick
         self._sources = tuple(sources)
         self._laws = Laws(sources, domain, order, tick)
-        self._tables: OrderedDict[Names, PooledTable] = OrderedDict()
         self._asked: dict[Names, None] = {}
-        self._kept = 0
+        self._tables: Kept[Names, PooledTable] = Kept(KEPT_NUMBERS, lambda table: table.root.size)
 
     @functools.cached_property
     def records(self) -> int:
@@ -61,22 +58,8 @@ class PooledTables:
         """
         self._require_small(domain)
         names = tuple(sorted(domain.names, key=self._domain.axis))
-        table = self._tables.pop(names, None)
-        self._kept -= 0 if table is None else table.root.size
-        if table is None:
-            self._tick()
-            table = self._made(names)
-            self._asked[names] = None
-        self._keep(names, table)
-        return _turned(table, domain)
-
-    def _keep(self, names: Names, table: PooledTable) -> None:
-        """Keep a table for the next time, and drop those not asked for longest if it is much."""
-        self._tables[names] = table
-        self._kept += table.root.size
-        while self._kept > KEPT_ENTRIES and len(self._tables) > 1:
-            _, dropped = self._tables.popitem(last=False)
-            self._kept -= dropped.root.size
+        self._asked[names] = None
+        return _turned(self._tables.get(names, lambda: self._made(names)), domain)
 
     def _require_small(self, domain: Domain) -> None:
         if domain.size > INFORMATION_CELLS:
@@ -176,9 +159,13 @@ class PooledTables:
         return np.concatenate(found)
 
     def _is_told(self, names: Names) -> bool:
-        return len(names) == 1 or self._laws.level(names) is not None
+        return len(names) == 1 or self._laws.tells(names)
 
     def _made(self, names: Names) -> PooledTable:
+        self._tick()
+        pair = self._laws.separate(names)
+        if pair is not None:
+            return self._of_pair(names, pair)
         between = self._laws.between(names)
         if between is not None:
             whole, gone = self._made(between), [n not in names for n in between].index(True)
@@ -206,6 +193,17 @@ class PooledTables:
             root=records * (turned @ root).reshape(*domain.shape, -1),
             moved=records * (turned @ moved).reshape(domain.shape),
             told=len(names) == 1 or names in parts,
+        )
+
+    def _of_pair(self, names: Names, pair: SeparatePair) -> PooledTable:
+        law, records, domain = self._laws.law(names), self.records, self._domain.project(names)
+        unshrunk, root = pair.unshrunk(law)
+        return PooledTable(
+            domain,
+            records * law.reshape(domain.shape),
+            records,
+            root=records * root.reshape(*domain.shape, -1),
+            moved=records * (law - unshrunk).reshape(domain.shape),
         )
 
     def _functions(self, names: Names, part: Names) -> Tensor:
