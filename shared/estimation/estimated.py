@@ -40,6 +40,7 @@ from shared.estimation.supports.by_tables import (
     require_items,
 )
 from shared.estimation.supports.mixed import MixedSupports, served
+from shared.estimation.supports.modelled import PairSupports
 from shared.estimation.tables.estimates import CombinedTable, EstimatedTable, Estimates
 from shared.estimation.tables.modelled import ModelledTables
 from shared.marginals.counts import (
@@ -102,7 +103,7 @@ class EstimatedMarginals:
             told = f"Strata cannot be combined by the estimator {estimator!r}."
             raise OptionError(told, where="estimator", remedy="Choose 'moment', 'ml' or 'pooled'.")
         self._reported, self._plan, self._tick = reported, plan, tick
-        self._estimator = estimator
+        self._estimator, self._order = estimator, order
         self._sources = ((reported, plan), *others)
         self._everything = _joined([plan.domain for _, plan in self._sources])
         self._domain = self._everything.project(variables or self._everything.names)
@@ -226,6 +227,8 @@ class EstimatedMarginals:
         """Return what estimates supports, the faster way that serves; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
+        if self._estimator == "pooled" and self._order <= 2:
+            return PairSupports(self, asked)
         tabulated = TabulatedSupports(self, asked)
         noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self._sources)
         mixing = np.all([served(plan, asked) for _, plan in self._sources], axis=0)
