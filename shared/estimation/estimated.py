@@ -80,8 +80,7 @@ class EstimatedMarginals:
         tick: called all along long estimates; what it raises stops them.
 
     Raises:
-        OptionError: an unknown estimator, one that does not serve several sources, or no order of
-            interaction.
+        OptionError: an unknown estimator, one that does not serve several sources, or no order.
         DomainError: a variable has other categories in another source.
     """
 
@@ -110,8 +109,8 @@ class EstimatedMarginals:
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order, tick)
         self._pooled = PooledTables(self._sources, self._everything, order, tick)
-        several = self._sources if others else ()
-        self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
+        parts = (EstimatedMarginals(*s, tick=tick) for s in self._sources) if others else ()
+        self._parts = tuple(parts)
 
     @classmethod
     def of(
@@ -168,15 +167,22 @@ class EstimatedMarginals:
         self._tick()
         domain = self._asked(variables)
         if self._estimator in ("log-linear", "pooled"):
-            return (self._modelled if self._estimator == "log-linear" else self._pooled).table(
-                domain
-            )
+            tables = self._modelled if self._estimator == "log-linear" else self._pooled
+            return tables.table(domain)
         if self._estimator == "ml":
             return self._most_likely_of_all(domain) if self._parts else self._most_likely(domain)
         if not self._parts:
             return self._by_moments(domain)
         self._require_reported(variables)
         return CombinedTable.of([part.marginal(variables) for part in self._parts])
+
+    def tells(self, variables: Sequence[str]) -> bool:
+        """Return whether reports tell a table, or a model of all variables; see `Marginals`."""
+        self._require_known(variables)
+        if self._estimator == "pooled" and len(variables) > self._order:
+            return False
+        together = any(plan.reports_together(variables) for _, plan in self._sources)
+        return together or self._estimator == "log-linear"
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:
         """Return the estimate by moments, also where the marginals are the most likely ones.
@@ -284,8 +290,7 @@ class EstimatedMarginals:
 
     def _require_reported(self, variables: Sequence[str]) -> None:
         for _, plan in self._sources:
-            missing = [name for name in variables if name not in plan.domain]
-            if missing:
+            if missing := [name for name in variables if name not in plan.domain]:
                 raise EstimationError(
                     f"A stratum does not report {missing}; its moments say nothing of them.",
                     where=", ".join(missing),
