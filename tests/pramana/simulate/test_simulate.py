@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 from pramana.cli import app
 from pramana.reproduce.data import six_nodes
 from pramana.simulate.bayes_net import StructureOptions, _Comparison, divergence_or_none
+from pramana.simulate.inputs.columns import EMPTY, INTERVALS, OTHER
 from pramana.simulate.inputs.randomization import fitting, read_plan, symmetric
 from pramana.simulate.inputs.sources import (
     MOST_RECORDS,
@@ -30,7 +31,6 @@ from pramana.simulate.inputs.sources import (
     require_records,
     topological,
 )
-from pramana.simulate.inputs.columns import EMPTY, INTERVALS, OTHER
 from pramana.simulate.inputs.tables import read_source
 from pramana.simulate.links import compare, directed
 from pramana.simulate.parameters import fitted

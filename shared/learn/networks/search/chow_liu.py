@@ -26,6 +26,9 @@ from shared.progress import Progress
 FALSE_SHARE = 0.03
 """Of the links of a forest so many are expected, at most, to join independent variables."""
 
+FAMILY_CELLS = 1 << 12
+"""A variable gets no parents with which its table has more cells: of pairs no larger is made."""
+
 LEVEL = 0.05
 """The chance that any link is added, or any direction set, where chains explain all pairs."""
 
@@ -65,7 +68,11 @@ def from_pairs(
     ordered = [*links, *sorted(further, key=lambda pair: further[pair].p_value)]
     while True:
         parents = directed(nodes, ordered, colliders)
-        if max(map(len, parents.values())) <= max_parents:
+        if all(
+            len(given) <= max_parents
+            and (len(given) < 2 or marginals.domain.project((n, *given)).size <= FAMILY_CELLS)
+            for n, given in parents.items()
+        ):
             return FoundFromPairs(parents, evidence)
         if colliders:
             colliders = colliders[:-1]
