@@ -241,10 +241,11 @@ def require_affordable_search(
 
 def _by_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout) -> bool:
     """Whether a search needs the tables of pairs alone (`structure_learning`)."""
-    if spec.search.order is not None or spec.search.method == "hill-climbing":
+    search = spec.search.options()
+    if search.order is not None or search.method == "hill-climbing":
         return False
     together = any(plan.reports_together(nodes) for plan in layout.plans)
-    return spec.search.method == "chow-liu" or (spec.score.name == "likelihood" and not together)
+    return search.method == "chow-liu" or (spec.score.name == "likelihood" and not together)
 
 
 def _largest_pair(nodes: Collection[str], layout: RecordLayout) -> tuple[int, tuple[str, ...]]:
