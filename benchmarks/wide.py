@@ -13,7 +13,7 @@ import math
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from multiprocessing import get_context
@@ -133,10 +133,20 @@ def _told(step: Callable[[Table, Path], float], table: Table, folder: Path) -> t
     return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def _write(path: Path, columns: Mapping[str, Codes]) -> None:
+    path.mkdir()
+    for name, codes in columns.items():
+        np.save(path / f"{name}.npy", codes)
+
+
+def _read(path: Path, plan: Plan) -> dict[str, Codes]:
+    return {name: np.load(path / f"{name}.npy") for name in plan.domain.names}
+
+
 def _counting(table: Table, folder: Path) -> float:
-    """Count all pairs of the clean table, which is written down beside its clean codes' types."""
+    """Draw the clean table, write it down and count all its pairs."""
     columns, plan = table.records(), table.plan
-    np.savez(folder / "clean.npz", **columns)
+    _write(folder / "clean", columns)
     wide = [column.astype(np.int64) for column in columns.values()]
     sizes = [v.size for v in plan.domain]
     began = time.process_time()
@@ -149,20 +159,18 @@ def _counting(table: Table, folder: Path) -> float:
 def _randomizing(table: Table, folder: Path) -> float:
     """Randomize the records by keyed draws, and write the reports down."""
     plan = table.plan
-    with np.load(folder / "clean.npz") as held:
-        columns = dict(held)
+    columns = _read(folder / "clean", plan)
     keys = np.frombuffer(np.random.default_rng(table.seed + 2).bytes(16 * RECORDS), dtype="V16")
     began = time.process_time()
     made = randomize(plan, SECRETS, "wide", keys, columns)
     seconds = time.process_time() - began
-    np.savez(folder / "reported.npz", **made.columns)
+    _write(folder / "reported", made.columns)
     return seconds
 
 
 def _marginals(table: Table, folder: Path) -> EstimatedMarginals:
     plan = table.plan
-    with np.load(folder / "reported.npz") as held:
-        counts = ReportedCounts(dict(held), plan.reported_sizes)
+    counts = ReportedCounts(_read(folder / "reported", plan), plan.reported_sizes)
     return EstimatedMarginals(counts, plan, estimator="pooled")
 
 

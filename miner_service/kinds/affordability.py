@@ -221,6 +221,10 @@ def require_affordable_search(
             where="search.max_parents",
             remedy="Allow fewer parents, or leave out variables of many categories.",
         )
+    if _by_pairs(spec, nodes, layout):
+        # Larger families than can be estimated are not learned (`chow_liu.FAMILY_CELLS`).
+        _require_tables(*_largest_pair(nodes, layout), limits)
+        return
     cells, family = largest_family(layout, nodes, most + 1)
     _require_listable(spec, cells, family, layout)
     _require_samples(spec, cells, family, limits)
@@ -232,6 +236,35 @@ def require_affordable_search(
             f"A log-linear model over {list(family)} is too large to fit.",
             where="search.max_parents",
             remedy="Allow fewer parents, or ask for a lower order.",
+        )
+
+
+def _by_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout) -> bool:
+    """Whether a search needs the tables of pairs alone (`structure_learning`)."""
+    search = spec.search.options()
+    if search.order is not None or search.method == "hill-climbing":
+        return False
+    together = any(plan.reports_together(nodes) for plan in layout.plans)
+    return search.method == "chow-liu" or (spec.score.name == "likelihood" and not together)
+
+
+def _largest_pair(nodes: Collection[str], layout: RecordLayout) -> tuple[int, tuple[str, ...]]:
+    """Return the cells of the largest table of two variables, and these."""
+    largest = sorted(nodes, key=lambda name: -layout.domain[name].size)[:2]
+    return layout.domain.project(largest).size, tuple(largest)
+
+
+def require_pairs(
+    spec: CountsSpec, names: Collection[str], layout: RecordLayout, *, where: str
+) -> None:
+    """Bound the tables of pairs, from which pooled supports are made. Raises LimitExceeded."""
+    cells, pair = _largest_pair(names, layout)
+    if cells > INFORMATION_CELLS:
+        raise LimitExceeded(
+            f"The table over {list(pair)} has {cells} cells; {INFORMATION_CELLS} are allowed of"
+            f" the estimator {spec.estimator!r}.",
+            where=where,
+            remedy="Leave out variables of many categories, or group these.",
         )
 
 

@@ -28,6 +28,7 @@ from shared.estimation.core.axes import (
     axes_of,
     joined,
     observed,
+    require_reported,
     strata_of,
     sum_unasked,
 )
@@ -46,6 +47,7 @@ from shared.estimation.supports.by_tables import (
     require_items,
 )
 from shared.estimation.supports.mixed import MixedSupports, served
+from shared.estimation.supports.modelled import PairSupports
 from shared.estimation.tables.estimates import CombinedTable, EstimatedTable, Estimates
 from shared.estimation.tables.modelled import ModelledTables
 from shared.marginals.counts import (
@@ -115,8 +117,8 @@ class EstimatedMarginals:
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order, tick)
         self._pooled = PooledTables(self._sources, self._everything, order, tick)
-        parts = (EstimatedMarginals(*s, tick=tick) for s in self._sources) if others else ()
-        self._parts = tuple(parts)
+        several = self._sources if others else ()
+        self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
 
     @classmethod
     def of(
@@ -175,7 +177,7 @@ class EstimatedMarginals:
             return self._most_likely_of_all(domain) if self._parts else self._most_likely(domain)
         if not self._parts:
             return self._by_moments(domain)
-        self._require_reported(variables)
+        require_reported(self._sources, variables)
         return CombinedTable.of([part.marginal(variables) for part in self._parts])
 
     def tells(self, variables: Sequence[str]) -> bool:
@@ -183,8 +185,7 @@ class EstimatedMarginals:
         self._require_known(variables)
         if self._estimator == "pooled" and len(variables) > self._order:
             return False
-        together = any(plan.reports_together(variables) for _, plan in self._sources)
-        return together or self._estimator == "log-linear"
+        return self._estimator == "log-linear" or self.told_together(variables)
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:
         """Return the estimate by moments, also where the marginals are the most likely ones.
@@ -217,7 +218,7 @@ class EstimatedMarginals:
             return self._posterior(domain)
         if self._estimator != "moment":
             return self.marginal(variables).counts
-        self._require_reported(variables)
+        require_reported(self._sources, variables)
         return np.asarray(np.sum([part.expected(variables) for part in self._parts], axis=0))
 
     def subpopulation(self) -> Subpopulation:
@@ -234,6 +235,8 @@ class EstimatedMarginals:
         """Return what estimates supports, the faster way that serves; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
+        if self._estimator == "pooled" and self._order <= 2:
+            return PairSupports(self, asked)
         tabulated = TabulatedSupports(self, asked)
         noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self._sources)
         mixing = np.all([served(plan, asked) for _, plan in self._sources], axis=0)
@@ -267,7 +270,7 @@ class EstimatedMarginals:
     def told_together(self, variables: Sequence[str]) -> bool:
         """Return whether some records report all these variables; see `Marginals`."""
         self._require_known(variables)
-        return self._evidence.told_together(variables)
+        return any(plan.reports_together(variables) for _, plan in self._sources)
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
@@ -287,15 +290,6 @@ class EstimatedMarginals:
     def _require_known(self, names: Collection[str]) -> None:
         for name in names:
             self._everything.axis(name)
-
-    def _require_reported(self, variables: Sequence[str]) -> None:
-        for _, plan in self._sources:
-            if missing := [name for name in variables if name not in plan.domain]:
-                raise EstimationError(
-                    f"A stratum does not report {missing}; its moments say nothing of them.",
-                    where=", ".join(missing),
-                    remedy="Use the estimator 'ml', which explains all reports together.",
-                )
 
     def _reports(
         self, domain: Domain, *, noise_counted: bool = False

@@ -87,7 +87,7 @@ class MarginalTable(Protocol):
         """Return the covariance of such functions with each count, in the shape of `weights`."""
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return `counts` as they come out in bootstrap samples of the records, (draws, cells...).
+        """Return `counts` in bootstrap samples of the records, (draws, cells...).
 
         Their covariance is the population covariance of `counts`.
         """
@@ -275,8 +275,7 @@ class Marginals(Protocol):
     def supports(self, items: Sequence[Item]) -> Supports:
         """Return what estimates the supports of sets of these items.
 
-        Raises:
-            UnknownVariable, DomainError: an item is not a category of a variable here.
+        Raises UnknownVariable, DomainError: an item is not a category of a variable here.
         """
 
     def independence(
@@ -370,24 +369,21 @@ class ReportedCounts:
         self.records = lengths.pop()
         if self.records == 0:
             raise EmptyTable("There are no records to count.")
-        self._columns = dict(columns)
+        self._columns, self._names = dict(columns), tuple(columns)
         self._sizes = {name: int(sizes[name]) for name in columns}
         self.cells = math.prod(self._sizes.values())
-        self._names = tuple(columns)
         self._cube: npt.NDArray[np.int64] | None = None
 
     def column(self, name: str) -> Codes:
         """Return the codes of a column. Raises UnknownVariable."""
-        if name not in self._columns:
-            raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
-        return self._columns[name]
+        if name in self._columns:
+            return self._columns[name]
+        raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
 
     def table(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the counts over the named columns, axes in that order.
 
-        Raises:
-            UnknownVariable: a name that is not a column.
-            LimitExceeded: more than `MARGINAL_CELLS` cells.
+        Raises UnknownVariable, and LimitExceeded above `MARGINAL_CELLS` cells.
         """
         for name in names:
             self.column(name)
@@ -396,6 +392,6 @@ class ReportedCounts:
             return tabulate([self._columns[name] for name in names], shape)
         if self._cube is None:
             self._cube = tabulate(list(self._columns.values()), list(self._sizes.values()))
-        dropped = tuple(axis for axis, name in enumerate(self._names) if name not in names)
+        gone = tuple(axis for axis, name in enumerate(self._names) if name not in names)
         left = [name for name in self._names if name in names]
-        return np.transpose(self._cube.sum(axis=dropped), [left.index(name) for name in names])
+        return np.transpose(self._cube.sum(axis=gone), [left.index(name) for name in names])

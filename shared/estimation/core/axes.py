@@ -11,7 +11,7 @@ import numpy as np
 
 from shared.channels import LISTED_ENTRIES, Transition, along_axis
 from shared.domain import Domain, Variable
-from shared.errors import DomainError, LimitExceeded
+from shared.errors import DomainError, EstimationError, LimitExceeded
 from shared.estimation.core.strata import Stratum, second_moment
 from shared.marginals.counts import Reports, Tensor
 from shared.marginals.tabulated_counts import refuse_noise
@@ -285,6 +285,17 @@ def joined(domains: Sequence[Domain]) -> Domain:
                     remedy="Let all owners list the same categories in one order.",
                 )
     return Domain(tuple(found.values()))
+
+
+def require_reported(sources: Sequence[tuple[Reports, Plan]], variables: Sequence[str]) -> None:
+    """Check that every source reports some variables. Raises EstimationError."""
+    for _, plan in sources:
+        if missing := [name for name in variables if name not in plan.domain]:
+            raise EstimationError(
+                f"A stratum does not report {missing}; its moments say nothing of them.",
+                where=", ".join(missing),
+                remedy="Use the estimator 'ml' or 'pooled', which explain all reports together.",
+            )
 
 
 def table_of(sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str]) -> Domain:

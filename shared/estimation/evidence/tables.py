@@ -6,9 +6,8 @@ import math
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 
-from shared.channels import Sampled, Transition
 from shared.errors import OptionError
-from shared.estimation.core.axes import axes_of, strata_of, table_of
+from shared.estimation.core.axes import strata_of, table_of
 from shared.estimation.evidence.explanation import NetworkExplanation
 from shared.estimation.evidence.independence import ConditionalIndependence, ReportedTable
 from shared.marginals.counts import Reports
@@ -52,16 +51,6 @@ class Evidence:
         axes = [tuple(asked.index(name) for name in part) for part in (left, right, given)]
         return ConditionalIndependence(table, *axes)
 
-    def told_together(self, names: Sequence[str]) -> bool:
-        """Return whether some records report all of some variables, by the plans alone."""
-        for _, plan in self._sources:
-            axes = axes_of(plan, names)
-            if {v.name for axis in axes for v in axis.variables} >= set(names) and all(
-                _tells(axis.channel) for axis in axes
-            ):
-                return True
-        return False
-
     def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
         """Return how well a network explains the reports of whole records.
 
@@ -89,10 +78,3 @@ class Evidence:
             if len(self._kept) > KEPT_TABLES:
                 self._kept.popitem(last=False)
         return table
-
-
-def _tells(channel: Transition) -> bool:
-    """Whether some reports through a channel are of all its variables."""
-    if not isinstance(channel, Sampled):
-        return True
-    return any(len(choice.axes) == len(channel.sizes) for choice in channel.choices)

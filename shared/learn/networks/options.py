@@ -102,8 +102,8 @@ class Search:
         method: without an order: `hill-climbing` adds, deletes, reverses and exchanges links by the
             score; `chow-liu` needs no more than pairs to be told and no score: the forest of the
             largest information (Chow and Liu 1968) and, with more than one parent, the links that
-            no chain explains. `auto` (default) climbs where the reports tell any three variables
-            together, and takes `chow-liu` where they do not.
+            nothing between them explains. `auto` (default) climbs where some records report all
+            variables together, and takes `chow-liu` where each reports a few.
 
     Raises:
         OptionError: an unknown method, or one beside an order; an order that repeats a variable, a

@@ -4,9 +4,9 @@ A forest that is as near as can be to the records' distribution joins the pairs 
 mutual information that close no circle. Noise makes information where there is none, so a pair is
 joined only if it is dependent beyond chance: of the links joined, at most a share `FALSE_SHARE` is
 expected to be of independent variables. What a forest leaves out is added where the reports
-contradict every chain over a third variable next to one of the two: dependent, and so given each
-such variable by itself (the first two orders of the PC algorithm, Spirtes and Glymour 1991). All of
-it needs no more than pairs to be told.
+contradict that it goes through others: the pair is dependent, and so given each variable, and each
+two, next to one of them (the first orders of the PC algorithm, Spirtes and Glymour 1991, in linear
+predictors of the variables' functions). All of it needs no more than pairs to be told.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from shared.progress import Progress
 
 FALSE_SHARE = 0.03
 """Of the links of a forest so many are expected, at most, to join independent variables."""
+
+FAMILY_CELLS = 1 << 12
+"""A variable gets no parents with which its table has more cells: of pairs no larger is made."""
 
 LEVEL = 0.05
 """The chance that any link is added, or any direction set, where chains explain all pairs."""
@@ -65,7 +68,11 @@ def from_pairs(
     ordered = [*links, *sorted(further, key=lambda pair: further[pair].p_value)]
     while True:
         parents = directed(nodes, ordered, colliders)
-        if max(map(len, parents.values())) <= max_parents:
+        if all(
+            len(given) <= max_parents
+            and (len(given) < 2 or marginals.domain.project((n, *given)).size <= FAMILY_CELLS)
+            for n, given in parents.items()
+        ):
             return FoundFromPairs(parents, evidence)
         if colliders:
             colliders = colliders[:-1]
@@ -175,7 +182,7 @@ class _Search:
         for first, second in links:
             around[first].add(second)
             around[second].add(first)
-        known: dict[tuple[Pair, str], Coefficients | None] = {}
+        known: dict[tuple[Pair, tuple[str, ...]], Coefficients | None] = {}
         allowed = LEVEL / max(1, len(self.pairs))
 
         def weakest(pair: Pair) -> Coefficients | None:
@@ -184,10 +191,14 @@ class _Search:
             if dependence is None or dependence.independence.p_value > allowed:
                 return None
             found = dependence.independence
-            for middle in sorted((around[pair[0]] | around[pair[1]]) - set(pair)):
-                if (pair, middle) not in known:
-                    known[pair, middle] = self.dependences.beyond(pair[0], middle, pair[1])
-                tested = known[pair, middle]
+            near = sorted((around[pair[0]] | around[pair[1]]) - set(pair))
+            for middles in (
+                *((middle,) for middle in near),
+                *itertools.combinations(near, 2),
+            ):
+                if (pair, middles) not in known:
+                    known[pair, middles] = self.dependences.beyond(pair[0], middles, pair[1])
+                tested = known[pair, middles]
                 if tested is None:
                     return None
                 if tested.p_value > found.p_value:
@@ -231,7 +242,7 @@ class _Search:
             self._tick()
             whole, chain = self.dependences.of(first, second), None
             if whole is not None and whole.independence.p_value > LEVEL:
-                chain = self.dependences.beyond(first, middle, second)
+                chain = self.dependences.beyond(first, [middle], second)
             if chain is not None and chain.p_value <= LEVEL / len(triples):
                 found.append((chain.p_value, (first, middle, second)))
         return [triple for _, triple in sorted(found)]

@@ -9,7 +9,9 @@ wherever pairs are told, also where no record reports three variables together.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,6 +27,9 @@ _VARIANCES = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 61)])
 
 _FITTING = 50
 _LEAST = 1e-12
+
+_FLAT = 0.05
+"""Correlations that noise made impossible are made so much possible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +102,15 @@ class Coefficients:
 class Dependence:
     """The coefficients of a pair, a row per function of the first variable, and their error.
 
-    `information` estimates the mutual information of the two, in nats: of the table towards which
-    noise is shrunk to independence (positive-part rule of James and Stein), or for exact counts of
-    these as they are.
+    `kept` is the share of them that noise leaves when it is shrunk to independence (positive-part
+    rule of James and Stein), 1 for exact counts; `information` estimates the mutual information of
+    the two, in nats: that of the table so shrunk.
     """
 
     matrix: Tensor
     covariance: Tensor
     records: int
+    kept: float
     information: float
 
     @cached_property
@@ -118,7 +124,7 @@ class Dependence:
         rows, columns = self.matrix.shape
         order = np.arange(rows * columns).reshape(rows, columns).T.ravel()
         covariance = self.covariance[np.ix_(order, order)]
-        return Dependence(self.matrix.T, covariance, self.records, self.information)
+        return Dependence(self.matrix.T, covariance, self.records, self.kept, self.information)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,28 +143,53 @@ class Dependences:
             self._pairs[second, first] = None if made is None else made.turned
         return self._pairs[first, second]
 
-    def beyond(self, first: str, middle: str, second: str) -> Coefficients | None:
-        """Return what a pair has beyond the chain over a third variable; None where untold.
+    def beyond(self, first: str, middles: Sequence[str], second: str) -> Coefficients | None:
+        """Return what a pair has beyond what goes through some others; None where untold.
 
-        All 0 if the two are independent given the third. The errors of the three pairs are added
-        as if different records had told them.
+        What goes through them is the dependence of the two best linear predictors from the others'
+        functions: for one variable exactly what a chain makes. All 0 if the two are independent
+        given the others, and these, where several, add up. The errors of the pairs are added as if
+        different records had told them.
         """
-        whole, left, right = (
-            self.of(first, second),
-            self.of(first, middle),
-            self.of(middle, second),
-        )
-        if whole is None or left is None or right is None:
+        whole = self.of(first, second)
+        left = [self.of(first, middle) for middle in middles]
+        right = [self.of(middle, second) for middle in middles]
+        inverse = self._inverse(middles)
+        if whole is None or inverse is None:
             return None
-        by_left = np.kron(np.eye(len(left.matrix)), right.matrix.T)
-        by_right = np.kron(left.matrix, np.eye(right.matrix.shape[1]))
-        covariance = (
-            whole.covariance
-            + by_left @ left.covariance @ by_left.T
-            + by_right @ right.covariance @ by_right.T
-        )
-        values = (whole.matrix - left.matrix @ right.matrix).ravel()
+        before = np.hstack([part.matrix for part in left if part is not None])
+        behind = np.vstack([part.matrix for part in right if part is not None])
+        if before.shape[1] < len(inverse) or len(behind) < len(inverse):
+            return None
+        covariance, start = whole.covariance, 0
+        rows, columns = np.eye(len(before)), np.eye(behind.shape[1])
+        for one, other in zip(left, right, strict=True):
+            if one is None or other is None:
+                return None
+            place = slice(start, start + len(other.matrix))
+            start = place.stop
+            by_left = np.kron(rows, (inverse[place] @ behind).T)
+            by_right = np.kron(before @ inverse[:, place], columns)
+            covariance = covariance + by_left @ one.covariance @ by_left.T
+            covariance = covariance + by_right @ other.covariance @ by_right.T
+        values = (whole.matrix - before @ inverse @ behind).ravel()
         return Coefficients(values, covariance, whole.records)
+
+    def _inverse(self, names: Sequence[str]) -> Tensor | None:
+        """Return the inverse of the correlations of the functions of some variables."""
+        widths = [self._single(name)[1].shape[1] for name in names]
+        ends = np.cumsum([0, *widths])
+        made = np.eye(int(ends[-1]))
+        for a, b in itertools.combinations(range(len(names)), 2):
+            pair = self.of(names[a], names[b])
+            if pair is None:
+                return None
+            part = pair.kept * pair.matrix
+            made[ends[a] : ends[a + 1], ends[b] : ends[b + 1]] = part
+            made[ends[b] : ends[b + 1], ends[a] : ends[a + 1]] = part.T
+        values, turn = np.linalg.eigh(made)
+        found: Tensor = (turn / np.maximum(values, _FLAT)) @ turn.T
+        return found
 
     def _single(self, name: str) -> tuple[Tensor, Tensor]:
         """Return a variable's distribution and its functions, categories x functions."""
@@ -190,7 +221,7 @@ class Dependences:
             kept = max(0.0, 1 - len(values) / statistic) if statistic > 0 else 0.0
         matrix = values.reshape(functions.shape[1], others.shape[1])
         information = _information(law, other, 1 + kept * functions @ matrix @ others.T)
-        return Dependence(matrix, covariance, records, information)
+        return Dependence(matrix, covariance, records, kept, information)
 
 
 def _information(law: Tensor, other: Tensor, ratio: Tensor) -> float:
