@@ -112,6 +112,7 @@ def _learn(spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) 
     return {
         "items": document["items"],
         "examined": sum(map(len, found.levels)),
+        "modelled_from": found.modelled_from,
         "itemsets": document["itemsets"],
         "rules": document["rules"],
     }

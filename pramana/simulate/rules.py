@@ -39,6 +39,7 @@ class RulesOutcome:
     lengths: pd.DataFrame
     totals: Series
     fits: Fits
+    modelled_from: int | None
 
     def means(self) -> pd.DataFrame:
         """Return means over the runs and their standard errors (`..._se`) by length."""
@@ -61,6 +62,7 @@ class RulesOutcome:
             },
             "by_length": [_as_json(row) for row in self.means().to_dict("records")],
             "overall": self.totals.as_dict(),
+            "modelled_from": self.modelled_from,
             **self.fits.as_dict(),
         }
 
@@ -78,13 +80,15 @@ def simulate(
     """
     items = all_items(trials.source.domain)
     truth: Supports | None = None
+    modelled: int | None = None
     tables, totals, fits = [], [], []
     for trial in trials:
         if truth is None or not trials.same_records:
             truth = frequent(trials, trial, items, mining)
         started = time.perf_counter()
         marginals = EstimatedMarginals(trial.reported, trials.plan, estimator=estimator)
-        found = chosen(mine_itemsets(marginals, items, mining))
+        mined = mine_itemsets(marginals, items, mining)
+        found, modelled = chosen(mined), mined.modelled_from
         seconds = time.perf_counter() - started
         tables.append(by_length(truth, found).assign(run=trial.index))
         fits.append(marginals.lack_of_fit)
@@ -92,7 +96,7 @@ def simulate(
         on_step((trial.index + 1) / trials.runs)
     lengths = pd.concat(tables, ignore_index=True)
     series, fitting = Series(tuple(totals)), Fits(tuple(fits))
-    return RulesOutcome(trials, mining, estimator, lengths, series, fitting)
+    return RulesOutcome(trials, mining, estimator, lengths, series, fitting, modelled)
 
 
 def frequent(

@@ -91,6 +91,12 @@ def show_rules(outcome: rules.RulesOutcome) -> None:
         " to the number of frequent itemsets (FRAPP 7). ± is the standard error over the runs.",
         soft_wrap=True,
     )
+    if outcome.modelled_from is not None:
+        out.print(
+            f"Itemsets of {outcome.modelled_from} items or more are from a model of the shorter"
+            " ones: no record reports them together.",
+            soft_wrap=True,
+        )
     _note(outcome.trials, outcome.fits)
 
 

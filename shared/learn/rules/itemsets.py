@@ -95,6 +95,8 @@ class FoundItemsets:
         options: how was mined and decided.
         items: what the itemsets' numbers mean.
         levels: the examined itemsets by length, from 1.
+        modelled_from: from this length on supports are of a model of shorter itemsets, for no
+            reports tell them, and errors and intervals suppose that it holds; None if none are.
     """
 
     domain: Domain
@@ -102,6 +104,7 @@ class FoundItemsets:
     options: RuleOptions
     items: tuple[Item, ...]
     levels: tuple[Level, ...]
+    modelled_from: int | None = None
 
     @cached_property
     def itemsets(self) -> tuple[Itemset, ...]:

@@ -87,7 +87,22 @@ def mine_itemsets(
     levels = _decided(levels, options)
     if options.consistent:
         levels = _made_consistent(levels, options)
-    return FoundItemsets(marginals.domain, marginals.records, options, items, tuple(levels))
+    modelled = _modelled_from(marginals, items, levels)
+    return FoundItemsets(
+        marginals.domain, marginals.records, options, items, tuple(levels), modelled
+    )
+
+
+def _modelled_from(
+    marginals: Marginals, items: Sequence[Item], levels: Sequence[Level]
+) -> int | None:
+    """Return the length from which on supports are of no reports; None if all are of some."""
+    names = list(dict.fromkeys(name for name, _ in items))
+    for length, level in enumerate(levels[1:], start=2):
+        known = not np.isnan(level.support).all()
+        if known and not marginals.tells(names[:length]):
+            return length
+    return None
 
 
 def _levels(

@@ -201,11 +201,13 @@ class AssociationRulesMessage(ModelHead):
     """Itemsets held frequent or not ruled out, and the rules between those held frequent.
 
     `examined` counts all itemsets that were estimated; those that are not listed are not frequent.
+    Those of `modelled_from` items or more no reports tell: they are of a model of shorter ones.
     """
 
     kind: Literal["association-rules"] = "association-rules"
     items: list[ItemMessage]
     examined: int
+    modelled_from: int | None = None
     itemsets: list[ItemsetMessage]
     rules: list[RuleMessage]
 

@@ -44,6 +44,7 @@ def itemsets_json(found: FoundItemsets, *, examined: bool = False) -> dict[str, 
             for name, code in found.items
         ],
         "examined": sum(len(level) for level in found.levels),
+        "modelled_from": found.modelled_from,
         "itemsets": [
             {name: _plain(getattr(itemset, name)) for name in _OF_ITEMSETS} for itemset in listed
         ],

@@ -413,6 +413,9 @@ class Untold:
         self.items, self._supports = items, self._true.supports(items)
         return self
 
+    def tells(self, variables) -> bool:
+        return self._true.tells(variables)
+
     def counts(self, itemsets: np.ndarray) -> SupportCounts:
         if any(self._untold(row) for row in itemsets.tolist()):
             raise self._error
