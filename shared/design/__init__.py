@@ -11,6 +11,7 @@ from shared.design.choose import (
     Problem,
     builds,
     compare,
+    little_told,
     not_useful,
     option,
     records_enough,
@@ -21,7 +22,8 @@ from shared.design.choose import (
 from shared.design.families import families
 from shared.design.goal import Goal, Learn, goal, reference
 from shared.design.overlaps import by_pooling
-from shared.design.predict import PredictedErrors, best_weights, by_model, by_moments
+from shared.design.predict import best_weights, by_model, by_moments
+from shared.design.predicted import PredictedErrors
 from shared.design.requirement import (
     Requirements,
     gamma_of_breach,
@@ -51,6 +53,7 @@ __all__ = [
     "gamma_of_minimum_k",
     "gamma_of_p",
     "goal",
+    "little_told",
     "not_useful",
     "option",
     "records_enough",

@@ -27,14 +27,8 @@ import numpy.typing as npt
 
 from shared.channels import RESOLUTION, Transition
 from shared.design.goal import Goal
-from shared.design.predict import (
-    PredictedErrors,
-    information_of_one,
-    mean_squares,
-    says_nothing,
-    summary,
-    wanted_cells,
-)
+from shared.design.predict import information_of_one, mean_squares, says_nothing
+from shared.design.predicted import PredictedErrors, summary, wanted_cells
 from shared.errors import LimitExceeded, SingularChannel
 from shared.marginals.counts import Tensor
 from shared.plan import Block, Plan

@@ -11,14 +11,8 @@ from shared.design.families import Build, families, sampled
 from shared.design.goal import Goal
 from shared.design.mixed_sets import mixed, same_sets
 from shared.design.overlaps import by_pooling
-from shared.design.predict import (
-    NOTHING,
-    PredictedErrors,
-    best_weights,
-    by_model,
-    by_moments,
-    modelled_at_once,
-)
+from shared.design.predict import best_weights, by_model, by_moments, modelled_at_once
+from shared.design.predicted import NOTHING, PredictedErrors
 from shared.design.requirement import Requirements
 from shared.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from shared.marginals.counts import Tensor
@@ -304,6 +298,21 @@ def not_useful(kept: float, enough: int | None) -> str:
         f" ones will show. {more}"
     )
 
+
+def little_told(made: Option) -> tuple[str, ...]:
+    """Return the variables of which no wanted table with others keeps `LITTLE` of an association.
+
+    Their categories are many against gamma and the records.
+    """
+    best: dict[str, float] = {}
+    for names, (_, noise) in made.prediction.noise.items():
+        for name in names if len(names) > 1 else ():
+            best[name] = max(best.get(name, 0.0), 1 / (1 + noise))
+    return tuple(name for name, kept in best.items() if kept < LITTLE)
+
+
+LITTLE = 0.1
+"""Of a table that keeps less of a moderate association than this little is told."""
 
 USEFUL = 0.2
 """Below this share of a moderate association that noise leaves, only strong ones can be seen."""

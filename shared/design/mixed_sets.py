@@ -4,7 +4,7 @@ Gamma hides a set's truth among its cells, so that small variables can be report
 time, large ones alone, and each set serves every table within it. Candidates are the single
 variables, the tables wanted, all sets whose cells are few against gamma, or, of many variables,
 sets packed at random so that each wanted pair is in some of them; with the target where there is
-one. Their shares minimize the loss of the wanted tables (`predict.summary`) by the multiplicative
+one. Their shares minimize the loss of the wanted tables (`PredictedErrors`) by the multiplicative
 algorithm (Silvey, Titterington and Torsney 1978) on the information about each interaction; sets of
 hardly any share are dropped. Nothing enters but sizes, gamma and the number of records.
 """
@@ -23,7 +23,7 @@ from shared.channels import CHOICES, RESOLUTION
 from shared.design.families import Build, channel_of, sampled
 from shared.design.goal import Goal
 from shared.design.overlaps import Names, contrasts, information_of, kept_of, within
-from shared.design.predict import MODERATE, counted
+from shared.design.predicted import MODERATE, counted
 from shared.design.requirement import Requirements
 from shared.marginals.counts import Tensor
 from shared.plan import Plan

@@ -21,7 +21,7 @@ import numpy as np
 from shared.channels import RESOLUTION, Product, Transition
 from shared.design.bound import least_squares
 from shared.design.goal import Goal
-from shared.design.predict import PredictedErrors, summary
+from shared.design.predicted import PredictedErrors, summary
 from shared.errors import SingularChannel
 from shared.marginals.counts import Tensor
 from shared.plan import Block, Plan

@@ -12,12 +12,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shared.channels import CONDITION_LIMIT, CutAndPaste, Sampled, Transition
 from shared.design.goal import Goal
+from shared.design.predicted import NOTHING, PredictedErrors, shares_of, summary, wanted_cells
 from shared.errors import LimitExceeded, SingularChannel
 from shared.estimation.core.loglinear import (
     DESIGN_ENTRIES,
@@ -42,40 +43,6 @@ _STILL = 1e-15
 
 _NOT_MOVED = 1e-9
 """Share of a cell's squared slope that may lie in such directions; it is rounding too."""
-
-
-@dataclass(frozen=True)
-class PredictedErrors:
-    """Mean relative standard errors of the wanted cells, by the number of variables of the table.
-
-    Lengths of which the reports cannot tell every table are left out. `score` is the root of the
-    mean square over the lengths, infinite where one is left out; `missing` then says why.
-
-    `loss` is what designs are compared by: the mean over tables of log(1 + v / w^2), v the mean
-    relative variance of a table's cells and w^2 the mean squared relative deviation of its cells
-    from independence where there is a moderate association (`MODERATE`). It grows as v does where
-    v is small, and hardly any more where a table is hopeless. `kept` is the mean of
-    1 / (1 + v / w^2): how much of a moderate association is left where noise is shrunk away.
-    `noise` has the share of each table and its v / w^2.
-    """
-
-    by_length: Mapping[int, float]
-    score: float
-    missing: str = ""
-    loss: float = math.inf
-    noise: tuple[tuple[float, float], ...] = field(default=(), repr=False)
-
-    @property
-    def kept(self) -> float:
-        """How much of a moderate association is left, from 0 to 1."""
-        return self.kept_with(1.0)
-
-    def kept_with(self, factor: float) -> float:
-        """Return the same with so many times the records."""
-        return math.fsum(share / (1 + noise / factor) for share, noise in self.noise)
-
-
-NOTHING = PredictedErrors({}, math.inf)
 
 
 def by_moments(
@@ -235,7 +202,7 @@ class _Model:
         left = [n for n in self.names if n in names]
         moved = np.transpose(summed, [*(left.index(n) for n in names), len(names)])
         wanted = wanted_cells(goal, names, reference)
-        shares = _shares(names, reference)[wanted]
+        shares = shares_of(names, reference)[wanted]
         return np.asarray(moved[wanted] / shares[:, None], dtype=np.float64)
 
 
@@ -267,7 +234,7 @@ def _model(
     reference: Mapping[str, Tensor],
 ) -> _Model:
     shape = [len(reference[name]) for name in names]
-    theta = _shares(names, reference).ravel()
+    theta = shares_of(names, reference).ravel()
     return _Model(names, design(shape, min(order, len(names))), theta, channels)
 
 
@@ -334,11 +301,11 @@ def _moment_errors(
     found: list[str] = []
     second = np.ones(())
     for part, channel in _restricted(plan, names):
-        squares = mean_squares(channel, _shares(part, reference))
+        squares = mean_squares(channel, shares_of(part, reference))
         second = np.multiply.outer(second, squares)
         found += part
     second = np.transpose(second, [found.index(name) for name in names])
-    shares = _shares(names, reference)
+    shares = shares_of(names, reference)
     variance = np.maximum(second - np.square(shares), 0) / records
     infinite = np.full(shares.shape, np.inf)
     squares = np.divide(variance, np.square(shares), out=infinite, where=shares > 0)
@@ -372,57 +339,3 @@ def _mean_squares_of_items(channel: CutAndPaste, theta: Tensor) -> Tensor:
         none = np.zeros((1, *theta.shape))
         agree = np.concatenate([other, none]) + np.concatenate([none, agree])
     return np.asarray(np.tensordot(square @ channel.partial_supports, agree, 1), dtype=np.float64)
-
-
-def wanted_cells(
-    goal: Goal, names: Sequence[str], reference: Mapping[str, Tensor]
-) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Return which cells of a table count: those above the minimum support, or its largest."""
-    shares = _shares(names, reference)
-    wanted = (shares >= goal.minimum_support) & (shares > 0)
-    if not wanted.any():
-        wanted = shares == shares.max()
-    return np.asarray(wanted)
-
-
-def _shares(names: Sequence[str], reference: Mapping[str, Tensor]) -> Tensor:
-    made = functools.reduce(np.multiply.outer, (reference[n] for n in names))
-    return np.asarray(made, dtype=np.float64)
-
-
-def summary(
-    goal: Goal,
-    reference: Mapping[str, Tensor],
-    squares: Mapping[tuple[str, ...], Tensor],
-    missing: str,
-) -> PredictedErrors:
-    """Return the errors of tables from the relative variances of their cells that count."""
-    by_length = {}
-    for length, sets in goal.by_length().items():
-        if all(names in squares for names in sets):
-            each = [np.sqrt(squares[names]) for names in sets]
-            by_length[length] = float(sum(map(np.sum, each)) / sum(map(np.size, each)))
-    means = {names: float(np.mean(each)) for names, each in squares.items()}
-    known = len(by_length) == len(goal.by_length())
-    noise = tuple(
-        (goal.shares[n], m * counted(goal, n, reference) / MODERATE) for n, m in means.items()
-    )
-    if not known:
-        return PredictedErrors(by_length, math.inf, missing, math.inf, noise)
-    score = math.sqrt(math.fsum(goal.shares[n] * m for n, m in means.items()))
-    loss = math.fsum(share * math.log1p(each) for share, each in noise)
-    return PredictedErrors(by_length, score, missing, loss, noise)
-
-
-MODERATE = 0.09
-"""Mean squared relative deviation of a moderate association: Cohen's w = 0.3 (1988, 7.2.3)."""
-
-
-def counted(goal: Goal, names: Sequence[str], reference: Mapping[str, Tensor]) -> float:
-    """Return by what a table's squared errors count less: none is larger than the support's.
-
-    Cells whose expected share is below the minimum support count only where they turn out to be as
-    frequent as that; the error is then relative to the support.
-    """
-    largest = math.prod(float(reference[name].max()) for name in names)
-    return min(1.0, largest / goal.minimum_support) ** 2 if goal.minimum_support else 1.0

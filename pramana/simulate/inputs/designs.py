@@ -119,7 +119,7 @@ def owners_of(domain: Domain, asked: str) -> Owners:
                 where="--owners",
                 remedy='Separate columns by commas and owners by semicolons: "a,b; c,d".',
             )
-    return tuple((f"owner {i}", own) for i, own in enumerate(held, 1))
+    return tuple((f"owner-{i}", own) for i, own in enumerate(held, 1))
 
 
 def designed(
