@@ -80,7 +80,7 @@ def predictions(predictor: Predictor, query: PredictionQuery, limits: Limits) ->
             where="records",
             remedy="Send the records in several requests.",
         )
-    codes = encode_records(predictor.inputs, query.records)
+    codes = encode_records(predictor.inputs, query.records, missing=predictor.sums_out)
     found = [labels[code] for code in predictor.predict(codes)]
     shares = predictor.probabilities(codes)
     rows = [None] * len(found) if shares is None else shares.tolist()

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
+from miner_service.kinds.bayes import BAYES
 from miner_service.kinds.itemsets import RULES
 from miner_service.kinds.linear import LINEAR
 from miner_service.kinds.networks import PARAMETERS, STRUCTURE
@@ -18,7 +19,7 @@ from miner_service.kinds.trees import TREE
 from shared.wire.learning.jobs import JobSpec
 
 JOB_KINDS: Mapping[type, JobKind[Any]] = {
-    kind.spec: kind for kind in (PARAMETERS, STRUCTURE, TABLE, RULES, TREE, LINEAR)
+    kind.spec: kind for kind in (PARAMETERS, STRUCTURE, TABLE, RULES, TREE, LINEAR, BAYES)
 }
 """The kinds of jobs by the class of their specification."""
 

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.learn.common.documents import write_json
-from shared.wire.learning.models import DecisionTreeMessage, LinearClassifierMessage
+from shared.wire.learning.models import (
+    BayesClassifierMessage,
+    DecisionTreeMessage,
+    LinearClassifierMessage,
+)
+
+Predicting = BayesClassifierMessage | DecisionTreeMessage | LinearClassifierMessage
+"""The models that predict a class."""
 
 
 def require_among(target: str, others: Sequence[str] | None, where: str) -> None:
@@ -40,11 +47,11 @@ def predicted_from(target: str, others: Sequence[str] | None, reported: Domain) 
     return (*names, target)
 
 
-def read_document(message: DecisionTreeMessage | LinearClassifierMessage) -> str:
+def read_document(message: Predicting) -> str:
     """Return the JSON of a model in the form that every `Predictor` is read from."""
     return json.dumps(message.document, ensure_ascii=False, allow_nan=False)
 
 
-def write_document(message: DecisionTreeMessage | LinearClassifierMessage) -> str:
+def write_document(message: Predicting) -> str:
     """Return the same as lines, for a file."""
     return write_json(message.document)

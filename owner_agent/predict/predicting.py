@@ -79,7 +79,7 @@ def read_model(path: Path) -> ReadModel:
     """Read a model that predicts, as the miner or a session of owners wrote it.
 
     Raises:
-        InputError: the file cannot be read, or holds no decision tree or linear classifier.
+        InputError: the file cannot be read, or holds no model that predicts.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -100,8 +100,8 @@ def _no_model(path: Path) -> InputError:
     return InputError(
         f"The file {path} cannot be read as the JSON of a model.",
         where=str(path),
-        remedy="Name the tree.json or linear.json of a session, or a model as the miner"
-        " answers it.",
+        remedy="Name the tree.json, linear.json or bayes.json of a session, or a model as the"
+        " miner answers it.",
     )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from shared.domain import Domain, Variable
 from shared.errors import InputError, UnknownCategory, UnknownVariable
+from shared.learn.bayes_classifier.exchange.documents import read_bayes_classifier_json
 from shared.learn.linear.exchange.documents import read_linear_json
 from shared.learn.tree.exchange.documents import read_tree_json
 from shared.marginals.counts import Codes, Tensor
@@ -40,14 +41,20 @@ class Predictor(Protocol):
     def target(self) -> Variable:
         """The class."""
 
+    @property
+    def sums_out(self) -> bool:
+        """Whether it predicts records of which inputs are missing, by what it knows of these."""
+
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
         """Return the class code of each of n records.
 
         Args:
-            codes: the codes of (at least) the inputs by variable, n of each.
+            codes: the codes of (at least) the inputs by variable, n of each. Where the model sums
+                out what is missing, inputs may be left out, and a code equal to the variable's
+                number of categories is a missing value.
 
         Raises:
-            UnknownVariable: an input is not there.
+            UnknownVariable: an input is not there, or none is.
             DomainError: columns of different lengths, or a code outside its variable.
         """
 
@@ -55,14 +62,17 @@ class Predictor(Protocol):
         """Return the probability of each class, (n, classes); None if the model has none."""
 
 
-def encode_records(domain: Domain, records: Sequence[Mapping[str, Value]]) -> dict[str, Codes]:
+def encode_records(
+    domain: Domain, records: Sequence[Mapping[str, Value | None]], *, missing: bool = False
+) -> dict[str, Codes]:
     """Return the codes of records given as labels and numbers, n codes per variable.
 
     A variable whose categories are intervals ("<30", "30-45", ">=45") takes a number, also
     written as text, besides its labels. Any other takes its labels; a number stands for the label
     that is written so, a whole one without decimals. Text is read as the owners read the cells of
     their tables: without the spaces around it, in Unicode NFC, and as a number only if it is
-    written in ASCII digits with at most a sign, a point and an exponent.
+    written in ASCII digits with at most a sign, a point and an exponent. If values may be
+    `missing`, the code of one that is absent or None is the variable's number of categories.
 
     Raises:
         UnknownVariable: a record names a variable that is not in the domain.
@@ -79,17 +89,19 @@ def encode_records(domain: Domain, records: Sequence[Mapping[str, Value]]) -> di
                     remedy=f"The variables are {list(domain.names)}.",
                 )
     return {
-        variable.name: _encoded(variable, [record.get(variable.name) for record in records])
+        variable.name: _encoded(
+            variable, [record.get(variable.name) for record in records], missing=missing
+        )
         for variable in domain
     }
 
 
 def read_predictor(text: str) -> Predictor:
-    """Read a decision tree or a linear classifier from its JSON text, whichever it is.
+    """Read a Bayesian or linear classifier or a decision tree from its JSON, whichever it is.
 
     Raises:
-        InputError: the text is neither.
-        Others: see `read_tree_json` and `read_linear_json`.
+        InputError: the text is none of them.
+        Others: see `read_bayes_classifier_json`, `read_linear_json` and `read_tree_json`.
     """
     try:
         document = json.loads(text)
@@ -108,6 +120,7 @@ def read_predictor(text: str) -> Predictor:
 
 
 _READERS: Mapping[str, Callable[[str], Predictor]] = {
+    "bayes-classifier": read_bayes_classifier_json,
     "decision-tree": read_tree_json,
     "linear-classifier": read_linear_json,
 }
@@ -141,14 +154,18 @@ def _cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
     return cuts
 
 
-def _encoded(variable: Variable, values: Sequence[Value | None]) -> Codes:
+def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: bool) -> Codes:
     # Of two labels that only their Unicode form tells apart, the first.
     ordered = reversed(list(enumerate(variable.categories)))
     labels = {unicodedata.normalize("NFC", label): code for code, label in ordered}
     cuts = interval_cuts(variable)
     known: dict[Value | None, int] = {}
-    codes = np.empty(len(values), dtype=np.min_scalar_type(variable.size - 1))
+    largest = variable.size if missing else variable.size - 1
+    codes = np.empty(len(values), dtype=np.min_scalar_type(largest))
     for place, value in enumerate(values):
+        if missing and value is None:
+            codes[place] = variable.size
+            continue
         # True equals 1 but is not a number here; what cannot be looked up is not a value at all.
         code = known.get(value) if type(value) in (str, int, float) else None
         if code is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import time
 import tomllib
@@ -231,6 +232,29 @@ def test_keyed_draws(pin, name: str):
             "part header": content_digest(part),
             "part as JSON": sha(encode_part_json(plan, made.keys, made.columns)),
         },
+    )
+
+
+def test_keyed_draws_of_more_variables_than_cells_are_counted_for(pin):
+    sizes = tuple(2 + 7 * i % 29 for i in range(60))
+    pairs = list(itertools.combinations(range(60), 2))
+    channel = Sampled(
+        sizes,
+        tuple(
+            Choice((a, b), (1 << 32) // len(pairs), Symmetric.from_gamma(sizes[a] * sizes[b], 19.0))
+            for a, b in pairs
+        ),
+    )
+    names = (f"v{i}" for i in range(60))
+    own = tuple(Variable(n, tuple(map(str, range(k)))) for n, k in zip(names, sizes, strict=True))
+    plan = Plan((Block(own, channel),))
+    keys = pseudonyms(SECRETS, STUDY, [f"person {i}" for i in range(64)])
+    columns = {v.name: np.arange(64, dtype=np.uint8) % v.size for v in own}
+    made = randomize(plan, SECRETS, STUDY, keys, columns)
+    again = randomize(plan, SECRETS, STUDY, keys, columns, {plan.blocks[0].name: 2})
+    pin(
+        "draws: sampled at width",
+        {"plan": plan.digest, "digest": made.digest, "third epoch": again.digest},
     )
 
 

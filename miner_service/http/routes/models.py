@@ -88,7 +88,7 @@ _add_view(
 _add_view(
     "svg",
     "image/svg+xml",
-    "Draw a network (links with their confidence), a tree or weights.",
+    "Draw a network (links with their confidence), a tree, weights, or what attributes tell.",
     "A picture of the model.",
 )
 _add_view(
@@ -113,11 +113,16 @@ _add_view(
     "A row per itemset after the header.",
 )
 _add_view("rules.csv", CSV, "Read association rules as CSV.", "A row per rule after the header.")
-_add_view("text", TEXT, "Read a decision tree as rules in text.", "The tree as indented rules.")
+_add_view(
+    "text",
+    TEXT,
+    "Read a decision tree as rules, or a Bayesian classifier's probabilities, in text.",
+    "The model as indented lines.",
+)
 _add_view(
     "document",
     JSON,
-    "Read a tree or a linear classifier as JSON for predictions elsewhere.",
+    "Read a tree or a classifier as JSON for predictions elsewhere.",
     "The model in the form that travels.",
 )
 
@@ -126,7 +131,7 @@ _add_view(
 def predict(
     model: ModelPath, body: PredictionQuery, services: ServicesDep, caller: CallerDep
 ) -> PredictionAnswer:
-    """Predict the class of records with a tree or a linear classifier; nothing of them is kept.
+    """Predict the class of records with a tree or a classifier; nothing of them is kept.
 
     Roles: as for the model.
     """

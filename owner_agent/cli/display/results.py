@@ -89,7 +89,7 @@ def _show_weights(console: Console, path: Path) -> None:
     _show(console, path.name, ["class", "column"], ["weight"], shown)
 
 
-def _show_tree(console: Console, path: Path) -> None:
+def _show_lines(console: Console, path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     for line in lines[:_LINES]:
         console.print(line, markup=False, soft_wrap=True)
@@ -137,7 +137,8 @@ _SHOWN: dict[str, Callable[[Console, Path], Any]] = {
     "network.json": _show_network,
     "table.csv": _show_counts,
     "rules.csv": _show_rules,
-    "tree.txt": _show_tree,
+    "tree.txt": _show_lines,
+    "bayes.txt": _show_lines,
     "weights.csv": _show_weights,
 }
 """How each file is shown; the others are pictures, or hold the same in full."""

@@ -24,6 +24,7 @@ from shared.learn.networks.options import (
 from shared.wire.base import MAX_VARIABLES, Label, Message
 from shared.wire.learning.learners import (
     AssociationRulesTask,
+    BayesClassifierTask,
     DecisionTreeTask,
     LinearClassifierTask,
 )
@@ -91,7 +92,14 @@ class LinearTask(LinearClassifierTask):
     features: Columns
 
 
+class BayesTask(BayesClassifierTask):
+    """A Bayesian network classifier, for the initiator alone."""
+
+    kind: Literal["bayes-classifier"] = "bayes-classifier"
+    features: Columns
+
+
 TaskMessage = Annotated[
-    ParametersTask | StructureTask | TableTask | RulesTask | TreeTask | LinearTask,
+    ParametersTask | StructureTask | TableTask | RulesTask | TreeTask | LinearTask | BayesTask,
     Field(discriminator="kind"),
 ]

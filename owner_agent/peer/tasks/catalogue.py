@@ -9,7 +9,7 @@ from __future__ import annotations
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.protocol.needs import Holdings
 from owner_agent.peer.tasks.network_tasks import PARAMETERS, STRUCTURE
-from owner_agent.peer.tasks.own_tasks import LINEAR, RULES, TABLE, TREE
+from owner_agent.peer.tasks.own_tasks import BAYES, LINEAR, RULES, TABLE, TREE
 from owner_agent.peer.tasks.task import LearningTask
 
 TASKS: dict[str, LearningTask] = {
@@ -19,6 +19,7 @@ TASKS: dict[str, LearningTask] = {
     "association-rules": RULES,
     "decision-tree": TREE,
     "linear-classifier": LINEAR,
+    "bayes-classifier": BAYES,
 }
 
 

@@ -1,4 +1,4 @@
-"""Learners whose result is the initiator's alone: tables, rules, trees and linear classifiers.
+"""Learners whose result is the initiator's alone: tables, rules, trees and classifiers.
 
 Each runs on the marginals that the initiator has, and returns the files that it keeps.
 """
@@ -12,14 +12,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TableTask, TreeTask
+from owner_agent.peer.protocol.task_messages import (
+    BayesTask,
+    LinearTask,
+    RulesTask,
+    TableTask,
+    TreeTask,
+)
 from owner_agent.peer.tasks.findings import Findings
 from shared.domain import Domain
+from shared.learn.bayes_classifier.exchange.documents import write_bayes_classifier_json
+from shared.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
+from shared.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
 from shared.learn.common.documents import write_json
 from shared.learn.linear.exchange.documents import write_linear_json
 from shared.learn.linear.exchange.drawing import draw_weights
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.model import LinearClassifier
+from shared.learn.networks.exchange.bif import write_bif
 from shared.learn.rules.exchange.drawing import draw_itemsets, draw_rules
 from shared.learn.rules.exchange.export import itemsets_csv, rules_csv, rules_json
 from shared.learn.rules.items import items_wanted
@@ -97,6 +108,21 @@ def learn_classifier(
             "linear.json": write_linear_json(model),
             "weights.csv": _weights_csv(model),
             "weights.svg": draw_weights(model),
+        }
+    )
+
+
+def learn_bayes(
+    task: BayesTask, marginals: Marginals, _nodes: Sequence[str], watch: Progress
+) -> Findings:
+    """Learn a Bayesian classifier; `bayes.json`, as text, as a picture and as a network in BIF."""
+    model = learn_bayes_classifier(marginals, task.target, task.features, task.options(), watch)
+    return Findings.kept(
+        {
+            "bayes.json": write_bayes_classifier_json(model),
+            "bayes.txt": write_bayes_classifier_text(model),
+            "bayes.svg": draw_bayes_classifier(model),
+            "bayes.bif": write_bif(model.network, "classifier"),
         }
     )
 

@@ -8,9 +8,16 @@ from math import comb
 from typing import Any
 
 from owner_agent.peer.protocol.needs import Holdings
-from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TableTask, TreeTask
+from owner_agent.peer.protocol.task_messages import (
+    BayesTask,
+    LinearTask,
+    RulesTask,
+    TableTask,
+    TreeTask,
+)
 from owner_agent.peer.tasks.own_results import (
     items_of,
+    learn_bayes,
     learn_classifier,
     learn_decision_tree,
     learn_rules,
@@ -42,7 +49,7 @@ def _tree_variables(task: TreeTask) -> tuple[str, ...]:
     return (*task.attributes, task.target)
 
 
-def _linear_variables(task: LinearTask) -> tuple[str, ...]:
+def _feature_variables(task: LinearTask | BayesTask) -> tuple[str, ...]:
     return (*task.features, task.target)
 
 
@@ -55,6 +62,12 @@ def _tree_scopes(task: TreeTask) -> list[tuple[str, ...]]:
     """A tree of depth d needs the tables over d attributes and the class."""
     paths = _subsets(task.attributes, task.options().max_depth, "max_depth")
     return [(*path, task.target) for path in paths]
+
+
+def _bayes_scopes(task: BayesTask) -> list[tuple[str, ...]]:
+    """Each attribute with all it may depend on, and the class."""
+    families = _subsets(task.features, task.options().depends_on + 1, "features")
+    return [(*family, task.target) for family in families]
 
 
 def _subsets(names: Sequence[str], size: int | None, where: str) -> list[tuple[str, ...]]:
@@ -97,8 +110,8 @@ def _check_tree(task: TreeTask) -> None:
     task.options()
 
 
-def _check_linear(task: LinearTask) -> None:
-    require_distinct(_linear_variables(task), "target and features")
+def _check_features(task: LinearTask | BayesTask) -> None:
+    require_distinct(_feature_variables(task), "target and features")
     task.options()
 
 
@@ -131,10 +144,19 @@ TREE = LearningTask(
 )
 
 LINEAR = LearningTask(
-    variables=_linear_variables,
-    check=_check_linear,
-    asks=_named(_linear_variables),
-    scopes=lambda task: [_linear_variables(task)],
+    variables=_feature_variables,
+    check=_check_features,
+    asks=_named(_feature_variables),
+    scopes=lambda task: [_feature_variables(task)],
     learn=learn_classifier,
     fewer="give it fewer features",
+)
+
+BAYES = LearningTask(
+    variables=_feature_variables,
+    check=_check_features,
+    asks=_named(_feature_variables),
+    scopes=_bayes_scopes,
+    learn=learn_bayes,
+    fewer="give it fewer features, or ask for naive Bayes",
 )

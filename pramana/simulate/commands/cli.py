@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from pramana.simulate.commands.bayes_net import bayes_net
-from pramana.simulate.commands.classifiers import linear, tree
+from pramana.simulate.commands.classifiers import classifier, linear, tree
 from pramana.simulate.commands.rules import rules
 
 app = typer.Typer(
@@ -17,3 +17,4 @@ app.command("bayes-net")(bayes_net)
 app.command("rules")(rules)
 app.command("tree")(tree)
 app.command("linear")(linear)
+app.command("classifier")(classifier)

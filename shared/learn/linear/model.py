@@ -104,6 +104,8 @@ class LinearClassifier:
     accuracy: Accuracy | None = None
     notes: tuple[str, ...] = ()
 
+    sums_out = False
+
     def __post_init__(self) -> None:
         if not len(self.inputs) or self.target.name in self.inputs:
             raise DomainError(

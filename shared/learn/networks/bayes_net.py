@@ -131,14 +131,22 @@ def learn_parameters(
     families = []
     for done, (node, parents) in enumerate(structure.families):
         report(done, len(structure.families))
-        families.append(_family(marginals.marginal([*parents, node]), node, parents, prior))
+        table = marginals.marginal([*parents, node])
+        families.append(learn_family(table, node, parents, prior))
     report(len(families), len(families))
     return LearnedBayesNet(domain, structure, marginals.records, tuple(families))
 
 
-def _family(
-    table: MarginalTable, node: str, parents: tuple[str, ...], prior: float
+def learn_family(
+    table: MarginalTable, node: str, parents: tuple[str, ...], prior: float = 0.0
 ) -> LearnedFamily:
+    """Return the parameters of one node, from the counts over its parents and then itself.
+
+    Args:
+        table: axes (parents..., node).
+        node, parents: what they are.
+        prior: alpha of a Dirichlet prior, added to every cell.
+    """
     cell = table.counts
     margin = cell.sum(axis=-1, keepdims=True)
     weight = margin + prior * cell.shape[-1]

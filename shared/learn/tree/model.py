@@ -10,7 +10,9 @@ import numpy as np
 
 from shared.domain import Domain, Variable
 from shared.errors import DomainError
+from shared.learn.common.record_columns import record_columns_or_missing
 from shared.learn.tree.descent import Descent
+from shared.learn.tree.missing import spread_probabilities
 from shared.learn.tree.node import Node
 from shared.learn.tree.options import TreeOptions
 from shared.marginals.counts import Codes, Tensor
@@ -33,6 +35,8 @@ class DecisionTree:
     root: Node
     records: int
     options: TreeOptions
+
+    sums_out = True
 
     def __post_init__(self) -> None:
         if not len(self.inputs) or self.target.name in self.inputs:
@@ -84,11 +88,31 @@ class DecisionTree:
         return self._descent.leaf_of(codes)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records; see `Predictor`."""
+        """Return the class code of each of n records; see `Predictor`.
+
+        A record with missing values is of the class that is the most probable on average over the
+        leaves it may end in.
+        """
+        kind = np.min_scalar_type(self.target.size - 1)
+        missing = self._with_missing(codes)
+        if missing is not None:
+            chosen: Codes = missing.argmax(axis=1).astype(kind)
+            return chosen
         decisions = np.array([leaf.classes.decision for leaf in self.leaves])
-        return decisions.astype(np.min_scalar_type(self.target.size - 1))[self.apply(codes)]
+        return decisions.astype(kind)[self.apply(codes)]
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor:
         """Return the probability of each class, (n, classes); see `Predictor`."""
+        missing = self._with_missing(codes)
+        if missing is not None:
+            return missing
         table: Tensor = np.array([leaf.classes.probabilities for leaf in self.leaves])
         return table[self.apply(codes)]
+
+    def _with_missing(self, codes: Mapping[str, Codes]) -> Tensor | None:
+        """Return the probabilities of records of which values are missing; None if none are."""
+        columns = record_columns_or_missing(self.inputs, codes)
+        sizes = zip(columns, self.inputs.shape, strict=True)
+        if not any(len(column) and int(column.max()) == size for column, size in sizes):
+            return None
+        return spread_probabilities(self.inputs, self.root, columns, self.target.size)

@@ -11,6 +11,7 @@ from shared.wire.base import Message, Name
 from shared.wire.learning.counting import ContingencyTableSpec
 from shared.wire.learning.learners import (
     AssociationRulesSpec,
+    BayesClassifierSpec,
     DecisionTreeSpec,
     LinearClassifierSpec,
 )
@@ -32,7 +33,8 @@ JobSpec = Annotated[
     | Annotated[ContingencyTableSpec, Tag("contingency-table")]
     | Annotated[AssociationRulesSpec, Tag("association-rules")]
     | Annotated[DecisionTreeSpec, Tag("decision-tree")]
-    | Annotated[LinearClassifierSpec, Tag("linear-classifier")],
+    | Annotated[LinearClassifierSpec, Tag("linear-classifier")]
+    | Annotated[BayesClassifierSpec, Tag("bayes-classifier")],
     Discriminator(_kind_of),
 ]
 

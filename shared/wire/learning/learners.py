@@ -1,4 +1,4 @@
-"""What is asked of learners of association rules, decision trees and linear classifiers.
+"""What is asked of learners of association rules, trees, linear and Bayesian classifiers.
 
 A job at the miner is the task and which records it counts; owners agree on the task alone. Fields
 follow the options in classes of their own where the JSON has had them there.
@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from shared.learn.bayes_classifier.options import BayesClassifierOptions
 from shared.learn.common.options import Seed, Share
 from shared.learn.linear.options import LinearOptions
 from shared.learn.rules.options import MINIMUM_CONFIDENCE, MinimumConfidence, RuleOptions
@@ -131,4 +132,28 @@ class LinearClassifierSpec(LinearClassifierTask, CountsSpec):
     these have a solution. `steps` is the most updates of the perceptron and `keep` says which of
     its weights stay, `sample` the records drawn from a learned network where all variables have
     too many cells together; `seed` decides these draws.
+    """
+
+
+@options_from(BayesClassifierOptions)
+class BayesClassifierTask(WithOptions):
+    """Learn a network with the class as its root; for the options see `BayesClassifierOptions`."""
+
+    kind: Literal["bayes-classifier"]
+    target: Label
+    features: Variables | None = None
+
+    def options(self) -> BayesClassifierOptions:
+        """Return how the classifier is learned. Raises OptionError."""
+        return options_in(self, BayesClassifierOptions)
+
+
+class BayesClassifierSpec(BayesClassifierTask, CountsSpec):
+    """Learn a Bayesian network classifier: naive Bayes, or one with links between attributes.
+
+    `target` is the class and `features` what it is told from, by default all else that is reported.
+    `model` says on what an attribute depends besides the class: nothing (`naive-bayes`), one other
+    (`tan`, the tree of the largest conditional mutual information), up to `max_parents` of those
+    that tell more (`kdb`), or (`auto`) the tree less its links that do not earn their parameters
+    under the noise of the reports. `alpha` is added to every count.
     """

@@ -224,12 +224,20 @@ class LinearClassifierMessage(ModelHead):
     document: dict[str, Any]
 
 
+class BayesClassifierMessage(ModelHead):
+    """A Bayesian network classifier; for `document` see `DecisionTreeMessage`."""
+
+    kind: Literal["bayes-classifier"] = "bayes-classifier"
+    document: dict[str, Any]
+
+
 ModelMessage = Annotated[
     BayesNetMessage
     | ContingencyTableMessage
     | AssociationRulesMessage
     | DecisionTreeMessage
-    | LinearClassifierMessage,
+    | LinearClassifierMessage
+    | BayesClassifierMessage,
     Field(discriminator="kind"),
 ]
 
@@ -277,9 +285,13 @@ Value = (
 
 
 class PredictionQuery(Message):
-    """Records whose class is asked for; a record gives a value to each of the model's inputs."""
+    """Records whose class is asked for; a record gives values to the model's inputs.
 
-    records: Annotated[list[dict[Label, Value]], Field(min_length=1)]
+    A Bayesian classifier and a decision tree predict without those that are left out or null; a
+    linear classifier needs them all.
+    """
+
+    records: Annotated[list[dict[Label, Value | None]], Field(min_length=1)]
 
 
 class Prediction(Message):

@@ -1,0 +1,135 @@
+"""Bayesian network classifiers."""
+
+from __future__ import annotations
+
+from miner_service.kinds.affordability import RecordLayout, largest_family, require_table
+from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
+from miner_service.kinds.page import render
+from miner_service.kinds.predicting import (
+    predicted_from,
+    read_document,
+    require_among,
+    write_document,
+)
+from miner_service.settings import Limits
+from shared.domain import Domain
+from shared.errors import LimitExceeded
+from shared.learn.bayes_classifier.exchange.documents import (
+    bayes_classifier_json,
+    read_bayes_classifier_json,
+)
+from shared.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
+from shared.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
+from shared.learn.bayes_classifier.exchange.words import NAMES
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+from shared.learn.bayes_classifier.model import BayesClassifier
+from shared.learn.networks.exchange.bif import write_bif
+from shared.learn.networks.exchange.documents import NetworkDocument
+from shared.learn.networks.exchange.drawing import draw_structure
+from shared.marginals.counts import Marginals
+from shared.progress import Progress
+from shared.wire.learning.learners import BayesClassifierSpec
+from shared.wire.learning.models import BayesClassifierMessage
+
+
+def _check(spec: BayesClassifierSpec) -> None:
+    spec.options()
+    require_among(spec.target, spec.features, "features")
+
+
+def _variables(spec: BayesClassifierSpec, reported: Domain) -> tuple[str, ...]:
+    return predicted_from(spec.target, spec.features, reported)
+
+
+def _require_affordable(
+    spec: BayesClassifierSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
+) -> None:
+    """Bound the variables, the largest table that may be asked for, and all parameters.
+
+    Raises:
+        LimitExceeded: they are too many.
+    """
+    if len(variables) > limits.search_variables:
+        raise LimitExceeded(
+            f"The classifier has {len(variables)} variables; {limits.search_variables} are"
+            " allowed.",
+            where="features",
+            remedy="Name those that matter in `features`.",
+        )
+    features = [name for name in variables if name != spec.target]
+    most = spec.options().depends_on
+    _, family = largest_family(layout, features, min(most + 1, len(features)))
+    require_table(spec, (spec.target, *family), layout, limits, where="features")
+    sizes = sorted((layout.domain[name].size for name in features), reverse=True)
+    cells = layout.domain[spec.target].size
+    for size in sizes[:most]:
+        cells *= size
+    if cells * sum(sizes) > limits.model_parameters:
+        raise LimitExceeded(
+            f"The classifier could have {cells * sum(sizes)} parameters;"
+            f" {limits.model_parameters} are allowed.",
+            where="model",
+            remedy="Ask for naive Bayes, or leave out the features of many categories.",
+        )
+
+
+def _learn(spec: BayesClassifierSpec, marginals: Marginals, on_step: Progress) -> Content:
+    features = [name for name in marginals.domain.names if name != spec.target]
+    model = learn_bayes_classifier(marginals, spec.target, features, spec.options(), on_step)
+    return {"document": bayes_classifier_json(model)}
+
+
+def _model(message: BayesClassifierMessage) -> BayesClassifier:
+    return read_bayes_classifier_json(read_document(message))
+
+
+def _network(message: BayesClassifierMessage) -> NetworkDocument:
+    return NetworkDocument(_model(message).network)
+
+
+def _draw(message: BayesClassifierMessage) -> str:
+    return draw_bayes_classifier(_model(message))
+
+
+def _write_text(message: BayesClassifierMessage) -> str:
+    return write_bayes_classifier_text(_model(message))
+
+
+def _write_bif(message: BayesClassifierMessage) -> str:
+    return write_bif(_model(message).network, message.study)
+
+
+def _page(message: BayesClassifierMessage) -> str:
+    model = _model(message)
+    return render(
+        "bayes.html.j2",
+        message,
+        classifier=model,
+        name=NAMES[model.model],
+        picture=draw_bayes_classifier(model),
+        structure=draw_structure(model.structure) if model.links else "",
+        text=write_bayes_classifier_text(model),
+    )
+
+
+BAYES_CLASSIFIER = ModelKind(
+    BayesClassifierMessage,
+    {
+        "page": ModelView("text/html", _page),
+        "svg": ModelView("image/svg+xml", _draw),
+        "text": ModelView("text/plain", _write_text),
+        "bif": ModelView("text/plain", _write_bif),
+        "document": ModelView("application/json", write_document),
+    },
+    network=_network,
+    predictor=_model,
+)
+
+BAYES = JobKind(
+    BayesClassifierSpec,
+    BAYES_CLASSIFIER,
+    variables=_variables,
+    require_affordable=_require_affordable,
+    learn=_learn,
+    check=_check,
+)

@@ -1,0 +1,55 @@
+"""Pictures of Bayesian network classifiers as self-contained SVG: what each attribute tells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shared.learn.bayes_classifier.exchange.words import beside, summary
+from shared.learn.bayes_classifier.model import BayesClassifier
+from shared.pictures import plots
+from shared.pictures.svg import breadth
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_DRAWN = 60
+"""Attributes in a picture; of more, those that tell the most."""
+
+_AROUND = 24
+"""Points beside the heading."""
+
+
+def draw_bayes_classifier(model: BayesClassifier) -> str:
+    """Return an SVG picture of what each attribute tells of the class, in bits, the most first.
+
+    The bar of an attribute that depends on others is what it tells beside them, and in another
+    colour; these are named with the number.
+    """
+    ranked = sorted(model.attributes, key=lambda a: -a.information)[:_DRAWN]
+    notes = [f"{a.information:.3f}{beside(a.parents)}" for a in ranked]
+
+    def draw(figure: Figure) -> None:
+        axis = figure.subplots()
+        plots.rows(axis, [a.name for a in ranked], notes)
+        for row, attribute in enumerate(ranked):
+            colour = plots.ORANGE if attribute.parents else plots.BLUE
+            (bar,) = axis.barh(row, attribute.information, 0.6, color=colour)
+            plots.entitle(bar, f"{attribute.name}: {notes[row]} bits")
+        axis.set_xlim(left=0)
+        axis.set_xlabel(_label(model), fontsize=9, parse_math=False)
+        figure.suptitle(_heading(model), x=0.01, ha="left", fontsize=10, parse_math=False)
+
+    width, height = plots.size_of([a.name for a in ranked], notes)
+    size = max(width, (breadth(_heading(model), 10) + _AROUND) / 72), height + 0.5
+    return plots.svg(draw, size, "bayes", "What each attribute tells of the class")
+
+
+def _label(model: BayesClassifier) -> str:
+    return f"bits that an attribute tells of {model.target.name}" + (
+        "; orange: given the attributes named" if model.links else ""
+    )
+
+
+def _heading(model: BayesClassifier) -> str:
+    left = len(model.attributes) - _DRAWN
+    return summary(model) + (f"; {left} that tell less are not drawn" if left > 0 else "")
