@@ -18,6 +18,8 @@ from owner_agent.peer.protocol.messages import Announcement, BlockCost, Proposal
 from shared.errors import PeerDeviated
 from shared.plan import Block
 from shared.privacy import PRIOR, Amplification, Extremes, StudyTold, ToldBlock, told_by
+from shared.privacy.study import CoinTold
+from shared.study_plan import StudyPlan
 from shared.wire.privacy import AmplificationMessage, ExtremesMessage
 
 _ROUNDING = 1e-9
@@ -69,14 +71,36 @@ def _covers(cost: BlockCost, block: Block) -> bool:
     )
 
 
-def session_told(proposal: Proposal, announcements: Mapping[str, Announcement]) -> StudyTold:
-    """Add up what all owners state; horizontal owners' records are different people."""
+def session_told(
+    proposal: Proposal,
+    announcements: Mapping[str, Announcement],
+    study_plan: StudyPlan | None = None,
+) -> StudyTold:
+    """Add up what all owners state; horizontal owners' records are different people.
+
+    Parts of a study plan, which all follow, add set by set.
+    """
     told = (
-        ToldBlock(owner, tuple(cost.variables), _amplification(cost), str(number), cost.randomized)
+        ToldBlock(
+            owner,
+            tuple(cost.variables),
+            _amplification(cost),
+            str(number),
+            cost.randomized,
+            _coin(study_plan, owner, cost),
+        )
         for owner, announcement in announcements.items()
         for number, cost in enumerate(announcement.costs)
     )
     return told_by(told, different_people=proposal.partition == "horizontal")
+
+
+def _coin(study_plan: StudyPlan | None, owner: str, cost: BlockCost) -> CoinTold | None:
+    """Return what a part of the study plan tells set by set, if a cost is that of one."""
+    if study_plan is None or not study_plan.reports(owner):
+        return None
+    part = study_plan.block(owner)
+    return CoinTold.of(part.channel) if set(cost.variables) == set(part.names) else None
 
 
 def session_lines(told: StudyTold) -> Iterator[str]:

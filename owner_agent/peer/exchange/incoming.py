@@ -36,6 +36,16 @@ class Received:
     reports: Reports
 
 
+def announced_plan(sender: str, package: Package) -> Plan:
+    """Return the plan of an announced package. Raises PeerDeviated."""
+    try:
+        return package.plan.to_plan()
+    except PramanaError as error:
+        raise PeerDeviated(
+            f"The plan of {sender} is not valid: {error.message}", where=sender
+        ) from error
+
+
 def check_package(sender: str, package: Package, offer: Offer, names: Sequence[str]) -> Plan:
     """Check an announced package against what its sender offered; return its plan.
 
@@ -43,12 +53,7 @@ def check_package(sender: str, package: Package, offer: Offer, names: Sequence[s
         PeerDeviated: it is about other variables or records, a sensitive variable is not
             randomized in it, or its digest is not that of its parts.
     """
-    try:
-        plan = package.plan.to_plan()
-    except PramanaError as error:
-        raise PeerDeviated(
-            f"The plan of {sender} is not valid: {error.message}", where=sender
-        ) from error
+    plan = announced_plan(sender, package)
     offered = {o.variable.name: o for o in offer.variables}
     for variable in plan.domain:
         told = offered.get(variable.name)

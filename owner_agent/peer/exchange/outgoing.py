@@ -25,6 +25,7 @@ from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.reports import Randomized
 from owner_agent.site.protection import require_protected
+from shared.channels import Coordinated
 from shared.plan import Block, Plan
 
 
@@ -67,14 +68,17 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
     """Return what a peer entitled to some variables gets to see; None if that is nothing.
 
     Where the channel of a joint block can be restricted to the variables asked, the margin of the
-    block's joint draw is sent; otherwise the whole block, for nobody could invert less of it.
+    block's joint draw is sent; otherwise the whole block, for nobody could invert less of it. So
+    with a part of a study plan.
     """
     drawn, sent = [], []
     for block in plan.blocks:
         inside = [variable for variable in block.variables if variable.name in names]
         if not inside:
             continue
-        channel = block.restrict([variable.name for variable in inside])
+        # Parts of a study plan are joined by their coin, which the margin of one does not have.
+        whole = isinstance(block.channel, Coordinated)
+        channel = None if whole else block.restrict([variable.name for variable in inside])
         drawn.append(block)
         sent.append(block if channel is None else Block(tuple(inside), channel))
     return Share(tuple(drawn), tuple(sent)) if drawn else None

@@ -6,18 +6,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from owner_agent.peer.exchange.costs import require_stated
-from owner_agent.peer.exchange.incoming import check_package
+from owner_agent.peer.exchange.incoming import announced_plan, check_package
 from owner_agent.peer.identity.identity import Pinned, pinned
 from owner_agent.peer.identity.signatures import statement_of
-from owner_agent.peer.protocol.messages import Agreed, Offer, Proposal, Stated, Statements
+from owner_agent.peer.protocol.messages import (
+    Agreed,
+    Offer,
+    Package,
+    Proposal,
+    Stated,
+    Statements,
+)
 from owner_agent.peer.protocol.needs import owner_of, require_held
 from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.session.session import Session
 from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variables_of
 from owner_agent.peer.tasks.holding import require_aligned
 from owner_agent.site.site import Site, load_site
+from owner_agent.study_plan.adopting import short
 from shared.domain import Variable
 from shared.errors import ConfigError, DomainError, Forbidden, PeerDeviated
+from shared.plan import Plan
 
 
 def consent(
@@ -25,14 +34,23 @@ def consent(
     known: Mapping[str, Pinned],
     caller: str,
     proposal: Proposal,
+    study_plan: str | None,
     only: SessionFile | None = None,
 ) -> None:
     """Check a proposal against the site file, which is the custodian's decision.
 
+    Args:
+        site: what it says.
+        known: the known peers' certificates.
+        caller: who proposes.
+        proposal: what is proposed.
+        study_plan: the digest of the study's plan that this owner follows.
+        only: the only session that this owner takes part in.
+
     Raises:
         Forbidden: the caller is not the initiator, somebody is not known to this owner, this owner
-            is not asked, the study is another one, the session may last too long, or it is not the
-            `only` one.
+            is not asked, the study or its plan is another one, the session may last too long, or it
+            is not the `only` one.
         InputError: the task contradicts itself.
     """
     strangers = [n for n in proposal.participants if n not in known and n != site.owner]
@@ -68,6 +86,7 @@ def consent(
             remedy=f"Give {site.owner} the session file, for `owner-agent peer --only`.",
         )
     _require_tellable_with_noise(site, proposal)
+    _require_plan(site, proposal, study_plan)
     task_of(proposal).check(proposal.task)
 
 
@@ -87,6 +106,54 @@ def _require_tellable_with_noise(site: Site, proposal: Proposal) -> None:
             where=site.owner,
             remedy='Give the structure, with kind = "parameters"; or let'
             f" {site.owner} take noise out of its [peer] section deliberately.",
+        )
+
+
+def _require_plan(site: Site, proposal: Proposal, study_plan: str | None) -> None:
+    """Check that a session follows the study's plan as this owner does, and can.
+
+    What networks tell beside the columns is exact: it is in no epsilon, and in no plan's bound.
+    """
+    if proposal.study_plan != study_plan:
+        here = f"the study plan {short(study_plan)}" if study_plan else "no study plan"
+        asked = f"{short(proposal.study_plan)}" if proposal.study_plan else "none"
+        raise Forbidden(
+            f"{site.owner} follows {here}, and the session {asked}.",
+            where=site.owner,
+            remedy="Agree on one plan: compare its digest in everybody's `owner-agent study-plan"
+            " show`, and name it in [study_plan] of every site file.",
+        )
+    if study_plan and proposal.partition == "horizontal":
+        raise Forbidden(
+            "A study plan is for owners of the same people, and this session is horizontal.",
+            where=site.owner,
+            remedy='Use partition = "vertical", or site files without [study_plan].',
+        )
+    if study_plan and task_of(proposal).shared:
+        raise Forbidden(
+            f"A session of kind {proposal.task.kind!r} shares what is counted in true columns,"
+            " which no study plan bounds.",
+            where=site.owner,
+            remedy="Choose a kind whose result is the initiator's alone.",
+        )
+
+
+def _require_followed(mine: Session, owner: str, package: Package) -> None:
+    """Check that columns are a part of the study's plan, whole, or public; all follow it."""
+    study_plan = mine.holding.study_plan
+    if study_plan is None:
+        return
+    plan = announced_plan(owner, package)
+    asked = set(plan.domain.names)
+    if study_plan.reports(owner) and not asked & set(study_plan.block(owner).names):
+        # Columns beside the part may be all that is asked for.
+        plan = Plan((*plan.blocks, study_plan.block(owner)))
+    departures = list(study_plan.departures(owner, plan))
+    if departures:
+        raise PeerDeviated(
+            f"{owner} announces columns that do not follow the study plan"
+            f" {short(study_plan.digest)}: {'; '.join(departures)}.",
+            where=owner,
         )
 
 
@@ -192,12 +259,14 @@ def agree_on_announcements(mine: Session, own: str) -> None:
 
     Raises:
         PeerDeviated: an owner was told something else, or announces something else than it
-            offered, or at a cost that it does not state.
+            offered, other than the study's plan says, or at a cost that it does not state.
     """
     for owner, announcement in mine.announcements.items():
         agreed = (mine.proposal.digest, mine.offers_digest)
         if (announcement.proposal, announcement.offers) != agreed:
             raise PeerDeviated(f"{owner} was told of other offers.", where=owner)
+        for announced in announcement.packages.values():
+            _require_followed(mine, owner, announced)
         names = entitled(mine.proposal, mine.holdings, owner, own)
         package = announcement.packages.get(own)
         if names and package is None:

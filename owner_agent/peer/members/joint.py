@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from owner_agent.peer.exchange.costs import session_told
 from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.protocol.messages import Ending, Proposal, Signed, Statements, Status
 from owner_agent.peer.protocol.partner import Partner
@@ -90,7 +89,7 @@ def run_session(
             led.end(SessionEnded(f"{name} {what}.", where=name))
             raise
     folder = participant.site.folder / participant.site.peer.results / session
-    told = session_told(proposal, participant.announced(session))
+    told = participant.told(participant.mine(session, name))
     return JointOutcome(session, folder, written.digest or "", unconfirmed, told)
 
 

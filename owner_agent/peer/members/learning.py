@@ -16,7 +16,7 @@ from owner_agent.peer.protocol.partner import Peer
 from owner_agent.peer.session.session import Session
 from owner_agent.peer.tasks.catalogue import entitled, task_of
 from owner_agent.peer.tasks.findings import Findings
-from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.estimated import EstimatedMarginals, Estimator
 from shared.marginals.counts import Marginals, Reports
 from shared.progress import Progress
 
@@ -65,7 +65,9 @@ def _learned(
     proposal, holding = mine.proposal, mine.holding
     marginals: Marginals
     if proposal.partition == "vertical":
-        marginals = EstimatedMarginals(own, counted.plan)
+        # Of what is withheld the tables in which it is reported tell: those are pooled.
+        estimator: Estimator = "moment" if holding.study_plan is None else "pooled"
+        marginals = EstimatedMarginals(own, counted.plan, estimator=estimator)
     else:
         marginals = horizontal_marginals(own, holding.domain, received)
     return task_of(proposal).learn(proposal.task, marginals, shared_nodes(holding, proposal), watch)

@@ -44,7 +44,7 @@ from owner_agent.peer.protocol.messages import (
     Status,
     digest_of,
 )
-from owner_agent.peer.protocol.session_file import SessionFile
+from owner_agent.peer.protocol.session_file import SessionFile, followed
 from owner_agent.peer.protocol.steps import Answer, Request, Step
 from owner_agent.peer.session.journal import Kept, earlier_status, families_of, keep
 from owner_agent.peer.session.session import Session, error_of
@@ -53,6 +53,7 @@ from owner_agent.peer.tasks.holding import hold, offer
 from owner_agent.peer.tasks.network import files_of, merge, part_of
 from owner_agent.state.lock import publishing_alone
 from shared.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
+from shared.privacy import StudyTold
 from shared.progress import unwatched
 
 
@@ -123,7 +124,9 @@ class Participant(Member):
         """
         with self.own_affairs():
             require_unchanged(self.path, self.site, self.known)
-        consent(self.site, self.known, caller, proposal, self.only)
+        with self.own_affairs():
+            plan = followed(self.site)
+        consent(self.site, self.known, caller, proposal, plan, self.only)
         if self.leads is not None and self.leads != proposal:
             raise self._busy()
         if not self._taken.acquire(blocking=False):
@@ -164,14 +167,14 @@ class Participant(Member):
         told = stated(mine, self.everybody(), Announcement, announcements, participants)
         mine.announcements = told
         agree_on_announcements(mine, self.name)
-        for line in session_lines(session_told(mine.proposal, mine.announcements)):
+        for line in session_lines(self.told(mine)):
             self.tell(line)
         mine.phase = "agreed"
         return mine.status()
 
-    def announced(self, session: str) -> dict[str, Announcement]:
-        """Return what all announced in a session. Raises NotFound."""
-        return self.mine(session, self.name).announcements
+    def told(self, mine: Session) -> StudyTold:
+        """Return what the columns that all announced tell of a record."""
+        return session_told(mine.proposal, mine.announcements, mine.holding.study_plan)
 
     def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""

@@ -8,9 +8,16 @@ of them in answer to what is in `owner_agent.peer.protocol.steps`.
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from owner_agent.peer.protocol.task_messages import Labels, TaskMessage
 from shared.errors import PeerDeviated
@@ -53,7 +60,10 @@ class Statement(PeerMessage):
 
 
 class Proposal(PeerMessage):
-    """What the initiator asks the others to do together; `seconds` from its arrival on."""
+    """What the initiator asks the others to do together; `seconds` from its arrival on.
+
+    `study_plan` is the digest of the study's plan that all follow, where they follow one.
+    """
 
     wire_name = "Proposal"
 
@@ -64,6 +74,14 @@ class Proposal(PeerMessage):
     partition: Partition = "vertical"
     task: TaskMessage
     seconds: Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
+    study_plan: Sha256 | None = None
+
+    # A return type would stand in the schema in place of the fields.
+    @model_serializer(mode="wrap")
+    def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        """Leave the key out where owners follow no plan, so that what they sign is as it was."""
+        written: dict[str, Any] = write(self)
+        return {k: v for k, v in written.items() if k != "study_plan" or v is not None}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

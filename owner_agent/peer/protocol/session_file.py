@@ -14,6 +14,7 @@ from owner_agent.peer.protocol.task_messages import TaskMessage
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.site import Site, read_toml
 from owner_agent.state.surroundings import Patience, Surroundings
+from owner_agent.study_plan.adopting import adopted
 from shared.wire.base import Name
 
 _SESSION_BYTES = 16
@@ -60,11 +61,22 @@ def load_session_file(path: Path) -> SessionFile:
         raise all_mistakes(error, f"session file {path}", "docs/peers.md") from None
 
 
+def followed(site: Site) -> str | None:
+    """Return the digest of the study's plan that a site follows; None if it follows none.
+
+    Raises:
+        ConfigError: it is not there, or not the approved one.
+    """
+    section = site.file.study_plan
+    return None if section is None else adopted(section, site.folder, site.owner).plan.digest
+
+
 def proposal_of(file: SessionFile, site: Site, random_bytes: Callable[[int], bytes]) -> Proposal:
     """Return the proposal that a session file asks this owner to make.
 
     Raises:
-        ConfigError: a participant is not a known peer, or is named twice.
+        ConfigError: a participant is not a known peer, or is named twice; or the plan that this
+            owner follows is not there or not the approved one.
     """
     known = [peer.name for peer in site.peer.known]
     wanted = [name for name in file.participants or known if name != site.owner]
@@ -77,6 +89,7 @@ def proposal_of(file: SessionFile, site: Site, random_bytes: Callable[[int], byt
             partition=file.partition,
             task=file.task,
             seconds=file.seconds,
+            study_plan=followed(site),
         )
     except ValidationError as error:
         raise all_mistakes(error, "session file", "docs/peers.md") from None

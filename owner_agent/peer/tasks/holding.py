@@ -20,6 +20,7 @@ from shared.domain import Domain, Variable
 from shared.errors import RecordsDoNotAlign, VariablesMissing
 from shared.marginals.counts import Codes
 from shared.progress import Progress
+from shared.study_plan import StudyPlan
 from shared.wire.parts import Keys, key_order
 from shared.wire.plans import VariableMessage
 
@@ -44,6 +45,12 @@ class Holding:
     def domain(self) -> Domain:
         """The session's variables that this owner has."""
         return Domain(tuple(self.plan.variables[name] for name in self.names))
+
+    @property
+    def study_plan(self) -> StudyPlan | None:
+        """The study's plan that this owner follows, if it follows one."""
+        adopted = self.plan.adopted
+        return None if adopted is None else adopted.plan
 
 
 def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Progress) -> Holding:
