@@ -51,6 +51,7 @@ LONGEST_FUNCTION = 60
 
 SAMPLERS = {
     "shared.estimation.evidence.independence",
+    "shared.estimation.pooled.independence",
     "shared.estimation.tables.estimates",
     "shared.estimation.tables.pooled",
     "shared.learn.common.resampling",

@@ -28,7 +28,6 @@ from shared.estimation.core.information import INFORMATION_CELLS, inverse_inform
 from shared.estimation.core.likelihood import maximize
 from shared.estimation.core.strata import Stratum, merged, moment
 from shared.estimation.evidence.explanation import NetworkExplanation
-from shared.estimation.evidence.independence import ConditionalIndependence
 from shared.estimation.evidence.tables import Evidence
 from shared.estimation.pooled.tables import PooledTables
 from shared.estimation.subpopulations.by_tables import CombinedSubpopulation, TabulatedSubpopulation
@@ -45,6 +44,7 @@ from shared.estimation.tables.modelled import ModelledTables
 from shared.marginals.counts import (
     CUBE_CELLS,
     MARGINAL_CELLS,
+    Independence,
     ReportedCounts,
     Reports,
     Subpopulation,
@@ -206,11 +206,10 @@ class EstimatedMarginals:
         domain = self._asked(variables)
         if not self._parts:
             return self._posterior(domain)
-        if self._estimator in ("ml", "pooled"):
+        if self._estimator != "moment":
             return self.marginal(variables).counts
         self._require_reported(variables)
-        total: Tensor = np.sum([part.expected(variables) for part in self._parts], axis=0)
-        return total
+        return np.asarray(np.sum([part.expected(variables) for part in self._parts], axis=0))
 
     def subpopulation(self) -> Subpopulation:
         """Return all records; see `Marginals`."""
@@ -241,12 +240,14 @@ class EstimatedMarginals:
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
-    ) -> ConditionalIndependence:
+    ) -> Independence:
         """Return the evidence in the reports on the independence of `left` and `right` given more.
 
-        The same for every estimator: it is the reports' likelihood. See `Evidence`.
+        It is the reports' likelihood (see `Evidence`), or of pooled tables Wald's statistic.
         """
         self._require_known([*left, *right, *given])
+        if self._estimator == "pooled":
+            return self._pooled.independence(left, right, given)
         return self._evidence.independence(left, right, given)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
@@ -262,8 +263,7 @@ class EstimatedMarginals:
     @property
     def _alike(self) -> bool:
         """Whether every source reports all variables."""
-        names = set(self._everything.names)
-        return all(set(plan.domain.names) == names for _, plan in self._sources)
+        return all(len(plan.domain) == len(self._everything) for _, plan in self._sources)
 
     def _asked(self, variables: Sequence[str]) -> Domain:
         if not variables or len(set(variables)) != len(variables):
@@ -327,7 +327,7 @@ class EstimatedMarginals:
             estimate = np.maximum(moment([stratum]), 0.0)
             if estimate.any():
                 prior: Tensor = estimate / estimate.sum()
-                if np.all(stratum.expected(prior[..., None])[stratum.column > 0] > 0):
+                if (stratum.expected(prior[..., None])[stratum.column > 0] > 0).all():
                     return prior
         likely = maximize([stratum], tick=self._tick).table
         if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
@@ -369,7 +369,7 @@ class EstimatedMarginals:
         silent = self.records - sum(stratum.records for stratum in strata)
         information, third = inverse_information(strata, theta, len(domain), silent)
         nuisance = tuple(range(len(domain), theta.ndim))
-        counts: Tensor = theta.sum(axis=nuisance) * self.records
+        counts = np.asarray(theta.sum(axis=nuisance) * self.records)
         return EstimatedTable(domain, counts, self.records, counts, (), information, third)
 
 

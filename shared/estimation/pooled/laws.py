@@ -198,7 +198,7 @@ class Laws:
         """Return the distribution of largest entropy for what is told of smaller sets."""
         if len(names) == 2:
             return product([self.single(name).law for name in names])
-        return self._entropic(names, [s for s in self.parts(names) if s != names])
+        return self.entropic(names, [s for s in self.parts(names) if s != names])
 
     def parts(self, names: Names) -> list[Names]:
         """Return all sets within some variables of which interactions are told, small first."""
@@ -209,7 +209,8 @@ class Laws:
             ]
         return found
 
-    def _entropic(self, names: Names, parts: Sequence[Names]) -> Tensor:
+    def entropic(self, names: Names, parts: Sequence[Names]) -> Tensor:
+        """Return the distribution of largest entropy that has the laws of some sets within it."""
         shape = [self._domain[name].size for name in names]
         start = product([self.single(name).law for name in names])
         largest = [p for p in parts if not any(set(p) < set(q) for q in parts)]
@@ -232,7 +233,7 @@ class Laws:
             level = self.level(names)
             if level is None:
                 parts = self.parts(names)
-                law = self._entropic(names, parts)
+                law = self.entropic(names, parts)
             else:
                 law = self._shrunk(names, level)
             self._laws[names] = law

@@ -11,6 +11,7 @@ import numpy as np
 from shared.domain import Domain
 from shared.errors import LimitExceeded
 from shared.estimation.core.information import INFORMATION_CELLS
+from shared.estimation.pooled.independence import PooledIndependence
 from shared.estimation.pooled.laws import Laws, Level, Names
 from shared.estimation.pooled.maxent import product, slopes
 from shared.estimation.tables.pooled import PooledTable
@@ -46,17 +47,20 @@ class PooledTables:
             EstimationError: no record reports one of them.
             LimitExceeded: they have more than `INFORMATION_CELLS` cells.
         """
+        self._require_small(domain)
+        names = tuple(sorted(domain.names, key=self._domain.axis))
+        if names not in self._tables:
+            self._tick()
+            self._tables[names] = self._made(names)
+        return _turned(self._tables[names], domain)
+
+    def _require_small(self, domain: Domain) -> None:
         if domain.size > INFORMATION_CELLS:
             raise LimitExceeded(
                 f"A table of {domain.size} cells is too large; at most {INFORMATION_CELLS} are"
                 " estimated from overlapping sets.",
                 remedy="Ask for fewer variables at once, or for each pair of them.",
             )
-        names = tuple(sorted(domain.names, key=self._domain.axis))
-        if names not in self._tables:
-            self._tick()
-            self._tables[names] = self._made(names)
-        return _turned(self._tables[names], domain)
 
     def unbiased(self, domain: Domain) -> PooledTable | None:
         """Return the table before shrinkage; None where no record reports all its variables."""
@@ -64,6 +68,38 @@ class PooledTables:
         if len(names) > max(self._order, 1) or not self._is_told(names):
             return None
         return self.table(domain).unshrunk
+
+    def independence(
+        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
+    ) -> PooledIndependence:
+        """Return the evidence on the independence of some variables given others.
+
+        Raises:
+            EstimationError: no record reports one of them.
+            LimitExceeded: their table has more than `INFORMATION_CELLS` cells.
+        """
+        names = tuple(sorted((*left, *right, *given), key=self._domain.axis))
+        self._require_small(self._domain.project(names))
+        self._tick()
+        parts = self._laws.parts(names)
+        crossing = [p for p in parts if set(p) & set(left) and set(p) & set(right)]
+        if not crossing:
+            return PooledIndependence(np.zeros(0), np.zeros((0, 0)))
+        rest = [part for part in parts if part not in crossing]
+        root, moved = self._parameters(names, [*rest, *crossing])
+        null = self._laws.entropic(names, rest)
+        functions = [self._functions(names, part) for part in crossing]
+        tested = np.hstack(functions)
+        others = [self._functions(names, (name,)) for name in names]
+        others += [self._functions(names, part) for part in rest]
+        follow = tested.T @ slopes(null, np.hstack(others))
+        known = follow.shape[1]
+        told = np.concatenate(
+            [self._functions(part, part).T @ self._laws.law(part) for part in crossing]
+        )
+        # Before shrinkage, both what is told and what is predicted.
+        difference = told - moved[known:] - (null @ tested - follow @ moved[:known])
+        return PooledIndependence(difference, root[known:] - follow @ root[:known])
 
     def _is_told(self, names: Names) -> bool:
         return len(names) == 1 or self._laws.level(names) is not None

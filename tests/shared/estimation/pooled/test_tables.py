@@ -1,0 +1,429 @@
+"""Pooled tables: exact where reports are as expected, unbiased, consistent, of known error."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shared.channels import RESOLUTION, Choice, Identity, Product, Sampled, Symmetric
+from shared.domain import Domain, Variable
+from shared.errors import EstimationError, LimitExceeded, OptionError
+from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.pooled.readings import Readings
+from shared.marginals.counts import ReportedCounts
+from shared.marginals.tabulated_counts import TabulatedCounts
+from shared.plan import Block, Plan
+from shared.progress import unstopped
+
+SIZES = (3, 2, 4)
+NAMES = ("a", "b", "c")
+
+
+def domain_of(sizes=SIZES, names=NAMES):
+    return Domain(
+        tuple(
+            Variable(name, tuple(str(code) for code in range(size)))
+            for name, size in zip(names, sizes, strict=True)
+        )
+    )
+
+
+def sampled(sets, gamma, sizes=SIZES):
+    """Return a channel that chooses among some sets with the same chance."""
+    weight = RESOLUTION // len(sets)
+    return Sampled(
+        sizes,
+        tuple(
+            Choice(axes, weight, Symmetric.from_gamma(math.prod(sizes[a] for a in axes), gamma))
+            for axes in sets
+        ),
+    )
+
+
+def plan_of(sets, gamma=19.0, sizes=SIZES, names=NAMES):
+    return Plan((Block(tuple(domain_of(sizes, names)), sampled(sets, gamma, sizes)),))
+
+
+PAIRS = tuple(itertools.combinations(range(3), 2))
+
+
+def joint(seed=3, strength=0.6, sizes=SIZES):
+    """A distribution with all interactions of two variables, and none of three."""
+    rng = np.random.default_rng(seed)
+    height = np.zeros(sizes)
+    for axes in itertools.combinations(range(len(sizes)), 2):
+        part = rng.normal(scale=strength, size=[sizes[a] for a in axes])
+        height += part.reshape([s if a in axes else 1 for a, s in enumerate(sizes)])
+    theta = np.exp(height)
+    return theta / theta.sum()
+
+
+def margin(theta, axes):
+    return theta.sum(axis=tuple(a for a in range(theta.ndim) if a not in axes))
+
+
+class ExpectedReports:
+    """Counts as often as they are expected, whole numbers or not."""
+
+    def __init__(self, plan, theta, records):
+        (block,) = plan.blocks
+        law = block.channel.apply(theta.reshape(-1, 1), 0).reshape(block.reported_shape)
+        self.records, self._law, self._names = records, law * records, list(block.names)
+
+    def table(self, names):
+        gone = tuple(i for i, name in enumerate(self._names) if name not in names)
+        left = [name for name in self._names if name in names]
+        return np.transpose(self._law.sum(axis=gone), [left.index(name) for name in names])
+
+
+def reported(plan, theta, records, rng):
+    """Draw records' true cells and their reports, each by its probability."""
+    (block,) = plan.blocks
+    law = np.maximum(block.channel.apply(theta.reshape(-1, 1), 0).ravel(), 0)
+    cells = rng.choice(law.size, size=records, p=law / law.sum())
+    codes = np.unravel_index(cells, block.reported_shape)
+    return ReportedCounts(
+        {name: code.astype(np.uint8) for name, code in zip(block.names, codes, strict=True)},
+        plan.reported_sizes,
+    )
+
+
+class TestWhatIsTold:
+    SETS = (*PAIRS, (0, 1, 2), (1,))
+
+    def test_expected_reports_give_the_truth(self):
+        plan, theta = plan_of(self.SETS), joint()
+        # Counts of sets are whole numbers of records; so many make the rounding small.
+        reports = ExpectedReports(plan, theta, 10**15)
+        readings = Readings([(reports, plan)], plan.domain, unstopped)
+        for size in (1, 2, 3):
+            for axes in itertools.combinations(range(3), size):
+                told = readings.of([NAMES[a] for a in axes])
+                assert told.shares == pytest.approx(margin(theta, axes).ravel(), abs=1e-9)
+
+    @pytest.mark.parametrize("asked", [("a",), ("b", "a"), ("c", "b")])
+    def test_unbiased_and_of_the_covariance_said_by_enumeration(self, asked):
+        # Two records, with all their possible reports; which sets they report is given.
+        sizes = (3, 2, 2)
+        theta = joint(seed=9, sizes=sizes)
+        domain = domain_of(sizes)
+        plan = Plan(
+            (Block(tuple(domain), sampled(((0, 1), (0, 1, 2), (1, 2), (0, 1, 2)), 6.0, sizes)),)
+        )
+        channel = plan.blocks[0].channel
+        by_set = [
+            (
+                choice.axes,
+                choice.channel.apply(margin(theta, choice.axes).ravel()[:, None], 0)[:, 0],
+            )
+            for choice in channel.choices
+        ]
+        true = margin(theta, sorted(domain.axis(name) for name in asked))
+        if [domain.axis(name) for name in asked] != sorted(domain.axis(name) for name in asked):
+            true = true.T
+        for first, second in ((0, 1), (1, 1), (1, 2), (0, 3)):
+            mean, square, said, weight = 0.0, 0.0, None, 0.0
+            if not any(set(asked) <= {NAMES[a] for a in by_set[s][0]} for s in (first, second)):
+                continue
+            for one, two in itertools.product(
+                range(by_set[first][1].size), range(by_set[second][1].size)
+            ):
+                chance = by_set[first][1][one] * by_set[second][1][two]
+                columns = {
+                    n: np.full(2, s, dtype=np.uint8) for n, s in zip(NAMES, sizes, strict=True)
+                }
+                for row, (place, cell) in enumerate(((first, one), (second, two))):
+                    axes = by_set[place][0]
+                    codes = np.unravel_index(cell, [sizes[a] for a in axes])
+                    for axis, code in zip(axes, codes, strict=True):
+                        columns[NAMES[axis]][row] = code
+                reports = ReportedCounts(columns, plan.reported_sizes)
+                told = Readings([(reports, plan)], domain, unstopped).of(asked)
+                mean = mean + chance * told.shares
+                square = square + chance * np.outer(told.shares, told.shares)
+                said = told.covariance(true.ravel())
+                weight += chance
+            assert weight == pytest.approx(1, abs=1e-12)
+            assert mean == pytest.approx(true.ravel(), abs=1e-12)
+            assert square - np.outer(mean, mean) == pytest.approx(said, abs=1e-12)
+
+    def test_choices_of_one_set_are_read_as_their_blend(self):
+        size = math.prod(SIZES[:2])
+        choices = tuple(
+            Choice((0, 1), weight, Symmetric.from_gamma(size, gamma))
+            for weight, gamma in ((1 << 30, 19.0), (1 << 31, 3.0))
+        )
+        plan = Plan((Block(tuple(domain_of()), Sampled(SIZES, choices)),))
+        theta = joint()
+        reports = ExpectedReports(plan, theta, 10**15)
+        told = Readings([(reports, plan)], plan.domain, unstopped).of(("a", "b"))
+        assert told.shares == pytest.approx(margin(theta, (0, 1)).ravel(), abs=1e-9)
+
+    def test_several_blocks_are_read_together(self):
+        domain = domain_of()
+        first = Block(domain.project(["a", "b"]).variables, sampled(((0, 1), (0,)), 19.0, (3, 2)))
+        second = Block(domain.project(["c"]).variables, Symmetric.from_gamma(4, 19.0))
+        plan, theta = Plan((first, second)), joint()
+        law = first.channel.apply(theta.reshape(6, 4), 0)
+        law = second.channel.apply(law, 1).reshape(4, 3, 4)
+        counts = np.round(law * 10**15).astype(np.int64)
+        reports = TabulatedCounts({NAMES: counts}, int(counts.sum()))
+        readings = Readings([(reports, plan)], domain, unstopped)
+        for axes in PAIRS:
+            told = readings.of([NAMES[a] for a in axes])
+            assert told.shares == pytest.approx(margin(theta, axes).ravel(), abs=1e-9)
+
+
+class TestTables:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def marginals(cls):
+        plan = plan_of(PAIRS)
+        reports = reported(plan, joint(), 20_000, np.random.default_rng(11))
+        return EstimatedMarginals(reports, plan, estimator="pooled")
+
+    def test_all_margins_agree_and_nothing_is_negative(self, marginals):
+        alone = {name: marginals.marginal([name]).counts for name in NAMES}
+        for pair in itertools.permutations(NAMES, 2):
+            table = marginals.marginal(pair).counts
+            assert table.min() > 0
+            assert table.sum() == pytest.approx(20_000)
+            assert table.sum(axis=1) == pytest.approx(alone[pair[0]], rel=1e-6)
+        whole = marginals.marginal(NAMES).counts
+        assert whole.min() > 0
+        for place, pair in enumerate(PAIRS):
+            table = marginals.marginal([NAMES[a] for a in pair]).counts
+            assert whole.sum(axis=2 - place) == pytest.approx(table, rel=1e-5)
+
+    def test_the_order_of_variables_and_categories_does_not_matter(self, marginals):
+        plan = plan_of(PAIRS)
+        turned_sizes, turned_names = (4, 3, 2), ("c", "a", "b")
+        columns = {name: marginals._reported.column(name) for name in NAMES}
+        # Category 0 of `c` last, the others before it; "withheld" stays 4.
+        columns["c"] = np.array([3, 0, 1, 2, 4], dtype=np.uint8)[columns["c"]]
+        other = plan_of(PAIRS, sizes=turned_sizes, names=turned_names)
+        reports = ReportedCounts(columns, other.reported_sizes)
+        found = EstimatedMarginals(reports, other, estimator="pooled")
+        for asked in (("a", "b"), ("a", "c"), ("c", "b"), ("a", "b", "c"), ("c",)):
+            before, after = marginals.marginal(asked), found.marginal(asked)
+            if "c" in asked:
+                axis = asked.index("c")
+                back = np.roll(after.counts, 1, axis=axis)
+                errors = np.roll(after.variance(population=True), 1, axis=axis)
+            else:
+                back, errors = after.counts, after.variance(population=True)
+            assert back == pytest.approx(before.counts, rel=1e-5)
+            assert errors == pytest.approx(before.variance(population=True), rel=1e-4)
+        assert plan.domain.names != other.domain.names
+
+    def test_before_shrinkage_it_is_the_estimate_by_moments(self):
+        # One set alone: there is nothing to pool, and the table is that of the moments.
+        plan = plan_of(((0, 1),), sizes=(3, 2), names=("a", "b"))
+        theta = joint(sizes=(3, 2))
+        reports = reported(plan, theta, 50_000, np.random.default_rng(2))
+        # RESOLUTION // 1 leaves no record silent.
+        pooled = EstimatedMarginals(reports, plan, estimator="pooled").unbiased(["a", "b"])
+        plain = EstimatedMarginals(reports, plan).marginal(["a", "b"])
+        assert pooled.counts == pytest.approx(plain.counts, abs=1e-6)
+        assert pooled.covariance(population=True) == pytest.approx(
+            plain.covariance(population=True), rel=0.05, abs=50
+        )
+
+    def test_unrandomized_records_are_counted_as_they_are(self):
+        plan = Plan.unrandomized(domain_of())
+        rng = np.random.default_rng(4)
+        cells = rng.choice(24, size=100_000, p=joint().ravel())
+        codes = np.unravel_index(cells, SIZES)
+        columns = {n: c.astype(np.uint8) for n, c in zip(NAMES, codes, strict=True)}
+        reports = ReportedCounts(columns, plan.reported_sizes)
+        table = EstimatedMarginals(reports, plan, estimator="pooled").unbiased(["a", "c"])
+        assert table.counts == pytest.approx(reports.table(["a", "c"]), abs=1e-6)
+        share = table.counts / 100_000
+        assert table.variance(population=True) == pytest.approx(
+            100_000 * share * (1 - share), rel=0.02
+        )
+        assert table.variance(population=False).max() < 0.02 * table.counts.max()
+
+    def test_products_of_owners_channels_are_read(self):
+        sizes = (3, 2, 4)
+        parts = tuple(Symmetric.from_gamma(size, 4.0) for size in (3, 2))
+        choices = (
+            Choice((0, 1), RESOLUTION // 2, Product((1, 1), parts)),
+            Choice((2,), RESOLUTION // 2, Symmetric.from_gamma(4, 19.0)),
+        )
+        plan, theta = Plan((Block(tuple(domain_of()), Sampled(sizes, choices)),)), joint()
+        reports = ExpectedReports(plan, theta, 10**15)
+        found = EstimatedMarginals(reports, plan, estimator="pooled")
+        for asked in ((0, 1), (2,)):
+            table = found.unbiased([NAMES[a] for a in asked])
+            assert table.counts / 10**15 == pytest.approx(margin(theta, asked), abs=1e-7)
+        # No record reports both: independence is all that can be said, and nothing is unbiased.
+        assert found.unbiased(["a", "c"]) is None
+        apart = np.outer(margin(theta, (0,)), margin(theta, (2,)))
+        table = found.marginal(["a", "c"])
+        assert not table.told
+        assert table.counts / 10**15 == pytest.approx(apart, abs=1e-7)
+
+    def test_sources_add_their_information(self):
+        plan, rng, theta = plan_of(PAIRS), np.random.default_rng(6), joint()
+        sources = [(reported(plan, theta, 10_000, rng), plan) for _ in range(4)]
+        alone = EstimatedMarginals(*sources[0], estimator="pooled")
+        together = EstimatedMarginals.of(sources, estimator="pooled")
+        assert together.records == 40_000
+        one = alone.unbiased(["a", "c"]).standard_error(population=True) / 10_000
+        four = together.unbiased(["a", "c"]).standard_error(population=True) / 40_000
+        assert (one / four).mean() == pytest.approx(2, rel=0.05)
+
+    def test_unknown_and_too_large_tables_are_refused(self):
+        plan = plan_of(((0, 1),))
+        reports = reported(plan, joint(), 100, np.random.default_rng(1))
+        found = EstimatedMarginals(reports, plan, estimator="pooled")
+        with pytest.raises(EstimationError, match="No record reports 'c'"):
+            found.marginal(["c"])
+        with pytest.raises(OptionError, match="order"):
+            EstimatedMarginals(reports, plan, estimator="pooled", order=0)
+        sizes, names = (20,) * 3, NAMES
+        plan = plan_of(PAIRS, sizes=sizes, names=names)
+        columns = {name: np.zeros(10, dtype=np.uint8) for name in names}
+        found = EstimatedMarginals(
+            ReportedCounts(columns, plan.reported_sizes), plan, estimator="pooled"
+        )
+        with pytest.raises(LimitExceeded, match="8000 cells"):
+            found.marginal(names)
+
+
+class TestErrors:
+    RUNS, RECORDS = 200, 4000
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def repeated(cls):
+        plan, theta = plan_of(PAIRS), joint(seed=1)
+        found = []
+        for run in range(cls.RUNS):
+            reports = reported(plan, theta, cls.RECORDS, np.random.default_rng([21, run]))
+            found.append(EstimatedMarginals(reports, plan, estimator="pooled"))
+        return theta, found
+
+    @pytest.mark.parametrize("asked", [(0,), (0, 2), (0, 1, 2)])
+    def test_standard_errors_before_shrinkage_are_those_observed(self, repeated, asked):
+        _, found = repeated
+        names = [NAMES[a] for a in asked]
+        tables = [marginals.marginal(names).unshrunk for marginals in found]
+        observed = np.var([table.counts for table in tables], axis=0)
+        said = np.mean([table.variance(population=True) for table in tables], axis=0)
+        ratio = observed / said
+        # Each is a chi-square of 199 over 199 if what is said is right; 1e-4 in all.
+        low, high = stats.chi2.ppf([5e-5 / ratio.size, 1 - 5e-5 / ratio.size], 199) / 199
+        slack = 0.05 if len(asked) < 3 else 0.25
+        assert (ratio > low - slack).all()
+        assert (ratio < high + slack).all()
+        # Errors half as large would be found out.
+        assert (4 * ratio > high + slack).all()
+
+    @pytest.mark.parametrize("asked", [(0,), (0, 1), (1, 2), (0, 1, 2)])
+    def test_intervals_hold_the_truth(self, repeated, asked):
+        theta, found = repeated
+        names, true = [NAMES[a] for a in asked], margin(theta, asked) * self.RECORDS
+        held, narrow = [], []
+        for marginals in found:
+            table = marginals.marginal(names)
+            low, high = table.interval(population=True)
+            held.append(((low <= true) & (true <= high)).mean())
+            middle = table.unshrunk.counts
+            half = (high - low) / 4
+            narrow.append(((middle - half <= true) & (true <= middle + half)).mean())
+        assert 0.93 < np.mean(held) < 0.985
+        assert np.mean(narrow) < 0.85
+
+
+class TestIndependence:
+    def null(self, strength=0.0):
+        """a and b independent given c; both depend on c."""
+        rng = np.random.default_rng(7)
+        c = np.array([0.4, 0.3, 0.2, 0.1])
+        a = rng.dirichlet(np.ones(3) * 3, size=4)
+        b = rng.dirichlet(np.ones(2) * 3, size=4)
+        theta = np.einsum("k,ki,kj->ijk", c, a, b)
+        sign = np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]])
+        theta = theta * (1 + strength * sign[:, :, None])
+        return theta / theta.sum()
+
+    def test_half_a_chi_square_where_it_holds_and_far_above_where_not(self):
+        plan = plan_of(PAIRS, gamma=19.0)
+        runs = 200
+        ratios = {}
+        for strength in (0.0, 0.4):
+            theta = self.null(strength)
+            ratios[strength] = np.array(
+                [
+                    EstimatedMarginals(
+                        reported(plan, theta, 20_000, np.random.default_rng([33, run])),
+                        plan,
+                        estimator="pooled",
+                    )
+                    .independence(["a"], ["b"], ["c"])
+                    .ratio
+                    for run in range(runs if strength == 0 else 20)
+                ]
+            )
+        # (3 - 1)(2 - 1) degrees of freedom; false alarms 1e-4.
+        assert stats.kstest(2 * ratios[0.0], stats.chi2(2).cdf).pvalue > 1e-4
+        assert stats.kstest(ratios[0.0], stats.chi2(2).cdf).pvalue < 1e-4
+        assert ratios[0.4].mean() > 5 * ratios[0.0].mean()
+
+    def test_without_records_of_both_there_is_no_evidence(self):
+        plan = plan_of(((0, 2), (1,)))
+        reports = reported(plan, joint(), 1000, np.random.default_rng(3))
+        found = EstimatedMarginals(reports, plan, estimator="pooled")
+        evidence = found.independence(["a"], ["b"], [])
+        assert (evidence.ratio, evidence.degrees_of_freedom) == (0.0, 0)
+        assert found.independence(["a"], ["c"], ["b"]).degrees_of_freedom == 6
+
+    def test_resampled_ratios_spread_around_the_ratio(self):
+        plan = plan_of(PAIRS)
+        reports = reported(plan, joint(strength=1.0), 40_000, np.random.default_rng(5))
+        found = EstimatedMarginals(reports, plan, estimator="pooled")
+        evidence = found.independence(["a"], ["c"], [])
+        drawn = evidence.resampled(4000, np.random.default_rng(1))
+        # A chi-square that is not central: its mean is the ratio and half its degrees more.
+        spread = drawn.std() / math.sqrt(4000)
+        assert abs(drawn.mean() - evidence.ratio - 3) < 4.5 * spread
+
+
+def test_a_hundred_variables():
+    """Tables of 100 variables cost what their cells do: the product has more than 10^60."""
+    rng = np.random.default_rng(17)
+    count, records = 100, 40_000
+    sizes = tuple(int(s) for s in rng.integers(2, 5, count))
+    names = tuple(f"v{i:02}" for i in range(count))
+    # A ring: each variable with the two after it.
+    sets = tuple(
+        sorted({tuple(sorted((i, (i + k) % count))) for i in range(count) for k in (1, 2)})
+    )
+    plan = plan_of(sets, sizes=sizes, names=names)
+    columns = [np.full(records, size, dtype=np.uint8) for size in sizes]
+    chosen = rng.integers(0, len(sets), records)
+    for place in (0, 1):
+        axis = np.array(sets)[chosen, place]
+        code = (rng.random(records) * np.array(sizes)[axis]).astype(np.uint8)
+        for number in range(count):
+            columns[number][axis == number] = code[axis == number]
+    reports = ReportedCounts(dict(zip(names, columns, strict=True)), plan.reported_sizes)
+    found = EstimatedMarginals(reports, plan, estimator="pooled")
+    # All is independent and uniform: shrunk tables are near that, raw ones are not.
+    off, raw = [], []
+    for axes in sets:
+        asked = [names[a] for a in axes]
+        table = found.marginal(asked)
+        even = records / table.counts.size
+        off.append(np.abs(table.counts / even - 1).mean())
+        raw.append(np.abs(table.unshrunk.counts / even - 1).mean())
+    assert np.mean(off) < 0.5 * np.mean(raw)
+    assert found.marginal(names[:4]).counts.sum() == pytest.approx(records)
+    assert isinstance(plan.blocks[0].channel, Sampled)
+    assert not isinstance(plan.blocks[0].channel, Identity)
