@@ -31,6 +31,8 @@ class Learning(StrEnum):
     pairs = "pairs"
     itemsets = "itemsets"
     structure = "structure"
+    tree = "tree"
+    classifier = "classifier"
 
 
 def design(
@@ -64,11 +66,19 @@ def design(
         ),
     ] = False,
     target: Annotated[
-        float | None, typer.Option(help="The relative standard error to reach, such as 0.05.")
+        list[str] | None,
+        typer.Option(
+            help="The variable that a classifier or tree predicts; a number is the relative"
+            " standard error to reach, such as 0.05. May be given for both.",
+        ),
     ] = None,
     family: Annotated[str | None, typer.Option(help="Choose this one instead of the best.")] = None,
     write: Annotated[
         Path | None, typer.Option(help="A new file for the variables and blocks chosen.")
+    ] = None,
+    write_study_plan: Annotated[
+        Path | None,
+        typer.Option(help="A new file for the study plan of the owners in the design file (JSON)."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -77,9 +87,39 @@ def design(
 
     require_countable(records)
     kind = None if learn is None else learn.value
-    wishes = Wishes(gamma, epsilon, breach, kind, length, minimum_support, interactions, records)
+    wanted, error = _targets(target or [])
+    wishes = Wishes(
+        gamma,
+        epsilon,
+        breach,
+        kind,
+        length,
+        minimum_support,
+        interactions,
+        records,
+        target=wanted,
+    )
     study = surroundings_of(context) if left_in_study else None
-    _compare(spec, site, wishes, study, target, family, write, json=json)
+    _compare(spec, site, wishes, study, error, family, (write, write_study_plan), json=json)
+
+
+def _targets(given: list[str]) -> tuple[str | None, float | None]:
+    """Return the variable and the relative error that `--target` names. Raises OptionError."""
+    from shared.errors import OptionError
+
+    names, errors = list[str](), list[float]()
+    for one in given:
+        try:
+            errors.append(float(one))
+        except ValueError:
+            names.append(one)
+    if len(names) > 1 or len(errors) > 1:
+        raise OptionError(
+            f"--target is given for two {'variables' if len(names) > 1 else 'errors'}.",
+            where="target",
+            remedy="Give one variable, one relative standard error, or one of both.",
+        )
+    return next(iter(names), None), next(iter(errors), None)
 
 
 def _compare(
@@ -89,14 +129,15 @@ def _compare(
     study: Surroundings | None,
     target: float | None,
     family: str | None,
-    write: Path | None,
+    files: tuple[Path | None, Path | None],
     *,
     json: bool,
 ) -> None:
     """Compare the designs for a need and say which is best.
 
     What `wishes` ask for goes before the design file; `study` are the surroundings in which the
-    site's miner is asked what the study leaves, None where it is not asked.
+    site's miner is asked what the study leaves, None where it is not asked. `files` are those to
+    write: what goes into the site file, and the study plan.
 
     Raises:
         InputError: the files are wrong, or nothing can meet what they ask.
@@ -107,7 +148,13 @@ def _compare(
     from owner_agent.costs.whole_study import left_in_study
     from owner_agent.design.design_file import load_design, of_site, site_variables
     from owner_agent.design.designing import design, problem_of
-    from owner_agent.design.snippet import entries_of_file, entries_of_site, save, snippet
+    from owner_agent.design.snippet import (
+        entries_of_file,
+        entries_of_site,
+        save,
+        snippet,
+        study_plan_text,
+    )
     from owner_agent.site.site import load_site
     from owner_agent.table.table import read_table
 
@@ -126,11 +173,14 @@ def _compare(
     problem = problem_of(wishes.over(file), known)
     with progress_bar() as bar:
         made = design(problem, target, family, design_steps(bar))
+    write, write_study_plan = files
     if write is not None:
         save(write, snippet(made.chosen, problem.needs, entries))
+    if write_study_plan is not None:
+        save(write_study_plan, study_plan_text(made.study_plan))
     if json:
         print_json({**made.as_dict(), **left_json(wishes.left)})
         return
     show_left(console(), wishes.left)
     show_design(console(), made)
-    show_design_written(console(), write)
+    show_design_written(console(), write, write_study_plan, several=made.study_plan is not None)

@@ -132,7 +132,7 @@ def added_up(told: Outlook) -> str | None:
         f"This owner's epsilon of {number_of(own)} does not bound a record: the owners report it"
         f" apart, and over all of them it is {number_of(everybody)} (gamma"
         f" {everybody.written_gamma}). One study plan for all owners bounds the record as a whole:"
-        " see `owner-agent design --study` and the owner's guide."
+        " `owner-agent design --write-study-plan FILE` makes one."
     )
 
 

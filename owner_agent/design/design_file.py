@@ -23,9 +23,10 @@ from shared.design import (
     gamma_of_minimum_k,
     gamma_of_p,
 )
+from shared.design.goal import TARGETED
 from shared.domain import Variable
 from shared.errors import OptionError
-from shared.wire.base import MAX_CATEGORIES, MAX_RECORDS, Label
+from shared.wire.base import MAX_CATEGORIES, MAX_RECORDS, Label, Name
 
 _NOTHING_LEFT = 1e-6
 """Epsilons are logarithms of rounded numbers: of a budget that is used up a crumb can remain."""
@@ -66,6 +67,7 @@ class VariableDemand(Demand):
     """A variable: its categories, or how many there are, and what may be learned about it."""
 
     name: Label
+    owner: Name | None = None
     categories: Annotated[int, Field(ge=2, le=MAX_CATEGORIES)] | tuple[Label, ...]
     sensitive: bool = True
     p: Number | None = None
@@ -109,7 +111,8 @@ class DesignFile(_Section):
 
     variables: Annotated[tuple[VariableDemand, ...], Field(min_length=1)]
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = None
-    learn: Learn = "pairs"
+    learn: Learn | dict[Learn, Annotated[Number, Field(gt=0)]] = "pairs"
+    target: Label | None = None
     length: Annotated[int, Field(ge=1)] | None = None
     minimum_support: Annotated[float, Field(ge=0, lt=1)] = 0.0
     interactions: Annotated[int, Field(ge=1)] | None = None
@@ -120,17 +123,45 @@ class DesignFile(_Section):
     def _consistent(self) -> Self:
         names = [v.name for v in self.variables]
         mistakes = [f"two variables are called {n!r}" for n in sorted(_repeated(names))]
-        if self.structure is not None and self.learn != "structure":
+        if not self.kinds:
+            mistakes.append("learn names nothing")
+        if self.structure is not None and "structure" not in self.kinds:
             mistakes.append('structure is used with learn = "structure" only')
-        if self.length is not None and self.learn != "itemsets":
+        if self.length is not None and "itemsets" not in self.kinds:
             mistakes.append('length is used with learn = "itemsets" only')
+        targeted = [kind for kind in self.kinds if kind in TARGETED]
+        if self.target is None and targeted:
+            mistakes.append(f'learn = "{targeted[0]}" needs a target, the variable to predict')
+        if self.target is not None and not targeted:
+            mistakes.append('target is used with learn = "classifier" or "tree" only')
+        if self.target is not None and self.target not in names:
+            mistakes.append(f"the target {self.target!r} is no variable")
+        without = [v.name for v in self.variables if v.owner is None]
+        if 0 < len(without) < len(names):
+            mistakes.append(f"{without} have no owner, and other variables have")
         if mistakes:
             raise ValueError("; ".join(mistakes))
         return self
 
+    @property
+    def kinds(self) -> dict[Learn, float]:
+        """What is learned, with weights."""
+        return {self.learn: 1.0} if isinstance(self.learn, str) else dict(self.learn)
+
+    @property
+    def owners(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The owners as they come, with their variables; none where one holds all."""
+        held: dict[str, list[str]] = {}
+        for v in self.variables:
+            if v.owner is not None:
+                held.setdefault(v.owner, []).append(v.name)
+        return tuple((owner, tuple(names)) for owner, names in held.items())
+
     def domain_variables(self) -> tuple[Variable, ...]:
-        """Return the variables. Raises DomainError for categories that cannot be."""
-        return tuple(Variable(v.name, v.labels) for v in self.variables)
+        """Return the variables, owner by owner. Raises DomainError for impossible categories."""
+        place = {name: i for i, (name, _) in enumerate(self.owners)}
+        ordered = sorted(self.variables, key=lambda v: place.get(v.owner or "", 0))
+        return tuple(Variable(v.name, v.labels) for v in ordered)
 
 
 def load_design(path: Path) -> DesignFile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -19,17 +20,23 @@ from shared.design import (
     Requirements,
     compare,
     goal,
+    little_told,
+    not_useful,
+    records_enough,
     records_needed,
     reference,
     strongest_privacy,
+    useful,
 )
 from shared.design.choose import unwatched
+from shared.design.goal import TARGETED
 from shared.design.requirement import require_gamma
 from shared.domain import Domain, Variable
 from shared.errors import OptionError, PramanaError
 from shared.plan import Plan
 from shared.privacy import PRIOR, Amplification
 from shared.progress import StagedProgress
+from shared.study_plan import StudyPlan
 
 LENGTH = 3
 """The longest itemset, where nothing else is said."""
@@ -54,6 +61,7 @@ class Wishes:
     interactions: int | None = None
     records: int | None = None
     left: Left | None = None
+    target: str | None = None
 
     def over(self, file: DesignFile) -> DesignFile:
         """Return a design file as the command line changes it.
@@ -66,18 +74,27 @@ class Wishes:
         given = {name: value for name, value in demands.items() if value is not None}
         if len(given) > 1:
             raise OptionError("Give one of --gamma, --epsilon and --breach.", where="gamma")
-        names = ("learn", "length", "minimum_support", "interactions", "records")
+        names = ("learn", "target", "length", "minimum_support", "interactions", "records")
         said = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        learn = said.get("learn", file.learn)
-        if self.length is not None and learn != "itemsets":
+        learn = set(file.kinds) if self.learn is None else {self.learn}
+        named = " and ".join(sorted(learn))
+        if self.length is not None and "itemsets" not in learn:
             raise OptionError(
-                f"Learning {learn} has no --length.",
+                f"Learning {named} has no --length.",
                 where="length",
                 remedy="Add --learn itemsets.",
             )
+        aimed = bool(learn & set(TARGETED))
+        if self.target is not None and not aimed:
+            raise OptionError(
+                f"Learning {named} has no --target {self.target}.",
+                where="target",
+                remedy="Add --learn classifier or --learn tree, or give a relative error.",
+            )
         # What the file says for its own kind of learning is nothing to another kind.
-        unused = {"length"} if learn != "itemsets" else set[str]()
-        unused |= {"structure"} if learn != "structure" else set()
+        unused = {"length"} if "itemsets" not in learn else set[str]()
+        unused |= {"structure"} if "structure" not in learn else set()
+        unused |= set() if aimed else {"target"}
         whole = {"whole_record": given} if given else {}
         try:
             made = DesignFile.model_validate(
@@ -130,11 +147,12 @@ def problem_of(file: DesignFile, known: Mapping[str, Variable] | None = None) ->
         requirements_of(file, domain),
         goal(
             domain,
-            file.learn,
+            file.kinds,
             length=longest,
             order=file.interactions,
             minimum_support=file.minimum_support,
-            structure=file.structure if file.learn == "structure" else None,
+            structure=file.structure,
+            target=file.target,
         ),
         reference(
             domain, {v.name: v.probabilities for v in file.variables if v.probabilities is not None}
@@ -156,7 +174,7 @@ def requirements_of(file: DesignFile, domain: Domain) -> Requirements:
         )
     plausible = {v.name: v.minimum_k for v in file.variables if v.sensitive and v.minimum_k}
     return Requirements(
-        domain, {n: g for n, g in limits.items() if g is not None}, whole, plausible
+        domain, {n: g for n, g in limits.items() if g is not None}, whole, plausible, file.owners
     )
 
 
@@ -228,6 +246,28 @@ class ComparedDesigns:
         """The others, each with its reason."""
         return tuple(o for o in self.comparison.options if math.isinf(o.prediction.score))
 
+    @cached_property
+    def study_plan(self) -> StudyPlan | None:
+        """The plan of the study where several owners hold the variables."""
+        owners, plan = self.problem.needs.owners, self.chosen.plan
+        return StudyPlan.of(plan, owners) if owners and plan is not None else None
+
+    @property
+    def advice(self) -> str:
+        """What is to be said of its use: that it is too noisy, or of which variables; else ""."""
+        chosen = self.chosen
+        if not useful(chosen):
+            return not_useful(chosen.prediction.kept, records_enough(chosen, self.problem))
+        domain = self.problem.needs.domain
+        many = [f"{name} ({domain[name].size} categories)" for name in little_told(chosen)]
+        if not many:
+            return ""
+        return (
+            f"Of the associations of {', '.join(many)} little will be told: so many categories are"
+            " too many for this gamma and number of records. Merge some, or cut numbers into fewer"
+            " intervals, by what is publicly known of them."
+        )
+
     @property
     def warning(self) -> str:
         """What the chosen plan tells of the whole record, where nobody limits that; else ""."""
@@ -257,6 +297,11 @@ class ComparedDesigns:
             "strongest": None if self.strongest is None else self._strongest(self.strongest),
             "unreached": self.unreached or None,
             "warning": self.warning or None,
+            "useful": useful(self.chosen),
+            "kept_of_moderate_association": self.chosen.prediction.kept,
+            "records_enough": records_enough(self.chosen, self.problem),
+            "little_told": list(little_told(self.chosen)),
+            "study_plan": None if self.study_plan is None else _study(self.study_plan),
             "note": NOTE,
         }
 
@@ -284,6 +329,24 @@ class ComparedDesigns:
         }
 
 
+def _study(plan: StudyPlan) -> dict[str, Any]:
+    """Return what a study plan says: its digest, its loss, and what each owner reports."""
+    return {
+        "digest": plan.digest,
+        "gamma": plan.amplification.gamma,
+        "sets": len(plan.sets),
+        "sets_over_owners": sum(len(one.parts) > 1 for one in plan.sets),
+        "owners": [
+            {
+                "name": name,
+                "told": plan.told_by(name).epsilon,
+                "reported": plan.reported(name),
+            }
+            for name, _ in plan.owners
+        ],
+    }
+
+
 def _bounds(made: Option) -> dict[str, Any]:
     """Return the limits of an option's reports, and how near its estimators come."""
     bounds = {"": made.bound, "_any_interaction": made.bound_any}
@@ -298,14 +361,15 @@ def _bounds(made: Option) -> dict[str, Any]:
         "efficiencies": {
             "moment": made.efficiency(made.moments),
             "log-linear": made.efficiency(made.model),
+            "pooled": made.efficiency(made.pooled),
         },
     }
 
 
 NOTE = (
     "Errors are predicted as if the variables were independent with the given distributions"
-    " (uniform where none is given) and, for the log-linear estimator, as if there were no"
-    " interaction above the order; it shrinks what the reports do not show, which usually does"
+    " (uniform where none is given) and, for the estimators log-linear and pooled, as if there were"
+    " no interaction above the order; these shrink what the reports do not show, which usually does"
     " better than predicted."
 )
 

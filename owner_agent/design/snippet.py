@@ -13,6 +13,7 @@ from shared.channels import RESOLUTION, CutAndPaste, Mixture, OneHot, RandomSymm
 from shared.design import Option, Requirements
 from shared.errors import OptionError
 from shared.plan import Block
+from shared.study_plan import StudyPlan
 
 SHARE = 0.5
 """The share of RAN-GD's alpha that `random_gamma_diagonal` uses."""
@@ -32,6 +33,12 @@ def snippet(made: Option, needs: Requirements, entries: Mapping[str, Mapping[str
     Raises:
         OptionError: the option has no plan, or none that a site file can state.
     """
+    if needs.owners:
+        raise OptionError(
+            "A plan of several owners is not written for one site file.",
+            where="write",
+            remedy="Write the study plan with --write-study-plan; each owner's site file names it.",
+        )
     if made.plan is None:
         raise OptionError(
             f"{made.family} has no plan to write. {made.reason}",
@@ -58,6 +65,17 @@ def snippet(made: Option, needs: Requirements, entries: Mapping[str, Mapping[str
         f"{made.family}: gamma {made.gamma:.6g} about the whole record.",
         "Put these in place of the variables and blocks of the site file.",
     )
+
+
+def study_plan_text(plan: StudyPlan | None) -> str:
+    """Return the canonical JSON of a study plan. Raises OptionError where there is none."""
+    if plan is None:
+        raise OptionError(
+            "The design is of one owner, who needs no study plan.",
+            where="write-study-plan",
+            remedy='Give each variable of the design file its owner = "name".',
+        )
+    return plan.canonical_json().decode()
 
 
 def save(path: Path, text: str) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.state.keys import Keys as Secrets
+from shared.channels import Coordinated
 from shared.domain import Variable
 from shared.marginals.counts import Codes, ReportedCounts
 from shared.plan import Plan
@@ -47,7 +48,10 @@ class SeededOwner:
         """
         length = len(next(iter(columns.values())))
         secrets = _secrets(self.label, run)
-        released = randomize(plan, secrets, STUDY, self.keys[:length], columns)
+        # The coin of a study plan is the same in every run of a study.
+        coined = any(isinstance(block.channel, Coordinated) for block in plan.blocks)
+        study = f"{STUDY} {run}" if coined else STUDY
+        released = randomize(plan, secrets, study, self.keys[:length], columns)
         return ReportedCounts(released.columns, plan.reported_sizes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from shared.errors import OptionError
 from shared.marginals.counts import Codes, ReportedCounts
 from shared.plan import Plan
 from shared.privacy import Amplification
+
+if TYPE_CHECKING:
+    from pramana.simulate.inputs.designs import DesignedPlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +37,9 @@ class Trials:
     """What is repeated: how many records of what, under which plan, how often.
 
     Every run has a draw key of its own. The same seed gives the same records and reports.
-    `design` names the plan where a designer made it. `holdout` is the share of the records that a
-    run draws at random, does not report, and keeps for a test.
+    `design` is what a designer says who made the plan; where several owners report by a study plan,
+    `plan` is that of all of them together. `holdout` is the share of the records that a run draws
+    at random, does not report, and keeps for a test.
 
     Raises:
         OptionError: no run, a negative seed, or a share that leaves no record to one side.
@@ -46,7 +50,7 @@ class Trials:
     records: int
     runs: int
     seed: int
-    design: str | None = None
+    design: DesignedPlan | None = None
     holdout: float = 0.0
 
     def __post_init__(self) -> None:
@@ -94,7 +98,7 @@ class Trials:
             "records": self.records,
             "runs": self.runs,
             "seed": self.seed,
-            "design": self.design,
+            **(self.design.as_dict() if self.design is not None else {"design": None}),
             "gamma": gamma if np.isfinite(gamma) else None,
             "plan_digest": self.plan.digest,
         }
@@ -106,10 +110,11 @@ class Trials:
 
     def __iter__(self) -> Iterator[Trial]:
         owner = SeededOwner.of("simulate", self.seed, self.records - self.tested)
+        drawn = self.plan if self.design is None else self.design.drawn
         for index in range(self.runs):
             rng = np.random.default_rng([self.seed, index])
             codes, held_out = self._split(self.source.draw(self.records, rng), rng)
-            reported = owner.report(self.plan, codes, index)
+            reported = owner.report(drawn, codes, index)
             yield Trial(index, ReportedCounts(codes, self._sizes), reported, held_out)
 
     def _split(

@@ -9,14 +9,21 @@ from shared.design.choose import (
     Comparison,
     Option,
     Problem,
+    builds,
     compare,
+    little_told,
+    not_useful,
     option,
+    records_enough,
     records_needed,
     strongest_privacy,
+    useful,
 )
 from shared.design.families import families
 from shared.design.goal import Goal, Learn, goal, reference
-from shared.design.predict import PredictedErrors, best_weights, by_model, by_moments
+from shared.design.overlaps import by_pooling
+from shared.design.predict import best_weights, by_model, by_moments
+from shared.design.predicted import PredictedErrors
 from shared.design.requirement import (
     Requirements,
     gamma_of_breach,
@@ -35,8 +42,10 @@ __all__ = [
     "Requirements",
     "best_weights",
     "bound",
+    "builds",
     "by_model",
     "by_moments",
+    "by_pooling",
     "compare",
     "families",
     "gamma_of_breach",
@@ -44,8 +53,12 @@ __all__ = [
     "gamma_of_minimum_k",
     "gamma_of_p",
     "goal",
+    "little_told",
+    "not_useful",
     "option",
+    "records_enough",
     "records_needed",
     "reference",
     "strongest_privacy",
+    "useful",
 ]

@@ -27,14 +27,8 @@ import numpy.typing as npt
 
 from shared.channels import RESOLUTION, Transition
 from shared.design.goal import Goal
-from shared.design.predict import (
-    PredictedErrors,
-    information_of_one,
-    mean_squares,
-    says_nothing,
-    summary,
-    wanted_cells,
-)
+from shared.design.predict import information_of_one, mean_squares, says_nothing
+from shared.design.predicted import PredictedErrors, summary, wanted_cells
 from shared.errors import LimitExceeded, SingularChannel
 from shared.marginals.counts import Tensor
 from shared.plan import Block, Plan
@@ -70,6 +64,14 @@ def bound(
         The errors; `missing` says where there is no unbiased estimator, or the bound is too large
         to be computed.
     """
+    squares, missing = least_squares(plan, goal, reference, records, order)
+    return summary(goal, reference, squares, missing)
+
+
+def least_squares(
+    plan: Plan, goal: Goal, reference: Mapping[str, Tensor], records: int, order: int | None = None
+) -> tuple[dict[tuple[str, ...], Tensor], str]:
+    """Return the least relative variances of each table's cells that count; what is not told."""
     most = len(plan.domain.names) if order is None else order
     blocks = [_Told.of(block, reference) for block in plan.blocks]
     squares: dict[tuple[str, ...], Tensor] = {}
@@ -81,7 +83,7 @@ def bound(
             missing = missing or error.message
         else:
             squares[names] = relative[wanted_cells(goal, names, reference)] / records
-    return summary(goal, squares, missing)
+    return squares, missing
 
 
 def _relative(blocks: Sequence[_Told], names: Sequence[str], order: int) -> Tensor:

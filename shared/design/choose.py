@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from shared.design.bound import bound
 from shared.design.families import Build, families, sampled
 from shared.design.goal import Goal
-from shared.design.predict import NOTHING, PredictedErrors, best_weights, by_model, by_moments
+from shared.design.mixed_sets import mixed, same_sets
+from shared.design.overlaps import by_pooling
+from shared.design.predict import best_weights, by_model, by_moments, modelled_at_once
+from shared.design.predicted import NOTHING, PredictedErrors
 from shared.design.requirement import Requirements
 from shared.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from shared.marginals.counts import Tensor
@@ -49,8 +52,9 @@ class Option:
     """One family's plan and what it is predicted to cost.
 
     `plan` is None where the family cannot meet the requirements; `reason` says why. `estimator` is
-    the one with the smaller predicted error. `bound` is the least error that any unbiased estimator
-    could have if no more variables interact than the goal says, `bound_any` if any may.
+    the one with the smallest predicted error; `pooled` is predicted of sampled sets, and alone
+    where tables are many. `bound` is the least error that any unbiased estimator could have if no
+    more variables interact than the goal says, `bound_any` if any may.
     """
 
     family: str
@@ -60,6 +64,7 @@ class Option:
     reason: str = ""
     bound: PredictedErrors = NOTHING
     bound_any: PredictedErrors = NOTHING
+    pooled: PredictedErrors = NOTHING
 
     def efficiency(self, prediction: PredictedErrors | None = None) -> float | None:
         """Return the bound's share of an estimator's error; None where either is not known.
@@ -75,18 +80,37 @@ class Option:
         """Return it with its bounds (`bound`), which `option` leaves out."""
         if self.plan is None:
             return self
-        given = (self.plan, problem.goal, problem.reference, problem.records)
-        return replace(self, bound=bound(*given, problem.goal.order), bound_any=bound(*given))
+        goal = problem.goal.thinned
+        if _many(self.plan, problem.goal):
+            return replace(
+                self,
+                bound=replace(NOTHING, missing=_MANY),
+                bound_any=replace(NOTHING, missing=_MANY),
+            )
+        given = (self.plan, goal, problem.reference, problem.records)
+        return replace(self, bound=bound(*given, goal.order), bound_any=bound(*given))
 
     @property
     def estimator(self) -> str:
-        """`moment` or `log-linear`."""
-        return "log-linear" if self.model.score < self.moments.score else "moment"
+        """`moment`, `log-linear` or `pooled`."""
+        return self._best[0]
 
     @property
     def prediction(self) -> PredictedErrors:
-        """The prediction of the better estimator."""
-        return min(self.moments, self.model, key=lambda p: p.score)
+        """The prediction of the best estimator."""
+        return self._best[1]
+
+    @property
+    def _best(self) -> tuple[str, PredictedErrors]:
+        # Of equal ones the first: rounding does not decide between a model and pooled tables.
+        each = (("moment", self.moments), ("log-linear", self.model), ("pooled", self.pooled))
+        least = min(made.score for _, made in each)
+        return next((n, made) for n, made in each if made.score <= least * (1 + _ROUNDING))
+
+    @property
+    def sets(self) -> int:
+        """How many sets of variables a record reports one of."""
+        return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
 
     @property
     def gamma(self) -> float:
@@ -110,20 +134,42 @@ class Comparison:
         return self.options[0]
 
 
+def builds(problem: Problem) -> dict[str, Build]:
+    """Return every family of plans for a problem by name."""
+    found = dict(families(problem.needs, problem.tables))
+    if len(problem.needs.sensitive) > 1:
+        found[MIXED] = mixed(problem.goal, problem.reference, problem.records)
+    return found
+
+
+MIXED = "sampled-mixed"
+"""The family of sampled sets of different sizes."""
+
+
 def compare(problem: Problem, progress: StagedProgress = unwatched) -> Comparison:
     """Predict every family's error for a problem.
+
+    The best has the smallest loss (`PredictedErrors`); but where sets of different sizes win, and a
+    plainer family has almost as small a noise and not twice as many sets, that comes first.
 
     Raises:
         OptionError: no family tells what is asked; the message says which interactions are wanted.
     """
-    found = list(families(problem.needs, problem.tables))
+    found = builds(problem)
     options = []
-    for index, (name, build) in enumerate(found):
+    for index, (name, build) in enumerate(found.items()):
         progress(name, index, len(found))
         options.append(option(problem, name, build).bounded(problem))
     progress("", len(found), len(found))
-    ordered = tuple(sorted(options, key=lambda o: o.prediction.score))
-    if math.isinf(ordered[0].prediction.score):
+    able = _plainer_first(
+        sorted(
+            (o for o in options if math.isfinite(o.prediction.score)),
+            key=lambda o: o.prediction.loss,
+        )
+    )
+    unable = [o for o in options if not math.isfinite(o.prediction.score)]
+    ordered = tuple(able + unable)
+    if not able:
         raise OptionError(
             f"No family can estimate tables of up to {max(problem.goal.by_length())} variables with"
             f" interactions of {problem.goal.order} under these requirements. "
@@ -131,6 +177,19 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
             remedy="Ask for shorter tables or a lower order of interaction, or allow more.",
         )
     return Comparison(ordered)
+
+
+def _plainer_first(able: list[Option]) -> list[Option]:
+    if len(able) < 2 or able[0].family != MIXED:
+        return able
+    first, second, *others = able
+    near = math.expm1(second.prediction.loss) <= _PLAINER * math.expm1(first.prediction.loss)
+    plainer = second.sets < 2 * first.sets
+    return [second, first, *others] if near and plainer else able
+
+
+_PLAINER = 1.05
+"""Of noise that is larger by less than this it is said to be almost as small."""
 
 
 def option(problem: Problem, name: str, build: Build) -> Option:
@@ -142,7 +201,7 @@ def option(problem: Problem, name: str, build: Build) -> Option:
     if unmet := problem.needs.unmet(plan):
         return Option(name, None, NOTHING, NOTHING, unmet)
     made = _predicted(problem, name, plan)
-    if math.isinf(made.prediction.score):
+    if math.isinf(made.prediction.score) or name == MIXED or _many(plan, problem.goal):
         return made
     if (weights := best_weights(plan, *_terms(problem))) is not None:
         (block,) = (b for b in plan.blocks if b.channel.choices)
@@ -154,12 +213,34 @@ def option(problem: Problem, name: str, build: Build) -> Option:
 
 
 def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
-    moments, model = by_moments(plan, *_terms(problem)), by_model(plan, *_terms(problem))
-    best = min(moments.score, model.score)
+    thinned = (plan, problem.goal.thinned, problem.reference, problem.records)
+    pooled = moments = model = NOTHING
+    if any(block.channel.choices for block in plan.blocks):
+        pooled = by_pooling(plan, *_terms(problem))
+    if pooled is not NOTHING and _many(plan, problem.goal):
+        moments = model = replace(NOTHING, missing=_MANY)
+    elif math.isfinite(pooled.score) and not modelled_at_once(plan, problem.goal.thinned):
+        moments, model = by_moments(*thinned), replace(NOTHING, missing=_LARGE)
+    else:
+        moments, model = by_moments(*thinned), by_model(*thinned)
     reason = ""
-    if math.isinf(best):
+    if math.isinf(min(moments.score, model.score, pooled.score)):
         reason = f"By moments: {moments.missing} By the log-linear model: {model.missing}"
-    return Option(name, plan, moments, model, reason)
+    return Option(name, plan, moments, model, reason, pooled=pooled)
+
+
+_MANY = "There are too many tables and sets to look through each for each; tables are pooled."
+_LARGE = "The model of all variables is large; tables are pooled."
+
+
+def _many(plan: Plan, goal: Goal) -> bool:
+    """Whether sampled sets are too many to be restricted to each table by itself."""
+    choices = max(len(b.channel.choices) for b in plan.blocks)
+    return bool(choices) and (choices * len(goal.sets) > _LOOKS or goal.thinned is not goal)
+
+
+_LOOKS = 200_000
+_ROUNDING = 1e-9
 
 
 def _terms(problem: Problem) -> tuple[Goal, Mapping[str, Tensor], int]:
@@ -185,6 +266,58 @@ def records_needed(made: Option, problem: Problem, target: float) -> int:
     return math.ceil(problem.records * (score / target) ** 2)
 
 
+def useful(made: Option) -> bool:
+    """Whether a moderate association shows in the tables wanted, on average (`USEFUL`)."""
+    return made.prediction.kept >= USEFUL
+
+
+def records_enough(made: Option, problem: Problem) -> int | None:
+    """Return with how many records an option would be useful; None where no number is enough."""
+    prediction = made.prediction
+    if prediction.kept_with(math.inf) < USEFUL:
+        return None
+    low, high = 0.0, 1.0
+    while prediction.kept_with(high) < USEFUL:
+        low, high = high, 2 * high
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if prediction.kept_with(middle) >= USEFUL else (middle, high)
+    return math.ceil(high * problem.records)
+
+
+def not_useful(kept: float, enough: int | None) -> str:
+    """Say in words that a design is not `useful`, and with how many records it would be."""
+    more = (
+        f"About {enough:,} records would be enough."
+        if enough is not None
+        else "No number of records would be enough."
+    )
+    return (
+        f"Not useful at this number of records: on average {kept:.0%} of a moderate association"
+        f" (Cohen's w of 0.3) is left in the tables wanted, the rest is noise; only much stronger"
+        f" ones will show. {more}"
+    )
+
+
+def little_told(made: Option) -> tuple[str, ...]:
+    """Return the variables of which no wanted table with others keeps `LITTLE` of an association.
+
+    Their categories are many against gamma and the records.
+    """
+    best: dict[str, float] = {}
+    for names, (_, noise) in made.prediction.noise.items():
+        for name in names if len(names) > 1 else ():
+            best[name] = max(best.get(name, 0.0), 1 / (1 + noise))
+    return tuple(name for name, kept in best.items() if kept < LITTLE)
+
+
+LITTLE = 0.1
+"""Of a table that keeps less of a moderate association than this little is told."""
+
+USEFUL = 0.2
+"""Below this share of a moderate association that noise leaves, only strong ones can be seen."""
+
+
 def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[float, Option]:
     """Return the smallest share of the allowed epsilons at which a family reaches `target`.
 
@@ -197,21 +330,23 @@ def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[flo
             many records the target would be).
     """
     _require_target(target)
-    builds = dict(families(problem.needs, problem.tables))
-    if family not in builds:
+    known = builds(problem)
+    if family not in known:
         raise OptionError(
             f"There is no family {family!r} here.",
             where="family",
-            remedy=f"The families are {sorted(builds)}.",
+            remedy=f"The families are {sorted(known)}.",
         )
 
     def at(share: float) -> Option:
         scaled = Problem(
             problem.needs.scaled(share), problem.goal, problem.reference, problem.records
         )
-        return option(scaled, family, builds[family])
+        return option(scaled, family, known[family])
 
     full = at(1.0)
+    if family == MIXED and full.plan is not None:
+        known[MIXED] = same_sets(full.plan)
     if full.prediction.score > target:
         many = records_needed(full, problem, target)
         raise OptionError(

@@ -16,6 +16,7 @@ from shared.channels import (
     Identity,
     Mixture,
     OneHot,
+    Product,
     RandomSymmetric,
     Sampled,
     Symmetric,
@@ -23,9 +24,13 @@ from shared.channels import (
     most_accurate,
 )
 from shared.design.requirement import Requirements
+from shared.design.shares import shares
 from shared.errors import OptionError
 from shared.marginals.counts import Tensor
 from shared.plan import Block, Plan
+
+ITEMS = 32
+"""Cut and paste is looked at for up to this many variables."""
 
 Build = Callable[[Requirements], Plan]
 
@@ -56,6 +61,11 @@ def cut_and_paste(keep: int) -> Build:
     """Return the family that keeps up to `keep` items of the record (FRAPP eq. 12)."""
 
     def build(needs: Requirements) -> Plan:
+        if len(needs.sensitive) > ITEMS:
+            raise OptionError(
+                f"It is not looked at for more than {ITEMS} variables: what their items tell of"
+                " each other is too little."
+            )
         if keep > len(needs.sensitive):
             raise OptionError(f"{keep} items cannot be kept of {len(needs.sensitive)} variables.")
         return _whole(needs, lambda sizes, gamma: CutAndPaste.from_gamma(sizes, keep, gamma))
@@ -73,14 +83,29 @@ def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -
 
     def build(needs: Requirements) -> Plan:
         chances = np.full(len(subsets), 1 / len(subsets)) if weights is None else weights
+        place = {name: i for i, name in enumerate(needs.sensitive)}
         choices = []
         for names, units in zip(subsets, _units(chances), strict=True):
-            size = math.prod(needs.domain[name].size for name in names)
-            axes = tuple(needs.sensitive.index(name) for name in names)
-            choices.append(Choice(axes, units, most_accurate(size, needs.of_block(names))))
+            axes = tuple(place[name] for name in names)
+            choices.append(Choice(axes, units, channel_of(needs, names)))
         return _whole(needs, lambda sizes, _: Sampled(sizes, tuple(choices)))
 
     return build
+
+
+def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
+    """Return the most accurate channel that reports some sensitive variables together.
+
+    Where they lie at several owners, each owner's part has a channel and a share of the epsilon.
+    """
+    parts = needs.by_owner(names)
+    sizes = tuple(math.prod(needs.domain[n].size for n in part) for part in parts)
+    if len(parts) == 1:
+        return most_accurate(sizes[0], needs.of_block(names))
+    most = tuple(math.log(needs.of_block(part)) for part in parts)
+    each = shares(sizes, most, math.log(needs.together(names)))
+    made = (most_accurate(size, math.exp(own)) for size, own in zip(sizes, each, strict=True))
+    return Product(tuple(map(len, parts)), tuple(made))
 
 
 def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:
@@ -97,9 +122,33 @@ def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:
 def families(needs: Requirements, sets: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Build]]:
     """Yield every family by name: those that need a subset size once for each useful one.
 
-    `sets` are the tables wanted; blocks sampled among exactly these are a family too.
+    `sets` are the tables wanted; blocks sampled among exactly these are a family too. Several
+    owners can only sample: nobody holds the whole record.
     """
     count = len(needs.sensitive)
+    if not needs.owners:
+        yield from _of_one_owner(count)
+    for size in range(1, min(count - 1, 3) + 1):
+        yield f"sampled-{size}", _sampled_by_size(size)
+    wanted = tuple(
+        dict.fromkeys(s for names in sets if (s := tuple(n for n in names if n in needs.variables)))
+    )
+    lengths = sorted({len(s) for s in wanted})
+    held = {
+        part
+        for names in wanted
+        for k in lengths
+        if k < len(names)
+        for part in itertools.combinations(names, k)
+    }
+    largest = tuple(s for s in wanted if s not in held)
+    covered = {name for names in largest for name in names} == set(needs.sensitive)
+    uniform = len({len(s) for s in largest}) == 1
+    if covered and 1 < len(largest) <= CHOICES and not uniform:
+        yield "sampled-sets", sampled(largest)
+
+
+def _of_one_owner(count: int) -> Iterator[tuple[str, Build]]:
     yield "independent", independent
     if count > 1:
         yield "gamma-diagonal", gamma_diagonal
@@ -107,17 +156,10 @@ def families(needs: Requirements, sets: Sequence[tuple[str, ...]]) -> Iterator[t
     yield "mask", mask
     for keep in range(1, min(count, 4) + 1):
         yield f"cut-and-paste-{keep}", cut_and_paste(keep)
-    for size in range(1, min(count - 1, 3) + 1):
-        if math.comb(count, size) <= CHOICES:
-            yield f"sampled-{size}", sampled(subsets_of(needs, size))
-    wanted = tuple(
-        dict.fromkeys(s for names in sets if (s := tuple(n for n in names if n in needs.variables)))
-    )
-    largest = tuple(s for s in wanted if not any(set(s) < set(other) for other in wanted))
-    covered = {name for names in largest for name in names} == set(needs.sensitive)
-    uniform = len({len(s) for s in largest}) == 1
-    if covered and 1 < len(largest) <= CHOICES and not uniform:
-        yield "sampled-sets", sampled(largest)
+
+
+def _sampled_by_size(size: int) -> Build:
+    return lambda needs: sampled(subsets_of(needs, size))(needs)
 
 
 def _each(needs: Requirements, make: Callable[[int, float], Transition]) -> Plan:

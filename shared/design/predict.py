@@ -18,6 +18,7 @@ import numpy as np
 
 from shared.channels import CONDITION_LIMIT, CutAndPaste, Sampled, Transition
 from shared.design.goal import Goal
+from shared.design.predicted import NOTHING, PredictedErrors, shares_of, summary, wanted_cells
 from shared.errors import LimitExceeded, SingularChannel
 from shared.estimation.core.loglinear import (
     DESIGN_ENTRIES,
@@ -44,22 +45,6 @@ _NOT_MOVED = 1e-9
 """Share of a cell's squared slope that may lie in such directions; it is rounding too."""
 
 
-@dataclass(frozen=True)
-class PredictedErrors:
-    """Mean relative standard errors of the wanted cells, by the number of variables of the table.
-
-    Lengths of which the reports cannot tell every table are left out. `score` is the root of the
-    mean square over the lengths, infinite where one is left out; `missing` then says why.
-    """
-
-    by_length: Mapping[int, float]
-    score: float
-    missing: str = ""
-
-
-NOTHING = PredictedErrors({}, math.inf)
-
-
 def by_moments(
     plan: Plan, goal: Goal, reference: Mapping[str, Tensor], records: int
 ) -> PredictedErrors:
@@ -73,7 +58,7 @@ def by_moments(
             missing = missing or error.message
         else:
             squares[names] = np.square(errors[wanted_cells(goal, names, reference)])
-    return summary(goal, squares, missing)
+    return summary(goal, reference, squares, missing)
 
 
 def by_model(
@@ -104,7 +89,7 @@ def by_model(
                 squares[names] = known[key] / records
             except (SingularChannel, LimitExceeded) as error:
                 missing = missing or error.message
-    return summary(goal, squares, missing)
+    return summary(goal, reference, squares, missing)
 
 
 def best_weights(
@@ -217,8 +202,17 @@ class _Model:
         left = [n for n in self.names if n in names]
         moved = np.transpose(summed, [*(left.index(n) for n in names), len(names)])
         wanted = wanted_cells(goal, names, reference)
-        shares = _shares(names, reference)[wanted]
+        shares = shares_of(names, reference)[wanted]
         return np.asarray(moved[wanted] / shares[:, None], dtype=np.float64)
+
+
+MODEL_CELLS = 4096
+"""Over more cells the log-linear model takes longer than tables that are pooled are worth."""
+
+
+def modelled_at_once(plan: Plan, goal: Goal) -> bool:
+    """Whether the log-linear model of all variables at once is small enough to be fitted soon."""
+    return len(_parts(plan, goal)) == 1
 
 
 def _parts(plan: Plan, goal: Goal) -> list[tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]:
@@ -226,7 +220,9 @@ def _parts(plan: Plan, goal: Goal) -> list[tuple[tuple[str, ...], tuple[tuple[st
     names = plan.domain.names
     reports = math.prod(math.prod(b.reported_shape) for b in plan.blocks)
     count = parameters(plan.domain.shape, min(goal.order, len(names)))
-    if plan.domain.size * count <= DESIGN_ENTRIES and reports * count <= SLOPES:
+    size = plan.domain.size
+    fits = size * count <= DESIGN_ENTRIES and reports * count <= SLOPES
+    if size <= MODEL_CELLS and fits:
         return [(names, goal.sets)]
     return [(names, (names,)) for names in goal.sets]
 
@@ -238,7 +234,7 @@ def _model(
     reference: Mapping[str, Tensor],
 ) -> _Model:
     shape = [len(reference[name]) for name in names]
-    theta = _shares(names, reference).ravel()
+    theta = shares_of(names, reference).ravel()
     return _Model(names, design(shape, min(order, len(names))), theta, channels)
 
 
@@ -305,11 +301,11 @@ def _moment_errors(
     found: list[str] = []
     second = np.ones(())
     for part, channel in _restricted(plan, names):
-        squares = mean_squares(channel, _shares(part, reference))
+        squares = mean_squares(channel, shares_of(part, reference))
         second = np.multiply.outer(second, squares)
         found += part
     second = np.transpose(second, [found.index(name) for name in names])
-    shares = _shares(names, reference)
+    shares = shares_of(names, reference)
     variance = np.maximum(second - np.square(shares), 0) / records
     infinite = np.full(shares.shape, np.inf)
     squares = np.divide(variance, np.square(shares), out=infinite, where=shares > 0)
@@ -343,32 +339,3 @@ def _mean_squares_of_items(channel: CutAndPaste, theta: Tensor) -> Tensor:
         none = np.zeros((1, *theta.shape))
         agree = np.concatenate([other, none]) + np.concatenate([none, agree])
     return np.asarray(np.tensordot(square @ channel.partial_supports, agree, 1), dtype=np.float64)
-
-
-def wanted_cells(
-    goal: Goal, names: Sequence[str], reference: Mapping[str, Tensor]
-) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Return which cells of a table count: those above the minimum support, or its largest."""
-    shares = _shares(names, reference)
-    wanted = (shares >= goal.minimum_support) & (shares > 0)
-    if not wanted.any():
-        wanted = shares == shares.max()
-    return np.asarray(wanted)
-
-
-def _shares(names: Sequence[str], reference: Mapping[str, Tensor]) -> Tensor:
-    made = functools.reduce(np.multiply.outer, (reference[n] for n in names))
-    return np.asarray(made, dtype=np.float64)
-
-
-def summary(goal: Goal, squares: Mapping[tuple[str, ...], Tensor], missing: str) -> PredictedErrors:
-    """Return the errors of tables from the relative variances of their cells that count."""
-    by_length, means = {}, list[float]()
-    for length, sets in goal.by_length().items():
-        if all(names in squares for names in sets):
-            each = np.concatenate([squares[names] for names in sets])
-            by_length[length] = float(np.sqrt(each).mean())
-            means.append(float(np.mean([squares[names].mean() for names in sets])))
-    known = len(means) == len(goal.by_length())
-    score = math.sqrt(math.fsum(means) / len(means)) if known else math.inf
-    return PredictedErrors(by_length, score, missing)

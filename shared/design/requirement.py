@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from shared.domain import Domain
 from shared.errors import OptionError
@@ -85,16 +87,20 @@ class Requirements:
     Variables of the domain that are not in `variables` are public: they are not randomized. Where
     `whole` is None only the variables themselves are limited. `plausible` is the least number of
     categories that any report must leave plausible (see `gamma_of_minimum_k`); a gamma alone keeps
-    it for symmetric channels only, so it is asked of every plan.
+    it for symmetric channels only, so it is asked of every plan. `owners` are the names and
+    variables of several owners of the same records, none where one holds all.
 
     Raises:
-        OptionError: no sensitive variable, an unknown one, or a gamma that is not above 1.
+        OptionError: no sensitive variable, an unknown one, or a gamma that is not above 1; or
+            owners that do not hold every variable once, in the domain's order, or without a limit
+            about the whole record, or a public variable of theirs.
     """
 
     domain: Domain
     variables: Mapping[str, float]
     whole: float | None = None
     plausible: Mapping[str, int] = field(default_factory=dict)
+    owners: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.variables:
@@ -107,8 +113,33 @@ class Requirements:
             require_gamma(gamma, name)
         if self.whole is not None:
             require_gamma(self.whole, "the whole record")
+        if self.owners:
+            self._require_owners()
 
-    @property
+    def _require_owners(self) -> None:
+        held = [name for _, names in self.owners for name in names]
+        labels = [name for name, _ in self.owners]
+        if held != list(self.domain.names) or len(set(labels)) < len(labels):
+            raise OptionError(
+                "Owners must hold every variable once, and the variables stand owner by owner.",
+                where="owners",
+            )
+        public = [name for name in held if name not in self.variables]
+        if public:
+            raise OptionError(
+                f"{public} are not sensitive: a study plan over several owners has no public"
+                " variables.",
+                where=public[0],
+                remedy="Leave them out of the design; a public variable needs none.",
+            )
+        if self.whole is None:
+            raise OptionError(
+                "Nothing is demanded for the whole record, which several owners report.",
+                where="whole_record",
+                remedy="Give gamma, epsilon or rho for the whole record, over all owners.",
+            )
+
+    @cached_property
     def sensitive(self) -> tuple[str, ...]:
         """The variables to randomize, in the domain's order."""
         return tuple(name for name in self.domain.names if name in self.variables)
@@ -117,6 +148,22 @@ class Requirements:
         """Return the largest gamma a joint report of these variables may have."""
         limit = min(self.variables[name] for name in names)
         return limit if self.whole is None else min(limit, self.whole)
+
+    def together(self, names: Sequence[str]) -> float:
+        """Return the largest gamma that reports of these variables may have over all owners."""
+        whole = self.whole
+        return self.of_block(names) if whole is None or not self.owners else whole
+
+    def by_owner(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return variables in the domain's order by who holds them."""
+        if not self.owners:
+            return [tuple(names)]
+        place = self._places
+        return [tuple(own) for _, own in itertools.groupby(names, key=place.__getitem__)]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: i for i, (_, names) in enumerate(self.owners) for name in names}
 
     def split(self) -> dict[str, float]:
         """Return a gamma per variable for independent channels.
@@ -158,6 +205,7 @@ class Requirements:
             {name: gamma**power for name, gamma in self.variables.items()},
             None if self.whole is None else self.whole**power,
             self.plausible,
+            self.owners,
         )
 
 

@@ -13,6 +13,7 @@ from rich.table import Table
 from owner_agent.design.designing import NOTE, STRONGEST, ComparedDesigns
 from shared.design import Option
 from shared.progress import StagedProgress
+from shared.study_plan import StudyPlan
 from shared.terminal import Bar
 
 _LENGTHS, _FEWER, _WIDE = 6, 3, 100
@@ -59,9 +60,38 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
     console.print(NOTE, style="dim")
     _show_limit(console, made.chosen)
     _show_strongest(console, made)
-    if made.warning:
-        console.print(made.warning, style="yellow", markup=False)
+    for told in (made.warning, made.advice):
+        if told:
+            console.print(told, style="yellow", markup=False)
+    if made.study_plan is not None:
+        _show_study_plan(console, made.study_plan)
     console.print(f"{made.chosen.family}: {_described(made.chosen)}", style="bold", markup=False)
+
+
+def _show_study_plan(console: Console, plan: StudyPlan) -> None:
+    """Print who reports what how often, and what goes in shares."""
+    told = plan.amplification
+    over = sum(one.weight for one in plan.sets if len(one.parts) > 1)
+    whole = sum(one.weight for one in plan.sets)
+    apart = told.gamma ** len(plan.owners)
+    console.print(
+        f"Study plan {plan.digest[:12]}... of {len(plan.owners)} owners: gamma {told.gamma:.4g}"
+        " about a record over all of them. Made by each for itself, their plans would multiply to"
+        f" {apart:,.0f}.",
+        markup=False,
+    )
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for heading in ("owner", "reports, in percent of the records"):
+        table.add_column(heading, overflow="fold")
+    for name, _ in plan.owners:
+        shares = plan.reported(name).items()
+        table.add_row(name, ", ".join(f"{n} {100 * share:.3g}" for n, share in shares))
+    console.print(table)
+    console.print(
+        f"{over / whole:.0%} of the records report variables of several owners, each owner its part"
+        " at a share of epsilon; the others report variables of one owner together, at all of it.",
+        markup=False,
+    )
 
 
 def _design_row(option: Option, made: ComparedDesigns, lengths: Sequence[int]) -> tuple[str, ...]:
@@ -139,6 +169,13 @@ def _replaced(p: Mapping[str, float]) -> str:
 def _described(option: Option) -> str:
     """Say in a sentence what is done to a record."""
     family, _, number = option.family.rpartition("-")
+    if option.family == "sampled-mixed" and option.plan is not None:
+        sizes = sorted({len(c.axes) for b in option.plan.blocks for c in b.channel.choices})
+        spread = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        return (
+            f"each record reports one of {option.sets:,} sets of {spread} variables, drawn by lot,"
+            " and no more."
+        )
     if option.family == "sampled-sets":
         return "each record reports one of the tables wanted, drawn at random, and no more."
     if family == "sampled":
@@ -153,8 +190,18 @@ def _described(option: Option) -> str:
     }[option.family]
 
 
-def show_design_written(console: Console, path: Path | None) -> None:
-    """Print how a designed plan gets into the site file."""
+def show_design_written(
+    console: Console, path: Path | None, study_plan: Path | None, *, several: bool
+) -> None:
+    """Print how a designed plan gets into the site file, or the study plan to its owners."""
+    if several:
+        told = (
+            "To use it, add --write-study-plan FILE; all owners name the same file."
+            if study_plan is None
+            else f"Wrote {study_plan}. Give it to all owners, who name it in their site files."
+        )
+        console.print(told, markup=False, soft_wrap=study_plan is not None)
+        return
     told = (
         "To use it, add --write FILE: it gets the variables and blocks for the site file."
         if path is None

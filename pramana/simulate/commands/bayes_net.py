@@ -60,6 +60,7 @@ def bayes_net(
     draws: DrawsOption = 0,
     refine: Refine = Search.refine,
     estimator: given.EstimatorOption = None,
+    owners: given.Owners = None,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
     json: given.Json = None,
@@ -76,7 +77,7 @@ def bayes_net(
 
     require_place(json)
     setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, estimator
+        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
     )
     ordered = order == "given"
     with given.options_as_typed():

@@ -70,6 +70,7 @@ def tree(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
+    owners: given.Owners = None,
     criterion: CriterionOption = TreeOptions.criterion,
     max_depth: MaxDepth = TreeOptions.max_depth,
     significance: Significance = TreeOptions.significance or 1.0,
@@ -92,7 +93,7 @@ def tree(
     with given.options_as_typed():
         options = TreeOptions(criterion, max_depth, significance, least_records, prune, shrinkage)
     setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, estimator
+        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
     )
     _classify(
         "tree",
@@ -117,6 +118,7 @@ def linear(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
+    owners: given.Owners = None,
     loss: LossOption = LinearOptions.loss,
     l2: Penalty = None,
     encoding: EncodingOption = LinearOptions.encoding,
@@ -141,7 +143,7 @@ def linear(
     # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
     likely: Estimator | None = estimator or ("ml" if pocket and design is None else None)
     setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, likely
+        bif, table, variables, intervals, records, p, channels, design, gamma, likely, owners
     )
     _classify(
         "linear",
@@ -216,7 +218,12 @@ def _classify(
     holdout, runs, seed = repeated
     with given.watched(f"{runs} runs") as watch:
         trials, estimator = setup.prepare(
-            lambda domain: for_target(domain, target), runs, seed, holdout=holdout, on_step=watch
+            # Both look at pairs of attributes, too.
+            lambda domain: for_target(domain, target, "tree"),
+            runs,
+            seed,
+            holdout=holdout,
+            on_step=watch,
         )
         outcome = simulate(learner, target, trials, learn, options, estimator, watch)
     if json is not None:

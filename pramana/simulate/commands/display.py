@@ -130,7 +130,11 @@ def _heading(trials: Trials, rest: str) -> None:
 
 def _randomization(trials: Trials) -> str:
     gamma = f"gamma {trials.gamma:.4g} about the whole record"
-    return gamma if trials.design is None else f"design {trials.design}, {gamma}"
+    if trials.design is None:
+        return gamma
+    study = trials.design.study
+    held = "" if study is None else f" over {len(study.owners)} owners"
+    return f"design {trials.design.name}, {gamma}{held}"
 
 
 def _note(trials: Trials, fits: Fits) -> None:

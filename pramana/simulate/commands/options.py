@@ -14,7 +14,7 @@ import typer
 from shared.errors import NotConverged, OptionError
 from shared.learn.common.options import limits_of, types_of
 from shared.progress import OnShare
-from shared.terminal import progress_bar
+from shared.terminal import console, progress_bar
 
 if TYPE_CHECKING:
     from pramana.simulate.inputs.sources import Source
@@ -60,6 +60,13 @@ Design = Annotated[
 Gamma = Annotated[
     float | None, typer.Option(help="The largest amplification of the whole record, of --design.")
 ]
+Owners = Annotated[
+    str | None,
+    typer.Option(
+        help="Several owners report parts of each record by one study plan, of --design: how many"
+        ' owners, or the columns of each ("a,b; c,d").',
+    ),
+]
 EstimatorOption = Annotated[
     Literal["moment", "ml", "log-linear", "pooled"] | None,
     typer.Option(
@@ -103,6 +110,7 @@ class Setup:
     ) = None
     gamma: float | None = None
     estimator: Estimator | None = None
+    owners: str | None = None
 
     def prepare(
         self,
@@ -132,15 +140,21 @@ class Setup:
         if self.design is None:
             made = self._plan(source, plan)
             return Trials(source, made, records, runs, seed, holdout=holdout), self._estimator
-        from pramana.simulate.inputs.designs import designed
+        from pramana.simulate.inputs.designs import designed, owners_of
         from shared.design.requirement import require_gamma
 
         gamma = self.gamma or 0.0
+        owners = () if self.owners is None else owners_of(source.domain, self.owners)
+        held = [name for _, own in owners for name in own] or source.domain.names
+        domain = source.domain.project(held)
         with options_as_typed():
             require_gamma(gamma)
-            goal = wanted(source.domain)
-        found = designed(source.domain, self.design, gamma, goal, records, on_step)
-        trials = Trials(source, found.plan, records, runs, seed, found.name, holdout)
+            goal = wanted(domain)
+        reported = records - round(holdout * records)
+        found = designed(domain, self.design, gamma, goal, reported, on_step, owners)
+        if found.note:
+            console(stderr=True).print(found.note, style="yellow", markup=False, soft_wrap=True)
+        trials = Trials(source, found.plan, records, runs, seed, found, holdout)
         return trials, self.estimator or found.estimator
 
     @property
@@ -153,6 +167,12 @@ class Setup:
         if len(given) != 1:
             first, second = (*given, *(name for name in ways if name not in given))[:2]
             raise _not_one(first, second, both=len(given) > 1)
+        if self.owners is not None and self.design is None:
+            raise OptionError(
+                "--owners belongs to --design.",
+                where="--owners",
+                remedy="Give --design and --gamma with it, the bound over all owners.",
+            )
         if (self.design is None) != (self.gamma is None):
             raise OptionError(
                 "--design needs --gamma." if self.gamma is None else "--gamma belongs to --design.",

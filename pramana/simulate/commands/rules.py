@@ -33,6 +33,7 @@ def rules(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
+    owners: given.Owners = None,
     min_support: MinSupport = 0.05,
     max_length: MaxLength = RuleOptions.max_length,
     decisions: DecisionsOption = RuleOptions.decisions,
@@ -56,7 +57,7 @@ def rules(
     with given.options_as_typed():
         mining = RuleOptions(min_support, max_length, decisions, false_discovery=false_discovery)
     setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, estimator
+        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
     )
     with given.watched(f"{runs} runs") as watch:
         trials, chosen = setup.prepare(

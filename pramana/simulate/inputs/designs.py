@@ -5,25 +5,30 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from shared.design import (
     Goal,
+    Learn,
     Option,
     Problem,
     Requirements,
+    builds,
     compare,
-    families,
     goal,
+    not_useful,
     option,
+    records_enough,
     reference,
+    useful,
 )
-from shared.design.goal import CELLS, SETS
+from shared.design.goal import CELLS
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import Estimator
 from shared.plan import Plan
 from shared.progress import OnShare
+from shared.study_plan import StudyPlan
 
 Family = Literal[
     "auto", "independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled"
@@ -34,13 +39,87 @@ _BEGINS = {"ran-gd": "random-gamma-diagonal"}
 """How the designer's names of a family's plans begin, where not as ours."""
 
 
+Owners = tuple[tuple[str, tuple[str, ...]], ...]
+"""The owners' names and variables, in the order of a study plan."""
+
+
 @dataclass(frozen=True)
 class DesignedPlan:
-    """A plan, the designer's name for it, and the estimator it predicts to err less."""
+    """A plan, the designer's name for it, and the estimator it predicts to err less.
+
+    `useful` is whether a moderate association can be seen in the tables wanted, `records_enough`
+    with how many records it could (None: with no number). `study` is the plan of the owners where
+    there are several, and `plan` that of all their reports.
+    """
 
     name: str
     plan: Plan
     estimator: Estimator
+    useful: bool = True
+    kept: float = 1.0
+    records_enough: int | None = None
+    study: StudyPlan | None = None
+
+    @property
+    def drawn(self) -> Plan:
+        """The plan by which records are randomized: each owner's own part of the study's."""
+        if self.study is None:
+            return self.plan
+        owners = [name for name, _ in self.study.owners if self.study.reports(name)]
+        return Plan(tuple(self.study.block(name) for name in owners))
+
+    @property
+    def note(self) -> str:
+        """What is to be said before anything is learned; "" if nothing."""
+        return "" if self.useful else not_useful(self.kept, self.records_enough)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what the designer did, as JSON."""
+        return {
+            "design": self.name,
+            "useful": self.useful,
+            "kept_of_moderate_association": self.kept,
+            "records_enough": self.records_enough,
+            "study_plan": None if self.study is None else self.study.digest,
+        }
+
+
+def owners_of(domain: Domain, asked: str) -> Owners:
+    """Return the owners of the columns, as `--owners` says.
+
+    Args:
+        domain: the columns.
+        asked: a number of owners, who get the columns in order, or each owner's columns with commas
+            between, owners separated by semicolons.
+
+    Raises:
+        OptionError: too many owners, or columns that are unknown, left out or there twice.
+    """
+    names = domain.names
+    if asked.strip().isdigit():
+        count = int(asked)
+        if not 1 < count <= len(names):
+            raise OptionError(
+                f"{len(names)} columns cannot be dealt out to {count} owners.",
+                where="--owners",
+                remedy=f"Give 2 to {len(names)} owners, or the columns of each.",
+            )
+        ends = [round(len(names) * i / count) for i in range(count + 1)]
+        held = [names[low:high] for low, high in itertools.pairwise(ends)]
+    else:
+        held = [tuple(n.strip() for n in own.split(",") if n.strip()) for own in asked.split(";")]
+        for name in itertools.chain(*held):
+            domain.axis(name)
+        named = list(itertools.chain(*held))
+        left = [name for name in names if name not in named]
+        if left or len(set(named)) < len(named) or len(held) < 2 or not all(held):
+            told = f"left out: {left}" if left else "some owner has none, or two have the same"
+            raise OptionError(
+                f"--owners must give each column to one of several owners; {told}.",
+                where="--owners",
+                remedy='Separate columns by commas and owners by semicolons: "a,b; c,d".',
+            )
+    return tuple((f"owner-{i}", own) for i, own in enumerate(held, 1))
 
 
 def designed(
@@ -50,25 +129,27 @@ def designed(
     wanted: Goal,
     records: int,
     on_step: OnShare = lambda _share: None,
+    owners: Owners = (),
 ) -> DesignedPlan:
-    """Return the plan of a family that is predicted to err least at an amplification.
+    """Return the plan of a family that is predicted to serve best at an amplification.
 
     The designer has not seen the data: every variable's reference distribution is uniform. Families
     that come in sizes (`cut-and-paste`, `sampled`) are represented by their best; if none tells all
     that is wanted, by the one that tells the most.
 
     Args:
-        domain: the variables; all are sensitive.
+        domain: the variables, owner by owner; all are sensitive.
         family: which plans to choose from.
-        gamma: the largest amplification of the whole record, above 1.
+        gamma: the largest amplification of the whole record, over all owners, above 1.
         wanted: the tables whose errors matter.
         records: how many there will be.
         on_step: told the share of the work that is done.
+        owners: who holds which variables, where one does not hold all.
 
     Raises:
         OptionError: gamma is not above 1, or no plan of the family can be made.
     """
-    needs = Requirements(domain, dict.fromkeys(domain.names, gamma), gamma)
+    needs = Requirements(domain, dict.fromkeys(domain.names, gamma), gamma, owners=owners)
     problem = Problem(needs, wanted, reference(domain), records)
     if family == "auto":
         best = compare(problem, lambda _, done, total: on_step(done / total)).best
@@ -80,20 +161,29 @@ def designed(
             where="--design",
             remedy="Choose another family, or allow a larger --gamma.",
         )
-    estimator = best.estimator if math.isfinite(best.prediction.score) else "moment"
-    return DesignedPlan(best.family, best.plan, cast(Estimator, estimator))
+    study = StudyPlan.of(best.plan, owners) if owners else None
+    return DesignedPlan(
+        best.family,
+        best.plan if study is None else study.together,
+        cast(Estimator, best.estimator if math.isfinite(best.prediction.score) else "moment"),
+        useful(best),
+        best.prediction.kept,
+        records_enough(best, problem),
+        study,
+    )
 
 
 def _best_of(problem: Problem, family: Family) -> Option:
     begins = _BEGINS.get(family, family)
     made = [
         option(problem, name, build)
-        for name, build in families(problem.needs, problem.tables)
+        for name, build in builds(problem).items()
         if name.startswith(begins)
     ]
     if not made:
         raise OptionError(
-            f"There is no plan of the family {family} for {len(problem.needs.domain)} variables.",
+            f"There is no plan of the family {family} for {len(problem.needs.domain)} variables"
+            + (" of several owners." if problem.needs.owners else "."),
             where="--design",
             remedy="Choose another family, or auto.",
         )
@@ -101,7 +191,7 @@ def _best_of(problem: Problem, family: Family) -> Option:
 
 
 def _error(made: Option) -> tuple[float, int]:
-    return made.prediction.score, -len(made.moments.by_length)
+    return made.prediction.loss, -len(made.moments.by_length)
 
 
 def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = None) -> Goal:
@@ -116,15 +206,9 @@ def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = N
     return goal(domain, "itemsets", length=length, minimum_support=minimum_support)
 
 
-def for_target(domain: Domain, target: str) -> Goal:
-    """Return the goal of a classifier: the target with each feature and each pair of features.
+def for_target(domain: Domain, target: str, learn: Learn = "classifier") -> Goal:
+    """Return the goal of a classifier, or of a `tree` (see `shared.design.goal`).
 
     Raises UnknownVariable.
     """
-    features = [name for name in domain.names if name != domain[target].name]
-    sets = [
-        tuple(sorted((target, *chosen), key=domain.axis))
-        for count in range(1, min(2, len(features)) + 1)
-        for chosen in itertools.islice(itertools.combinations(features, count), SETS)
-    ]
-    return Goal(tuple(sets), order=2)
+    return goal(domain, learn, target=target)

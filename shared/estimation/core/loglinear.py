@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
-from shared.errors import EstimationError, LimitExceeded, NotConverged, OptionError
+from shared.errors import EstimationError, LimitExceeded, OptionError
 from shared.estimation.core.penalized import Penalized, Points, inverse
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
@@ -52,6 +52,7 @@ they tell anything, and where they do not it keeps log odds finite.
 _START, _FLOOR = 1.0, 1e-8
 _CONVERGED = 1e-3
 _FREELY, _FASTER = 50, 1.1
+_LONG, _PATIENCE, _GAINED, _CERTIFYING = 200, 50, 1e-3, 100
 
 
 @dataclass(frozen=True)
@@ -199,14 +200,14 @@ def fit(
         shape: the number of categories of each variable.
         order: the most variables that interact.
         possible: 1 where a cell can occur and 0 where not, in `shape`; default everywhere 1.
-        max_steps: how often the effects and their variances are improved in turn.
+        max_steps: how often the effects and their variances are improved in turn at most; then
+            the variances of the greatest evidence found are taken.
         tick: called at each step, here and in what is later asked of the fit; what it raises stops
             the work.
 
     Raises:
         EstimationError: there are no records, or reports that the channels cannot make.
         OptionError, LimitExceeded: see `design`.
-        NotConverged: the iteration did not settle.
     """
     records = [stratum.records for stratum in strata]
     if not sum(records) > 0:
@@ -231,9 +232,15 @@ def fit(
 def _settled(
     model: Penalized, effects: EffectMatrix, variances: Tensor, max_steps: int
 ) -> tuple[Points, Tensor, int]:
-    """Improve the effects and their variances in turn until they settle."""
+    """Improve the effects and their variances in turn until they settle, or gain nothing more.
+
+    The variances' fixed point may have no end: where effects are as large as can be, one grows
+    what the other shrinks, and the evidence stays. So it ends where the best evidence found is no
+    longer exceeded; then the effects are certified at those variances (`_certified`).
+    """
     here = model.at(np.zeros((1, effects.matrix.shape[1])))
     pace, last = np.ones(len(variances)), np.zeros(len(variances))
+    best, kept, since = -math.inf, (here, variances), 0
     for step in range(1, max_steps + 1):
         model = replace(model, precision=_precision(effects, variances))
         before = model.at(here.values)
@@ -242,15 +249,44 @@ def _settled(
         shift = float(np.max(np.abs(here.values - before.values) / np.sqrt(np.diag(covariance))))
         if shift < _CONVERGED and step > 2:
             return here, variances, step
+        evidence = _log_evidence(model, here, covariance)
+        if evidence > best + _GAINED:
+            best, kept, since = evidence, (here, variances), step
+        if step > _LONG and step - since > _PATIENCE:
+            break
         wanted = np.log(_evidence(effects, here.values[0], covariance, variances) / variances)
         if step > _FREELY:
             # Where the fixed point is circled rather than met, each turn is half as wide.
             pace = np.where(wanted * last < 0, pace / 2, np.minimum(1.0, _FASTER * pace))
         variances, last = variances * np.exp(pace * wanted), wanted
-    raise NotConverged(
-        f"The log-linear model did not settle in {max_steps} steps.",
-        remedy="Lower the order of interaction, or ask for fewer variables.",
-    )
+    here, variances = kept
+    model = replace(model, precision=_precision(effects, variances))
+    return _certified(model, model.at(here.values)), variances, step
+
+
+def _certified(model: Penalized, here: Points) -> Points:
+    """Take steps of Fisher scoring until the next promises nothing, or none can be taken.
+
+    No step lowers the penalized likelihood. Half of what the gradient promises of the next, the
+    decrement g'F^-1 g / 2, bounds to second order what is left to gain; a step of so small a one
+    moves no parameter by more than `_CONVERGED` of its standard errors.
+    """
+    for _ in range(_CERTIFYING):
+        slopes = model.slopes(here)
+        step = linalg.solve(slopes.information[0], slopes.gradient[0], assume_a="pos")
+        if float(slopes.gradient[0] @ step) <= _CONVERGED**2:
+            break
+        there, _ = model.improve(here)
+        if there.likelihood[0] <= here.likelihood[0]:
+            break
+        here = there
+    return here
+
+
+def _log_evidence(model: Penalized, here: Points, covariance: Tensor) -> float:
+    """Return the log evidence by Laplace's approximation, up to a constant."""
+    _, determinant = np.linalg.slogdet(covariance)
+    return float(here.likelihood[0] + 0.5 * (np.log(model.precision).sum() + determinant))
 
 
 def _uncertainty(model: Penalized, found: Points) -> Tensor:

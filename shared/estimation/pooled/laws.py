@@ -198,12 +198,16 @@ class Laws:
         """Return the distribution of largest entropy for what is told of smaller sets."""
         if len(names) == 2:
             return product([self.single(name).law for name in names])
-        return self.entropic(names, [s for s in self.parts(names) if s != names])
+        return self.entropic(names, self.parts(names, len(names) - 1))
 
-    def parts(self, names: Names) -> list[Names]:
-        """Return all sets within some variables of which interactions are told, small first."""
+    def parts(self, names: Names, most: int | None = None) -> list[Names]:
+        """Return all sets within some variables of which interactions are told, small first.
+
+        `most` is the largest size; None is that of all of them.
+        """
         found: list[Names] = []
-        for size in range(2, min(len(names), self._order) + 1):
+        largest = len(names) if most is None else most
+        for size in range(2, min(largest, self._order) + 1):
             found += [
                 part for part in itertools.combinations(names, size) if self.level(part) is not None
             ]

@@ -18,8 +18,9 @@ from shared.channels import (
     Symmetric,
 )
 from shared.domain import Domain
-from shared.errors import EstimationError, LimitExceeded, NotConverged, OptionError, SingularChannel
+from shared.errors import EstimationError, LimitExceeded, OptionError, SingularChannel
 from shared.estimation.core.loglinear import LogLinearFit, design, fit, information, parameters
+from shared.estimation.core.penalized import Penalized
 from shared.estimation.core.strata import Stratum
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import ReportedCounts
@@ -329,8 +330,42 @@ def test_what_cannot_be_fitted_is_refused():
     theta = pairwise_truth(0, 0.4)
     with pytest.raises(OptionError, match="order"):
         marginals(Block(DOMAIN.variables, channel), theta, "log-linear", order=0)
-    with pytest.raises(NotConverged, match="2 steps"):
-        fit([noisy(theta, channel, 2000, 1)], SHAPE, max_steps=2)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 500])
+def test_it_ends_however_few_turns_the_variances_take(most):
+    channel, theta = sampled_pairs(9.0), pairwise_truth(0, 0.4)
+    stratum = noisy(theta, channel, 2000, 1)
+    found = fit([stratum], SHAPE, max_steps=most)
+    # The effects are the likeliest at the variances taken: no step promises more than rounding.
+    widths = [
+        v
+        for t, v in zip(found.design.terms, found.variances.values(), strict=True)
+        for _ in range(t.size)
+    ]
+    model = Penalized([stratum], np.ones(24), found.design.matrix, 1 / np.array(widths))
+    slopes = model.slopes(model.at(found.values[None]))
+    step = np.linalg.solve(slopes.information[0], slopes.gradient[0])
+    assert slopes.gradient[0] @ step < 1e-5
+
+
+def test_effects_without_end_end_too():
+    """Cells that never occur let effects grow for ever, and their variances with them."""
+    theta = np.zeros((2, 2, 2, 2))
+    for a, b, c in np.ndindex(2, 2, 2):
+        # The last is certain given the others: either of the first two.
+        theta[a, b, c, int(a or b)] = (0.05, 0.95)[a] * (0.3, 0.7)[b] * (0.5, 0.5)[c]
+    sets = list(itertools.combinations(range(4), 2))
+    channel = Sampled(
+        (2,) * 4,
+        tuple(Choice(s, RESOLUTION // len(sets), Symmetric.from_gamma(4, 19.0)) for s in sets),
+    )
+    law = np.maximum(channel.apply(theta.reshape(-1, 1), 0).ravel(), 0)
+    for seed in range(3):
+        counts = np.random.default_rng([14, seed]).multinomial(500_000, law / law.sum())
+        found = fit([Stratum(counts.astype(float), (channel,))], (2,) * 4)
+        assert np.abs(found.probabilities - theta).sum() < 0.05
+        assert found.steps <= 500
 
 
 def test_parameters_are_counted_without_listing_them():
