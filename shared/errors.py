@@ -84,10 +84,8 @@ class PramanaError(Exception):
         cls, *, code: str, title: str, http_status: int | None = None, exit_code: int | None = None
     ) -> None:
         cls.code, cls.title = code, title
-        if http_status is not None:
-            cls.http_status = http_status
-        if exit_code is not None:
-            cls.exit_code = exit_code
+        cls.http_status = cls.http_status if http_status is None else http_status
+        cls.exit_code = cls.exit_code if exit_code is None else exit_code
 
     def __init__(self, message: str, *, where: str | None = None, remedy: str | None = None):
         super().__init__(message)
@@ -277,11 +275,7 @@ class RecordsDoNotAlign(
     """The owners' records are not the same set."""
 
 
-class CoinsDisagree(
-    StateError,
-    code="coins-disagree",
-    title="The owners did not report the same sets of the same records",
-):
+class CoinsDisagree(StateError, code="coins-disagree", title="The owners report different sets"):
     """Releases that follow one study plan report sets that no value of its coin gives together."""
 
 
@@ -314,10 +308,7 @@ class OtherGroupings(
     code="other-groupings",
     title="Exact parameters would reveal other groupings of a column",
 ):
-    """Exact parameters would add groupings of a column's records to those told before.
-
-    Whoever compares the tables of two groupings that differ in few records knows these records.
-    """
+    """Exact parameters by two groupings of a column would reveal the records between them."""
 
 
 class NoiseSpent(
@@ -403,7 +394,6 @@ class PeerDeviated(
 def error_classes() -> Iterator[type[PramanaError]]:
     """Yield every class of the tree, root first (for tables that must be complete)."""
     pending: list[type[PramanaError]] = [PramanaError]
-    while pending:
-        current = pending.pop()
+    for current in pending:
         yield current
-        pending.extend(current.__subclasses__())
+        pending += current.__subclasses__()

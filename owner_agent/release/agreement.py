@@ -26,8 +26,8 @@ def agreed_plan(site: Site, surroundings: Surroundings) -> StudyPlan:
         raise NotFound(
             f"Study {site.miner.study!r} has no study plan at {site.miner.url}.",
             where=site.miner.study,
-            remedy="Whoever runs the study gives it one, which `owner-agent design"
-            " --write-study-plan FILE` makes.",
+            remedy="Whoever runs the study gives it one; `owner-agent design --write-study-plan"
+            " FILE` makes it.",
         )
     return told
 

@@ -16,6 +16,7 @@ from owner_agent.costs.measures import (
 from owner_agent.costs.thresholds import THRESHOLD
 from owner_agent.report.precision import Z, joint_se, share_reported, variable_se
 from owner_agent.report.priors import Priors
+from owner_agent.report.sets import SizeOfSets, sizes_of_sets
 from owner_agent.report.within_blocks import joint_prior, seen
 from owner_agent.site.planning import Planned
 from shared.channels import RESOLUTION, RandomSymmetric
@@ -130,8 +131,8 @@ class BlockReport:
     """What a block reveals about its variables together.
 
     `se` is the largest standard error of the share of one combination. `choices` are the parts of a
-    sampled block. `posterior_range` is where the posterior of a prior of `PRIOR` lies under the
-    record's own matrix, where each record has one.
+    sampled block, `sizes` how many of them there are of each size. `posterior_range` is where the
+    posterior of a prior of `PRIOR` lies under the record's own matrix, where each record has one.
     """
 
     name: str
@@ -144,6 +145,7 @@ class BlockReport:
     condition_number: float
     se: float | None
     choices: tuple[ChoiceReport, ...]
+    sizes: tuple[SizeOfSets, ...]
     posterior_range: tuple[float, float] | None
     reasons: Reasons
 
@@ -161,6 +163,7 @@ class BlockReport:
             "combination_standard_error": self.se,
             "combination_half_width": None if self.se is None else Z * self.se,
             "choices": [choice.as_dict(records) for choice in self.choices],
+            "sizes_of_choices": [size.as_dict(records) for size in self.sizes],
             "posterior_range": None if self.posterior_range is None else [*self.posterior_range],
             "unavailable": dict(self.reasons),
         }
@@ -219,6 +222,7 @@ def block_report(
         condition_number=channel.condition_number,
         se=attempt(reasons, "combination_standard_error", lambda: _se(block, records)),
         choices=_choices(block),
+        sizes=sizes_of_sets(channel.choices),
         posterior_range=(
             posterior_range(channel, PRIOR) if isinstance(channel, RandomSymmetric) else None
         ),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from owner_agent.costs.study_display import added_up, alarming, budget, cells, lines, owners
+from owner_agent.costs.study_display import alarming, budget, cells, lines, owners
 from owner_agent.costs.whole_study import Outlook
 from owner_agent.report.figures import (
     posterior_picture,
     strength_picture,
     width_picture,
 )
-from owner_agent.report.report import LISTED_CHOICES, PlanReport, shares_reported
+from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, shares_reported
 from owner_agent.state.private_files import private_directory, write_replacing
 from owner_agent.study_plan.telling import told_lines
 from shared.errors import OptionError
@@ -25,6 +26,9 @@ FOLDER = "report"
 """In the state directory, where the report is written unless another place is named."""
 
 PAGE = "plan.html"
+
+VAST = 10**18
+"""A number of combinations from here on is told by its power of ten."""
 
 _PICTURES = {
     "posteriors": posterior_picture,
@@ -141,6 +145,7 @@ def html(plan: PlanReport, owner: str, tick: Progress = unwatched) -> str:
         plan=plan.as_dict(),
         together_gamma=plan.together.told.written_gamma,
         listed_choices=LISTED_CHOICES,
+        wide={b.name: n for b in plan.blocks if (n := len(b.variables)) > WIDE},
         shares={block.name: shares_reported(plan, block) for block in plan.blocks if block.choices},
         missing=missing,
         corrected_lines=() if plan.corrected is None else plan.corrected.lines(),
@@ -161,7 +166,7 @@ def _study(told: Outlook | str | None) -> dict[str, Any] | None:
         "determined": _spaced(cells(told.record[1])[2]),
         "lines": [(what, [_spaced(c) for c in cells(change)]) for what, change in lines(told)],
         "budget": list(budget(told)),
-        "added_up": added_up(told),
+        "warnings": told.forecast.after.warnings,
     }
 
 
@@ -189,7 +194,9 @@ def bits(value: float | None) -> str:
 
 
 def count(value: Any) -> str:
-    """Write a whole number with its thousands apart; none as a dash."""
+    """Write a whole number with its thousands apart, a vast one as a power; none as a dash."""
+    if value is not None and value >= VAST:
+        return f"about 10^{math.log10(value):.0f}"
     return "–" if value is None else f"{value:,.0f}"
 
 

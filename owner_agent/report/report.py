@@ -28,6 +28,7 @@ from owner_agent.report.contents import (
 )
 from owner_agent.report.curves import StrengthCurve, strength_curve
 from owner_agent.report.precision import record_counts
+from owner_agent.report.sets import alike, described, range_of
 from owner_agent.report.within_blocks import joint_prior, require_believable
 from owner_agent.site.planning import Planned
 from owner_agent.site.protection import share_proven
@@ -39,7 +40,10 @@ from shared.privacy import PRIOR
 from shared.progress import Progress, unwatched
 
 LISTED_CHOICES = 12
-"""Of a sampled block so many parts are shown; JSON has all."""
+"""A sampled block's parts are listed up to so many; of more they are counted, and JSON has all."""
+
+WIDE = 16
+"""Of a block of more variables not every one is named wherever the block is."""
 
 T = TypeVar("T")
 
@@ -188,14 +192,28 @@ def warnings(plan: Planned) -> tuple[str, ...]:
 
 
 def shares_reported(plan: PlanReport, block: BlockReport) -> str:
-    """Say in a sentence how many records report each variable of a sampled block."""
+    """Say in a sentence or two how many records report each variable of a sampled block."""
     shares = {v.name: v.reported for v in plan.variables if v.block == block.name}
-    # Shares are multiples of 2^-32 that may differ in their rounding.
-    if max(shares.values()) - min(shares.values()) < 1e-6:
+    chances = [choice.probability for choice in block.choices]
+    many = len(block.choices) > LISTED_CHOICES
+    said = [described(block.sizes)] if many else []
+    if many:
+        said.append(range_of("Of each set", chances, plan.records))
+    if alike(list(shares.values())):
         share = next(iter(shares.values()))
-        return f"Each of its {len(shares)} variables is reported by {share:.1%} of the records."
-    each = [f"{name} by {share:.1%}" for name, share in shares.items()]
-    return f"Of the records is reported {listed(each, len(each))}."
+        said.append(
+            f"Each of its {len(shares)} variables is reported by {share:.1%} of the records."
+        )
+    elif len(shares) > WIDE:
+        least, most = (choose(shares, key=shares.__getitem__) for choose in (min, max))
+        said.append(
+            f"Of its {len(shares)} variables {least} is reported least, by {shares[least]:.1%} of"
+            f" the records, and {most} most, by {shares[most]:.1%}."
+        )
+    else:
+        each = [f"{name} by {share:.1%}" for name, share in shares.items()]
+        said.append(f"Of the records is reported {listed(each, len(each))}.")
+    return " ".join(said)
 
 
 def _together(plan: Planned) -> Bounds:

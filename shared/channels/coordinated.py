@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated
 
 from annotated_types import Ge, Len, Lt
@@ -50,7 +51,7 @@ class Coordinated(Sampled):
         if len(self.coin) != COIN or set(self.coin) - set("0123456789abcdef"):
             raise ChannelError("The coin must be named by a study plan's digest (64 hex digits).")
 
-    @property
+    @cached_property
     def spans(self) -> tuple[tuple[int, int], ...]:
         """[start, end) of each choice's part of the coin."""
         return tuple((s, s + c.weight) for s, c in zip(self.starts, self.choices, strict=True))

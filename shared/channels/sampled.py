@@ -229,6 +229,7 @@ class Sampled(DecodedTransition):
     def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
         source = np.moveaxis(tensor, axis, 0)
         rest = source.shape[1:]
+        self._require_listed(self.shape[1] * math.prod(rest))
         reported = source.reshape(*self._reports, *rest)
         true = np.zeros((*self.sizes, *rest))
         for part in self._parts:

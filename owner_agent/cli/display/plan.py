@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -17,12 +18,15 @@ from owner_agent.costs.measures import number
 from owner_agent.costs.study_display import show_study
 from owner_agent.costs.thresholds import ALARMING, POSTERIOR
 from owner_agent.report.contents import BlockReport, VariableReport
-from owner_agent.report.report import LISTED_CHOICES, PlanReport, shares_reported
+from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
 from shared.pictures.svg import short
 from shared.privacy import PRIOR
 
 _BLOCK_NAME = 16
 """So much of a block's name stands beside each of its variables."""
+
+_NAMED_VARIABLES = 3
+"""So many of those in a wide block that share a row are named; the page has a row for each."""
 
 
 def show_plan(console: Console, plan: PlanReport) -> None:
@@ -35,8 +39,8 @@ def show_plan(console: Console, plan: PlanReport) -> None:
     grows = f"block\nalone: {PRIOR:.0%}\ngrows to"
     for heading in ("gamma", "epsilon", grows, "best guess", "95% ±"):
         table.add_column(heading, justify="right")
-    for row in plan.variables:
-        table.add_row(*_plan_row(row), style=None if row.sensitive else "dim")
+    for names, row in _rows(plan):
+        table.add_row(escape(names), *_plan_row(row), style=None if row.sensitive else "dim")
     console.print(table)
     console.print(
         "gamma bounds how much more likely a report is under one truth than under another; epsilon"
@@ -54,13 +58,31 @@ def show_plan(console: Console, plan: PlanReport) -> None:
     show_warnings(console, plan.warnings)
 
 
+def _rows(plan: PlanReport) -> Iterator[tuple[str, VariableReport]]:
+    """Yield names of variables and the row they share: those of wide blocks may share one."""
+    wide = {b.name for b in plan.blocks if len(b.variables) > WIDE}
+    together: dict[object, list[VariableReport]] = {}
+    for row in plan.variables:
+        key = (
+            (row.block, row.sensitive, *map(str, _plan_row(row))) if row.block in wide else row.name
+        )
+        together.setdefault(key, []).append(row)
+    for rows in together.values():
+        row = rows[0]
+        shared = row.block != row.name and row.block not in wide
+        yield (
+            listed([r.name for r in rows], _NAMED_VARIABLES)
+            + ("" if row.sensitive else " (public)")
+            + (f"\n(with {short(row.block, _BLOCK_NAME)})" if shared else ""),
+            row,
+        )
+
+
 def _plan_row(row: VariableReport) -> tuple[RenderableType, ...]:
     bounds, accuracy = row.bounds, row.attack.accuracy
-    shared = f"\n(with {short(row.block, _BLOCK_NAME)})" if row.block != row.name else ""
     grouped = math.isinf(bounds.told.gamma) and math.isfinite(bounds.gamma_within)
     within = f"\n({number(bounds.gamma_within)} in group)" if grouped else ""
     return (
-        escape(row.name + ("" if row.sensitive else " (public)") + shared),
         escape(row.channel),
         number(bounds.told.gamma) + within,
         number(bounds.told.epsilon),
@@ -95,11 +117,19 @@ def _show_together(console: Console, plan: PlanReport) -> None:
     before = [] if plan.losses is None else [c for c in plan.losses.columns if c.before]
     for line in () if plan.corrected is None else plan.corrected.lines():
         console.print(line, style="bold yellow", markup=False)
+    alike: dict[tuple[object, ...], list[str]] = {}
     for loss in before:
+        alike.setdefault((loss.before, loss.after, loss.refused), []).append(loss.column)
+    for loss in before:
+        columns = alike[loss.before, loss.after, loss.refused]
+        if len(columns) <= WIDE:
+            columns = [loss.column]
+        elif loss.column != columns[0]:
+            continue
         refused = "; publish refuses it unless you accept the loss" if loss.refused else ""
         console.print(
-            f"{loss.column} left before: epsilon {number(loss.before)}, after this plan"
-            f" {number(loss.after)}{refused}.",
+            f"{listed(columns, _NAMED_VARIABLES)} left before: epsilon {number(loss.before)},"
+            f" after this plan {number(loss.after)}{refused}.",
             style="bold yellow" if loss.refused else None,
             markup=False,
         )
@@ -107,14 +137,13 @@ def _show_together(console: Console, plan: PlanReport) -> None:
 
 def _show_choices(console: Console, plan: PlanReport, block: BlockReport) -> None:
     """Print the first parts of a sampled block, and how many records report each variable."""
-    for choice in block.choices[:LISTED_CHOICES]:
+    many = len(block.choices) > LISTED_CHOICES
+    for choice in block.choices if not many else ():
         console.print(
             f"{choice.probability:.1%} of the records report {', '.join(choice.variables)}.",
             markup=False,
         )
-    more = len(block.choices) - LISTED_CHOICES
-    if more > 0:
-        console.print(f"... and {more:,} more such parts; --json has all.")
+    if many:
         console.print(shares_reported(plan, block), markup=False)
 
 

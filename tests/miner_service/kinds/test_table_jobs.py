@@ -272,6 +272,7 @@ def test_a_database_of_the_first_version_is_upgraded(tmp_path):
     Database(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
+            "DROP TABLE study_plans;"
             "ALTER TABLE studies DROP COLUMN max_epsilon_record;"
             "ALTER TABLE studies DROP COLUMN max_epsilon_column;"
             "ALTER TABLE releases DROP COLUMN draws;"
@@ -288,13 +289,15 @@ def test_a_database_of_the_first_version_is_upgraded(tmp_path):
         )
     Database(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
         found = connection.execute("SELECT id, kind, body FROM models").fetchall()
         assert found == [("m-1", "bayes-net", '{"nodes": []}')]
         columns = [row[1] for row in connection.execute("PRAGMA table_info(models)")]
         assert "bif" not in columns
         columns = [row[1] for row in connection.execute("PRAGMA table_info(releases)")]
         assert {"draws", "consistency"} <= set(columns)
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(study_plans)")]
+        assert columns == ["study", "digest", "plan", "agreed"]
 
 
 EVERY = {

@@ -15,6 +15,7 @@ from owner_agent.peer.exchange.outgoing import Share, share_of
 from owner_agent.peer.members import participant
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.protocol.session_file import SessionFile, proposal_of
+from owner_agent.randomize import reports
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.study_plan.adopting import Adopted
@@ -186,6 +187,20 @@ def test_an_owner_that_announces_other_columns_is_found_out(following, monkeypat
         following.run(proposal(following))
     assert following.nothing_anywhere()
     assert not following.packages()
+
+
+def test_an_owner_that_throws_a_coin_of_its_own_is_found_out(following, monkeypatch):
+    """South takes each record's coin from another record: each set as often, of other people."""
+    whole = reports.sample_part
+
+    def sampled(block, channel, secrets, study, keys, columns, epoch=0):
+        coins_of = keys[::-1] if "D" in block.names else keys
+        return whole(block, channel, secrets, study, coins_of, columns, epoch)
+
+    monkeypatch.setattr(reports, "sample_part", sampled)
+    with pytest.raises(PeerDeviated, match=r"south reports of [\d,]+ of 2,000 records"):
+        following.run(proposal(following))
+    assert following.nothing_anywhere()
 
 
 def test_a_part_is_sent_whole(following):

@@ -1,0 +1,131 @@
+"""Whether what several owners report of a record is possible at one value of their coin."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from miner_service.alignment.coins import require_one_coin
+from shared.channels import RESOLUTION, Choice, Coordinated, Mixture, Product, Sampled, Symmetric
+from shared.domain import Variable
+from shared.errors import CoinsDisagree
+from shared.plan import Block, Plan
+from shared.study_plan import StudyPart, StudyPlan, StudySet
+
+EIGHTH = RESOLUTION // 8
+BINARY = Symmetric.from_gamma(2, 3.0)
+A, B, C, D = (Variable(name, ("0", "1")) for name in "abcd")
+SHARED = StudyPlan(
+    (("north", (A, B)), ("south", (C,)), ("west", (D,))),
+    (
+        StudySet(2 * EIGHTH, (StudyPart(0, (0, 1), Mixture.from_gamma(4, 9.0)),)),
+        StudySet(EIGHTH, (StudyPart(0, (0,), BINARY), StudyPart(1, (0,), BINARY))),
+        StudySet(
+            EIGHTH,
+            (
+                StudyPart(0, (1,), BINARY),
+                StudyPart(1, (0,), BINARY),
+                StudyPart(2, (0,), BINARY),
+            ),
+        ),
+        StudySet(2 * EIGHTH, (StudyPart(2, (0,), BINARY),)),
+    ),
+)
+"""Two eighths report nothing."""
+OWNERS = ("north", "south", "west")
+
+
+def blocks(*owners: str, plan: StudyPlan = SHARED) -> list[tuple[str, Block]]:
+    return [(owner, plan.block(owner)) for owner in owners]
+
+
+def possible(owners: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """The sets of these owners' variables that some value of the coin has them report."""
+    held = {name: [v.name for v in variables] for name, variables in SHARED.owners}
+    found: set[tuple[str, ...]] = {()}
+    for one in SHARED.sets:
+        told = [
+            held[SHARED.owners[part.owner][0]][axis]
+            for part in one.parts
+            if SHARED.owners[part.owner][0] in owners
+            for axis in part.axes
+        ]
+        found.add(tuple(told))
+    return found
+
+
+@pytest.mark.parametrize("owners", [OWNERS, OWNERS[:2], OWNERS[1:], OWNERS[::2]])
+def test_it_takes_the_sets_of_the_coin_and_no_others(owners):
+    """Every subset of the variables, as what one record reports."""
+    given = blocks(*owners)
+    names = [name for _, block in given for name in block.names]
+    for reported in itertools.product([False, True], repeat=len(names)):
+        told = tuple(name for name, there in zip(names, reported, strict=True) if there)
+        codes = {n: np.array([1 if n in told else 2], np.uint8) for n in names}
+        if told in possible(owners):
+            require_one_coin(given, codes)
+        else:
+            with pytest.raises(CoinsDisagree, match="1 report sets"):
+                require_one_coin(given, codes)
+
+
+def test_it_says_how_many_records_of_whom_and_what_to_do():
+    codes = {n: np.array([2, 2, 0], np.uint8) for n in ("a", "b", "c")}
+    with pytest.raises(CoinsDisagree) as raised:
+        require_one_coin(blocks("north", "south"), codes)
+    assert "Of 3 records that ['north', 'south'] report" in str(raised.value)
+    assert "1 report sets" in str(raised.value)
+    assert raised.value.where == "north, south"
+    assert "linkage secret" in str(raised.value.remedy)
+
+
+def test_what_no_coin_is_shared_by_is_passed_by():
+    codes = {n: np.array([0], np.uint8) for n in "abcd"}
+    require_one_coin(blocks("north"), codes)
+    other = StudyPlan(SHARED.owners, SHARED.sets[1:])
+    require_one_coin([*blocks("north"), *blocks("south", plan=other)], codes)
+    alone = Block((D,), Sampled((2,), (Choice((0,), EIGHTH, BINARY),)))
+    require_one_coin([*blocks("north"), ("west", alone)], codes)
+
+
+def test_it_can_be_stopped_between_variables():
+    class Stopped(Exception):
+        pass
+
+    def stop() -> None:
+        raise Stopped
+
+    codes = {n: np.array([2], np.uint8) for n in "abcd"}
+    with pytest.raises(Stopped):
+        require_one_coin(blocks(*OWNERS), codes, stop)
+
+
+def test_a_hundred_variables_of_three_owners_are_told_by_their_sets():
+    """All 4,950 pairs; one record in ten thousand that an owner made up is found."""
+    variables = [Variable(f"v{i}", ("0", "1")) for i in range(100)]
+    place = [0] * 33 + [1] * 33 + [2] * 34
+    pairs = list(itertools.combinations(range(100), 2))
+    weight = RESOLUTION // len(pairs)
+    across, inside = Product((1, 1), (BINARY, BINARY)), Mixture.from_gamma(4, 9.0)
+    choices = tuple(
+        Choice((i, j), weight, inside if place[i] == place[j] else across) for i, j in pairs
+    )
+    owners = [(o, [v.name for v, p in zip(variables, place, strict=True) if p == k])
+              for k, o in enumerate(OWNERS)]  # fmt: skip
+    sampled = Plan((Block(tuple(variables), Sampled((2,) * 100, choices)),))
+    plan = StudyPlan.of(sampled, owners)
+    rng = np.random.default_rng(3)
+    records = 10_000
+    reported = np.array(pairs)[rng.integers(len(pairs), size=records)]
+    table = np.full((records, 100), 2, np.uint8)
+    np.put_along_axis(table, reported, 0, axis=1)
+    codes = {v.name: table[:, i] for i, v in enumerate(variables)}
+    given = blocks(*OWNERS, plan=plan)
+    assert all(isinstance(block.channel, Coordinated) for _, block in given)
+    require_one_coin(given, codes)
+    absent = next(i for i in range(34, 66) if i not in reported[0])
+    table[0, absent] = 1
+    with pytest.raises(CoinsDisagree, match="Of 10000 records .* 1 report"):
+        require_one_coin(given, codes)

@@ -1,0 +1,444 @@
+"""Study plans over HTTP: agreed on, followed, refused, and what they make of sums and jobs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shared.channels import RESOLUTION, Coordinated, Identity, Mixture, Symmetric
+from shared.domain import Variable
+from shared.estimation.estimated import EstimatedMarginals
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+from shared.study_plan import StudyPart, StudyPlan, StudySet
+from shared.wire.plans import PlanMessage
+from shared.wire.study_plans import StudyPlanMessage
+
+QUARTER = RESOLUTION // 4
+YES = ("no", "yes")
+CLASS, A, B = (Variable(name, YES) for name in ("class", "a", "b"))
+PAIR, HALF = Mixture.from_gamma(4, 9.0), Symmetric.from_gamma(2, 3.0)
+AGREED = StudyPlan(
+    (("north", (CLASS, A)), ("south", (B,))),
+    (
+        StudySet(2 * QUARTER, (StudyPart(0, (0, 1), PAIR),)),
+        StudySet(QUARTER, (StudyPart(0, (0,), HALF), StudyPart(1, (0,), HALF))),
+        StudySet(QUARTER, (StudyPart(0, (1,), HALF), StudyPart(1, (0,), HALF))),
+    ),
+)
+OTHER = replace(AGREED, sets=(replace(AGREED.sets[0], weight=QUARTER), *AGREED.sets[1:]))
+PUBLIC = Block((Variable("region", YES),), Identity(2))
+RECORDS = 400
+
+
+def sent(plan: StudyPlan) -> dict[str, Any]:
+    return StudyPlanMessage.from_plan(plan).model_dump(mode="json")
+
+
+def put(person, plan: StudyPlan = AGREED) -> Any:
+    return person("PUT", "/v1/studies/s/plan", json=sent(plan))
+
+
+def own_plan(owner: str, agreed: StudyPlan = AGREED) -> Plan:
+    return Plan((agreed.block(owner),))
+
+
+def lone(name: str, gamma: float = 3.0) -> Plan:
+    return Plan((Block((Variable(name, YES),), Symmetric.from_gamma(2, gamma)),))
+
+
+def drawn(block: Block, true: dict[str, Any], coin: Any, rng: np.random.Generator) -> Any:
+    """What an owner reports of records whose coins have fallen."""
+    channel = block.channel
+    assert isinstance(channel, Coordinated)
+    told = {v.name: np.full(len(coin), v.size, dtype=np.uint8) for v in block.variables}
+    for (start, end), choice in zip(channel.spans, channel.choices, strict=True):
+        here = np.flatnonzero((start <= coin) & (coin < end))
+        names = [block.names[axis] for axis in choice.axes]
+        sizes = [channel.sizes[axis] for axis in choice.axes]
+        cell = np.ravel_multi_index([true[name][here] for name in names], sizes)
+        rows = np.cumsum(choice.channel.matrix(), axis=1)[cell]
+        made = (rng.random(len(here))[:, None] >= rows[:, :-1]).sum(axis=1)
+        for name, codes in zip(names, np.unravel_index(made, sizes), strict=True):
+            told[name][here] = codes
+    return told
+
+
+class Drawn:
+    """Records of two owners, and what they report by one coin or by coins of their own."""
+
+    def __init__(self, records: int = RECORDS, *, coins: int = 1) -> None:
+        rng = np.random.default_rng(7)
+        self.records = records
+        first = rng.integers(2, size=records)
+        self.true = {
+            name: np.where(rng.random(records) < 0.9, first, 1 - first).astype(np.uint8)
+            for name in ("class", "a", "b")
+        }
+        each = [rng.integers(RESOLUTION, size=records) for _ in range(coins)]
+        self.reports = {
+            owner: drawn(AGREED.block(owner), self.true, coin, rng)
+            for owner, coin in zip(("north", "south"), each * (2 // coins), strict=True)
+        }
+
+
+@pytest.fixture
+def people(miner):
+    """An analyst and the two owners of a study."""
+    return miner.study("s"), miner.owner("s", "north"), miner.owner("s", "south")
+
+
+@pytest.fixture
+def release(build) -> Callable[..., Any]:
+    """A release of some records by a plan, all withheld where nothing else is said."""
+
+    def make(plan: Plan, codes=None, ids=range(10), name="r1") -> Any:
+        sizes = plan.reported_sizes
+        told = codes or {n: np.full(len(ids), size - 1) for n, size in sizes.items()}
+        return build(plan, ids, told, name=name, per_part=100_000)
+
+    return make
+
+
+def test_a_plan_is_agreed_on_once_and_everybody_reads_what_it_tells(people):
+    analyst, north, _ = people
+    first = put(analyst)
+    assert first.status_code == 201, first.text
+    tag = f'"{AGREED.digest}"'
+    assert first.headers["etag"] == tag
+    again = put(analyst)
+    assert (again.status_code, again.json()) == (200, first.json())
+    for person in people:
+        read = person("GET", "/v1/studies/s/plan")
+        assert read.headers["etag"] == tag
+        view = read.json()
+        assert view["digest"] == AGREED.digest
+        assert view["record"]["gamma"] == pytest.approx(9, rel=1e-6)
+        assert view["silent"] == 0
+        shares = {
+            o["owner"]: {r["variable"]: r["share"] for r in o["reported"]} for o in view["owners"]
+        }
+        assert shares == {"north": {"class": 0.75, "a": 0.75}, "south": {"b": 0.5}}
+        assert StudyPlanMessage.model_validate(view["plan"]).to_plan() == AGREED
+    known = north("GET", "/v1/studies/s/plan", headers={"If-None-Match": f'"x", {tag}'})
+    assert (known.status_code, known.content) == (304, b"")
+    stale = north("GET", "/v1/studies/s/plan", headers={"If-None-Match": '"x"'})
+    assert stale.status_code == 200
+
+
+def test_only_staff_of_the_study_agrees(people, miner, assert_problem):
+    analyst, north, _ = people
+    assert_problem(put(north), 403, "forbidden")
+    assert_problem(north("DELETE", "/v1/studies/s/plan"), 403, "forbidden")
+    stranger = miner.study("other")
+    for method in ("PUT", "GET", "DELETE"):
+        body = {"json": sent(AGREED)} if method == "PUT" else {}
+        assert_problem(stranger(method, "/v1/studies/s/plan", **body), 404, "not-found")
+    assert_problem(analyst("GET", "/v1/studies/s/plan"), 404, "not-found", "study plan")
+    assert put(miner.admin).status_code == 201
+
+
+def test_what_is_no_plan_or_too_large_is_refused(people, start, assert_problem):
+    analyst, *_ = people
+    document = sent(AGREED)
+    document["sets"][0]["weight"] = 0
+    wrong = analyst("PUT", "/v1/studies/s/plan", json=document)
+    assert_problem(wrong, 422, "request-invalid", "sets.0.weight")
+    document["sets"][0]["weight"] = RESOLUTION
+    assert_problem(
+        analyst("PUT", "/v1/studies/s/plan", json=document), 422, "plan-invalid", "sum to 1.5"
+    )
+
+
+def test_it_names_owners_of_the_study_or_those_invited(miner, assert_problem):
+    analyst = miner.study("s")
+    miner.owner("s", "north")
+    told = assert_problem(put(analyst), 409, "conflict", "['south']", "['north']", "Invite")
+    assert told.where == "south"
+    asked = miner.admin("POST", "/v1/studies/s/invitations", json={"owner": "south"})
+    assert asked.status_code == 201
+    assert put(analyst).status_code == 201
+
+
+def test_another_plan_may_take_its_place_until_a_release_follows(people, release, assert_problem):
+    analyst, north, _ = people
+    assert put(analyst, OTHER).status_code == 201
+    assert put(analyst).status_code == 201
+    built = release(own_plan("north"))
+    path = north.announce("s", built)
+    told = assert_problem(put(analyst, OTHER), 409, "conflict", "Release r1 of north")
+    assert OTHER.digest[:12] in told.detail
+    assert_problem(analyst("DELETE", "/v1/studies/s/plan"), 409, "conflict", "r1 of north")
+    # It is there as before; a release of which nothing arrived may be taken back.
+    assert analyst.get("/v1/studies/s/plan")["digest"] == AGREED.digest
+    assert north("POST", f"{path}/withdraw").status_code == 200
+    assert analyst("DELETE", "/v1/studies/s/plan").status_code == 204
+    assert analyst("DELETE", "/v1/studies/s/plan").status_code == 204
+    assert put(analyst, OTHER).status_code == 201
+
+
+def test_what_was_told_without_a_plan_stands_in_its_way(people, release, assert_problem):
+    analyst, north, _ = people
+    path = north.publish("s", release(lone("class")))
+    assert north("POST", f"{path}/withdraw").status_code == 200
+    assert_problem(put(analyst), 409, "conflict", "['class']", "agree on the plan before")
+
+
+def test_public_columns_stand_in_nobody_s_way(people, release):
+    analyst, north, _ = people
+    north.publish("s", release(Plan((PUBLIC,))))
+    assert put(analyst).status_code == 201
+
+
+def test_releases_that_follow_are_taken(people, release):
+    analyst, north, south = people
+    put(analyst)
+    north.publish("s", release(Plan((PUBLIC, *own_plan("north").blocks))))
+    south.publish("s", release(own_plan("south")))
+    south.publish("s", release(Plan((Block((Variable("town", YES),), Identity(2)),
+                                     *own_plan("south").blocks)), name="r2"))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (lone("class"), ("outside the study plan", "lacks the part of 'north'")),
+        (Plan((PUBLIC,)), ("lacks the part of 'north'",)),
+        (own_plan("south"), ("no such part ['b'] of this owner",)),
+        (own_plan("north", OTHER), (OTHER.digest[:12], AGREED.digest[:12])),
+        (Plan((*own_plan("north").blocks, *lone("more").blocks)), ("['more']", "would add")),
+    ],
+)
+def test_a_release_that_does_not_follow_is_refused_and_nothing_is_stored(
+    people, miner, release, assert_problem, plan, words
+):
+    analyst, north, _ = people
+    put(analyst)
+    before = miner.snapshot()
+    answer = north("POST", "/v1/studies/s/releases", json=release(plan).body)
+    told = assert_problem(answer, 409, "study-plan-not-followed", *words)
+    assert "GET /v1/studies/s/plan" in told.remedy
+    assert miner.snapshot() == before
+    asked = {"plan": PlanMessage.from_plan(plan).model_dump(mode="json")}
+    forecast = north("POST", "/v1/studies/s/privacy", json=asked).json()
+    assert words[0] in forecast["refused"]
+
+
+def test_who_is_not_in_the_plan_may_release_public_columns_alone(
+    people, miner, release, assert_problem
+):
+    analyst, *_ = people
+    put(analyst)
+    guest = miner.owner("s", "guest")
+    answer = guest("POST", "/v1/studies/s/releases", json=release(lone("more")).body)
+    assert_problem(answer, 409, "study-plan-not-followed", "['north', 'south']")
+    guest.publish("s", release(Plan((PUBLIC,))))
+
+
+def test_a_coin_that_nobody_agreed_on_is_refused(people, release, assert_problem):
+    analyst, north, _ = people
+    answer = north("POST", "/v1/studies/s/releases", json=release(own_plan("north")).body)
+    assert_problem(answer, 409, "study-plan-not-followed", "the study has none")
+    put(analyst)
+    north.publish("s", release(own_plan("north")))
+
+
+def gamma(person) -> float:
+    return person.get("/v1/studies/s/privacy")["record"]["determined"]["gamma"]
+
+
+def test_by_one_coin_a_record_loses_what_the_plan_states(people, release):
+    analyst, north, south = people
+    put(analyst)
+    north.publish("s", release(own_plan("north")))
+    south.publish("s", release(own_plan("south")))
+    for person in people:
+        told = person.get("/v1/studies/s/privacy")
+        # 9 of the pair and 3 x 3 of a set over both, not 9 x 3.
+        assert told["record"]["determined"]["gamma"] == pytest.approx(9, rel=1e-6)
+        assert told["study_plan"]["digest"] == AGREED.digest
+        assert told["study_plan"]["record"]["gamma"] == pytest.approx(9, rel=1e-6)
+        assert told["warnings"] == []
+        each = {o["owner"]: o["determined"]["gamma"] for o in told["owners"]}
+        assert each == pytest.approx({"north": 9, "south": 3}, rel=1e-6)
+    (shown,) = analyst.get("/v1/dashboard")["studies"]
+    assert shown["privacy"]["study_plan"]["digest"] == AGREED.digest
+
+
+def test_without_a_plan_everybody_is_told_that_the_losses_add(miner, release):
+    """The issue's own figure: gamma 19 at each of three owners is 6,859 for the record."""
+    analyst = miner.study("s")
+    owners = {name: miner.owner("s", name) for name in ("north", "south", "west")}
+    for name, owner in list(owners.items())[:2]:
+        owner.publish("s", release(lone(f"{name}_ill", 19.0)))
+    asked = {"plan": PlanMessage.from_plan(lone("west_ill", 19.0)).model_dump(mode="json")}
+    forecast = owners["west"]("POST", "/v1/studies/s/privacy", json=asked).json()
+    assert forecast["after"]["record"]["determined"]["gamma"] == pytest.approx(6859, rel=1e-6)
+    for said in (forecast["after"]["warnings"],):
+        assert len(said) == 1
+        assert "epsilon 8.833 (gamma 6859)" in said[0]
+        assert "north 2.944, south 2.944, west 2.944" in said[0]
+    owners["west"].publish("s", release(lone("west_ill", 19.0)))
+    for person in (analyst, *owners.values()):
+        (said,) = person.get("/v1/studies/s/privacy")["warnings"]
+        assert "gamma 6859" in said
+        (shown,) = person.get("/v1/dashboard")["studies"]
+        assert shown["privacy"]["warnings"] == [said]
+
+
+def test_one_owner_alone_and_owners_of_different_people_are_not_warned(miner, release):
+    analyst = miner.study("s")
+    north, south = miner.owner("s", "north"), miner.owner("s", "south")
+    north.publish("s", release(lone("a", 19.0)))
+    assert analyst.get("/v1/studies/s/privacy")["warnings"] == []
+    south.publish("s", release(lone("b", 19.0), ids=range(50, 60)))
+    assert analyst.get("/v1/studies/s/privacy")["warnings"] == []
+    # Whose people are whose is not told to owners.
+    assert len(north.get("/v1/studies/s/privacy")["warnings"]) == 1
+
+
+def test_drawn_anew_it_is_more_than_the_plan_states(people, release):
+    analyst, north, _ = people
+    put(analyst)
+    north.publish("s", release(own_plan("north")))
+    north.publish("s", release(own_plan("north"), ids=range(11), name="r2"))
+    (said,) = analyst.get("/v1/studies/s/privacy")["warnings"]
+    assert "more than the 2.197 of the study's plan" in said
+    assert gamma(analyst) == pytest.approx(81, rel=1e-6)
+
+
+def budgeted(miner, most: float) -> tuple[Any, Any, Any]:
+    body = {"name": "s", "max_epsilon_record": most}
+    assert miner.admin("POST", "/v1/studies", json=body).status_code == 201
+    issued = miner.admin("POST", "/v1/studies/s/tokens", json={"name": "ana"}).json()
+    analyst = type(miner.admin)(miner.client, issued["token"])
+    return analyst, miner.owner("s", "north"), miner.owner("s", "south")
+
+
+def test_a_budget_has_room_for_the_plan_and_no_more(miner, release, assert_problem):
+    analyst, north, south = budgeted(miner, math.log(9) + 1e-6)
+    put(analyst)
+    north.publish("s", release(own_plan("north")))
+    south.publish("s", release(own_plan("south")))
+    left = analyst.get("/v1/studies/s/privacy")["budget"]["left_for_record"]
+    assert left == pytest.approx(0, abs=1e-5)
+    # The control: without the coin the same channels are 27 together.
+    apart = north("POST", "/v1/studies/s/releases", json=release(own_plan("north"), name="r2").body)
+    assert_problem(apart, 409, "budget-exceeded")
+
+
+def test_a_plan_beyond_the_budget_is_refused(miner, assert_problem):
+    analyst, *_ = budgeted(miner, math.log(8))
+    assert_problem(put(analyst), 409, "budget-exceeded", "epsilon 2.197", "2.079")
+    assert_problem(analyst("GET", "/v1/studies/s/plan"), 404, "not-found")
+
+
+def joint(person, estimator: str, records: str = "identical") -> Any:
+    spec = {
+        "kind": "contingency-table",
+        "variables": ["class", "b"],
+        "estimator": estimator,
+        "records": records,
+    }
+    created = person("POST", "/v1/studies/s/jobs", json={"spec": spec})
+    assert created.status_code in (200, 202), created.text
+    return person.wait(created.headers["location"])
+
+
+def publish(people, made: Drawn, build) -> None:
+    for owner, person in zip(("north", "south"), people[1:], strict=True):
+        codes = made.reports[owner]
+        person.publish(
+            "s", build(own_plan(owner), range(made.records), codes, per_part=made.records)
+        )
+
+
+@pytest.mark.parametrize("estimator", ["moment", "ml", "log-linear", "pooled"])
+def test_a_job_over_both_owners_sees_what_they_report_together(people, build, estimator):
+    analyst, *_ = people
+    put(analyst)
+    made = Drawn(60_000)
+    publish(people, made, build)
+    job = joint(analyst, estimator)
+    assert job["state"] == "succeeded", job
+    cells = analyst.get(f"/v1/models/{job['model']}")["cells"]
+    true = {
+        (YES[c], YES[b]): int(np.sum((made.true["class"] == c) & (made.true["b"] == b)))
+        for c in range(2)
+        for b in range(2)
+    }
+    assert len(cells) == 4
+    for cell in cells:
+        wanted = true[cell["values"]["class"], cell["values"]["b"]]
+        # Of four estimates one is four standard errors off once in 4,000.
+        assert abs(cell["count"] - wanted) < 4 * cell["se_records"], cell
+        assert cell["se_records"] < 600
+    # The control: taken for owners who choose for themselves, the same reports mislead.
+    apart = Plan((AGREED.block("north"), AGREED.block("south")))
+    reports = ReportedCounts(
+        {**made.reports["north"], **made.reports["south"]}, apart.reported_sizes
+    )
+    misled = EstimatedMarginals(reports, apart, estimator="ml").marginal(("class", "b"))
+    errors = np.abs(misled.counts.ravel() - [true[c, b] for c in YES for b in YES])
+    assert errors.max() > 4 * max(cell["se_records"] for cell in cells)
+
+
+@pytest.mark.parametrize("estimator", ["ml", "pooled"])
+def test_records_that_one_owner_does_not_have_are_used_as_well(people, build, estimator):
+    """South knows three quarters of the people; of the others north's part is all there is."""
+    analyst, north, south = people
+    put(analyst)
+    made = Drawn(60_000)
+    known = made.records * 3 // 4
+    codes = made.reports["north"]
+    north.publish("s", build(own_plan("north"), range(made.records), codes, per_part=100_000))
+    codes = {name: told[:known] for name, told in made.reports["south"].items()}
+    south.publish("s", build(own_plan("south"), range(known), codes, per_part=100_000))
+    job = joint(analyst, estimator, "any")
+    assert job["state"] == "succeeded", job
+    cells = analyst.get(f"/v1/models/{job['model']}")["cells"]
+    for cell in cells:
+        wanted = np.sum(
+            (made.true["class"] == YES.index(cell["values"]["class"]))
+            & (made.true["b"] == YES.index(cell["values"]["b"]))
+        )
+        # One of four four standard errors off: once in 4,000.
+        assert abs(cell["count"] - wanted) < 4 * cell["se_population"], cell
+
+
+@pytest.mark.parametrize("records", ["identical", "common", "any"])
+def test_choices_of_their_own_are_found_out_when_a_job_uses_them(people, build, records):
+    analyst, *_ = people
+    put(analyst)
+    publish(people, Drawn(coins=2), build)
+    job = joint(analyst, "ml", records)
+    assert job["state"] == "failed"
+    assert job["problem"]["code"] == "coins-disagree"
+    assert "['north', 'south']" in job["problem"]["detail"]
+    assert "linkage secret" in job["problem"]["remedy"]
+    # What one owner reports is its own: it is not in doubt.
+    spec = {"kind": "contingency-table", "variables": ["class", "a"], "estimator": "ml"}
+    created = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec})
+    assert analyst.wait(created.headers["location"])["state"] == "succeeded"
+
+
+def test_sets_reported_as_often_as_agreed_are_plausible_and_others_are_not(people, build):
+    """Of one owner alone: the shares of the sets are held against their weights."""
+    analyst, north, _ = people
+    put(analyst)
+    made = Drawn(20_000)
+    codes = made.reports["north"]
+    path = north.publish("s", build(own_plan("north"), range(20_000), codes, per_part=20_000))
+    assert north.get(path)["consistency"]["state"] == "consistent"
+    # Every other record of the first set reports nothing instead.
+    both = np.flatnonzero((codes["class"] < 2) & (codes["a"] < 2))[::2]
+    for name in ("class", "a"):
+        codes[name][both] = 2
+    built = build(own_plan("north"), range(20_000), codes, per_part=20_000, name="r2")
+    path = north.publish("s", built)
+    assert north.get(path)["consistency"]["state"] == "inconsistent"

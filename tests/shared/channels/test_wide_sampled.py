@@ -1,0 +1,165 @@
+"""A sampled channel over products that nobody could list: by its choices, or refused at once."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shared.channels import (
+    CHOICES,
+    RESOLUTION,
+    Choice,
+    Coordinated,
+    Dense,
+    Mixture,
+    Sampled,
+    Symmetric,
+    Withheld,
+    most_accurate,
+)
+from shared.errors import ChannelError, LimitExceeded, SingularChannel
+from shared.privacy import Amplification, gamma
+from tests.shared.channels.examples import EXAMPLES
+
+SIZES = tuple(2 + 7 * i % 29 for i in range(100))
+PAIRS = tuple(itertools.combinations(range(100), 2))
+WIDE = Sampled(
+    SIZES,
+    tuple(
+        Choice(pair, RESOLUTION // 4950, most_accurate(math.prod(SIZES[a] for a in pair), 19.0))
+        for pair in PAIRS
+    ),
+)
+MOST = Sampled(
+    (3,) * 512,
+    tuple(
+        Choice(pair, RESOLUTION >> 16, Symmetric.from_gamma(9, 19.0))
+        for pair in itertools.islice(itertools.combinations(range(512), 2), CHOICES)
+    ),
+)
+
+
+def test_what_lists_the_product_is_refused():
+    for channel in (WIDE, MOST):
+        for ask in (
+            channel.matrix,
+            channel.can_occur,
+            lambda c=channel: c.apply(np.ones((1,)), 0),
+            lambda c=channel: c.apply_adjoint(np.ones((1,)), 0),
+        ):
+            with pytest.raises(LimitExceeded, match="too"):
+                ask()
+        with pytest.raises(SingularChannel, match="No record reports all"):
+            channel.decoder()
+        assert channel.condition_number == math.inf
+        assert channel.shape == (
+            math.prod(channel.sizes),
+            math.prod(size + 1 for size in channel.sizes),
+        )
+
+
+def test_a_set_of_all_variables_makes_it_no_cheaper():
+    whole = Sampled((2,) * 60, (Choice(tuple(range(60)), RESOLUTION, Mixture(2**60, 1 << 63)),))
+    with pytest.raises(LimitExceeded, match="told apart"):
+        _ = whole.condition_number
+
+
+def test_it_says_of_itself_what_its_choices_say():
+    assert WIDE.report_sizes(SIZES) == tuple(size + 1 for size in SIZES)
+    assert WIDE.report_sizes(SIZES[1:]) is None
+    assert WIDE.share_reported(7) == pytest.approx(99 * (RESOLUTION // 4950) / RESOLUTION)
+    assert WIDE.silent == RESOLUTION - 4950 * (RESOLUTION // 4950)
+    assert WIDE.listed_rows == max(c.channel.listed_rows for c in WIDE.choices)
+    assert len(WIDE.describe()) < 60
+    assert gamma(WIDE) == pytest.approx(19.0, rel=1e-6)
+    assert Amplification.of(MOST).epsilon == pytest.approx(math.log(19.0), rel=1e-6)
+
+
+def test_equal_channels_are_equal_and_hash_alike():
+    again = Sampled(WIDE.sizes, tuple(Choice(c.axes, c.weight, c.channel) for c in WIDE.choices))
+    assert again == WIDE
+    assert hash(again) == hash(WIDE)
+    other = Sampled(WIDE.sizes, WIDE.choices[:-1])
+    assert other != WIDE
+    first = EXAMPLES["coordinated"]
+    assert isinstance(first, Coordinated)
+    moved = Coordinated(
+        first.sizes, first.choices, (first.starts[0] + 1, *first.starts[1:]), first.coin
+    )
+    assert moved != first
+    assert hash(moved) != hash(first)
+    assert hash(Sampled(first.sizes, first.choices)) != hash(first)
+
+
+def test_more_choices_than_travel_are_refused():
+    with pytest.raises(ChannelError, match="at most 65536 choices"):
+        Sampled(MOST.sizes, (*MOST.choices, MOST.choices[0]))
+
+
+@pytest.mark.parametrize("kept", [(0, 1), (17, 80), (99,), (3, 50, 98)])
+def test_some_of_its_variables_are_restricted_as_by_looking_at_every_choice(kept):
+    """Against the sum over all choices, in integers."""
+    asked = [axis in kept for axis in range(100)]
+    found = WIDE.restrict(SIZES, asked)
+    weights: dict[tuple[tuple[int, ...], object], int] = {}
+    for choice in WIDE.choices:
+        inside = [axis in kept for axis in choice.axes]
+        if any(inside):
+            own = choice.channel.restrict([SIZES[a] for a in choice.axes], inside)
+            key = tuple(kept.index(a) for a in choice.axes if a in kept), own
+            weights[key] = weights.get(key, 0) + choice.weight
+    assert isinstance(found, Sampled)
+    assert {(c.axes, c.channel): c.weight for c in found.choices} == weights
+    assert found.sizes == tuple(SIZES[axis] for axis in kept)
+
+
+def test_variables_that_no_choice_reports_are_withheld():
+    one = Sampled((2, 3, 4), (Choice((0,), RESOLUTION, Symmetric.from_gamma(2, 9.0)),))
+    assert one.restrict((2, 3, 4), (False, True, True)) == Withheld(12)
+
+
+def test_choices_of_the_same_variables_act_as_their_average():
+    """Symmetric ones in one step, with another kind among them one by one: the same matrix."""
+    parts = Symmetric.from_gamma(3, 4.0), Mixture.from_gamma(3, 9.0), Symmetric.from_gamma(3, 2.0)
+    other = Dense.from_probabilities([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
+    for channels in (parts, (*parts, other)):
+        weights = [RESOLUTION // (index + 3) // 2 for index in range(len(channels))]
+        made = Sampled(
+            (3,), tuple(Choice((0,), w, c) for w, c in zip(weights, channels, strict=True))
+        )
+        shares = [w / RESOLUTION for w in weights]
+        declared = sum(s * c.matrix() for s, c in zip(shares, channels, strict=True))
+        np.testing.assert_allclose(made.matrix()[:, :3], declared, rtol=1e-13)
+        np.testing.assert_allclose(made.matrix()[:, 3], 1 - sum(shares), rtol=1e-13)
+        np.testing.assert_allclose(made.matrix(), made.apply_adjoint(np.eye(4), 0), rtol=1e-13)
+
+
+def test_the_condition_of_many_combinations_is_that_of_the_listed_matrix(monkeypatch):
+    """PP' is a sum over sets of variables, as the listed matrix says."""
+    for name in ("sampled", "coordinated"):
+        example = EXAMPLES[name]
+        assert isinstance(example, Sampled)
+        listed = example.matrix()
+        np.testing.assert_allclose(example._gram(), listed @ listed.T, rtol=1e-12)
+    whole = Sampled(
+        (2, 3),
+        (
+            Choice((0, 1), RESOLUTION // 3, Symmetric.from_gamma(6, 9.0)),
+            Choice((1,), RESOLUTION // 3, Symmetric.from_gamma(3, 9.0)),
+        ),
+    )
+    known = np.linalg.cond(whole.matrix())
+    monkeypatch.setattr("shared.channels.sampled.CONDITION_ENTRIES", 0)
+    assert Sampled(whole.sizes, whole.choices).condition_number == pytest.approx(known)
+
+
+def test_a_document_of_all_pairs_is_a_few_hundred_kilobytes():
+    """Numbers alone, a line for each choice: what travels and what is digested."""
+    form = WIDE.as_dict()
+    assert len(form["choices"]) == 4950
+    assert form["choices"][17]["axes"] == list(PAIRS[17])
+    assert sum(Fraction(c["weight"], RESOLUTION) for c in form["choices"]) <= 1
