@@ -109,6 +109,10 @@ def _bad_options(error: ValidationError) -> OptionError:
     """Say of a design file changed by options which options are wrong."""
     wrong = {}
     for found in error.errors():
+        if not found["loc"]:
+            # What belongs together does not: `--learn` decides what else there must be.
+            wrong["learn"] = found["msg"].removeprefix("Value error, ")
+            continue
         place = found["loc"][1 if found["loc"][0] == "whole_record" else 0]
         name = {"rho": "breach"}.get(str(place), str(place))
         told = found["msg"].replace("Input should be", "it should be")

@@ -150,7 +150,7 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
     """Predict every family's error for a problem.
 
     The best has the smallest loss (`PredictedErrors`); but where sets of different sizes win, and a
-    plainer family has almost as small a noise and not twice as many sets, that comes first.
+    plainer family has almost as small a loss and not twice as many sets, that comes first.
 
     Raises:
         OptionError: no family tells what is asked; the message says which interactions are wanted.
@@ -183,13 +183,13 @@ def _plainer_first(able: list[Option]) -> list[Option]:
     if len(able) < 2 or able[0].family != MIXED:
         return able
     first, second, *others = able
-    near = math.expm1(second.prediction.loss) <= _PLAINER * math.expm1(first.prediction.loss)
+    near = second.prediction.loss <= _PLAINER * first.prediction.loss
     plainer = second.sets < 2 * first.sets
     return [second, first, *others] if near and plainer else able
 
 
 _PLAINER = 1.05
-"""Of noise that is larger by less than this it is said to be almost as small."""
+"""A loss that is larger by less than this factor is almost as small."""
 
 
 def option(problem: Problem, name: str, build: Build) -> Option:

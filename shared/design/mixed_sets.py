@@ -239,7 +239,7 @@ class _Search:
         reached = np.maximum(information, _NONE)
         each = self.terms / reached[self.inside]
         variances = np.bincount(self.tables, each, len(self.shares))
-        slopes = self.shares / (variances + MODERATE)
+        slopes = self.shares / (variances + MODERATE) ** 1.5
         lowered = np.bincount(self.inside, slopes[self.tables] * each, interactions) / reached
         return np.bincount(self.sets, self.told * lowered[self.held], self.count).astype(np.float64)
 

@@ -23,11 +23,12 @@ class PredictedErrors:
     Lengths of which the reports cannot tell every table are left out. `score` is the root of the
     mean square over the lengths, infinite where one is left out; `missing` then says why.
 
-    `loss` is what designs are compared by: the mean over tables of log(1 + v / w^2), v the mean
-    relative variance of a table's cells and w^2 the mean squared relative deviation of its cells
-    from independence where there is a moderate association (`MODERATE`). It grows as v does where
-    v is small, and hardly any more where a table is hopeless. `kept` is the mean of
-    1 / (1 + v / w^2): how much of a moderate association is left where noise is shrunk away.
+    `loss` is what designs are compared by: one minus the mean over tables of the correlation
+    between an association as it is estimated and as it is, (1 + v / w^2)^(-1/2). There v is the
+    mean relative variance of a table's cells and w^2 the mean squared relative deviation of cells
+    from independence where an association is moderate (`MODERATE`). It grows as v does where v is
+    small, and hardly any more where a table is hopeless. `kept` is the mean of its square: how much
+    of a moderate association is left where noise is shrunk away.
     `noise` has each table's share in what counts and its v / w^2.
     """
 
@@ -86,7 +87,7 @@ def summary(
     if not known:
         return PredictedErrors(by_length, math.inf, missing, math.inf, noise)
     score = math.sqrt(math.fsum(goal.shares[n] * m for n, m in means.items()))
-    loss = math.fsum(share * math.log1p(each) for share, each in noise.values())
+    loss = 1 - math.fsum(share / math.sqrt(1 + each) for share, each in noise.values())
     return PredictedErrors(by_length, score, missing, loss, noise)
 
 

@@ -257,8 +257,8 @@ class EstimatedMarginals:
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of each log-linear model fitted so far, whether the reports contradict it."""
-        return self._modelled.lack_of_fit
+        """Of each model that tables were taken from so far, whether the reports contradict it."""
+        return (*self._modelled.lack_of_fit, *self._pooled.lack_of_fit)
 
     @property
     def _alike(self) -> bool:

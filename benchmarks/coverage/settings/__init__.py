@@ -1,11 +1,20 @@
 """What is repeated, by what is estimated."""
 
 from benchmarks.coverage.setting import Setting
-from benchmarks.coverage.settings import cells, classifiers, log_linear, networks, rules, trees
+from benchmarks.coverage.settings import (
+    cells,
+    classifiers,
+    log_linear,
+    networks,
+    pooled,
+    rules,
+    trees,
+)
 
 ALL: tuple[Setting, ...] = (
     *cells.SETTINGS,
     *log_linear.SETTINGS,
+    *pooled.SETTINGS,
     *networks.SETTINGS,
     *rules.SETTINGS,
     *trees.SETTINGS,

@@ -14,6 +14,7 @@ from shared.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
     from pramana.simulate.classifiers import Learn
+    from shared.design import Learn as Wanted
     from shared.estimation.estimated import Estimator
 
 L2 = 1e-3
@@ -168,6 +169,7 @@ def classifier(
     design: given.Design = None,
     gamma: given.Gamma = None,
     estimator: given.EstimatorOption = None,
+    owners: given.Owners = None,
     model: ModelOption = BayesClassifierOptions.model,
     max_parents: MaxParents = BayesClassifierOptions.max_parents,
     alpha: Alpha = BayesClassifierOptions.alpha,
@@ -187,7 +189,7 @@ def classifier(
     with given.options_as_typed():
         options = BayesClassifierOptions(model, max_parents, alpha)
     setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, estimator
+        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
     )
     _classify(
         "classifier",
@@ -215,11 +217,12 @@ def _classify(
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
 
     require_place(json)
+    # Trees and linear classifiers look at pairs of attributes, too.
+    wanted: Wanted = "classifier" if learner == "classifier" else "tree"
     holdout, runs, seed = repeated
     with given.watched(f"{runs} runs") as watch:
         trials, estimator = setup.prepare(
-            # Both look at pairs of attributes, too.
-            lambda domain: for_target(domain, target, "tree"),
+            lambda domain: for_target(domain, target, wanted),
             runs,
             seed,
             holdout=holdout,

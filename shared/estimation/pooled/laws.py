@@ -135,21 +135,25 @@ class Laws:
         return self._singles[name]
 
     def level(self, names: Names) -> Level | None:
-        """Return what is told of the interaction of two or more variables; None if nothing."""
+        """Return what is told of an interaction up to the order; None if nothing is."""
+        return self.beyond(names) if len(names) <= self._order else None
+
+    def beyond(self, names: Names) -> Level | None:
+        """Return what is told of the interaction of two or more variables, of one more than the
+        order too, given those of fewer.
+        """
         if names not in self._levels:
             self._levels[names] = self._estimated(names)
         return self._levels[names]
 
     def told(self, names: Names) -> Level:
         """Return it where something is told. Raises EstimationError where nothing is."""
-        level = self.level(names)
+        level = self.beyond(names)
         if level is None:
             raise EstimationError(f"No record reports {list(names)} together.")
         return level
 
     def _estimated(self, names: Names) -> Level | None:
-        if len(names) > self._order:
-            return None
         cells = math.prod(self._domain[name].size for name in names)
         if cells > INFORMATION_CELLS:
             return None
@@ -203,7 +207,9 @@ class Laws:
     def parts(self, names: Names, most: int | None = None) -> list[Names]:
         """Return all sets within some variables of which interactions are told, small first.
 
-        `most` is the largest size; None is that of all of them.
+        Args:
+            names: the variables, in the domain's order.
+            most: the largest sets asked for; by default all.
         """
         found: list[Names] = []
         largest = len(names) if most is None else most
@@ -234,14 +240,48 @@ class Laws:
         if len(names) == 1:
             return self.single(names[0]).law
         if names not in self._laws:
-            level = self.level(names)
-            if level is None:
-                parts = self.parts(names)
-                law = self.entropic(names, parts)
-            else:
+            level, between = self.level(names), self.between(names)
+            if level is not None:
                 law = self._shrunk(names, level)
+            elif between is not None:
+                place = between.index(next(name for name in between if name not in names))
+                shape = [self._domain[name].size for name in between]
+                law = self.law(between).reshape(shape).sum(axis=place).ravel()
+            else:
+                law = self.entropic(names, self.parts(names))
             self._laws[names] = law
         return self._laws[names]
+
+    def between(self, names: Names) -> Names | None:
+        """Return two variables that no record reports together, with the one that ties them best.
+
+        That is the variable, reported with either, whose weaker tie to the two is the strongest:
+        a tree's middle. None where they are told, or there is no such variable.
+        """
+        if len(names) != 2 or self._order < 2 or self.level(names) is not None:
+            return None
+        partners = [self._partners.get(name, frozenset()) for name in names]
+        shared = sorted(partners[0] & partners[1], key=self._domain.axis)
+        ties = [min(self._tie(name, end) for end in names) for name in shared]
+        if not ties or max(ties) <= 0:
+            return None
+        middle = shared[int(np.argmax(ties))]
+        return tuple(sorted((*names, middle), key=self._domain.axis))
+
+    def _tie(self, first: str, second: str) -> float:
+        """Return the mean squared contingency of two variables as far as it is told."""
+        names = tuple(sorted((first, second), key=self._domain.axis))
+        level = self.level(names)
+        return 0.0 if level is None else float(np.square(level.functions.T @ self.law(names)).sum())
+
+    @functools.cached_property
+    def _partners(self) -> dict[str, frozenset[str]]:
+        """The variables that sampled blocks report with each."""
+        found: dict[str, set[str]] = {}
+        for first, second in self._readings.together(2):
+            found.setdefault(first, set()).add(second)
+            found.setdefault(second, set()).add(first)
+        return {name: frozenset(others) for name, others in found.items()}
 
     def _shrunk(self, names: Names, level: Level) -> Tensor:
         mean, covariance = level.found.posterior(self._prior(len(names)))

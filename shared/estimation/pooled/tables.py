@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy import special
 
 from shared.domain import Domain
-from shared.errors import LimitExceeded
+from shared.errors import LimitExceeded, OptionError
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.pooled.independence import PooledIndependence
 from shared.estimation.pooled.laws import Laws, Level, Names
 from shared.estimation.pooled.maxent import product, slopes
 from shared.estimation.tables.pooled import PooledTable
 from shared.marginals.counts import Reports, Tensor
+from shared.marginals.lack_of_fit import LackOfFit
 from shared.plan import Plan
 from shared.progress import Tick, unstopped
+
+MOST_TESTS = 64
+"""At most so many sets are tested for interactions that are left out."""
 
 
 class PooledTables:
@@ -75,42 +81,104 @@ class PooledTables:
         """Return the evidence on the independence of some variables given others.
 
         Raises:
+            OptionError: a variable named twice, or none on a side.
             EstimationError: no record reports one of them.
             LimitExceeded: their table has more than `INFORMATION_CELLS` cells.
         """
-        names = tuple(sorted((*left, *right, *given), key=self._domain.axis))
+        asked = (*left, *right, *given)
+        if not left or not right or len(set(asked)) < len(asked):
+            raise OptionError(
+                f"A test of independence needs distinct variables, not {list(left)} and"
+                f" {list(right)} given {list(given)}."
+            )
+        names = tuple(sorted(asked, key=self._domain.axis))
         self._require_small(self._domain.project(names))
         self._tick()
         parts = self._laws.parts(names)
         crossing = [p for p in parts if set(p) & set(left) and set(p) & set(right)]
-        if not crossing:
-            return PooledIndependence(np.zeros(0), np.zeros((0, 0)))
-        rest = [part for part in parts if part not in crossing]
-        root, moved = self._parameters(names, [*rest, *crossing])
-        null = self._laws.entropic(names, rest)
-        functions = [self._functions(names, part) for part in crossing]
-        tested = np.hstack(functions)
-        others = [self._functions(names, (name,)) for name in names]
-        others += [self._functions(names, part) for part in rest]
-        follow = tested.T @ slopes(null, np.hstack(others))
-        known = follow.shape[1]
-        told = np.concatenate(
-            [self._functions(part, part).T @ self._laws.law(part) for part in crossing]
+        return self._tested(names, [part for part in parts if part not in crossing], crossing)
+
+    @property
+    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
+        """Of sets of one variable more than interact, within tables asked for so far: whether the
+        reports show that they do.
+
+        A set that no record reports together cannot be tested: one answer stands for all tables of
+        which none can.
+        """
+        found: dict[Names, LackOfFit] = {}
+        silent: set[str] = set()
+        size = self._order + 1
+        for names in [names for names in self._tables if len(names) >= size]:
+            read = [p for p in itertools.combinations(names, size) if self._laws.beyond(p)]
+            silent.update(() if read else names)
+            for part in read[:MOST_TESTS]:
+                if part not in found and len(found) < MOST_TESTS:
+                    found[part] = self._fit_of(part)
+        if not silent:
+            return tuple(found.values())
+        untested = LackOfFit.untested(
+            tuple(sorted(silent, key=self._domain.axis)),
+            self._order,
+            f"No block reports {size} of the variables of some tables together.",
         )
+        return (*found.values(), untested)
+
+    def _fit_of(self, part: Names) -> LackOfFit:
+        self._tick()
+        test = self._tested(part, self._laws.parts(part, len(part) - 1), [part])
+        freedom = float(test.degrees_of_freedom)
+        p_value = float(special.gammaincc(freedom / 2, test.ratio))
+        return LackOfFit(part, self._order, 2 * test.ratio / freedom, freedom, p_value)
+
+    def _tested(
+        self, names: Names, kept: Sequence[Names], left: Sequence[Names]
+    ) -> PooledIndependence:
+        """Test the interactions of some sets against the table that has only those kept."""
+        if not left:
+            return PooledIndependence(np.zeros(0), np.zeros((0, 0)))
+        root, means = self._parameters(names, [*kept, *left])
+        null = self._laws.entropic(names, kept)
+        tested = np.hstack([self._functions(names, part) for part in left])
+        others = [self._functions(names, (name,)) for name in names]
+        others += [self._functions(names, part) for part in kept]
+        known = np.hstack(others)
+        follow = tested.T @ slopes(null, known)
+        number = known.shape[1]
         # Before shrinkage, both what is told and what is predicted.
-        difference = told - moved[known:] - (null @ tested - follow @ moved[:known])
-        return PooledIndependence(difference, root[known:] - follow @ root[:known])
+        predicted = tested.T @ null - follow @ (self._means(names, kept) - means[:number])
+        return PooledIndependence(
+            means[number:] - predicted, root[number:] - follow @ root[:number]
+        )
+
+    def _means(self, names: Names, parts: Sequence[Names]) -> Tensor:
+        """Return the mean parameters of the estimated distributions; see `_parameters`."""
+        found = [self._laws.single(n).functions.T @ self._laws.law((n,)) for n in names]
+        found += [self._functions(part, part).T @ self._laws.law(part) for part in parts]
+        return np.concatenate(found)
 
     def _is_told(self, names: Names) -> bool:
         return len(names) == 1 or self._laws.level(names) is not None
 
     def _made(self, names: Names) -> PooledTable:
+        between = self._laws.between(names)
+        if between is not None:
+            whole, gone = self._made(between), [n not in names for n in between].index(True)
+            return PooledTable(
+                self._domain.project(names),
+                whole.counts.sum(axis=gone),
+                whole.records,
+                root=whole.root.sum(axis=gone),
+                moved=whole.moved.sum(axis=gone),
+                told=False,
+            )
         law = self._laws.law(names)
         parts = self._laws.parts(names) if len(names) > 1 else []
         functions = [self._functions(names, (name,)) for name in names]
         functions += [self._functions(names, part) for part in parts]
         turned = slopes(law, np.hstack(functions))
-        root, moved = self._parameters(names, parts)
+        root, means = self._parameters(names, parts)
+        moved = self._means(names, parts) - means
         domain = self._domain.project(names)
         records = self.records
         return PooledTable(
@@ -133,7 +201,7 @@ class PooledTables:
         return product(factors)
 
     def _parameters(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, Tensor]:
-        """Return the error of all mean parameters, as a root, and how far shrinkage moved them.
+        """Return the error of all mean parameters, as a root, and what they are, unshrunk.
 
         The parameters are the means of the functions of single variables and of each set's
         interaction. Their errors come from those of the variables' estimates, s, and of each set's
@@ -146,8 +214,8 @@ class PooledTables:
         root = _root(joint)
         made: dict[Names, tuple[Tensor, Tensor]] = {}
         for name, single in zip(names, singles, strict=True):
-            off = single.functions.T @ (single.law - single.told.shares)
-            made[name,] = (single.functions.T @ root[places[name,]], off)
+            mean = single.functions.T @ single.told.shares
+            made[name,] = (single.functions.T @ root[places[name,]], mean)
         for part in parts:
             level = self._laws.told(part)
             lower: list[Names] = [(name,) for name in part]
@@ -155,11 +223,11 @@ class PooledTables:
             turned = slopes(level.base, np.hstack([self._functions(part, p) for p in lower]))
             carried = (level.functions.T - level.taken) @ turned
             errors = np.vstack([made[p][0] for p in lower])
-            offs = np.concatenate([made[p][1] for p in lower])
-            mean = level.taken @ level.told.shares
-            mean = mean + (level.functions.T - level.taken) @ (level.base - turned @ offs)
-            off = level.functions.T @ self._laws.law(part) - mean
-            made[part] = (root[places[part]] + carried @ errors, off)
+            off = self._means(part, lower[len(part) :])
+            off = off - np.concatenate([made[p][1] for p in lower])
+            mean = level.taken @ level.told.shares - carried @ off
+            mean = mean + (level.functions.T - level.taken) @ level.base
+            made[part] = (root[places[part]] + carried @ errors, mean)
         order: list[Names] = [*((name,) for name in names), *parts]
         return (
             np.vstack([made[part][0] for part in order]),
@@ -182,7 +250,8 @@ class PooledTables:
         for name in names:
             joint[places[name,], places[name,]] = self._laws.single(name).noise
         for part in parts:
-            level, law = self._laws.told(part), self._laws.law(part)
+            level = self._laws.told(part)
+            law = self._laws.law(part) if len(part) <= self._order else level.base
             noise = level.told.covariance(law)
             joint[places[part], places[part]] = level.taken @ noise @ level.taken.T
             self._crossed(joint, places, part, level, law)

@@ -32,12 +32,13 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from shared.channels import Mixture, Sampled
 from shared.channels.mixture import FINE
-from shared.design import Option, best_weights, families, option
+from shared.design import Option, best_weights, builds, families, option
 from shared.design.families import sampled, subsets_of
 from shared.errors import ConfigError, DomainError, OptionError
 from shared.privacy import NOTHING
 from shared.terminal import progress_bar
 from shared.wire.privacy import AmplificationMessage, ExtremesMessage, PrivacyBudget, StudyPrivacy
+from shared.wire.study_plans import StudyPlanMessage
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "choosing-a-plan.md"
@@ -561,25 +562,154 @@ def test_the_search_is_shown_at_once_and_other_work_to_whoever_waits():
 
 
 def test_the_page_is_true(command, tmp_path):
-    """Its sample is valid, its output is what is printed, and every key and family is in it."""
+    """Its samples are valid, their output is what is printed, and every key and family is in it."""
     page = PAGE.read_text(encoding="utf-8")
-    (sample,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "census.toml").write_text(sample)
-    words, shown = re.findall(r"```console\n\$ owner-agent (.*?)\n(.*?)```", page, re.DOTALL)[0]
-    words = words.replace("census.toml", str(tmp_path / "census.toml"))
-    printed = [line.rstrip() for line in command(*words.split()).out.splitlines()]
-    assert printed == [line.rstrip() for line in shown.splitlines()]
+    samples = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    told = re.findall(r"```console\n\$ owner-agent (.*?)\n(.*?)```", page, re.DOTALL)
+    for name, sample, (words, shown) in zip(("census", "study"), samples, told, strict=True):
+        (tmp_path / f"{name}.toml").write_text(sample)
+        asked = words.replace(f"{name}.toml", str(tmp_path / f"{name}.toml"))
+        printed = [line.rstrip() for line in command(*asked.split()).out.splitlines()]
+        assert printed == [line.rstrip() for line in shown.splitlines()]
     (lines,) = re.findall(r"\n    learn = \"structure\"\n.*?sex = .*?\n", page, re.DOTALL)
     changes = tomllib.loads(lines.replace("\n    ", "\n"))
-    content = {k: v for k, v in tomllib.loads(sample).items() if k != "length"}
+    content = {k: v for k, v in tomllib.loads(samples[0]).items() if k != "length"}
     tables = problem_of(design_from({**content, **changes})).goal.sets
     assert set(tables) == {("age",), ("age", "hours"), ("age", "sex")}
     for section in (DesignFile, VariableDemand):
         for key in section.model_fields:
             assert re.search(rf"`{key}`", page), f"{key} is not described"
     problem = problem_of(load_design(tmp_path / "census.toml"))
-    for name, _ in families(problem.needs, (("age",), ("age", "sex"))):
+    names = dict(families(problem.needs, (("age",), ("age", "sex")))) | builds(problem)
+    for name in names:
         assert f"`{re.sub('-[0-9]$', '-K', name)}`" in page, name
+
+
+# Targets, weights and owners ----------------------------------------------------------------------
+
+
+STUDY = """
+records = 5000
+learn = { classifier = 2, pairs = 1 }
+target = "ill"
+whole_record = { gamma = 19 }
+[[variables]]
+name = "ill"
+categories = 2
+owner = "clinic"
+[[variables]]
+name = "work"
+categories = 4
+owner = "town"
+[[variables]]
+name = "age"
+categories = 3
+owner = "clinic"
+"""
+
+
+@pytest.fixture
+def study(tmp_path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    return path
+
+
+def test_a_study_plan_is_designed_and_written(command, study, tmp_path):
+    """Its variables stand owner by owner; what is written is what is told, and is read back."""
+    path = tmp_path / "plan.json"
+    words = ("design", "--spec", str(study), "--write-study-plan", str(path))
+    told = json.loads(command(*words, "--json").out)
+    made = StudyPlanMessage.model_validate_json(path.read_bytes()).to_plan()
+    assert made.digest == told["study_plan"]["digest"]
+    assert [(name, [v.name for v in own]) for name, own in made.owners] == [
+        ("clinic", ["ill", "age"]),
+        ("town", ["work"]),
+    ]
+    assert 18.9 < told["study_plan"]["gamma"] <= 19
+    assert told["study_plan"]["sets_over_owners"] > 0
+    clinic, town = told["study_plan"]["owners"]
+    assert clinic["reported"]["ill"] > clinic["reported"]["age"] > 0
+    assert town["reported"] == {"work": pytest.approx(made.reported("town")["work"])}
+    assert told["useful"] is True
+    shown = " ".join(command("design", "--spec", str(study)).out.split())
+    assert (
+        f"Study plan {made.digest[:12]}... of 2 owners: gamma 19 about a record over all" in shown
+    )
+    assert "would multiply to 361" in shown
+    # Nothing is written over, and a site file is another thing.
+    assert "cannot be written" in command(*words).err
+    elsewhere = str(tmp_path / "site.toml")
+    assert "several owners" in command("design", "--spec", str(study), "--write", elsewhere).err
+
+
+def test_a_design_of_one_owner_has_no_study_plan(command, study, tmp_path):
+    path = tmp_path / "alone.toml"
+    path.write_text(re.sub("owner = .*\n", "", STUDY))
+    written = command("design", "--spec", str(path), "--write-study-plan", str(tmp_path / "p.json"))
+    assert "needs no study plan" in written.err
+    assert json.loads(command("design", "--spec", str(path), "--json").out)["study_plan"] is None
+
+
+def test_a_target_is_a_variable_or_an_error(command, study):
+    words = ("design", "--spec", str(study), "--json")
+    both = json.loads(command(*words, "--learn", "tree", "--target", "age", "--target", "0.2").out)
+    assert both["target"] == 0.2
+    assert both["tables"] == 3
+    of_file = json.loads(command(*words, "--target", "0.2").out)
+    assert (of_file["target"], of_file["tables"]) == (0.2, 6)
+    # What the file says of its target is nothing to another kind of learning.
+    assert json.loads(command(*words, "--learn", "pairs").out)["tables"] == 6
+    assert "has no --target age" in command(*words, "--learn", "pairs", "--target", "age").err
+    assert "two variables" in command(*words, "--target", "age", "--target", "ill").err
+    assert "no variable" in command(*words, "--target", "x").err
+
+
+def test_a_design_that_is_of_no_use_says_so_at_once(command, study):
+    words = ("design", "--spec", str(study), "--records", "40")
+    shown = " ".join(command(*words).out.split())
+    assert "Not useful at this number of records" in shown
+    told = json.loads(command(*words, "--json").out)
+    assert told["useful"] is False
+    assert told["kept_of_moderate_association"] < 0.2
+    assert f"About {told['records_enough']:,} records would be enough" in shown
+
+
+def test_a_large_variable_is_named(command, study, tmp_path):
+    path = tmp_path / "large.toml"
+    path.write_text(re.sub("owner = .*\n", "", STUDY).replace("categories = 4", "categories = 300"))
+    told = json.loads(command("design", "--spec", str(path), "--json").out)
+    assert told["little_told"] == ["work"]
+    shown = " ".join(command("design", "--spec", str(path)).out.split())
+    assert "Of the associations of work (300 categories) little will be told" in shown
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"target": None}, "needs a target"),
+        ({"target": "x"}, "'x' is no variable"),
+        ({"learn": "pairs"}, "target is used with"),
+        ({"learn": {}, "target": None}, "learn names nothing"),
+        ({"learn": {"pairs": -1.0}, "target": None}, "greater than 0"),
+        ({"learn": {"magic": 1.0}}, "learn"),
+    ],
+)
+def test_what_is_learned_is_checked(change, said):
+    content = {k: v for k, v in (tomllib.loads(STUDY) | change).items() if v is not None}
+    with pytest.raises(ConfigError, match=said):
+        design_from(content)
+
+
+def test_owners_hold_all_variables_or_none():
+    content = tomllib.loads(STUDY)
+    del content["variables"][1]["owner"]
+    with pytest.raises(ConfigError, match=r"\['work'\] have no owner"):
+        design_from(content)
+    del content["whole_record"]
+    content["variables"] = [v | {"owner": "a", "gamma": 5} for v in content["variables"]]
+    with pytest.raises(OptionError, match="Nothing is demanded for the whole record"):
+        problem_of(design_from(content))
 
 
 # Within a study's budget --------------------------------------------------------------------------

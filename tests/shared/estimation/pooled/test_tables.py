@@ -13,6 +13,7 @@ from shared.channels import RESOLUTION, Choice, Identity, Product, Sampled, Symm
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, LimitExceeded, OptionError
 from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.pooled.maxent import fitted
 from shared.estimation.pooled.readings import Readings
 from shared.marginals.counts import ReportedCounts
 from shared.marginals.tabulated_counts import TabulatedCounts
@@ -268,6 +269,31 @@ class TestTables:
         assert not table.told
         assert table.counts / 10**15 == pytest.approx(apart, abs=1e-7)
 
+    def test_variables_never_reported_together_are_tied_by_a_third(self):
+        # A star around b: a and c are independent given b, as far as anything is told.
+        plan, theta = plan_of(((0, 1), (1, 2))), joint(seed=1)
+        found = EstimatedMarginals(ExpectedReports(plan, theta, 10**15), plan, estimator="pooled")
+        table = found.marginal(["c", "a"])
+        through = np.einsum(
+            "ib,bk->ki", margin(theta, (0, 1)), margin(theta, (1, 2)) / margin(theta, (1,))[:, None]
+        )
+        assert not table.told
+        assert table.counts / 10**15 == pytest.approx(through, abs=1e-7)
+        assert np.abs(through - np.outer(margin(theta, (2,)), margin(theta, (0,)))).max() > 0.003
+
+    def test_contradicting_pairs_end_in_a_table_with_their_single_margins(self):
+        # Each of three is the other of each: no table has such pairs.
+        other = np.array([[0.0, 0.5], [0.5, 0.0]]) * 0.98 + 0.005
+        margins = dict.fromkeys(PAIRS, other)
+        made = fitted(np.full((2, 2, 2), 1 / 8), margins)
+        assert made.off > 0.05
+        assert made.table.min() >= 0
+        for axis in range(3):
+            assert margin(made.table, (axis,)) == pytest.approx([0.5, 0.5], abs=1e-9)
+        # What is left is shared alike.
+        off = [np.abs(margin(made.table, axes) - other).max() for axes in PAIRS]
+        assert max(off) == pytest.approx(min(off), rel=1e-3)
+
     def test_sources_add_their_information(self):
         plan, rng, theta = plan_of(PAIRS), np.random.default_rng(6), joint()
         sources = [(reported(plan, theta, 10_000, rng), plan) for _ in range(4)]
@@ -393,6 +419,37 @@ class TestIndependence:
         # A chi-square that is not central: its mean is the ratio and half its degrees more.
         spread = drawn.std() / math.sqrt(4000)
         assert abs(drawn.mean() - evidence.ratio - 3) < 4.5 * spread
+
+
+class TestLackOfFit:
+    SETS = (*PAIRS, (0, 1, 2))
+
+    def fits_of(self, theta, runs, sets):
+        found = []
+        for run in range(runs):
+            reports = reported(plan_of(sets), theta, 20_000, np.random.default_rng([44, run]))
+            marginals = EstimatedMarginals(reports, plan_of(sets), estimator="pooled")
+            marginals.marginal(["c", "a", "b"])
+            found += marginals.lack_of_fit
+        return found
+
+    def test_p_values_are_even_where_it_fits_and_small_where_not(self):
+        holds = [test.p_value for test in self.fits_of(joint(), 200, self.SETS)]
+        assert len(holds) == 200
+        # False alarms 1e-4.
+        assert stats.kstest(holds, "uniform").pvalue > 1e-4
+        theta = joint()
+        sign = np.einsum("i,j,k->ijk", [1, -1, 0], [1, -1], [1, -1, 1, -1])
+        theta = theta * (1 + 0.7 * sign)
+        broken = self.fits_of(theta / theta.sum(), 20, self.SETS)
+        assert np.mean([test.p_value < 0.01 for test in broken]) > 0.8
+        assert broken[0].variables == NAMES
+        assert broken[0].degrees_of_freedom == 6
+
+    def test_what_no_record_reports_together_is_said_to_be_untested(self):
+        (test,) = self.fits_of(joint(), 1, PAIRS)
+        assert test.p_value is None
+        assert "No block reports 3" in test.reason
 
 
 def test_a_hundred_variables():

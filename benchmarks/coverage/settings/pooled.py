@@ -1,0 +1,177 @@
+"""Tables pooled over overlapping sets: pairs, larger tables, shares, and tests of independence."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from scipy import stats
+
+from benchmarks.coverage.drawing import records_of, reports_of
+from benchmarks.coverage.setting import Interval, Numbers, Setting
+from benchmarks.coverage.settings.log_linear import (
+    LEVEL,
+    domain_of,
+    interacting,
+    sampled_pairs,
+)
+from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
+from shared.domain import Domain, Variable
+from shared.estimation.estimated import EstimatedMarginals
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+
+
+def marginals_of(
+    plan: Plan, law: Numbers, records: int, rng: np.random.Generator, order: int = 2
+) -> EstimatedMarginals:
+    """Draw records, randomize them and pool the reports."""
+    reports = reports_of(plan, records_of(plan, law, records, rng), rng)
+    return EstimatedMarginals(reports, plan, estimator="pooled", order=order)
+
+
+def pairs(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
+    """Repeat the intervals of all cells of all pairs."""
+    marginals = marginals_of(plan, law, records, rng)
+    names, found = plan.domain.names, []
+    for axes in itertools.combinations(range(len(names)), 2):
+        table = marginals.marginal([names[a] for a in axes])
+        true = law.sum(axis=tuple(a for a in range(law.ndim) if a not in axes))
+        found.append((records * true, *table.interval(population=True)))
+    return Interval(*(np.concatenate([np.ravel(p) for p in x]) for x in zip(*found, strict=True)))
+
+
+def cells(
+    plan: Plan, law: Numbers, records: int, rng: np.random.Generator, order: int = 2
+) -> Interval:
+    """Repeat the intervals of all cells of the whole table."""
+    table = marginals_of(plan, law, records, rng, order).marginal(plan.domain.names)
+    low, high = table.interval(population=True)
+    return Interval(records * law.ravel(), low.ravel(), high.ravel())
+
+
+def shares(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
+    """Repeat the intervals of the last variable's shares given the first."""
+    first, *_, last = plan.domain.names
+    low, high = marginals_of(plan, law, records, rng).marginal([first, last]).ratio_interval([last])
+    joint = law.sum(axis=tuple(range(1, law.ndim - 1)))
+    truth = joint / joint.sum(axis=-1, keepdims=True)
+    return Interval(truth.ravel(), low.ravel(), high.ravel())
+
+
+def level(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
+    """Repeat a test of an independence that holds: an interval from the level up."""
+    first, second, *given = plan.domain.names
+    evidence = marginals_of(plan, law, records, rng).independence([first], [second], given)
+    p_value = stats.chi2(evidence.degrees_of_freedom).sf(2 * evidence.ratio)
+    return Interval(p_value, LEVEL, 1.0)
+
+
+def apart_given_last(domain: Domain, seed: int = 5) -> Numbers:
+    """Return a law by which all variables but the last are independent given it."""
+    rng = np.random.default_rng(seed)
+    last = rng.dirichlet(np.full(domain.shape[-1], 5.0))
+    law = last
+    for size in reversed(domain.shape[:-1]):
+        own = rng.dirichlet(np.full(size, 3.0), size=len(last)).T
+        law = own.reshape(size, *[1] * (law.ndim - 1), len(last)) * law
+    return np.asarray(law, dtype=np.float64)
+
+
+def triples(domain: Domain, gamma: float) -> Plan:
+    """Return a plan by which each record reports three variables or two."""
+    sets = [
+        chosen for size in (2, 3) for chosen in itertools.combinations(range(len(domain)), size)
+    ]
+    choices = tuple(
+        Choice(
+            chosen,
+            RESOLUTION // len(sets),
+            Symmetric.from_gamma(math.prod(domain.shape[a] for a in chosen), gamma),
+        )
+        for chosen in sets
+    )
+    return Plan((Block(domain.variables, Sampled(domain.shape, choices)),))
+
+
+def wide(count: int, records: int, gamma: float, rng: np.random.Generator) -> Interval:
+    """Repeat the intervals of pairs of many variables, a chain of which each follows the last.
+
+    Only the neighbours depend on each other; every pair is reported by a few records.
+    """
+    size, stays = 3, 0.5
+    values = rng.integers(0, size, (count, records))
+    for place in range(1, count):
+        same = rng.random(records) < stays
+        values[place, same] = values[place - 1, same]
+    sets = np.array(list(itertools.combinations(range(count), 2)))
+    channel = Symmetric.from_gamma(size * size, gamma)
+    choices = tuple(Choice((int(a), int(b)), RESOLUTION // len(sets), channel) for a, b in sets)
+    domain = Domain(tuple(Variable(f"v{i:02}", ("s", "t", "u")) for i in range(count)))
+    plan = Plan((Block(domain.variables, Sampled(domain.shape, choices)),))
+    chosen = sets[rng.integers(0, len(sets), records)]
+    rows = np.arange(records)
+    law = channel.matrix()
+    cell = values[chosen[:, 0], rows] * size + values[chosen[:, 1], rows]
+    told = (rng.random(records)[:, None] > np.cumsum(law, axis=1)[cell]).sum(axis=1)
+    columns = np.full((count, records), size, dtype=np.uint8)
+    columns[chosen[:, 0], rows], columns[chosen[:, 1], rows] = told // size, told % size
+    reports = ReportedCounts(dict(zip(domain.names, columns, strict=True)), plan.reported_sizes)
+    marginals = EstimatedMarginals(reports, plan, estimator="pooled")
+    found = []
+    for left, right in ((0, 1), (0, 2), (0, count - 1), (5, 6), (7, 11)):
+        table = marginals.marginal([domain.names[left], domain.names[right]])
+        tied = stays ** (right - left)
+        true = tied * np.eye(size) / size + (1 - tied) / size**2
+        found.append((records * true, *table.interval(population=True)))
+    return Interval(*(np.concatenate([np.ravel(p) for p in x]) for x in zip(*found, strict=True)))
+
+
+_MIXED = domain_of(3, 2, 4)
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "cells of pairs, pooled",
+        "3 x 2 x 4, pairs sampled at gamma 9, N = 300",
+        1400,
+        lambda rng: pairs(sampled_pairs(_MIXED, 9.0), interacting(_MIXED, 0.4), 300, rng),
+    ),
+    Setting(
+        "cells of pairs, pooled",
+        "3 x 2 x 4, pairs sampled at gamma 19, N = 2,000",
+        1401,
+        lambda rng: pairs(sampled_pairs(_MIXED, 19.0), interacting(_MIXED, 0.4), 2000, rng),
+    ),
+    Setting(
+        "cells of pairs, pooled",
+        "5 of 190 pairs of a chain of 20 variables, pairs sampled at gamma 19, N = 20,000",
+        1402,
+        lambda rng: wide(20, 20_000, 19.0, rng),
+        short=30,
+    ),
+    Setting(
+        "cells of three by their pairs, pooled",
+        "3 x 2 x 4, pairs sampled at gamma 9, N = 1,000",
+        1403,
+        lambda rng: cells(sampled_pairs(_MIXED, 9.0), interacting(_MIXED, 0.4), 1000, rng),
+    ),
+    Setting(
+        "cells of three told together, pooled to order 3",
+        "3 x 2 x 4 with interactions of three, pairs and triples sampled at gamma 19, N = 2,000",
+        1404,
+        lambda rng: cells(triples(_MIXED, 19.0), interacting(_MIXED, 0.4, 3), 2000, rng, 3),
+    ),
+    Setting(
+        "shares given another variable, pooled",
+        "3 x 2 x 4, pairs sampled at gamma 19, N = 2,000",
+        1405,
+        lambda rng: shares(sampled_pairs(_MIXED, 19.0), interacting(_MIXED, 0.4), 2000, rng),
+    ),
+    Setting(
+        "p-value of independence at least .05, pooled",
+        "3 x 2 given 4 categories, pairs sampled at gamma 9, N = 2,000, independent",
+        1406,
+        lambda rng: level(sampled_pairs(_MIXED, 9.0), apart_given_last(_MIXED), 2000, rng),
+    ),
+)

@@ -1,0 +1,148 @@
+"""Predictions stand on what is known of a record, exactly; documents lose nothing."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from shared.errors import DomainError, InputError, PramanaError, UnknownVariable
+from shared.learn.bayes_classifier.exchange.documents import (
+    read_bayes_classifier_json,
+    write_bayes_classifier_json,
+)
+from shared.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
+from shared.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+from shared.learn.bayes_classifier.options import BayesClassifierOptions
+from shared.learn.networks.exchange.bif import read_bif, write_bif
+from shared.learn.prediction import encode_records, read_predictor
+from tests.shared.learn.bayes_classifier.bayes_cases import DOMAIN, FEATURES, drawn, reported
+
+KINDS = ("naive-bayes", "tan", "kdb")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def model(request):
+    options = BayesClassifierOptions(request.param)
+    return learn_bayes_classifier(reported(drawn(3000), 0.2), "kind", None, options)
+
+
+def test_missing_values_are_summed_out_exactly(model):
+    """Beside sums over the whole joint table of the network, for each of the 15 patterns."""
+    whole = model.network.marginal(["kind", *FEATURES])
+    columns = drawn(60, seed=21)
+    rng = np.random.default_rng(2)
+    absent = {name: rng.random(60) < 0.5 for name in FEATURES}
+    codes = {n: np.where(absent[n], DOMAIN[n].size, columns[n]).astype(np.uint8) for n in FEATURES}
+    found, chosen = model.probabilities(codes), model.predict(codes)
+    for row in range(60):
+        cell = tuple(slice(None) if absent[n][row] else columns[n][row] for n in FEATURES)
+        wanted = whole[:, *cell].reshape(3, -1).sum(axis=1)
+        assert found[row] == pytest.approx(wanted / wanted.sum(), abs=1e-12)
+        assert chosen[row] == wanted.argmax()
+
+
+def test_columns_may_be_missing_altogether(model):
+    columns = drawn(40, seed=21)
+    some = {name: columns[name] for name in ("size", "weight")}
+    marked = some | {n: np.full(40, DOMAIN[n].size, np.uint8) for n in ("colour", "shape")}
+    assert (model.probabilities(some) == model.probabilities(marked)).all()
+    nothing = {n: np.full(2, DOMAIN[n].size, np.uint8) for n in FEATURES}
+    assert model.probabilities(nothing)[0] == pytest.approx(model.prior.probability, abs=1e-12)
+
+
+def test_many_records_are_those_one_by_one(model):
+    columns = drawn(70_000, seed=4)
+    together = model.predict(columns)
+    some = np.arange(0, 70_000, 997)
+    alone = [model.predict({n: c[row : row + 1] for n, c in columns.items()})[0] for row in some]
+    assert together[some].tolist() == alone
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (dict.fromkeys(FEATURES), UnknownVariable),
+        ({"size": np.zeros(3, np.uint8)}, DomainError),
+        ({"size": np.full(5, 3, np.uint8)}, DomainError),
+        ({"size": np.full(5, -1)}, DomainError),
+        ({"size": np.zeros(5)}, DomainError),
+    ],
+)
+def test_codes_that_do_not_fit_are_refused(model, change, error):
+    codes = {name: np.zeros(5, np.uint8) for name in FEATURES} | change
+    with pytest.raises(error):
+        model.predict({name: column for name, column in codes.items() if column is not None})
+
+
+def test_a_document_loses_nothing(model):
+    text = write_bayes_classifier_json(model)
+    again = read_bayes_classifier_json(text)
+    assert write_bayes_classifier_json(again) == text
+    columns = drawn(100, seed=7)
+    assert (again.probabilities(columns) == model.probabilities(columns)).all()
+    assert read_predictor(text).predict(columns).tolist() == model.predict(columns).tolist()
+
+
+def broken(document, *path, value):
+    place = document
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("kind",), "decision-tree"),
+        (("model",), "best"),
+        (("options", "alpha"), -1.0),
+        (("attributes", 0, "probability", 0, 0), 7.0),
+        (("attributes", 0, "probability", 0, 0), "0.5"),
+        (("attributes", 0, "probability", 0, 0), None),
+        (("attributes", 0, "probability"), [[0.5, 0.5]]),
+        (("attributes", 0, "information"), -1.0),
+        (("attributes", 0, "parents"), ["nothing"]),
+        (("attributes", 0, "parents"), ["colour"]),
+        (("attributes",), []),
+        (("prior", "probability"), [0.5, 0.6, 0.1]),
+        (("inputs", 0, "name"), "kind"),
+        (("extra",), 1),
+    ],
+)
+def test_what_is_no_classifier_is_refused(path, value):
+    options = BayesClassifierOptions("naive-bayes")
+    made = learn_bayes_classifier(reported(drawn(300), 0.2), "kind", None, options)
+    document = json.loads(write_bayes_classifier_json(made))
+    with pytest.raises(PramanaError):
+        read_bayes_classifier_json(broken(document, *path, value=value))
+
+
+def test_it_is_a_network_that_others_read(model):
+    again = read_bif(write_bif(model.network, "classifier"))
+    for node in model.domain.names:
+        assert again.tables[node] == pytest.approx(model.network.tables[node], rel=1e-9)
+    assert again.structure.parents["kind"] == ()
+
+
+def test_its_text_and_picture_tell_every_attribute(model):
+    text = write_bayes_classifier_text(model)
+    picture = draw_bayes_classifier(model)
+    ET.fromstring(picture)
+    for attribute in model.attributes:
+        assert f"\n{attribute.name}" in text
+        assert attribute.name in picture
+    assert f"{len(model.links)} links" in text
+
+
+def test_records_with_empty_values_are_encoded():
+    records = [{"colour": "red"}, {"colour": None, "size": "large"}, {}]
+    codes = encode_records(DOMAIN.project(["colour", "size"]), records, missing=True)
+    assert codes["colour"].tolist() == [0, 3, 3]
+    assert codes["size"].tolist() == [2, 1, 2]
+    with pytest.raises(InputError):
+        encode_records(DOMAIN.project(["colour", "size"]), records)
