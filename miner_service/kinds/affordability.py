@@ -110,7 +110,7 @@ def require_small(spec: BayesNetParametersSpec, layout: RecordLayout, limits: Li
                 where=node,
                 remedy="Give the node fewer parents, or its variables fewer categories.",
             )
-        _require_listable(spec, cells, (node, *parents))
+        _require_listable(spec, cells, (node, *parents), layout)
         if spec.estimator == "log-linear" and not _fits(layout, {node, *parents}, spec.order):
             raise LimitExceeded(
                 f"A log-linear model of node {node!r} and its parents is too large to fit.",
@@ -130,7 +130,7 @@ def require_table(
             where=where,
             remedy="Ask for fewer variables, or for variables of fewer categories.",
         )
-    _require_listable(spec, cells, tuple(names))
+    _require_listable(spec, cells, tuple(names), layout)
     if spec.estimator == "log-linear" and not _fits(layout, set(names), spec.order):
         raise LimitExceeded(
             f"A log-linear model of {list(names)} is too large to fit.",
@@ -164,7 +164,7 @@ def require_affordable_search(
             remedy="Allow fewer parents, or leave out variables of many categories.",
         )
     cells, family = largest_family(layout, nodes, most + 1)
-    _require_listable(spec, cells, family)
+    _require_listable(spec, cells, family, layout)
     _require_samples(spec, cells, family, limits)
     # To exchange a parent for another is judged on a table that has both.
     both = most + 2 if search.refine else most + 1
@@ -233,8 +233,19 @@ def _require_samples(
         )
 
 
-def _require_listable(spec: CountsSpec, cells: int, family: tuple[str, ...]) -> None:
-    """Bound the tables whose errors come from an information matrix that is inverted."""
+def _require_listable(
+    spec: CountsSpec, cells: int, family: tuple[str, ...], layout: RecordLayout
+) -> None:
+    """Bound the tables whose errors come from an information matrix, or that are pooled."""
+    if spec.estimator == "pooled" and (true := layout.domain.project(family).size) > (
+        INFORMATION_CELLS
+    ):
+        raise LimitExceeded(
+            f"The table over {list(family)} has {true} cells; from overlapping sets"
+            f" {INFORMATION_CELLS} are estimated.",
+            where="estimator",
+            remedy="Ask for smaller tables, of fewer variables or parents.",
+        )
     if spec.records == "any" and spec.estimator == "ml" and cells > INFORMATION_CELLS:
         raise LimitExceeded(
             f"The table over {list(family)} has {cells} cells; where records are reported"

@@ -191,7 +191,7 @@ def _require_combinable(spec: JobSpec, variables: Sequence[str], groups: Sequenc
         raise OptionError(
             "A log-linear model needs records that are all reported in the same way.",
             where="estimator",
-            remedy='Use the estimator "ml" with records "any".',
+            remedy='Use the estimator "ml" or "pooled" with records "any".',
         )
     for group in groups:
         _require_each_once(group)

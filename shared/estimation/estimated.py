@@ -14,16 +14,23 @@ from typing import Literal, Self, get_args
 import numpy as np
 
 from shared.channels import CONDITION_LIMIT
-from shared.domain import Domain, Variable
+from shared.domain import Domain
 from shared.errors import (
-    DomainError,
     EmptyTable,
     EstimationError,
     LimitExceeded,
     OptionError,
     SingularChannel,
 )
-from shared.estimation.core.axes import Axis, arrange, axes_of, observed, strata_of, sum_unasked
+from shared.estimation.core.axes import (
+    Axis,
+    arrange,
+    axes_of,
+    joined,
+    observed,
+    strata_of,
+    sum_unasked,
+)
 from shared.estimation.core.information import INFORMATION_CELLS, inverse_information
 from shared.estimation.core.likelihood import maximize
 from shared.estimation.core.strata import Stratum, merged, moment
@@ -104,7 +111,7 @@ class EstimatedMarginals:
         self._reported, self._plan, self._tick = reported, plan, tick
         self._estimator = estimator
         self._sources = ((reported, plan), *others)
-        self._everything = _joined([plan.domain for _, plan in self._sources])
+        self._everything = joined([plan.domain for _, plan in self._sources])
         self._domain = self._everything.project(variables or self._everything.names)
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order, tick)
@@ -371,21 +378,6 @@ class EstimatedMarginals:
         nuisance = tuple(range(len(domain), theta.ndim))
         counts = np.asarray(theta.sum(axis=nuisance) * self.records)
         return EstimatedTable(domain, counts, self.records, counts, (), information, third)
-
-
-def _joined(domains: Sequence[Domain]) -> Domain:
-    found: dict[str, Variable] = {}
-    for domain in domains:
-        for variable in domain:
-            known = found.setdefault(variable.name, variable)
-            if known.categories != variable.categories:
-                raise DomainError(
-                    f"Variable {variable.name!r} has other categories in another stratum, or in"
-                    " another order.",
-                    where=variable.name,
-                    remedy="Let all owners list the same categories in one order.",
-                )
-    return Domain(tuple(found.values()))
 
 
 def _names(axes: Sequence[Axis]) -> list[str]:

@@ -12,7 +12,7 @@ LACK_OF_FIT_RATE = 0.01
 
 @dataclass(frozen=True)
 class LackOfFit:
-    """A test of a log-linear model against the interactions it leaves out.
+    """A test of a log-linear model, or of pooled tables, against the interactions they leave out.
 
     Attributes:
         variables: those of the model.

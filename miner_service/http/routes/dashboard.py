@@ -64,12 +64,12 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
 
 
 def _warnings(session: Session, rows: Sequence[ModelRow]) -> dict[str, list[str]]:
-    """Return, by model, where its reports do not fit the log-linear models it was learned by."""
+    """Return, by model, where its reports do not fit the models its counts were taken from."""
     query = (
         select(ModelRow.id, func.json_extract(ModelRow.body, "$.lack_of_fit"))
         .join(JobRow, JobRow.id == ModelRow.job)
         .where(ModelRow.id.in_([row.id for row in rows]))
-        .where(func.json_extract(JobRow.spec, "$.estimator") == "log-linear")
+        .where(func.json_extract(JobRow.spec, "$.estimator").in_(("log-linear", "pooled")))
     )
     return {
         model: [test["warning"] for test in json.loads(tests or "[]") if test["warning"]]

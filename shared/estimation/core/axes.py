@@ -11,7 +11,7 @@ import numpy as np
 
 from shared.channels import LISTED_ENTRIES, Transition, along_axis
 from shared.domain import Domain, Variable
-from shared.errors import LimitExceeded
+from shared.errors import DomainError, LimitExceeded
 from shared.estimation.core.strata import Stratum, second_moment
 from shared.marginals.counts import Reports, Tensor
 from shared.marginals.tabulated_counts import refuse_noise
@@ -265,6 +265,26 @@ def observed(reports: Reports, axes: Sequence[Axis], *, noise_counted: bool = Fa
     names = [v.name for axis in axes for v in axis.variables]
     shape = [axis.channel.shape[1] for axis in axes]
     return reports.table(names).reshape(shape).astype(np.float64)
+
+
+def joined(domains: Sequence[Domain]) -> Domain:
+    """Return the variables of several sources, each once, as the first lists it.
+
+    Raises:
+        DomainError: a variable has other categories in another source.
+    """
+    found: dict[str, Variable] = {}
+    for domain in domains:
+        for variable in domain:
+            known = found.setdefault(variable.name, variable)
+            if known.categories != variable.categories:
+                raise DomainError(
+                    f"Variable {variable.name!r} has other categories in another stratum, or in"
+                    " another order.",
+                    where=variable.name,
+                    remedy="Let all owners list the same categories in one order.",
+                )
+    return Domain(tuple(found.values()))
 
 
 def table_of(sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str]) -> Domain:

@@ -14,13 +14,15 @@ Variables = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)
 class CountsSpec(Message):
     """Which records a job counts, and how the true counts are estimated.
 
-    `estimator` is that of the counts: by moments, by maximum likelihood, or by a log-linear model
-    with interactions of up to `order` variables, which alone can tell tables that no record reports
-    whole. `records` says what to do if the owners' records are not the same set: refuse
+    `estimator` is that of the counts: by moments, by maximum likelihood, by a log-linear model with
+    interactions of up to `order` variables, or pooled over all sets of variables that hold them, of
+    up to `order` variables that interact. The last two can tell tables that no record reports
+    whole; the log-linear model is of few variables, the pooled tables are of few out of hundreds.
+    `records` says what to do if the owners' records are not the same set: refuse
     (`identical`), use only those at every owner (`common`), or use all (`any`): what an owner does
     not report of a record is missing there, by no fault of its value, and several owners may report
     one variable of different records. Where a variable is missing of some records, `any` needs the
-    estimator `ml`.
+    estimator `ml` or `pooled`.
     """
 
     estimator: Literal["moment", "ml", "log-linear", "pooled"] = "moment"
