@@ -20,7 +20,7 @@ from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.encode import encode_column, numbers, record_id_problems, rows_text
 from owner_agent.table.table import TextTable, read_table
 from shared.domain import Domain, Variable
-from shared.errors import PramanaError, TableUnreadable, UnknownCategory
+from shared.errors import MissingColumn, PramanaError, TableUnreadable, UnknownCategory
 from shared.learn.prediction import interval_cuts
 from shared.marginals.counts import Codes
 from shared.wire.parts import code_dtype
@@ -49,8 +49,14 @@ class InputSource:
         return (name,) if section is None else section.sources
 
 
-def read_source(source: InputSource, inputs: Domain) -> TextTable:
-    """Read the columns that a model needs, and the record ids. Raises TableError."""
+def read_source(source: InputSource, inputs: Domain, *, missing: bool = False) -> TextTable:
+    """Read the columns that a model needs, and the record ids.
+
+    Where values may be `missing` so may columns, as long as there is one.
+
+    Raises:
+        TableError: the table cannot be read, or lacks columns.
+    """
     columns = [column for name in inputs.names for column in source.columns(name)]
     if not source.table.is_file():
         raise TableUnreadable(
@@ -61,13 +67,30 @@ def read_source(source: InputSource, inputs: Domain) -> TextTable:
             else "Name another file, or correct `table` in the site file.",
         )
     own = [source.record_id] if source.record_id else []
-    return read_table(source.table, list(dict.fromkeys([*own, *columns])))
+    asked = list(dict.fromkeys([*own, *columns]))
+    table = read_table(source.table, asked, set(columns) - set(own) if missing else frozenset())
+    if not any(set(source.columns(name)) <= set(table.columns) for name in inputs.names):
+        raise MissingColumn(
+            f"The table {source.table} has no column of the model's variables"
+            f" {', '.join(map(repr, inputs.names))}.",
+            where=str(source.table),
+            remedy="Name a table that has some of them.",
+        )
+    return table
 
 
 def encode_inputs(
-    source: InputSource, table: TextTable, inputs: Domain, watch: Callable[[int], None]
+    source: InputSource,
+    table: TextTable,
+    inputs: Domain,
+    watch: Callable[[int], None],
+    *,
+    missing: bool = False,
 ) -> dict[str, Codes]:
     """Return the codes of a model's inputs; `watch` is called with the number of those done.
+
+    Where values may be `missing`, a variable without a column is left out, and an empty cell that
+    is no category has the variable's number of categories as its code.
 
     Raises:
         TableError, UnknownCategory: all that is wrong with the table, together.
@@ -78,15 +101,17 @@ def encode_inputs(
     columns = {}
     for number, variable in enumerate(inputs):
         watch(number)
+        if not set(source.columns(variable.name)) <= set(table.columns):
+            continue
         try:
-            columns[variable.name] = _encoded(source, table, variable)
+            columns[variable.name] = _encoded(source, table, variable, missing=missing)
         except PramanaError as error:
             problems.append(error)
     raise_together(problems)
     return columns
 
 
-def _encoded(source: InputSource, table: TextTable, variable: Variable) -> Codes:
+def _encoded(source: InputSource, table: TextTable, variable: Variable, *, missing: bool) -> Codes:
     """Return a column as codes of the model's variable.
 
     The site file says how a cell is read where its categories are the model's, in any order;
@@ -96,12 +121,17 @@ def _encoded(source: InputSource, table: TextTable, variable: Variable) -> Codes
     labels = _normal(variable)
     if section is not None and source.variables is not None:
         own = _normal(source.variables[variable.name])
-        if set(own) == set(labels):
+        cells = [table.columns[name] for name in source.columns(variable.name)]
+        empties = missing and section.missing is None and any(_has_empty(text) for text in cells)
+        if set(own) == set(labels) and not empties:
             hidden = section.model_copy(update={"sensitive": True})
             codes = encode_column(table, hidden, source.variables[variable.name])
             return np.array([labels.index(label) for label in own], _dtype(variable))[codes]
     column = source.columns(variable.name)[0]
     found = _by_label_or_number(table.columns[column], variable, labels)
+    if missing:
+        empty = pc.equal(table.columns[column], "").to_numpy(zero_copy_only=False)
+        found[empty & (found < 0)] = variable.size
     wrong = found < 0
     if wrong.any():
         raise UnknownCategory(
@@ -110,7 +140,11 @@ def _encoded(source: InputSource, table: TextTable, variable: Variable) -> Codes
             where=column,
             remedy=_wanted(variable, section),
         )
-    return found.astype(_dtype(variable))
+    return found.astype(code_dtype(variable.size + 1) if missing else _dtype(variable))
+
+
+def _has_empty(text: pa.Array) -> bool:
+    return bool(pc.any(pc.equal(text, "")).as_py())
 
 
 def _by_label_or_number(

@@ -124,7 +124,8 @@ def predict(
 
     Raises:
         TableError: the table cannot be read, lacks columns, or record ids are missing or repeated.
-        UnknownCategory: cells hold none of the model's categories; rows are named, no value is.
+        UnknownCategory: cells hold none of the model's categories, and are not empty where the
+            model sums out what is missing; rows are named, no value is.
         OptionError: probabilities of a model that has none, or ids that are named like the class.
     """
     predictor = model.predictor
@@ -136,9 +137,10 @@ def predict(
             remedy="Name the column of the record ids with --record-id.",
         )
     inputs = predictor.inputs
-    table = read_source(source, inputs)
+    missing = predictor.sums_out
+    table = read_source(source, inputs, missing=missing)
     steps = len(inputs) + -(-table.rows // at_once)
-    columns = encode_inputs(source, table, inputs, lambda done: watch(done, steps))
+    columns = encode_inputs(source, table, inputs, lambda done: watch(done, steps), missing=missing)
     codes, shares = [], []
     for number, part in enumerate(_chunks(columns, table.rows, at_once)):
         watch(len(inputs) + number, steps)

@@ -7,7 +7,7 @@ the header not counted. No message quotes a cell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,12 @@ class TextTable:
     rows: int
 
 
-def read_table(path: Path, columns: Sequence[str]) -> TextTable:
+def read_table(
+    path: Path, columns: Sequence[str], optional: Collection[str] = frozenset()
+) -> TextTable:
     """Read some columns of a CSV (`.csv`, `.csv.gz`) or Parquet file as text.
+
+    Of the `optional` ones those that the table has.
 
     Raises:
         TableUnreadable: absent, not the format its name says, ragged, or not UTF-8.
@@ -46,10 +50,10 @@ def read_table(path: Path, columns: Sequence[str]) -> TextTable:
         )
     try:
         if path.name.endswith(".parquet"):
-            read = _read_parquet(path, columns)
+            read = _read_parquet(path, columns, optional)
         else:
-            read = _read_csv(path, columns)
-        cleaned = {name: _clean(read.column(name)) for name in columns}
+            read = _read_csv(path, columns, optional)
+        cleaned = {name: _clean(read.column(name)) for name in read.column_names}
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         # What the reader says may quote a row: it goes neither into the message nor its cause.
         raise TableUnreadable(
@@ -70,7 +74,7 @@ def _format(path: Path) -> str:
     return "Parquet" if path.name.endswith(".parquet") else "CSV in UTF-8"
 
 
-def _read_csv(path: Path, columns: Sequence[str]) -> pa.Table:
+def _read_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> pa.Table:
     ragged: list[tuple[int | None, int, int]] = []
 
     def note(row: Any) -> str:
@@ -80,8 +84,7 @@ def _read_csv(path: Path, columns: Sequence[str]) -> pa.Table:
     # One thread, or the reader could not number the rows it finds ragged.
     read_options = pa.csv.ReadOptions(use_threads=False)
     parse = pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note)
-    names = _header(path, parse)
-    _require_columns(path, names, columns)
+    columns = _present(path, _header(path, parse), columns, optional)
     ragged.clear()
     table = pa.csv.read_csv(
         path,
@@ -120,10 +123,18 @@ def _header(path: Path, parse: Any) -> list[str]:
         raise
 
 
-def _read_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
+def _read_parquet(path: Path, columns: Sequence[str], optional: Collection[str]) -> pa.Table:
     file = pa.parquet.ParquetFile(path)
-    _require_columns(path, file.schema_arrow.names, columns)
-    return file.read(columns=list(columns))
+    return file.read(columns=_present(path, file.schema_arrow.names, columns, optional))
+
+
+def _present(
+    path: Path, present: Sequence[str], columns: Sequence[str], optional: Collection[str]
+) -> list[str]:
+    """Return the columns to read; what is not there may only be optional."""
+    wanted = [name for name in columns if name in present or name not in optional]
+    _require_columns(path, present, wanted)
+    return wanted
 
 
 def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) -> None:

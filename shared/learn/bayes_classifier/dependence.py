@@ -62,7 +62,7 @@ def _dependence(marginals: Marginals, target: str, pair: Pair) -> Dependence:
     table = marginals.marginal([target, *pair])
     classes, *sizes = table.counts.shape
     found = information(valid_shares(table.counts))
-    raw = is_raw(marginals, table)
+    raw = is_raw(table, marginals.unbiased([target, *pair]))
     degrees = math.prod(size - 1 for size in sizes) * (classes if raw else 1)
     if raw:
         # Noise alone shows as much, by the second order of the information in the counts.

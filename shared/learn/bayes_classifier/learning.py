@@ -17,7 +17,13 @@ from shared.learn.bayes_classifier.dependence import (
 )
 from shared.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
 from shared.learn.bayes_classifier.options import BayesClassifierOptions
-from shared.learn.bayes_classifier.tables import conditional, is_raw, share_kept
+from shared.learn.bayes_classifier.tables import (
+    conditional,
+    half_kept,
+    half_way,
+    is_raw,
+    share_kept,
+)
 from shared.learn.networks.bayes_net import LearnedFamily, learn_family
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
 from shared.progress import Progress, unwatched
@@ -109,11 +115,15 @@ class _Tables:
             return
         scope = (self._target, *parents)
         table = self._marginals.marginal([*scope, name])
-        raw = is_raw(self._marginals, table)
-        kept = share_kept(table, 1 if parents else 0) if raw else 1.0
-        family = learn_family(table, name, scope)
+        family = told = learn_family(table, name, scope)
+        unbiased = self._marginals.unbiased([*scope, name])
+        kept = 1.0
+        if is_raw(table, unbiased):
+            kept = half_kept(share_kept(table, 1 if parents else 0))
+        elif unbiased is not None:
+            told = half_way(family, learn_family(unbiased, name, scope))
         margin = table.counts.sum(axis=-1)
-        shares = conditional(family, margin, self._towards(name, parents, table), kept, self._alpha)
+        shares = conditional(told, margin, self._towards(name, parents, table), kept, self._alpha)
         self._families[name, parents] = replace(family, probability=shares)
 
     def _towards(self, name: str, parents: tuple[str, ...], table: MarginalTable) -> Tensor:

@@ -3,7 +3,9 @@
 Raw counts of randomized records are right on average, may be negative, and may be mostly noise.
 They are moved towards what is surer (an attribute's own shares, or those given the class alone) by
 as much as noise would show of itself: the positive-part estimator of James and Stein for the
-deviations from (conditional) independence. Counts that come shrunk already are not moved again.
+deviations from (conditional) independence, but half as far: a classifier adds up what many tables
+tell, of which noise is the smaller part the more of them agree. (On public tables at gamma 19
+half was right more often than all or nothing.) Counts that come shrunk are moved half way back.
 What then is near 0 against its error is raised: the logarithm of a probability that is 0 by chance
 would decide alone. Without randomization nothing is moved or raised.
 """
@@ -11,12 +13,14 @@ would decide alone. Without randomization nothing is moved or raised.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import log_ndtr
 
+from shared.learn.common.projection import project_to_simplex
 from shared.learn.networks.bayes_net import LearnedFamily
-from shared.marginals.counts import Marginals, MarginalTable, Tensor
+from shared.marginals.counts import MarginalTable, Tensor
 
 _RAISED = 0.25
 """The share of its standard error by which an uncertain probability is kept from 0.
@@ -30,10 +34,28 @@ _MOST_CONTRASTS = 600
 _ROUNDING = 1e-9
 
 
-def is_raw(marginals: Marginals, table: MarginalTable) -> bool:
+def is_raw(table: MarginalTable, unbiased: MarginalTable | None) -> bool:
     """Whether a table's counts are the unbiased ones, with all their noise: not shrunk already."""
-    unbiased = marginals.unbiased(table.domain.names)
     return unbiased is not None and np.array_equal(unbiased.counts, table.counts)
+
+
+def half_kept(kept: float) -> float:
+    """Return the share kept where a table is moved half as far as it would be by itself."""
+    return (1 + kept) / 2
+
+
+def half_way(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFamily:
+    """Return parameters between those of shrunk and of unbiased counts, with the latter's errors.
+
+    Where either are not known they are the shrunk ones.
+    """
+    both = ~np.isnan(shrunk.estimate) & ~np.isnan(unbiased.estimate)
+    middle = np.where(both, (shrunk.estimate + unbiased.estimate) / 2, shrunk.probability)
+    return replace(
+        shrunk,
+        probability=project_to_simplex(middle),
+        se_records=np.where(both, unbiased.se_records, shrunk.se_records),
+    )
 
 
 def share_kept(table: MarginalTable, strata: int) -> float:

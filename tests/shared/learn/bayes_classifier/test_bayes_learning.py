@@ -149,7 +149,7 @@ def test_an_attribute_of_pure_noise_says_nothing():
         reported(columns, 0.4), "kind", None, BayesClassifierOptions("naive-bayes")
     )
     told = {attribute.name: attribute.information for attribute in model.attributes}
-    assert told["weight"] < 0.01 < max(told.values())
+    assert told["weight"] == min(told.values()) < max(told.values()) / 10
     for attribute in model.attributes:
         shares = attribute.family.probability
         assert shares.min() > 0
