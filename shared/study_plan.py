@@ -203,7 +203,8 @@ class StudyPlan:
 
     def reports(self, owner: str) -> bool:
         """Whether an owner has a part in any set."""
-        return any(part.owner == self._place(owner) for one in self.sets for part in one.parts)
+        place = self._place(owner)
+        return any(part.owner == place for one in self.sets for part in one.parts)
 
     def block(self, owner: str) -> Block:
         """Return an owner's part as a block. Raises PlanError for an owner who reports nothing."""

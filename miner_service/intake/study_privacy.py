@@ -323,7 +323,8 @@ def _warnings(told: StudyTold, plan: StudyPlan | None) -> list[str]:
     said = (
         f"All owners together tell epsilon {record.epsilon:.4g} (gamma {record.written_gamma}) of a"
         f" record that they all have: the owners' own losses add ({owners}). A study plan, agreed"
-        " on before anything is released, bounds them together."
+        " on before anything is released, bounds them together: `owner-agent design"
+        " --write-study-plan FILE` makes one."
     )
     return [said]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +21,7 @@ from owner_agent.cli.options import (
 from shared.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
+    from owner_agent.design.compared import ComparedDesigns
     from owner_agent.design.designing import Wishes
     from owner_agent.state.surroundings import Surroundings
 
@@ -86,19 +88,10 @@ def design(
     from owner_agent.design.designing import Wishes
 
     require_countable(records)
-    kind = None if learn is None else learn.value
     wanted, error = _targets(target or [])
-    wishes = Wishes(
-        gamma,
-        epsilon,
-        breach,
-        kind,
-        length,
-        minimum_support,
-        interactions,
-        records,
-        target=wanted,
-    )
+    kind = None if learn is None else learn.value
+    asked = (gamma, epsilon, breach, kind, length, minimum_support, interactions, records)
+    wishes = Wishes(*asked, target=wanted)
     study = surroundings_of(context) if left_in_study else None
     _compare(spec, site, wishes, study, error, family, (write, write_study_plan), json=json)
 
@@ -148,13 +141,7 @@ def _compare(
     from owner_agent.costs.whole_study import left_in_study
     from owner_agent.design.design_file import load_design, of_site, site_variables
     from owner_agent.design.designing import design, problem_of
-    from owner_agent.design.snippet import (
-        entries_of_file,
-        entries_of_site,
-        save,
-        snippet,
-        study_plan_text,
-    )
+    from owner_agent.design.snippet import entries_of_file, entries_of_site
     from owner_agent.site.site import load_site
     from owner_agent.table.table import read_table
 
@@ -173,14 +160,25 @@ def _compare(
     problem = problem_of(wishes.over(file), known)
     with progress_bar() as bar:
         made = design(problem, target, family, design_steps(bar))
-    write, write_study_plan = files
-    if write is not None:
-        save(write, snippet(made.chosen, problem.needs, entries))
-    if write_study_plan is not None:
-        save(write_study_plan, study_plan_text(made.study_plan))
+    _write(made, files, entries)
     if json:
         print_json({**made.as_dict(), **left_json(wishes.left)})
         return
     show_left(console(), wishes.left)
     show_design(console(), made)
-    show_design_written(console(), write, write_study_plan, several=made.study_plan is not None)
+    show_design_written(console(), *files, several=made.study_plan is not None)
+
+
+def _write(
+    made: ComparedDesigns,
+    files: tuple[Path | None, Path | None],
+    entries: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Write what goes into a site file, and the study plan, where they are asked for."""
+    from owner_agent.design.snippet import save, snippet, study_plan_text
+
+    write, write_study_plan = files
+    if write is not None:
+        save(write, snippet(made.chosen, made.problem.needs, entries))
+    if write_study_plan is not None:
+        save(write_study_plan, study_plan_text(made.study_plan))

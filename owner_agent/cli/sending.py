@@ -61,6 +61,7 @@ def publish(
     from owner_agent.costs.study_display import show_study_briefly
     from owner_agent.costs.summaries import outcome_json, study_json
     from owner_agent.costs.whole_study import Outlook, outlook_of
+    from owner_agent.release.agreement import require_agreed_by
     from owner_agent.release.publish import publish as publish_table
     from owner_agent.report.report import warnings
     from owner_agent.site.planning import planned
@@ -76,7 +77,9 @@ def publish(
     if not json:
         show_adopted(console(), plan.adopted)
         show_study_briefly(console(), told)
-    if isinstance(told, Outlook):
+    if isinstance(told, Outlook) and told.forecast.refused is not None:
+        # What the miner would refuse is told before anything is randomized, and why.
+        require_agreed_by(opened, plan.adopted, surroundings)
         told.require_accepted()
     options = PublishOptions(part_records, accept_added_loss, corrections)
     with progress_bar(patience=0) as bar:

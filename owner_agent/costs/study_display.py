@@ -44,8 +44,8 @@ def show_study(console: Console, told: Outlook | str | None) -> None:
     )
     for line in budget(told):
         console.print(line, markup=False)
-    if sum_ := added_up(told):
-        console.print(sum_, style="yellow", markup=False)
+    for said in told.forecast.after.warnings:
+        console.print(said, style="yellow", markup=False)
     _show_refusal(console, told)
 
 
@@ -65,8 +65,8 @@ def show_study_briefly(console: Console, told: Outlook | str | None) -> None:
     )
     for line in budget(told):
         console.print(line, markup=False, soft_wrap=True)
-    if sum_ := added_up(told):
-        console.print(sum_, style="yellow", markup=False, soft_wrap=True)
+    for said in told.forecast.after.warnings:
+        console.print(said, style="yellow", markup=False, soft_wrap=True)
 
 
 def show_left(console: Console, left: Left | None) -> None:
@@ -121,19 +121,6 @@ def budget(told: Outlook) -> Iterator[str]:
         )
     if now.max_epsilon_column is not None:
         yield f"Its budget for each column is epsilon {number(now.max_epsilon_column)}."
-
-
-def added_up(told: Outlook) -> str | None:
-    """Say that what bounds a record is the sum over owners, where nothing coordinates them."""
-    own, everybody = told.own[1].after, told.record[1].after
-    if told.coordinated or not (own and everybody) or not own.epsilon < everybody.epsilon:
-        return None
-    return (
-        f"This owner's epsilon of {number_of(own)} does not bound a record: the owners report it"
-        f" apart, and over all of them it is {number_of(everybody)} (gamma"
-        f" {everybody.written_gamma}). One study plan for all owners bounds the record as a whole:"
-        " see `owner-agent design --study` and the owner's guide."
-    )
 
 
 def alarming(told: Outlook) -> bool:

@@ -38,7 +38,6 @@ class Outlook:
 
     owner: str
     forecast: PrivacyForecast
-    coordinated: bool = False
 
     @property
     def study(self) -> str:
@@ -137,7 +136,7 @@ def outlook_of(
         return f"this site has not joined the study {site.miner.study!r} yet."
     except PramanaError as error:
         return error.message
-    return Outlook(site.owner, told, plan.adopted is not None)
+    return Outlook(site.owner, told)
 
 
 def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundings) -> Left:

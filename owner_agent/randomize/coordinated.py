@@ -22,6 +22,30 @@ from shared.plan import Block
 from shared.wire.parts import Keys, code_dtype
 
 
+def apart_from_coin(
+    block: Block, secrets: Secrets, study: str, keys: Keys, reports: Mapping[str, Codes]
+) -> int:
+    """Return of how many records another owner reports another set than the coin says.
+
+    Args:
+        block: its block; one that is no part of a study plan has no coin to part from.
+        secrets: this owner's secrets, for the linkage secret that all owners share.
+        study: the study the reports are for.
+        keys: N pseudonyms.
+        reports: N reported codes by variable.
+    """
+    if not isinstance(block.channel, Coordinated):
+        return 0
+    choices = block.channel.choices
+    chosen = chosen_by_coin(block.channel, coins(secrets, study, block.channel.coin, keys))
+    wrong = np.zeros(len(keys), dtype=np.bool_)
+    for axis, variable in enumerate(block.variables):
+        # The last stands for records of which nothing is reported.
+        told = np.array([*(axis in choice.axes for choice in choices), False])
+        wrong |= told[chosen] != (reports[variable.name] != variable.size)
+    return int(np.count_nonzero(wrong))
+
+
 def sample_part(
     block: Block,
     channel: Coordinated,

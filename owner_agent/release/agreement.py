@@ -26,9 +26,23 @@ def agreed_plan(site: Site, surroundings: Surroundings) -> StudyPlan:
         raise NotFound(
             f"Study {site.miner.study!r} has no study plan at {site.miner.url}.",
             where=site.miner.study,
-            remedy="Whoever runs the study gives it one: `owner-agent design --study` makes it.",
+            remedy="Whoever runs the study gives it one; `owner-agent design --write-study-plan"
+            " FILE` makes it.",
         )
     return told
+
+
+def require_agreed_by(site: Site, adopted: Adopted | None, surroundings: Surroundings) -> None:
+    """Ask a site's miner, and check that `require_agreed` holds.
+
+    Raises:
+        StudyPlanNotFollowed: the miner holds the study's owners to another plan.
+        Unauthenticated: the site has not joined the study.
+        Refused, Unreachable: the miner said no, or nothing.
+    """
+    token = TokenStore(site.state).load(site.miner.study)
+    with Miner(site.miner.url, token, surroundings) as miner:
+        require_agreed(adopted, miner, site.miner.study)
 
 
 def require_agreed(adopted: Adopted | None, miner: Miner, study: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from owner_agent.costs.study_display import added_up, alarming, budget, cells, lines, owners
+from owner_agent.costs.study_display import alarming, budget, cells, lines, owners
 from owner_agent.costs.whole_study import Outlook
 from owner_agent.report.figures import (
     posterior_picture,
@@ -166,7 +166,7 @@ def _study(told: Outlook | str | None) -> dict[str, Any] | None:
         "determined": _spaced(cells(told.record[1])[2]),
         "lines": [(what, [_spaced(c) for c in cells(change)]) for what, change in lines(told)],
         "budget": list(budget(told)),
-        "added_up": added_up(told),
+        "warnings": told.forecast.after.warnings,
     }
 
 

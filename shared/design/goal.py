@@ -149,27 +149,16 @@ def goal(
         )
     kinds: Mapping[Learn, float] = {learn: 1.0} if isinstance(learn, str) else learn
     _require_kinds(kinds, target)
-    counts: dict[tuple[str, ...], float] = {}
-    extras: list[tuple[str, ...]] = []
-    interactions, omitted = 1, 0
-    for kind, weight in kinds.items():
-        made = _tables(domain, kind, length, structure, target)
-        for sets, share in made.wanted:
-            for names in sets:
-                counts[names] = counts.get(names, 0.0) + weight * share / len(sets)
-        extras += made.extras
-        omitted += made.omitted
-        interactions = max(interactions, made.order)
-    chosen = tuple(counts)
-    alike = len(kinds) == 1 and not set(kinds) & set(TARGETED)
-    found = Goal(
-        chosen,
-        interactions if order is None else order,
-        minimum_support,
-        omitted,
-        () if alike else tuple(counts.values()),
-        tuple(s for s in dict.fromkeys(extras) if s not in counts),
-        None if target is None else domain[target].name,
+    found = _collected(
+        [(_tables(domain, k, length, structure, target), w) for k, w in kinds.items()]
+    )
+    found = replace(
+        found,
+        order=found.order if order is None else order,
+        minimum_support=minimum_support,
+        # All lengths, and all sets of a length, count alike in one kind without a target.
+        weights=found.weights if len(kinds) > 1 or target is not None else (),
+        target=None if target is None else domain[target].name,
     )
     _require_predictable(domain, found)
     return found
@@ -201,6 +190,23 @@ def _require_kinds(kinds: Mapping[Learn, float], target: str | None) -> None:
             where="target",
             remedy="Leave it out, or learn a tree or a classifier.",
         )
+
+
+def _collected(made: Sequence[tuple[_Tables, float]]) -> Goal:
+    """Return the goal of several kinds of learning with their weights."""
+    counts: dict[tuple[str, ...], float] = {}
+    for tables, weight in made:
+        for sets, share in tables.wanted:
+            for names in sets:
+                counts[names] = counts.get(names, 0.0) + weight * share / len(sets)
+    extras = dict.fromkeys(itertools.chain.from_iterable(tables.extras for tables, _ in made))
+    return Goal(
+        tuple(counts),
+        max(tables.order for tables, _ in made),
+        omitted=sum(tables.omitted for tables, _ in made),
+        weights=tuple(counts.values()),
+        extras=tuple(names for names in extras if names not in counts),
+    )
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 Gamma hides a set's truth among its cells, so that small variables can be reported several at a
 time, large ones alone, and each set serves every table within it. Candidates are the single
 variables, the tables wanted, all sets whose cells are few against gamma, or, of many variables,
-sets packed at random so that each wanted pair is in some of them; with the target where there is
+sets packed in turn so that every pair comes together; with the target where there is
 one. Their shares minimize the loss of the wanted tables (`PredictedErrors`) by the multiplicative
 algorithm (Silvey, Titterington and Torsney 1978) on the information about each interaction; sets of
 hardly any share are dropped. Nothing enters but sizes, gamma and the number of records.
@@ -11,6 +11,7 @@ hardly any share are dropped. Nothing enters but sizes, gamma and the number of 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,19 +104,31 @@ def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tupl
     if len(listed) <= most:
         yield from listed
         return
-    # The order is a draw of a fixed seed: the same need has the same plan.
-    draws = np.random.default_rng(len(size))
     others = [name for name in size if name != target]
     made = 0
-    while made < most:
+    for order in _orders(others):
         for multiple in _CELLS:
             for held in ((), (target,)) if target is not None else ((),):
-                order = [others[i] for i in draws.permutation(len(others))]
                 gamma = needs.of_block(tuple(size))
                 for names in _parts(order, held, size, multiple * gamma):
                     made += 1
                     if len(names) > 2:
                         yield names
+        if made >= most:
+            return
+
+
+def _orders(names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield orders in which all variables come to stand together about equally often.
+
+    Those of the multiples of a step modulo a prime: any two are neighbours for one step of each
+    half, and begin elsewhere in each round.
+    """
+    prime = next(p for p in itertools.count(len(names)) if all(p % d for d in range(2, p)))
+    for turn in itertools.count():
+        first, step = divmod(turn, max(1, (prime - 1) // 2))
+        places = ((first + i * (step + 1)) % prime for i in range(prime))
+        yield [names[place] for place in places if place < len(names)]
 
 
 def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[str, ...]]:

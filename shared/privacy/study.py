@@ -178,6 +178,8 @@ def _together(told: Sequence[ToldBlock]) -> Amplification:
 
 def _by_coin(parts: Sequence[CoinTold]) -> Amplification:
     """Return the largest sum of what owners' parts tell at one value of the coin."""
+    if len(parts) == 1:
+        return Amplification(parts[0].most)
     cuts = sorted({0, RESOLUTION, *(e for p in parts for span in p.spans for e in span[:2])})
     place = [0] * len(parts)
     worst = 0.0

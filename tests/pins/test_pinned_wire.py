@@ -33,12 +33,14 @@ from owner_agent.site.site import site_from
 from owner_agent.state.keys import Keys, fingerprint
 from shared.channels import (
     Choice,
+    Coordinated,
     CutAndPaste,
     Dense,
     Grouped,
     Identity,
     Mixture,
     OneHot,
+    Product,
     RandomSymmetric,
     Sampled,
     StructuralZeros,
@@ -49,6 +51,7 @@ from shared.channels import (
 from shared.domain import Domain, Variable
 from shared.errors import Refused, error_classes
 from shared.plan import Block, Plan
+from shared.study_plan import StudyPart, StudyPlan, StudySet
 from shared.wire.base import Page
 from shared.wire.learning.jobs import Job, JobCreate, read_job_spec
 from shared.wire.learning.models import ModelQuery, PredictionQuery
@@ -76,6 +79,7 @@ from shared.wire.releases import (
     ReleaseCreate,
     release_digest,
 )
+from shared.wire.study_plans import StudyPlanMessage, StudyPlanView
 from tests.places import ROOT
 
 with warnings.catch_warnings():
@@ -144,6 +148,22 @@ FAMILIES: dict[str, tuple[tuple[Variable, ...], Transition]] = {
         ),
     ),
     "withheld": ((B,), Withheld(3)),
+    "coordinated": (
+        (A, B),
+        Coordinated(
+            (2, 3),
+            (
+                Choice((0, 1), 1 << 30, Mixture.from_gamma(6, 9.0)),
+                Choice((1,), 1 << 31, Symmetric.from_gamma(3, 3.0)),
+            ),
+            (5, 1 << 31),
+            "0123456789abcdef" * 4,
+        ),
+    ),
+    "product": (
+        (A, B, C),
+        Product((2, 1), (Mixture.from_gamma(6, 9.0), Symmetric.from_gamma(2, 3.0))),
+    ),
 }
 
 
@@ -255,6 +275,31 @@ def test_keyed_draws_of_more_variables_than_cells_are_counted_for(pin):
     pin(
         "draws: sampled at width",
         {"plan": plan.digest, "digest": made.digest, "third epoch": again.digest},
+    )
+
+
+def test_a_study_plan_and_its_parts(pin):
+    half, third = Symmetric.from_gamma(2, 3.0), Symmetric.from_gamma(3, 3.0)
+    across = (StudyPart(0, (1,), third), StudyPart(1, (0,), half))
+    plan = StudyPlan(
+        (("north", (A, B)), ("south", (C,))),
+        (
+            StudySet(1 << 30, (StudyPart(0, (0, 1), Mixture.from_gamma(6, 9.0)),)),
+            StudySet(1 << 31, across),
+        ),
+    )
+    message = StudyPlanMessage.from_plan(plan)
+    assert message.to_plan() == plan
+    pin(
+        "study plan",
+        {
+            "digest": plan.digest,
+            "canonical": plan.canonical_json().decode(),
+            "blocks": [plan.block(owner).digest for owner in ("north", "south")],
+            "together": plan.together.digest,
+            "message": sha(message.model_dump_json()),
+            "view": StudyPlanView.of(STUDY, plan).model_dump_json(exclude={"plan"}),
+        },
     )
 
 

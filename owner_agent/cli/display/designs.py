@@ -10,7 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from owner_agent.design.designing import NOTE, STRONGEST, ComparedDesigns
+from owner_agent.design.compared import NOTE, ComparedDesigns
+from owner_agent.design.designing import STRONGEST
 from shared.design import Option
 from shared.progress import StagedProgress
 from shared.study_plan import StudyPlan

@@ -13,6 +13,7 @@ from owner_agent.peer.exchange.packages import count_shapes, row_numbers
 from owner_agent.peer.protocol.messages import CountTables, Offer, Package, Proposal, read
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
+from owner_agent.randomize.coordinated import apart_from_coin
 from shared.domain import Domain
 from shared.errors import PartInvalid, PeerDeviated, PramanaError
 from shared.estimation.estimated import EstimatedMarginals
@@ -93,7 +94,8 @@ def receive(
     """Fetch a package and check that it is what was announced.
 
     Raises:
-        PeerDeviated: bytes, records, pseudonyms or codes differ from the announcement.
+        PeerDeviated: bytes, records, pseudonyms or codes differ from the announcement, or a record
+            reports another set of variables than the coin of the study's plan says.
         PeerUnreachable: the peer did not send it.
     """
     plan = package.plan.to_plan()
@@ -110,6 +112,7 @@ def receive(
     expected = holding.keys if package.form == "aligned" else row_numbers(package.records)
     if not np.array_equal(keys, expected):
         raise _other_data(sender, "other records")
+    _require_coin(sender, plan, columns, holding, proposal)
     return Received(plan, package.records, columns, ReportedCounts(columns, plan.reported_sizes))
 
 
@@ -117,6 +120,22 @@ def horizontal_marginals(own: Reports, domain: Domain, received: Sequence[Receiv
     """Return the marginals over all owners' records: own as counted, others under their plans."""
     mine = (own, Plan.unrandomized(domain))
     return EstimatedMarginals.of([mine, *((r.reports, r.plan) for r in received)])
+
+
+def _require_coin(
+    sender: str, plan: Plan, columns: dict[str, Codes], holding: Holding, proposal: Proposal
+) -> None:
+    """Check that the coin chose what each record reports: this owner can throw it, too."""
+    for block in plan.blocks:
+        wrong = apart_from_coin(block, holding.secrets, proposal.study, holding.keys, columns)
+        if wrong:
+            raise PeerDeviated(
+                f"{sender} reports of {wrong:,} of {len(holding.keys):,} records other variables"
+                " than the coin of the study's plan says.",
+                where=sender,
+                remedy="The loss that the plan states does not hold for these records. Nothing was"
+                " learned from them; ask its custodian which linkage secret it uses.",
+            )
 
 
 def _records(

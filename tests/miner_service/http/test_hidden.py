@@ -9,6 +9,9 @@ import re
 
 import pytest
 
+from shared.channels import Symmetric
+from shared.domain import Variable
+from shared.study_plan import StudyPart, StudyPlan, StudySet
 from shared.wire.parts import PART_MEDIA_TYPE
 from shared.wire.problems import PROBLEM_MEDIA_TYPE
 
@@ -23,6 +26,10 @@ ABSENT = {
     "model": "m-000000000000",
 }
 EVERYTHING = set(ABSENT)
+STUDY_PLAN = StudyPlan(
+    (("north", (Variable("D", ("no", "yes")),)),),
+    (StudySet(1, (StudyPart(0, (0,), Symmetric.from_gamma(2, 3.0)),)),),
+)
 HIDDEN = {
     "analyst": {"token"},
     "north": {"token", "invitation", "job", "model"},
@@ -67,6 +74,7 @@ def world(miner, document, release_a, release_c):
         "forecast_privacy": {"json": {"plan": release_a.body["plan"]}},
         "create_invitation": {"json": {"owner": "friend"}},
         "create_release": {"json": {**release_a.body, "name": "r2"}},
+        "put_study_plan": {"json": STUDY_PLAN.as_dict()},
         "create_job": {"json": {"spec": {"structure": {"A": []}}}},
         "predict": {"json": {"records": [{"A": "no", "B": "low"}]}},
         "ask_model": {"json": {"of": ["C"]}},

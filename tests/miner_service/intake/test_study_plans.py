@@ -358,12 +358,13 @@ def publish(people, made: Drawn, build) -> None:
         )
 
 
-def test_a_job_over_both_owners_sees_what_they_report_together(people, build):
+@pytest.mark.parametrize("estimator", ["moment", "ml", "log-linear", "pooled"])
+def test_a_job_over_both_owners_sees_what_they_report_together(people, build, estimator):
     analyst, *_ = people
     put(analyst)
     made = Drawn(60_000)
     publish(people, made, build)
-    job = joint(analyst, "ml")
+    job = joint(analyst, estimator)
     assert job["state"] == "succeeded", job
     cells = analyst.get(f"/v1/models/{job['model']}")["cells"]
     true = {
@@ -385,6 +386,29 @@ def test_a_job_over_both_owners_sees_what_they_report_together(people, build):
     misled = EstimatedMarginals(reports, apart, estimator="ml").marginal(("class", "b"))
     errors = np.abs(misled.counts.ravel() - [true[c, b] for c in YES for b in YES])
     assert errors.max() > 4 * max(cell["se_records"] for cell in cells)
+
+
+@pytest.mark.parametrize("estimator", ["ml", "pooled"])
+def test_records_that_one_owner_does_not_have_are_used_as_well(people, build, estimator):
+    """South knows three quarters of the people; of the others north's part is all there is."""
+    analyst, north, south = people
+    put(analyst)
+    made = Drawn(60_000)
+    known = made.records * 3 // 4
+    codes = made.reports["north"]
+    north.publish("s", build(own_plan("north"), range(made.records), codes, per_part=100_000))
+    codes = {name: told[:known] for name, told in made.reports["south"].items()}
+    south.publish("s", build(own_plan("south"), range(known), codes, per_part=100_000))
+    job = joint(analyst, estimator, "any")
+    assert job["state"] == "succeeded", job
+    cells = analyst.get(f"/v1/models/{job['model']}")["cells"]
+    for cell in cells:
+        wanted = np.sum(
+            (made.true["class"] == YES.index(cell["values"]["class"]))
+            & (made.true["b"] == YES.index(cell["values"]["b"]))
+        )
+        # One of four four standard errors off: once in 4,000.
+        assert abs(cell["count"] - wanted) < 4 * cell["se_population"], cell
 
 
 @pytest.mark.parametrize("records", ["identical", "common", "any"])

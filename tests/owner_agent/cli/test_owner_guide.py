@@ -13,6 +13,7 @@ from owner_agent.http.service import create_app
 from owner_agent.site import channels, site
 from owner_agent.site.planning import planned
 from owner_agent.state.surroundings import Surroundings
+from owner_agent.study_plan.section import StudyPlanSection
 from tests.places import ROOT
 
 GUIDE = (ROOT / "docs" / "owner-guide.md").read_text(encoding="utf-8")
@@ -38,7 +39,7 @@ def test_the_sample_site_file_is_valid(tmp_path):
 @pytest.mark.parametrize(
     "section",
     [
-        site.SiteFile, site.MinerSection, site.VariableSection, site.BlockSection,
+        site.SiteFile, StudyPlanSection, site.MinerSection, site.VariableSection, site.BlockSection,
         channels.SymmetricSpec, channels.BinarySpec, channels.TernarySpec, channels.MatrixSpec,
         channels.GroupedSpec, channels.GammaDiagonalSpec, channels.RandomGammaDiagonalSpec,
         channels.InvariantSpec, channels.StructuralZerosSpec, channels.MaskSpec,

@@ -17,6 +17,7 @@ from rich.console import Console
 from owner_agent.cli.display.designs import design_steps
 from owner_agent.costs import whole_study
 from owner_agent.costs.whole_study import Left
+from owner_agent.design.compared import replacing
 from owner_agent.design.design_file import (
     DesignFile,
     VariableDemand,
@@ -26,7 +27,7 @@ from owner_agent.design.design_file import (
     site_variables,
     within,
 )
-from owner_agent.design.designing import STRONGEST, Wishes, design, problem_of, replacing
+from owner_agent.design.designing import STRONGEST, Wishes, design, problem_of
 from owner_agent.design.snippet import entries_of_file, save, snippet
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from

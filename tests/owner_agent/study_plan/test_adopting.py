@@ -191,6 +191,13 @@ def test_the_report_of_a_plan_has_it(bench, command):
     assert PLAN.digest in page.read_text()
 
 
+def test_the_table_is_checked_against_a_site_file_that_follows_a_plan(bench, command):
+    follow(bench)
+    told = json.loads(command("check", "--json").out)
+    assert (told["rows"], told["variables"], told["problems"]) == (50, 3, [])
+    assert told["plan_digest"] == planned(bench.site).plan.digest
+
+
 def test_a_site_without_a_study_plan_says_nothing_of_one(bench, command):
     assert json.loads(command("plan", "--json").out)["study_plan"] is None
     page = bench.folder / "report.html"
