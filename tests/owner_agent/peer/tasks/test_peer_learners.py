@@ -32,11 +32,13 @@ LINEAR = {
     "kind": "linear-classifier", "target": "D", "features": ["A", "B", "C"],
     "loss": "least-squares",
 }  # fmt: skip
+BAYES = {"kind": "bayes-classifier", "target": "D", "features": ["A", "B", "C"]}
 
 FILES = {
     "association-rules": ["itemsets.csv", "itemsets.svg", "rules.csv", "rules.json", "rules.svg"],
     "decision-tree": ["tree.json", "tree.svg", "tree.txt"],
     "linear-classifier": ["linear.json", "weights.csv", "weights.svg"],
+    "bayes-classifier": ["bayes.bif", "bayes.json", "bayes.svg", "bayes.txt"],
 }
 
 
@@ -223,6 +225,22 @@ def test_a_classifier_is_fitted_to_the_estimated_table(world, codes):
     told = [[w["estimate"], w["se"], *w["interval"]] for w in document["planes"][0]["weights"]]
     written = [[float(row[n]) for n in ("weight", "se_population", "low", "high")] for row in rows]
     assert written == told
+
+
+@pytest.mark.parametrize("model", ["naive-bayes", "tan"])
+def test_a_bayesian_classifier_has_the_estimated_shares(world, codes, model):
+    _, files = run(world, {**BAYES, "model": model})
+    document = json.loads(files["bayes.json"])
+    table = estimated(world, codes)
+    whole = table.sum(axis=(0, 1, 2))
+    assert document["prior"]["estimate"] == pytest.approx(whole / whole.sum())
+    for axis, attribute in enumerate(document["attributes"]):
+        if attribute["parents"]:
+            continue
+        pair = np.moveaxis(table, 3, 0).sum(axis=tuple(1 + a for a in range(3) if a != axis))
+        wanted = pair / pair.sum(axis=1, keepdims=True)
+        assert np.array(attribute["estimate"]) == pytest.approx(wanted)
+    assert read_predictor(files["bayes.json"]).model == model
 
 
 @pytest.mark.parametrize("loss", ["logistic", "perceptron"])
