@@ -30,10 +30,9 @@ shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.
 shared.estimation.pooled shared.study_plan
 shared.estimation shared.learn.networks
 shared.learn.networks.search
-shared.learn.networks.exchange shared.design
-shared.learn.rules shared.learn.tree shared.learn.linear shared.learn.bayes_classifier
+shared.learn.networks.exchange shared.design shared.learn.bayes_classifier
+shared.learn.rules shared.learn.tree shared.learn.linear shared.learn.bayes_classifier.exchange
 shared.learn.rules.exchange shared.learn.tree.exchange shared.learn.linear.exchange
-shared.learn.bayes_classifier.exchange
 shared.learn shared.wire
 shared.wire.learning
 owner_agent.state miner_service.settings

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -107,6 +107,13 @@ class Block:
         sizes = [v.size for v in self.variables]
         return self.channel.restrict(sizes, [v.name in wanted for v in self.variables])
 
+    def reports_together(self, names: Collection[str]) -> bool:
+        """Return whether a record may report all of these variables of the block."""
+        if not isinstance(self.channel, Sampled):
+            return True
+        axes = {place for place, name in enumerate(self.names) if name in names}
+        return any(axes <= set(choice.axes) for choice in self.channel.choices)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -152,6 +159,13 @@ class Plan:
     def domain(self) -> Domain:
         """The true domain: the blocks' variables in block order."""
         return Domain(tuple(v for block in self.blocks for v in block.variables))
+
+    def reports_together(self, names: Collection[str]) -> bool:
+        """Return whether some record may report all of these variables (none is not known)."""
+        return set(names) <= set(self.domain.names) and all(
+            block.reports_together([name for name in block.names if name in names])
+            for block in self.blocks
+        )
 
     @cached_property
     def reported_sizes(self) -> dict[str, int]:

@@ -91,6 +91,64 @@ class RecordLayout:
         return math.prod(max(shape) for shape in self.shapes(names))
 
 
+def told(spec: CountsSpec, names: Collection[str], layout: RecordLayout) -> bool:
+    """Return whether the reports tell a table, as the estimator of the job will find it.
+
+    See `Marginals.tells`.
+    """
+    if spec.estimator == "log-linear":
+        return True
+    if spec.estimator == "pooled" and len(names) > spec.order:
+        return False
+    return any(plan.reports_together(names) for plan in layout.plans)
+
+
+def require_network(
+    spec: CountsSpec,
+    target: str,
+    features: Sequence[str],
+    most: int,
+    layout: RecordLayout,
+    limits: Limits,
+) -> None:
+    """Bound the tables and parameters of a Bayesian network classifier.
+
+    Args:
+        spec: the job.
+        target: the class.
+        features: what it is told from.
+        most: the most features that one depends on.
+        layout: the plans.
+        limits: what is allowed.
+
+    Raises:
+        LimitExceeded: the largest table that may be asked for, or all of them, are too large.
+    """
+    if spec.estimator == "pooled":
+        # Their cost is that of their own cells, whatever block they are reported in.
+        family = sorted(features, key=lambda name: -layout.domain[name].size)[: most + 1]
+        cells = layout.domain.project((target, *family)).size
+        if cells > INFORMATION_CELLS:
+            raise LimitExceeded(
+                f"The table over {[target, *family]} has {cells} cells; {INFORMATION_CELLS} are"
+                " allowed.",
+                where="features",
+                remedy="Leave out the features of many categories, or group these.",
+            )
+    else:
+        _, asked = largest_family(layout, features, min(most + 1, len(features)))
+        require_table(spec, (target, *asked), layout, limits, where="features")
+    sizes = sorted((layout.domain[name].size for name in features), reverse=True)
+    cells = layout.domain[target].size * math.prod(sizes[:most])
+    if cells * sum(sizes) > limits.model_parameters:
+        raise LimitExceeded(
+            f"The classifier could have {cells * sum(sizes)} parameters;"
+            f" {limits.model_parameters} are allowed.",
+            where="model",
+            remedy="Ask for naive Bayes, or leave out the features of many categories.",
+        )
+
+
 def require_small(spec: BayesNetParametersSpec, layout: RecordLayout, limits: Limits) -> None:
     """Bound the table of each node with its parents. Raises LimitExceeded."""
     domain = layout.domain
@@ -163,6 +221,10 @@ def require_affordable_search(
             where="search.max_parents",
             remedy="Allow fewer parents, or leave out variables of many categories.",
         )
+    if _by_pairs(spec, nodes, layout):
+        # Larger families than can be estimated are not learned (`chow_liu.FAMILY_CELLS`).
+        _require_tables(*_largest_pair(nodes, layout), limits)
+        return
     cells, family = largest_family(layout, nodes, most + 1)
     _require_listable(spec, cells, family, layout)
     _require_samples(spec, cells, family, limits)
@@ -174,6 +236,35 @@ def require_affordable_search(
             f"A log-linear model over {list(family)} is too large to fit.",
             where="search.max_parents",
             remedy="Allow fewer parents, or ask for a lower order.",
+        )
+
+
+def _by_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout) -> bool:
+    """Whether a search needs the tables of pairs alone (`structure_learning`)."""
+    search = spec.search.options()
+    if search.order is not None or search.method == "hill-climbing":
+        return False
+    together = any(plan.reports_together(nodes) for plan in layout.plans)
+    return search.method == "chow-liu" or (spec.score.name == "likelihood" and not together)
+
+
+def _largest_pair(nodes: Collection[str], layout: RecordLayout) -> tuple[int, tuple[str, ...]]:
+    """Return the cells of the largest table of two variables, and these."""
+    largest = sorted(nodes, key=lambda name: -layout.domain[name].size)[:2]
+    return layout.domain.project(largest).size, tuple(largest)
+
+
+def require_pairs(
+    spec: CountsSpec, names: Collection[str], layout: RecordLayout, *, where: str
+) -> None:
+    """Bound the tables of pairs, from which pooled supports are made. Raises LimitExceeded."""
+    cells, pair = _largest_pair(names, layout)
+    if cells > INFORMATION_CELLS:
+        raise LimitExceeded(
+            f"The table over {list(pair)} has {cells} cells; {INFORMATION_CELLS} are allowed of"
+            f" the estimator {spec.estimator!r}.",
+            where=where,
+            remedy="Leave out variables of many categories, or group these.",
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from miner_service.kinds.affordability import RecordLayout, largest_family, require_table
+from miner_service.kinds.affordability import RecordLayout, require_network
 from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
 from miner_service.kinds.page import render
 from miner_service.kinds.predicting import (
@@ -58,19 +58,7 @@ def _require_affordable(
         )
     features = [name for name in variables if name != spec.target]
     most = spec.options().depends_on
-    _, family = largest_family(layout, features, min(most + 1, len(features)))
-    require_table(spec, (spec.target, *family), layout, limits, where="features")
-    sizes = sorted((layout.domain[name].size for name in features), reverse=True)
-    cells = layout.domain[spec.target].size
-    for size in sizes[:most]:
-        cells *= size
-    if cells * sum(sizes) > limits.model_parameters:
-        raise LimitExceeded(
-            f"The classifier could have {cells * sum(sizes)} parameters;"
-            f" {limits.model_parameters} are allowed.",
-            where="model",
-            remedy="Ask for naive Bayes, or leave out the features of many categories.",
-        )
+    require_network(spec, spec.target, features, most, layout, limits)
 
 
 def _learn(spec: BayesClassifierSpec, marginals: Marginals, on_step: Progress) -> Content:

@@ -7,7 +7,12 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
-from miner_service.kinds.affordability import RecordLayout, largest_family, require_table
+from miner_service.kinds.affordability import (
+    RecordLayout,
+    largest_family,
+    require_pairs,
+    require_table,
+)
 from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView, part_of
 from miner_service.kinds.page import render
 from miner_service.settings import Limits
@@ -79,6 +84,9 @@ def _require_affordable(
             remedy="Name those that matter in `items` or `variables`.",
         )
     if spec.estimator == "moment" and all(serves(plan, items) for plan in layout.plans):
+        return
+    if spec.estimator == "pooled" and spec.order <= 2:
+        require_pairs(spec, variables, layout, where="variables")
         return
     _, family = largest_family(layout, variables, spec.max_length)
     require_table(spec, family, layout, limits, where="max_length")

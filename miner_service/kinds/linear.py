@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from miner_service.kinds.affordability import RecordLayout, largest_family, require_table
+from miner_service.kinds.affordability import RecordLayout, require_network, require_table, told
 from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
 from miner_service.kinds.page import render
 from miner_service.kinds.predicting import (
@@ -37,9 +37,6 @@ MOST_WEIGHTS = 1 << 14
 MOST_DRAWN = 1 << 24
 """The records drawn from a network, times the classes."""
 
-_NETWORK_TABLE = 5
-"""The most variables in a table of the search for a network to draw records from."""
-
 
 def _check(spec: LinearClassifierSpec) -> None:
     spec.options()
@@ -53,7 +50,7 @@ def _variables(spec: LinearClassifierSpec, reported: Domain) -> tuple[str, ...]:
 def _require_affordable(
     spec: LinearClassifierSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
 ) -> None:
-    """Bound columns, classes, and the table of all variables or, where it is too large, of a few.
+    """Bound columns, classes, and the table of all variables or else those of a model of them.
 
     Raises:
         LimitExceeded: they are too many.
@@ -70,19 +67,21 @@ def _require_affordable(
             where="features",
             remedy='Choose fewer features, or the encoding "ordinal".',
         )
-    _require_few_classes(spec, domain, columns)
+    tabulated = domain.size <= CELLS and told(spec, variables, layout)
+    _require_few_classes(spec, domain, columns, tabulated=tabulated)
     columns_of(features, options)
-    if domain.size <= CELLS:
+    if tabulated:
         require_table(spec, variables, layout, limits, where="features")
         return
-    _, family = largest_family(layout, variables, _NETWORK_TABLE)
-    require_table(spec, family, layout, limits, where="features")
+    require_network(spec, spec.target, features.names, 1, layout, limits)
 
 
-def _require_few_classes(spec: LinearClassifierSpec, domain: Domain, columns: int) -> None:
+def _require_few_classes(
+    spec: LinearClassifierSpec, domain: Domain, columns: int, *, tabulated: bool
+) -> None:
     """Bound the planes, their weights, and the scores of records that are drawn."""
     classes, sample = domain[spec.target].size, spec.options().sample
-    drawn = classes * sample if domain.size > CELLS else 0
+    drawn = 0 if tabulated else classes * sample
     bounds = (
         (classes, MOST_CLASSES, "classes", "target"),
         (classes * columns, MOST_WEIGHTS, f"weights of {classes} classes", "features"),

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import math
 
-from miner_service.kinds.affordability import RecordLayout, largest_family, require_table
+from miner_service.kinds.affordability import (
+    RecordLayout,
+    largest_family,
+    require_network,
+    require_table,
+    told,
+)
 from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
 from miner_service.kinds.page import render
 from miner_service.kinds.predicting import (
@@ -20,6 +26,7 @@ from shared.estimation.core.information import INFORMATION_CELLS
 from shared.learn.tree.exchange.documents import read_tree_json, tree_json
 from shared.learn.tree.exchange.drawing import draw_tree
 from shared.learn.tree.exchange.text import write_tree_text
+from shared.learn.tree.exchange.words import said_of_model
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree
 from shared.marginals.counts import CUBE_CELLS, Marginals
@@ -47,7 +54,10 @@ def _variables(spec: DecisionTreeSpec, reported: Domain) -> tuple[str, ...]:
 def _require_affordable(
     spec: DecisionTreeSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
 ) -> None:
-    """Bound the variables, the table of each split and, where it is counted anew, of its path."""
+    """Bound the variables, the table of each split, and what its counts come from.
+
+    These are tables of whole paths where a node is counted anew, or those of a model.
+    """
     if len(variables) > limits.search_variables:
         raise LimitExceeded(
             f"The tree has {len(variables)} variables; {limits.search_variables} are allowed.",
@@ -63,6 +73,11 @@ def _require_affordable(
             where="attributes",
             remedy="Leave out the attributes of many categories.",
         )
+    if not told(spec, variables, layout):
+        # Through a model that is learned of the class with one or two attributes.
+        features = [name for name in variables if name != spec.target]
+        require_network(spec, spec.target, features, 1, layout, limits)
+        return
     if spec.estimator == "moment" and all(_counted_once(plan) for plan in layout.plans):
         return
     depth = spec.options().max_depth
@@ -128,6 +143,7 @@ def _page(message: DecisionTreeMessage) -> str:
         tree=tree,
         picture=_picture(tree),
         cut=_drawn_depth(tree) is not None,
+        through=said_of_model(tree),
         text=write_tree_text(tree, show_weights=True),
     )
 

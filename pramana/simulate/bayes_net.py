@@ -17,7 +17,7 @@ from shared.errors import LimitExceeded
 from shared.estimation.estimated import EstimatedMarginals, Estimator
 from shared.learn.common.options import require_limit
 from shared.learn.networks.network import BayesNet, cross_entropy
-from shared.learn.networks.options import Draws, Scoring, Search
+from shared.learn.networks.options import Draws, Scoring, Search, SearchName
 from shared.learn.networks.search.structure_learning import LearnedStructure, learn_structure
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import ReportedCounts
@@ -31,8 +31,8 @@ class StructureOptions:
 
     Args:
         scoring: the score.
-        ordered: search by K2 along the given order; otherwise by hill climbing without any.
-        max_parents, tabu, refine: see `Search`.
+        ordered: search by K2 along the given order; otherwise without any, by `method`.
+        max_parents, tabu, refine, method: see `Search`.
         draws: of the bootstrap that gives links a confidence; 0 for none.
         estimator: of the counts, by which parameters are learned and plain scores computed.
 
@@ -47,15 +47,16 @@ class StructureOptions:
     draws: int = 0
     refine: bool = Search.refine
     estimator: Estimator = "moment"
+    method: SearchName = "auto"
 
     def __post_init__(self) -> None:
         require_limit(self.draws, Draws, "draws")
-        Search(() if self.ordered else None, self.max_parents, self.tabu, self.refine)
+        self.search(())
 
     def search(self, order: tuple[str, ...]) -> Search:
         """Return the search, along this order if one is to be used."""
         along = order if self.ordered else None
-        return Search(along, self.max_parents, self.tabu, self.refine)
+        return Search(along, self.max_parents, self.tabu, self.refine, self.method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,7 @@ class NetworkOutcome:
             "setting": {
                 **trials.setting(),
                 "order": "given" if options.ordered else "none",
+                "search": options.method,
                 "max_parents": options.max_parents,
                 "tabu": options.tabu,
                 "refine": options.refine,

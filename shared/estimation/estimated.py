@@ -46,6 +46,7 @@ from shared.estimation.supports.by_tables import (
     require_items,
 )
 from shared.estimation.supports.mixed import MixedSupports, served
+from shared.estimation.supports.modelled import PairSupports
 from shared.estimation.tables.estimates import CombinedTable, EstimatedTable, Estimates
 from shared.estimation.tables.modelled import ModelledTables
 from shared.marginals.counts import (
@@ -86,8 +87,7 @@ class EstimatedMarginals:
         tick: called all along long estimates; what it raises stops them.
 
     Raises:
-        OptionError: an unknown estimator, one that does not serve several sources, or no order of
-            interaction.
+        OptionError: an unknown estimator, one that does not serve several sources, or no order.
         DomainError: a variable has other categories in another source.
     """
 
@@ -109,15 +109,15 @@ class EstimatedMarginals:
             told = f"Strata cannot be combined by the estimator {estimator!r}."
             raise OptionError(told, where="estimator", remedy="Choose 'moment', 'ml' or 'pooled'.")
         self._reported, self._plan, self._tick = reported, plan, tick
-        self._estimator = estimator
+        self._estimator, self._order = estimator, order
         self._sources = ((reported, plan), *others)
         self._everything = joined([plan.domain for _, plan in self._sources])
         self._domain = self._everything.project(variables or self._everything.names)
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order, tick)
         self._pooled = PooledTables(self._sources, self._everything, order, tick)
-        several = self._sources if others else ()
-        self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
+        parts = (EstimatedMarginals(*s, tick=tick) for s in self._sources) if others else ()
+        self._parts = tuple(parts)
 
     @classmethod
     def of(
@@ -174,15 +174,22 @@ class EstimatedMarginals:
         self._tick()
         domain = self._asked(variables)
         if self._estimator in ("log-linear", "pooled"):
-            return (self._modelled if self._estimator == "log-linear" else self._pooled).table(
-                domain
-            )
+            tables = self._modelled if self._estimator == "log-linear" else self._pooled
+            return tables.table(domain)
         if self._estimator == "ml":
             return self._most_likely_of_all(domain) if self._parts else self._most_likely(domain)
         if not self._parts:
             return self._by_moments(domain)
         self._require_reported(variables)
         return CombinedTable.of([part.marginal(variables) for part in self._parts])
+
+    def tells(self, variables: Sequence[str]) -> bool:
+        """Return whether reports tell a table, or a model of all variables; see `Marginals`."""
+        self._require_known(variables)
+        if self._estimator == "pooled" and len(variables) > self._order:
+            return False
+        together = any(plan.reports_together(variables) for _, plan in self._sources)
+        return together or self._estimator == "log-linear"
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:
         """Return the estimate by moments, also where the marginals are the most likely ones.
@@ -232,6 +239,8 @@ class EstimatedMarginals:
         """Return what estimates supports, the faster way that serves; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
+        if self._estimator == "pooled" and self._order <= 2:
+            return PairSupports(self, asked)
         tabulated = TabulatedSupports(self, asked)
         noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self._sources)
         mixing = np.all([served(plan, asked) for _, plan in self._sources], axis=0)
@@ -262,6 +271,11 @@ class EstimatedMarginals:
         self._require_known(parents)
         return self._evidence.explanation(parents)
 
+    def told_together(self, variables: Sequence[str]) -> bool:
+        """Return whether some records report all these variables; see `Marginals`."""
+        self._require_known(variables)
+        return self._evidence.told_together(variables)
+
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
         """Of each model that tables were taken from so far, whether the reports contradict it."""
@@ -283,8 +297,7 @@ class EstimatedMarginals:
 
     def _require_reported(self, variables: Sequence[str]) -> None:
         for _, plan in self._sources:
-            missing = [name for name in variables if name not in plan.domain]
-            if missing:
+            if missing := [name for name in variables if name not in plan.domain]:
                 raise EstimationError(
                     f"A stratum does not report {missing}; its moments say nothing of them.",
                     where=", ".join(missing),

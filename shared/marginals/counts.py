@@ -178,6 +178,10 @@ class Subtable(Protocol):
     """Counts over some variables within a subpopulation, with their joint error."""
 
     @property
+    def counted(self) -> bool:
+        """Whether its records were counted; not so expected counts, with a model's error alone."""
+
+    @property
     def domain(self) -> Domain:
         """The variables, one per axis of `counts`."""
 
@@ -249,6 +253,9 @@ class Marginals(Protocol):
     def marginal(self, variables: Sequence[str]) -> MarginalTable:
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
 
+    def tells(self, variables: Sequence[str]) -> bool:
+        """Return whether reports tell a table, with no smaller ones filled in."""
+
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
         """Return the table whose counts are right on average, negative ones included.
 
@@ -279,6 +286,9 @@ class Marginals(Protocol):
 
         It is that of the records as they were reported. Raises UnknownVariable.
         """
+
+    def told_together(self, variables: Sequence[str]) -> bool:
+        """Return whether some records report all these variables. Raises UnknownVariable."""
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:

@@ -128,7 +128,7 @@ def wide(count: int, records: int, gamma: float, rng: np.random.Generator) -> In
     return Interval(*(np.concatenate([np.ravel(p) for p in x]) for x in zip(*found, strict=True)))
 
 
-_MIXED = domain_of(3, 2, 4)
+_MIXED, _MANY = domain_of(3, 2, 4), domain_of(8, 6)
 
 SETTINGS: tuple[Setting, ...] = (
     Setting(
@@ -173,5 +173,12 @@ SETTINGS: tuple[Setting, ...] = (
         "3 x 2 given 4 categories, pairs sampled at gamma 9, N = 2,000, independent",
         1406,
         lambda rng: level(sampled_pairs(_MIXED, 9.0), apart_given_last(_MIXED), 2000, rng),
+    ),
+    Setting(
+        "cells of a pair of many categories, pooled",
+        "8 x 6, sampled at gamma 19, N = 3,000",
+        1407,
+        lambda rng: pairs(sampled_pairs(_MANY, 19.0), interacting(_MANY, 0.4), 3000, rng),
+        short=60,
     ),
 )

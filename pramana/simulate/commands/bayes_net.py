@@ -10,7 +10,7 @@ import typer
 
 from pramana.simulate.commands import options as given
 from shared.learn.common.options import limits_of
-from shared.learn.networks.options import Draws, ScoreName, Scoring, Search
+from shared.learn.networks.options import Draws, ScoreName, Scoring, Search, SearchName
 
 _score, _search = partial(given.learner, Scoring), partial(given.learner, Search)
 Score = Annotated[
@@ -18,7 +18,15 @@ Score = Annotated[
 ]
 Order = Annotated[
     Literal["given", "none"],
-    typer.Option(help="given: K2 along the file's order; none: hill climbing with tabu."),
+    typer.Option(help="given: K2 along the file's order; none: as --search says."),
+]
+Method = Annotated[
+    SearchName,
+    typer.Option(
+        "--search",
+        help="chow-liu: from the tables of pairs; auto: that, or hill climbing where some records"
+        " report all variables.",
+    ),
 ]
 MaxParents = Annotated[int, _search("max_parents", "Most parents of a node")]
 Tabu = Annotated[int, _search("tabu", "Moves that hill climbing tries from a peak")]
@@ -51,6 +59,7 @@ def bayes_net(
     gamma: given.Gamma = None,
     score: Score = Scoring.name,
     order: Order = "none",
+    search: Method = Search.method,
     max_parents: MaxParents = Search.max_parents,
     tabu: Tabu = Search.tabu,
     eta: Eta = Scoring.eta,
@@ -82,7 +91,9 @@ def bayes_net(
     ordered = order == "given"
     with given.options_as_typed():
         scoring = Scoring(score, eta, c_star, alpha, equivalent_sample_size)
-        options = StructureOptions(scoring, ordered, max_parents, tabu, draws, refine)
+        options = StructureOptions(
+            scoring, ordered, max_parents, tabu, draws, refine, method=search
+        )
     with given.watched(f"{runs} runs") as watch:
         trials, chosen = setup.prepare(
             lambda domain: goal(domain, "structure"), runs, seed, on_step=watch

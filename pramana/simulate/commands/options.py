@@ -35,7 +35,10 @@ Variables = Annotated[
 ]
 Intervals = Annotated[
     int | None,
-    typer.Option(help="Cut columns of more different numbers into this many equal intervals."),
+    typer.Option(
+        help="Cut columns of more different numbers into this many equal intervals (default: more"
+        " than 16 into at most 8 of nearly equal numbers of records)."
+    ),
 ]
 Records = Annotated[
     int | None,

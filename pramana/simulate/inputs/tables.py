@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
+from pramana.simulate.inputs.columns import Codes, Done, codes_of, listed, made
 from pramana.simulate.inputs.sources import TableSource
-from shared.discretize import Discretization, equal_width
 from shared.domain import Domain, Variable
 from shared.errors import EmptyTable, MissingColumn, OptionError, TableError, TableUnreadable
-from shared.wire.parts import code_dtype
-
-MOST_CATEGORIES = 64
-"""A column with more different values is taken for a number or a name and not for a category."""
 
 _FEWEST = 2
 MOST_INTERVALS = 64
 """Numbers are cut into at most this many intervals."""
 
-_REMEDY = "Cut numbers with --intervals, and name the columns to use with --variables."
+_REMEDY = "Name the columns to use with --variables."
 _COMMAS = "The table has one column: is it separated by commas?"
 
 
@@ -33,6 +28,10 @@ def read_source(
 ) -> TableSource:
     """Read the columns of a CSV or Parquet file as categorical variables.
 
+    Any table will do. Columns of many numbers are cut, empty cells are a category, rare categories
+    of a column that has many are put together, and a column that is constant, or names or numbers
+    the records, is left out; the source's note says so.
+
     Args:
         path: the file; a CSV has a header.
         variables: the columns wanted, in this order, each the name of one or several with commas
@@ -40,7 +39,9 @@ def read_source(
         known: variables whose categories are given (those of a plan); the categories of other
             columns are their values, sorted as text.
         intervals: columns of more different numbers than this are cut into as many intervals of
-            one width, from the least number to the largest, and the middles stand for them.
+            one width, from the least number to the largest, and the middles stand for them. None
+            cuts columns of more than `MOST_NUMBERS` into at most `INTERVALS` of nearly equal
+            numbers of records, and their means stand for them.
 
     Raises:
         TableUnreadable: absent, or not the format its name says.
@@ -48,8 +49,8 @@ def read_source(
         MissingColumn: a column wanted is not there.
         OptionError: an empty name among those wanted, or a number of intervals outside 2 to
             `MOST_INTERVALS`.
-        TableError: a column wanted has an empty cell, a value that is none of its categories, one
-            value only, or more than `MOST_CATEGORIES`; or fewer than two columns can be used.
+        TableError: a column wanted has a value that is none of its plan's categories, one value
+            only, or a name for almost every record; or fewer than two columns can be used.
     """
     if intervals is not None and not _FEWEST <= intervals <= MOST_INTERVALS:
         raise OptionError(
@@ -58,31 +59,34 @@ def read_source(
         )
     frame = _read(path)
     names = _wanted(path, frame, variables)
-    frame, cut = _cut(frame, [n for n in names if known is None or n not in known], intervals)
-    reasons = {name: _unusable(frame[name], name, known) for name in names}
-    bad = {name: reason for name, reason in reasons.items() if reason}
-    usable = [name for name in names if name not in bad]
+    done = Done(intervals)
+    found: list[Variable] = []
+    codes: dict[str, Codes] = {}
+    for name in names:
+        if known is not None and name in known:
+            of_plan = _of_plan(frame[name], known[name], done)
+            one = None if of_plan is None else (known[name], of_plan)
+        else:
+            one = made(frame[name], name, done, asked=variables is not None)
+        if one is not None:
+            found.append(one[0])
+            codes[name] = one[1]
+    bad = done.left_out
     remedy = _REMEDY if frame.shape[1] > 1 or path.suffix == ".parquet" else _COMMAS
-    if bad and (variables is not None or not usable):
+    if bad and (variables is not None or not found):
         raise TableError(
-            f"Columns of {path.name} cannot be simulated: {_listed(bad)}.",
+            f"Columns of {path.name} cannot be simulated: {listed(bad)}.",
             where=", ".join(bad),
             remedy=remedy,
         )
-    if len(usable) < _FEWEST:
-        rest = f" {_listed(bad)}." if bad else ""
+    if len(found) < _FEWEST:
+        rest = f" {listed(bad)}." if bad else ""
         raise TableError(
             f"Only one column of {path.name} can be used, and a link needs two.{rest}",
             where="--variables" if variables else "--table",
             remedy=remedy,
         )
-    made = [
-        cut[name].variable(name) if name in cut else _variable(frame[name], name, known)
-        for name in usable
-    ]
-    codes = {v.name: _codes(frame[v.name], v) for v in made}
-    note = f"Columns left out: {_listed(bad)}." if bad else ""
-    return TableSource(path.name, Domain(tuple(made)), codes, note)
+    return TableSource(path.name, Domain(tuple(found)), codes, done.note)
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -154,48 +158,14 @@ def _split(text: str, present: Sequence[str]) -> list[str]:
     return names
 
 
-def _cut(
-    frame: pd.DataFrame, names: Sequence[str], intervals: int | None
-) -> tuple[pd.DataFrame, dict[str, Discretization]]:
-    """Replace columns of many different numbers by the labels of intervals."""
-    cut: dict[str, Discretization] = {}
-    for name in names if intervals else ():
-        if frame[name].nunique() <= (intervals or 0):
-            continue
-        numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=np.float64)
-        if np.isfinite(numbers).all():
-            made = equal_width(numbers, intervals or 0, float(numbers.min()), float(numbers.max()))
-            frame = frame.assign(**{name: np.array(made.labels)[made.codes(numbers)]})
-            cut[name] = made
-    return frame, cut
-
-
-def _unusable(column: pd.Series[str], name: str, known: Domain | None) -> str:
-    """Return why a column cannot be simulated, or nothing."""
-    if not name:
-        return "no name"
+def _of_plan(column: pd.Series[str], variable: Variable, done: Done) -> Codes | None:
+    """Return the codes of a plan's variable; None where cells hold none of its categories."""
     empty = int((column == "").sum())
-    if empty:
-        return f"{empty} empty cells"
-    if known is not None and name in known:
-        strange = int((~column.isin(known[name].categories)).sum())
-        return f"{strange} values that are not among the plan's categories" if strange else ""
-    values = column.nunique()
-    if values < 2:
-        return "one value only"
-    return f"{values} different values" if values > MOST_CATEGORIES else ""
-
-
-def _variable(column: pd.Series[str], name: str, known: Domain | None) -> Variable:
-    if known is not None and name in known:
-        return known[name]
-    return Variable(name, tuple(sorted(column.unique())))
-
-
-def _codes(column: pd.Series[str], variable: Variable) -> np.ndarray[tuple[int], np.dtype]:
-    found = pd.Index(variable.categories).get_indexer(pd.Index(column))
-    return np.asarray(found).astype(code_dtype(variable.size))
-
-
-def _listed(bad: dict[str, str]) -> str:
-    return "; ".join(f"{name!r} has {reason}" for name, reason in bad.items())
+    strange = int((~column.isin(variable.categories)).sum())
+    if empty and "" not in variable.categories:
+        done.left_out[variable.name] = f"{empty} empty cells"
+    elif strange:
+        done.left_out[variable.name] = f"{strange} values that are not among the plan's categories"
+    else:
+        return codes_of(column, variable)
+    return None

@@ -51,6 +51,10 @@ class Evidence:
         axes = [tuple(asked.index(name) for name in part) for part in (left, right, given)]
         return ConditionalIndependence(table, *axes)
 
+    def told_together(self, names: Sequence[str]) -> bool:
+        """Return whether some records report all of some variables, by the plans alone."""
+        return any(plan.reports_together(names) for _, plan in self._sources)
+
     def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
         """Return how well a network explains the reports of whole records.
 

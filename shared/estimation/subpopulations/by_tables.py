@@ -40,6 +40,7 @@ class CountedSubtable:
     records: int
     products: Tensor
     laws: tuple[CellLaw, ...] = ()
+    counted = True
 
     def covariance(self, *, population: bool) -> Tensor:
         """Return the covariance of the counts, a row per cell in C order."""
@@ -104,6 +105,7 @@ class TabulatedSubtable:
 
     whole: MarginalTable
     given: tuple[int, ...]
+    counted = True
 
     @property
     def domain(self) -> Domain:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shared.learn.bayes_classifier.options import BayesClassifierOptions
+from shared.learn.bayes_classifier.tables import is_raw
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
 from shared.progress import Progress
 
@@ -58,10 +59,13 @@ def dependences(
 
 
 def _dependence(marginals: Marginals, target: str, pair: Pair) -> Dependence:
+    if not marginals.tells(pair):
+        # Filled in, they would be independent given the class.
+        return Dependence(0.0, 0.0)
     table = marginals.marginal([target, *pair])
     classes, *sizes = table.counts.shape
     found = information(valid_shares(table.counts))
-    raw = marginals.unbiased([target, *pair]) is not None
+    raw = is_raw(marginals, table)
     degrees = math.prod(size - 1 for size in sizes) * (classes if raw else 1)
     if raw:
         # Noise alone shows as much, by the second order of the information in the counts.

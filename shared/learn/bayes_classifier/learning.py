@@ -17,7 +17,7 @@ from shared.learn.bayes_classifier.dependence import (
 )
 from shared.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
 from shared.learn.bayes_classifier.options import BayesClassifierOptions
-from shared.learn.bayes_classifier.tables import conditional, share_kept
+from shared.learn.bayes_classifier.tables import conditional, is_raw, share_kept
 from shared.learn.networks.bayes_net import LearnedFamily, learn_family
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
 from shared.progress import Progress, unwatched
@@ -109,7 +109,7 @@ class _Tables:
             return
         scope = (self._target, *parents)
         table = self._marginals.marginal([*scope, name])
-        raw = self._marginals.unbiased([*scope, name]) is not None
+        raw = is_raw(self._marginals, table)
         kept = share_kept(table, 1 if parents else 0) if raw else 1.0
         family = learn_family(table, name, scope)
         margin = table.counts.sum(axis=-1)

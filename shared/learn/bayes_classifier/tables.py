@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from shared.learn.networks.bayes_net import LearnedFamily
-from shared.marginals.counts import MarginalTable, Tensor
+from shared.marginals.counts import Marginals, MarginalTable, Tensor
 
 _RAISED = 0.25
 """The share of its standard error by which an uncertain probability is kept from 0.
@@ -28,6 +28,12 @@ _MOST_CONTRASTS = 600
 """Deviations of larger tables are taken as they are: their covariance is too large to invert."""
 
 _ROUNDING = 1e-9
+
+
+def is_raw(marginals: Marginals, table: MarginalTable) -> bool:
+    """Whether a table's counts are the unbiased ones, with all their noise: not shrunk already."""
+    unbiased = marginals.unbiased(table.domain.names)
+    return unbiased is not None and np.array_equal(unbiased.counts, table.counts)
 
 
 def share_kept(table: MarginalTable, strata: int) -> float:

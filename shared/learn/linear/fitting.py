@@ -11,11 +11,12 @@ import numpy as np
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, OptionError
 from shared.learn.common.options import Seed, require_limit
-from shared.learn.linear.columns import Scaling, columns_of
+from shared.learn.linear.columns import Column, Scaling, columns_of
+from shared.learn.linear.errors import CERTAIN
 from shared.learn.linear.model import INTERCEPT, Basis, LinearClassifier, Plane, Weight
 from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.sources import scaled
-from shared.learn.linear.task import CELLS, PlaneFit, PlaneTask, Sources, notes_of
+from shared.learn.linear.task import CELLS, PlaneFit, PlaneTask, Sources
 from shared.marginals.counts import Marginals
 from shared.progress import Progress, unwatched
 
@@ -75,10 +76,18 @@ def learn_linear(
     inputs, classes = _chosen(marginals.domain, target, features, seed)
     columns, scaling = scaled(columns_of(inputs, options), marginals, inputs)
     positives, evident = _positives(marginals, classes)
-    sources = Sources(marginals, inputs, target, options)
     progress = _Progress(on_step or unwatched, len(positives))
+    sources = Sources(marginals, inputs, target, options, progress.start)
     task = PlaneTask(
-        inputs, classes, options, scaling, seed, sources, progress.start, progress.on_share
+        inputs,
+        classes,
+        options,
+        scaling,
+        seed,
+        sources,
+        tuple(positives),
+        progress.start,
+        progress.on_share,
     )
     basis, fits = _first_fit(task, positives, evident, progress)
     planes = tuple(_plane(fit, classes, scaling) for fit in fits)
@@ -190,9 +199,130 @@ def _plane(fit: PlaneFit, classes: Variable, scaling: Scaling) -> Plane:
     if fit.errors is not None:
         for place in (0, *(1 + number for number in scaling.kept)):
             row = scaling.back[place]
-            variances = (float(row @ covariance @ row) for covariance in fit.errors.covariances)
-            se, se_records = (float(np.sqrt(max(variance, 0.0))) for variance in variances)
+            se, se_records = (
+                None if covariance is None else float(np.sqrt(max(row @ covariance @ row, 0.0)))
+                for covariance in fit.errors.covariances
+            )
             low, high = fit.errors.intervals[place].tolist()
             estimate = weights[place].estimate
             weights[place] = Weight(names[place], estimate, se, se_records, (low, high))
     return Plane(classes.categories[fit.positive], tuple(weights))
+
+
+def notes_of(
+    task: PlaneTask,
+    columns: Sequence[Column],
+    basis: Basis,
+    fits: Sequence[PlaneFit],
+    planes: Sequence[Plane],
+) -> tuple[str, ...]:
+    """Return what the reader of the weights must know, a sentence or a few each."""
+    notes = []
+    still = [column.name for column in columns if column.deviation == 0]
+    if still:
+        notes.append(f"Estimated not to vary, so without weight: {', '.join(still)}.")
+    parted = {plane.positive for plane in planes}
+    absent = [name for name in task.target.categories if len(planes) > 1 and name not in parted]
+    if absent:
+        notes.append(f"Without records beyond the noise, so never predicted: {', '.join(absent)}.")
+    if basis != task.bases[0]:
+        notes.append(
+            "The raw counts allow no solution: noise is larger than what tells the columns apart."
+        )
+    if basis == "network":
+        notes.append(
+            f"{_why_not_all(task)}: fitted to {task.options.sample} records drawn from a network"
+            " that was learned of them. Without errors, and the accuracy is that on the drawn"
+            " records. Least squares needs no drawn records."
+        )
+    elif basis == "pairs":
+        notes += _notes_of_pairs(task, fits)
+    elif basis == "naive-bayes":
+        notes.append(
+            "No reports tell the features and the class together. Of all joint distributions with"
+            " the reported pairs of class and feature naive Bayes is taken; there the logistic loss"
+            " is least at its logarithms of odds, which are the weights here, against the mean of"
+            " the classes. What correlated features tell is counted twice. The errors suppose that"
+            " model, the accuracy is that on records drawn from it, and no l2 is applied."
+        )
+    elif task.options.loss != "perceptron":
+        notes += _notes_of_errors(task, fits, planes)
+    return tuple(notes)
+
+
+def _why_not_all(task: PlaneTask) -> str:
+    if task.sources.told:
+        return f"The variables have more than {CELLS} cells together"
+    return "No reports tell the features and the class together"
+
+
+def _notes_of_pairs(task: PlaneTask, fits: Sequence[PlaneFit]) -> list[str]:
+    """Return what must be known of least squares from pairs."""
+    tables = task.sources.pairs(task.design).tables
+    told = "fitted to the counts of pairs, which are all that least squares needs"
+    notes = [f"{_why_not_all(task)}: {told}; they do not tell the accuracy."]
+    if tables.filled:
+        notes.append(
+            f"Of {tables.filled} pairs of features no record reports both: they are taken for"
+            " independent given the class."
+        )
+    if tables.noisy:
+        notes.append(
+            "Errors and intervals suppose that tables of pairs are independent, and that noise has"
+            " not hidden how the columns vary together."
+        )
+    else:
+        notes.append("Errors and intervals suppose residuals of one variance.")
+    if any(fit.errors is None for fit in fits):
+        notes.append("Too many columns and pairs together for errors of the weights.")
+    return notes
+
+
+def _notes_of_errors(
+    task: PlaneTask, fits: Sequence[PlaneFit], planes: Sequence[Plane]
+) -> list[str]:
+    """Return what must be known of the errors of weights that were fitted to counts of cells."""
+    notes = []
+    equation = task.equation(fits[0].positive)
+    if fits[0].errors is None:
+        if equation.serves:
+            notes.append(
+                "Fitted to expected counts, whose bias draws the weights to 0 by more than an"
+                " error could say: without errors and intervals. More records, less noise, fewer"
+                " features or an l2 above 0 help."
+            )
+        else:
+            notes.append("Too many cells and columns together for errors of the weights.")
+        return notes
+    if equation.noisy and task.sources.biased:
+        notes.append(
+            "The reports have no unbiased counts of these variables together. The errors and"
+            " intervals leave out the bias of the estimator's, which is large where many counts"
+            " are near 0."
+        )
+    if equation.noisy and not equation.corrects:
+        notes.append(
+            "Too many cells and columns together to correct the weights for what noise adds to"
+            " them: those far from 0 are too far by a part of their errors."
+        )
+    pairs = list(zip(fits, planes, strict=True))
+    weak = [p.positive for f, p in pairs if f.errors and f.errors.certainty < CERTAIN]
+    if weak and equation.noisy:
+        of = f" of {', '.join(weak)}" if len(planes) > 1 else ""
+        notes.append(
+            f"Noise hides most of how the columns vary: the weights{of} may be off by a good part"
+            " of their errors, most likely too near 0. Their intervals allow for it. More records,"
+            " less noise or fewer features help."
+        )
+    endless = {
+        weight.column: None
+        for plane in planes
+        for weight in plane.weights
+        if weight.interval is not None and not np.isfinite(weight.interval).all()
+    }
+    if endless:
+        notes.append(
+            "Of these weights the reports rule out no value, however large, on the side where the"
+            f" interval has no end: {', '.join(endless)}."
+        )
+    return notes

@@ -18,7 +18,7 @@ from shared.learn.linear.columns import Column, DesignMatrix
 from shared.learn.linear.options import LinearOptions
 from shared.marginals.counts import Codes, Tensor
 
-Basis = Literal["raw", "expected", "pairs", "network"]
+Basis = Literal["raw", "expected", "pairs", "naive-bayes", "network"]
 
 INTERCEPT = "(intercept)"
 
@@ -79,7 +79,8 @@ class LinearClassifier:
             for each class against all others. A class without a plane is never predicted.
         options: how it was fitted.
         basis: what it was fitted to: the `raw` or the `expected` counts of all cells, the raw
-            counts of `pairs` of variables, or records drawn from a `network` that was learned.
+            counts of `pairs` of variables, records drawn from a `network` that was learned, or
+            no counts: it is that which the network itself has if it is `naive-bayes`.
         records: the number of records behind the counts.
         sampled: the number of records drawn, where the basis is `network`.
         seed: decided the draws, of records and of the perceptron.
@@ -200,8 +201,8 @@ class LinearClassifier:
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
         """Return the probability of each class, (n, classes); None but for the logistic loss.
 
-        With several planes their probabilities are divided by their sum; a class without a plane
-        has 0. Raises as `scores`.
+        With several planes their probabilities are divided by their sum, but those of naive Bayes
+        are multinomial; a class without a plane has 0. Raises as `scores`.
         """
         if self.options.loss != "logistic":
             return None
@@ -212,5 +213,6 @@ class LinearClassifier:
         order = codes_of if len(codes_of) > 1 else [codes_of[0], 1 - codes_of[0]]
         found = np.zeros((len(scores), self.target.size))
         # By logarithms, for all probabilities of a far record may be too small for numbers.
-        found[:, order] = softmax(log_expit(scores), axis=1)
+        multinomial = self.basis == "naive-bayes" and len(self.planes) > 1
+        found[:, order] = softmax(scores if multinomial else log_expit(scores), axis=1)
         return found

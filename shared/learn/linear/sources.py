@@ -5,28 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Protocol
 
 import numpy as np
 
 from shared.domain import Domain
 from shared.errors import EstimationError
+from shared.learn.bayes_classifier.model import BayesClassifier
 from shared.learn.linear.cells import CellGrid, Cells, ListedCells
 from shared.learn.linear.columns import Column, DesignMatrix, Scaling
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.options import Search
-from shared.learn.networks.search.structure_learning import learn_structure
-from shared.learn.networks.structure import Structure
 from shared.learn.networks.synthetic import sample_chunks
 from shared.marginals.counts import Codes, Marginals, MarginalTable, Tensor
-from shared.progress import OnShare, Progress, Tick
+from shared.progress import OnShare
 
 _NO_VARIATION = 1e-12
 """A variance below this share of the squared range of a column's values counts as zero."""
-
-_SEARCHED, _LEARNED = 0.8, 0.9
-"""The shares of the work when a network's structure and its parameters are learned."""
 
 
 class Classed(Protocol):
@@ -136,65 +129,27 @@ def expected_counts(marginals: Marginals, variables: Sequence[str]) -> CellClass
 
 
 def drawn_counts(
-    marginals: Marginals, features: Domain, target: str, records: int, seed: int, on_share: OnShare
+    model: BayesClassifier, records: int, seed: int, on_share: OnShare
 ) -> DrawnRecords:
-    """Return records drawn from a network that is learned of the features and the class.
+    """Return records drawn from a network that was learned of the features and the class.
 
-    The class comes first in the network's order, so that every feature may depend on it.
     `on_share` is called with the share done.
-
-    Raises:
-        EstimationError, LimitExceeded: what learning raises.
     """
-    wanted = (target, *features.names)
-    others = [name for name in marginals.domain.names if name not in wanted]
-    search = Search(order=(*wanted, *others))
-    found = learn_structure(
-        marginals,
-        search=search,
-        children=wanted,
-        draws=0,
-        on_step=_part(on_share, 0.0, _SEARCHED),
-    )
-    structure = Structure.of({node: found.structure.parents[node] for node in wanted})
-    on_node = _part(on_share, _SEARCHED, _LEARNED)
-    network = learn_parameters(marginals, structure, on_node=on_node).network()
+    features, target = model.inputs, model.target
     chunks, drawn = [], 0
-    for chunk in sample_chunks(network, records, seed):
+    for chunk in sample_chunks(model.network, records, seed):
         chunks.append(chunk)
-        drawn += len(chunk[target])
-        on_share(_LEARNED + (1 - _LEARNED) * drawn / records)
+        drawn += len(chunk[target.name])
+        on_share(drawn / records)
     columns = tuple(np.concatenate([chunk[name] for chunk in chunks]) for name in features.names)
-    classes = np.concatenate([chunk[target] for chunk in chunks])
-    size = marginals.domain[target].size
-    return DrawnRecords(ListedCells(columns, features.shape), classes, size)
+    classes = np.concatenate([chunk[target.name] for chunk in chunks])
+    return DrawnRecords(ListedCells(columns, features.shape), classes, target.size)
 
 
 def moments_of_counts(design: DesignMatrix, source: Classed) -> Moments:
     """Return the moments of counts."""
     by_class = _by_class(design, source.by_category())
     return Moments(design.second(source.cells, source.totals), by_class)
-
-
-def moments_of_pairs(
-    marginals: Marginals, design: DesignMatrix, features: Domain, target: str, tick: Tick
-) -> Moments:
-    """Return the moments from the raw counts of pairs, whatever the number of all cells."""
-    names = features.names
-
-    def counts(*pair: str) -> Tensor:
-        return (marginals.unbiased(pair) or marginals.marginal(pair)).counts
-
-    with_class = []
-    for name in names:
-        tick()
-        with_class.append(counts(name, target))
-    pairs = {}
-    for one, two in combinations(range(len(names)), 2):
-        tick()
-        pairs[one, two] = counts(names[one], names[two])
-    second = design.products([table.sum(axis=1) for table in with_class], pairs)
-    return Moments(second, _by_class(design, with_class))
 
 
 def scaled(
@@ -238,10 +193,3 @@ def _by_class(design: DesignMatrix, with_class: Sequence[Tensor]) -> Tensor:
     blocks = zip(design.blocks, with_class, strict=True)
     sums = [with_class[0].sum(axis=0)[None], *(block.T @ table for block, table in blocks)]
     return np.concatenate(sums)
-
-
-def _part(on_share: OnShare, start: float, end: float) -> Progress:
-    def on_step(done: int, total: int) -> None:
-        on_share(start + (end - start) * min(done / max(total, 1), 1.0))
-
-    return on_step

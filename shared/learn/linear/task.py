@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,28 +10,35 @@ import numpy as np
 
 from shared.domain import Domain, Variable
 from shared.errors import OptionError
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+from shared.learn.bayes_classifier.model import BayesClassifier
+from shared.learn.bayes_classifier.odds import log_odds
+from shared.learn.bayes_classifier.replicates import Replicates
 from shared.learn.common.resampling import stream
-from shared.learn.linear.columns import Column, DesignMatrix, Scaling
-from shared.learn.linear.errors import CERTAIN, Equation, accuracy_of
-from shared.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane
+from shared.learn.linear.columns import DesignMatrix, Scaling
+from shared.learn.linear.errors import Equation, accuracy_of
+from shared.learn.linear.model import Accuracy, Basis, LinearClassifier
 from shared.learn.linear.options import LinearOptions
+from shared.learn.linear.pairs import PairEquation, PairTables, odds_weights
 from shared.learn.linear.pocket import pocket
 from shared.learn.linear.solving import Solution, least_squares, logistic, require_independent
 from shared.learn.linear.sources import (
     Classed,
     DrawnRecords,
-    Moments,
     drawn_counts,
     expected_counts,
     moments_of_counts,
-    moments_of_pairs,
     raw_counts,
 )
-from shared.marginals.counts import Marginals, MarginalTable, Tensor
-from shared.progress import OnShare, Tick
+from shared.marginals.counts import LEVEL, Marginals, MarginalTable, Tensor
+from shared.marginals.quantile import normal_quantile
+from shared.progress import OnShare, Tick, unstopped
 
 CELLS = 1 << 20
 """Features and class with more cells together are not tabulated."""
+
+PAIR_ERRORS = 1 << 32
+"""Up to this many numbers (pairs of columns by pairs of features) errors come from pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +46,13 @@ class WeightErrors:
     """The errors of weights.
 
     Attributes:
-        covariances: of the scaled weights, against the population and given the records.
+        covariances: of the scaled weights, against the population and given the records; None
+            where that is not told apart.
         intervals: of the weights in the columns' own units, intercept first, (1 + columns, 2).
         certainty: see `Equation.certainty`.
     """
 
-    covariances: tuple[Tensor, Tensor]
+    covariances: tuple[Tensor, Tensor | None]
     intervals: Tensor
     certainty: float
 
@@ -61,12 +69,24 @@ class PlaneFit:
 class Sources:
     """The counts behind each basis, made when first asked for and kept."""
 
-    def __init__(self, marginals: Marginals, inputs: Domain, target: str, options: LinearOptions):
+    def __init__(
+        self,
+        marginals: Marginals,
+        inputs: Domain,
+        target: str,
+        options: LinearOptions,
+        tick: Tick = unstopped,
+    ):
         self._marginals, self._inputs, self._target = marginals, inputs, target
         self._names = [*inputs.names, target]
-        self._options = options
+        self._options, self._tick = options, tick
         self._kept: dict[Basis, Classed] = {}
-        self._pairs: Moments | None = None
+        self._pairs: PairEquation | None = None
+
+    @property
+    def told(self) -> bool:
+        """Whether reports tell the table of all features and the class."""
+        return self._marginals.tells(self._names)
 
     @cached_property
     def table(self) -> MarginalTable:
@@ -83,7 +103,7 @@ class Sources:
         return self._marginals.unbiased(self._names)
 
     def of(self, basis: Basis, seed: int, on_share: OnShare) -> Classed:
-        """Return the counts of a basis other than `pairs`."""
+        """Return the counts of all cells, or of records drawn from the network."""
         if basis not in self._kept:
             found: Classed
             if basis == "raw":
@@ -91,27 +111,44 @@ class Sources:
             elif basis == "expected":
                 found = expected_counts(self._marginals, self._names)
             else:
-                records = self._options.sample
-                found = drawn_counts(
-                    self._marginals, self._inputs, self._target, records, seed, on_share
-                )
+                found = drawn_counts(self.network, self._options.sample, seed, on_share)
             self._kept[basis] = found
         return self._kept[basis]
 
-    def pairs(self, design: DesignMatrix, tick: Tick) -> Moments:
-        """Return the moments of scaled columns from the counts of pairs."""
+    def pairs(self, design: DesignMatrix) -> PairEquation:
+        """Return the normal equations from the tables of pairs."""
         if self._pairs is None:
-            target = self._target
-            self._pairs = moments_of_pairs(self._marginals, design, self._inputs, target, tick)
+            tables = PairTables.of(self._marginals, design, self._inputs, self._target, self._tick)
+            self._pairs = PairEquation(tables, self._options.l2)
         return self._pairs
 
+    @cached_property
+    def network(self) -> BayesClassifier:
+        """A network of features and class, learned from pairs and triples."""
+        return learn_bayes_classifier(
+            self._marginals,
+            self._target,
+            self._inputs.names,
+            on_step=lambda _done, _all: self._tick(),
+        )
 
-def bases_of(options: LinearOptions, cells: int) -> tuple[Basis, ...]:
+    @cached_property
+    def replicates(self) -> Replicates:
+        """The network's tables and their bootstrap samples."""
+        return Replicates.of(self.network, self._marginals, tick=self._tick)
+
+
+def bases_of(options: LinearOptions, cells: int, *, told: bool = True) -> tuple[Basis, ...]:
     """Return what a loss is fitted to, the first choice first.
+
+    Args:
+        options: the loss, and the choice of counts.
+        cells: those of the features and the class together.
+        told: whether the reports tell their table.
 
     Raises OptionError if the choice of counts leaves nothing.
     """
-    tabulated = cells <= CELLS
+    tabulated = told and cells <= CELLS
     if options.loss == "perceptron":
         return ("expected",) if tabulated else ("network",)
     first: tuple[Basis, ...] = ("raw",)
@@ -121,7 +158,9 @@ def bases_of(options: LinearOptions, cells: int) -> tuple[Basis, ...]:
     chosen = {"raw": first, "expected": last, None: first + last}[options.counts]
     if not chosen:
         raise OptionError(
-            f"The raw counts of {cells} cells are not tabulated; at most {CELLS} are.",
+            f"The raw counts of {cells} cells are not tabulated; at most {CELLS} are."
+            if told
+            else "No reports tell the raw counts of all features and the class together.",
             where="counts",
             remedy="Leave the choice of counts out, choose fewer features, or least squares.",
         )
@@ -138,13 +177,26 @@ class PlaneTask:
     scaling: Scaling
     seed: int
     sources: Sources
+    positives: tuple[int, ...]
     tick: Tick
     on_share: OnShare
 
     @cached_property
     def bases(self) -> tuple[Basis, ...]:
         """What can be fitted to, the first choice first."""
-        return bases_of(self.options, self.inputs.size * self.target.size)
+        cells = self.inputs.size * self.target.size
+        found = bases_of(self.options, cells, told=self.sources.told)
+        if found == ("network",) and self._linear:
+            return ("naive-bayes",)
+        return found
+
+    @property
+    def _linear(self) -> bool:
+        """Whether the network's own classifier is linear in the columns, and is taken."""
+        if self.options.loss != "logistic" or self.sources.network.model != "naive-bayes":
+            return False
+        columns = Counter(column.variable for column in self.scaling.columns)
+        return all(columns[variable.name] == variable.size - 1 for variable in self.inputs)
 
     @cached_property
     def design(self) -> DesignMatrix:
@@ -161,10 +213,14 @@ class PlaneTask:
         self.tick()
         if self.options.loss == "perceptron":
             return PlaneFit(positive, self._pocket(self._source(basis), positive, number))
+        if basis == "pairs":
+            return self._of_pairs(positive)
+        if basis == "naive-bayes":
+            return self._of_odds(positive)
         solution = self._solution(basis, positive)
         if solution is None:
             return None
-        if basis not in ("raw", "expected"):
+        if basis == "network":
             return PlaneFit(positive, solution.weights)
         equation = self.equation(positive)
         # Expected counts of noisy reports have a bias that no error tells.
@@ -187,11 +243,44 @@ class PlaneTask:
         """Return how many records a model fitted by this task classifies right."""
         if model.basis == "pairs":
             return None
-        source = self._source(model.basis)
+        source = self._source("network" if model.basis == "naive-bayes" else model.basis)
         predicted = model.classes_of(source.cells)
         if isinstance(source, DrawnRecords):
             return Accuracy(float(np.mean(predicted == source.codes)))
         return accuracy_of(self.sources.table, predicted)
+
+    def _of_pairs(self, positive: int) -> PlaneFit | None:
+        """Return the least squares plane from pairs, with its errors."""
+        equation = self.sources.pairs(self.design)
+        weights = equation.solve(positive)
+        if weights is None:
+            return None
+        if self.design.size**2 * len(self.inputs) ** 2 > PAIR_ERRORS:
+            return PlaneFit(positive, weights)
+        covariances = equation.covariances(weights, positive)
+        return PlaneFit(positive, weights, self._by_deviates(weights, covariances))
+
+    def _of_odds(self, positive: int) -> PlaneFit:
+        """Return the plane of a class by naive Bayes, with errors by bootstrap."""
+        binary = self.target.size == 2
+        classes = range(2) if binary else self.positives
+        odds = log_odds(self.sources.replicates, classes)
+        place = list(classes).index(positive)
+        # Of two classes the only score is the difference of theirs.
+        factor = 2.0 if binary else 1.0
+        made = odds_weights(self.design, self.inputs, odds, place) * factor
+        covariance = np.cov(made[1:], rowvar=False)
+        return PlaneFit(positive, made[0], self._by_deviates(made[0], (covariance, None)))
+
+    def _by_deviates(
+        self, weights: Tensor, covariances: tuple[Tensor, Tensor | None]
+    ) -> WeightErrors:
+        """Return errors with intervals of so many standard errors to both sides."""
+        back = self.scaling.back
+        error = np.sqrt(np.maximum(((back @ covariances[0]) * back).sum(axis=1), 0.0))
+        centre, far = back @ weights, normal_quantile(LEVEL) * error
+        intervals = np.stack([centre - far, centre + far], axis=1)
+        return WeightErrors(covariances, intervals, np.inf)
 
     def _pocket(self, source: Classed, positive: int, number: int) -> Tensor:
         design, options = self.design, self.options
@@ -212,98 +301,9 @@ class PlaneTask:
 
     def _solution(self, basis: Basis, positive: int) -> Solution | None:
         design, l2 = self.design, self.options.l2
-        if basis == "pairs":
-            return least_squares(self.sources.pairs(design, self.tick), positive, l2)
         source = self._source(basis)
         if source.valid:
             require_independent(design, source.cells, source.totals, l2)
         if self.options.loss == "logistic":
             return logistic(design, source, positive, l2, self.tick)
         return least_squares(moments_of_counts(design, source), positive, l2)
-
-
-def notes_of(
-    task: PlaneTask,
-    columns: Sequence[Column],
-    basis: Basis,
-    fits: Sequence[PlaneFit],
-    planes: Sequence[Plane],
-) -> tuple[str, ...]:
-    """Return what the reader of the weights must know, a sentence or a few each."""
-    notes = []
-    still = [column.name for column in columns if column.deviation == 0]
-    if still:
-        notes.append(f"Estimated not to vary, so without weight: {', '.join(still)}.")
-    parted = {plane.positive for plane in planes}
-    absent = [name for name in task.target.categories if len(planes) > 1 and name not in parted]
-    if absent:
-        notes.append(f"Without records beyond the noise, so never predicted: {', '.join(absent)}.")
-    if basis != task.bases[0]:
-        notes.append(
-            "The raw counts allow no solution: noise is larger than what tells the columns apart."
-        )
-    if basis == "network":
-        notes.append(
-            f"The variables have more than {CELLS} cells together: fitted to {task.options.sample}"
-            " records drawn from a network that was learned of them. Without errors, and the"
-            " accuracy is that on the drawn records. Least squares needs no drawn records."
-        )
-    elif basis == "pairs":
-        notes.append(
-            f"The variables have more than {CELLS} cells together: fitted to the counts of pairs,"
-            " which are enough for the weights but not for their errors, the correction of what"
-            " noise adds to them, or the accuracy."
-        )
-    elif task.options.loss != "perceptron":
-        notes += _notes_of_errors(task, fits, planes)
-    return tuple(notes)
-
-
-def _notes_of_errors(
-    task: PlaneTask, fits: Sequence[PlaneFit], planes: Sequence[Plane]
-) -> list[str]:
-    """Return what must be known of the errors of weights that were fitted to counts of cells."""
-    notes = []
-    equation = task.equation(fits[0].positive)
-    if fits[0].errors is None:
-        if equation.serves:
-            notes.append(
-                "Fitted to expected counts, whose bias draws the weights to 0 by more than an"
-                " error could say: without errors and intervals. More records, less noise, fewer"
-                " features or an l2 above 0 help."
-            )
-        else:
-            notes.append("Too many cells and columns together for errors of the weights.")
-        return notes
-    if equation.noisy and task.sources.biased:
-        notes.append(
-            "The reports have no unbiased counts of these variables together. The errors and"
-            " intervals leave out the bias of the estimator's, which is large where many counts"
-            " are near 0."
-        )
-    if equation.noisy and not equation.corrects:
-        notes.append(
-            "Too many cells and columns together to correct the weights for what noise adds to"
-            " them: those far from 0 are too far by a part of their errors."
-        )
-    pairs = list(zip(fits, planes, strict=True))
-    weak = [p.positive for f, p in pairs if f.errors and f.errors.certainty < CERTAIN]
-    if weak and equation.noisy:
-        of = f" of {', '.join(weak)}" if len(planes) > 1 else ""
-        notes.append(
-            f"Noise hides most of how the columns vary: the weights{of} may be off by a good part"
-            " of their errors, most likely too near 0. Their intervals allow for it. More records,"
-            " less noise or fewer features help."
-        )
-    endless = {
-        weight.column: None
-        for plane in planes
-        for weight in plane.weights
-        if weight.interval is not None and not np.isfinite(weight.interval).all()
-    }
-    if endless:
-        notes.append(
-            "Of these weights the reports rule out no value, however large, on the side where the"
-            f" interval has no end: {', '.join(endless)}."
-        )
-    return notes

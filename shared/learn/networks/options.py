@@ -12,6 +12,7 @@ from shared.learn.common.options import Positive, Share, require_limit, require_
 
 Method = Literal["ml", "map"]
 ScoreName = Literal["likelihood", "bic", "bayesian", "bdeu"]
+SearchName = Literal["auto", "hill-climbing", "chow-liu"]
 
 MaxParents = Annotated[int, Ge(1), Le(16)]
 
@@ -90,8 +91,7 @@ class Search:
     """How to search.
 
     Args:
-        order: with an order only earlier variables can be parents: K2 (Ma 5.5.1). Without one
-            hill climbing adds, deletes, reverses and exchanges links.
+        order: with an order only earlier variables can be parents: K2 (Ma 5.5.1).
         max_parents: the most parents a variable may get.
         tabu: hill climbing goes on for this many moves after the last improvement, never back to a
             structure it has seen, unless bounds show that nothing can be gained; 0 stops at the
@@ -99,19 +99,31 @@ class Search:
         refine: K2 only adds parents, and keeps what a later one makes needless. Refined it also
             drops a parent, or exchanges one for another, where that gains. Noise makes this
             matter more: what is reported well is added before what it stands for.
+        method: without an order: `hill-climbing` adds, deletes, reverses and exchanges links by the
+            score; `chow-liu` needs no more than pairs to be told and no score: the forest of the
+            largest information (Chow and Liu 1968) and, with more than one parent, the links that
+            nothing between them explains. `auto` (default) climbs where some records report all
+            variables together, and takes `chow-liu` where each reports a few.
 
     Raises:
-        OptionError: an order that repeats a variable, a number out of its range, or no order and
-            no refinement.
+        OptionError: an unknown method, or one beside an order; an order that repeats a variable, a
+            number out of its range, or no order and no refinement.
     """
 
     order: tuple[str, ...] | None = None
     max_parents: MaxParents = 3
     tabu: Annotated[int, Ge(0), Le(1_000)] = 50
     refine: bool = True
+    method: SearchName = "auto"
 
     def __post_init__(self) -> None:
         require_limits(self)
+        if self.order is not None and self.method != "auto":
+            raise OptionError(
+                f"The search along an order is K2, not {self.method}.",
+                where="method",
+                remedy="Leave out the order or the method.",
+            )
         if self.order is not None and len(set(self.order)) < len(self.order):
             raise OptionError("The order names a variable twice.", where="order")
         if self.order is None and not self.refine:

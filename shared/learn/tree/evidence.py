@@ -39,6 +39,8 @@ EVIDENT = 2.0
 """A category enters the test if it has more records than this many standard errors of the noise."""
 
 
+_LEAST = 1e-12
+
 UNSURE = 0.05
 """How often an interval of a gain may miss it."""
 
@@ -174,7 +176,9 @@ def _self_information(counts: Tensor) -> float:
     return float(xlogy(counts, counts).sum())
 
 
-def weigh(counts: Tensor, covariance: Tensor, records: int) -> GainEvidence:
+def weigh(
+    counts: Tensor, covariance: Tensor, records: int, *, counted: bool = True
+) -> GainEvidence:
     """Return what a table says of splitting a node by an attribute.
 
     Args:
@@ -182,6 +186,7 @@ def weigh(counts: Tensor, covariance: Tensor, records: int) -> GainEvidence:
             positive sum.
         covariance: of the counts given the records, (K m, K m), cells in C order.
         records: the number of all records.
+        counted: whether the records in the node were counted; see `Subtable`.
     """
     gain = information_gain(valid_counts(counts))
     bits = 2 * float(counts.sum()) * math.log(2)
@@ -192,7 +197,7 @@ def weigh(counts: Tensor, covariance: Tensor, records: int) -> GainEvidence:
         return GainEvidence(gain, gain, gain, 0.0, bits, None, 1, 1.0)
     flat = (cells[0][:, None] * counts.shape[1] + cells[1]).ravel()
     covariance = covariance[np.ix_(flat, flat)]
-    noise, mean, variance = _chance(table, covariance, records)
+    noise, mean, variance = _chance(table, covariance, records, counted=counted)
     valid = valid_counts(table)
     ratio = 2 * float(table.sum()) * math.log(2) * information_gain(valid)
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
@@ -203,8 +208,13 @@ def weigh(counts: Tensor, covariance: Tensor, records: int) -> GainEvidence:
     return GainEvidence(gain, mean / bits, noise / bits, over, bits, law, degrees, law.upper(0.0))
 
 
-def _chance(table: Tensor, covariance: Tensor, records: int) -> tuple[float, float, float]:
-    """Return tr(W V), the mean and the variance of the statistic under independence."""
+def _chance(
+    table: Tensor, covariance: Tensor, records: int, *, counted: bool
+) -> tuple[float, float, float]:
+    """Return tr(W V), the mean and the variance of the statistic under independence.
+
+    Of a model's expected counts tr(W V) is all of the mean.
+    """
     total = table.sum()
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     k, m = table.shape
@@ -215,10 +225,15 @@ def _chance(table: Tensor, covariance: Tensor, records: int) -> tuple[float, flo
         - own_column / columns[None, :, None, None]
         + 1 / total
     ).reshape(k * m, k * m)
-    noise = max(float((hessian * covariance).sum()), 0.0)
-    product = hessian @ (covariance + _sampling(expected, records))
     degrees = (k - 1) * (m - 1)
-    mean = degrees + noise
+    if counted:
+        noise = max(float((hessian * covariance).sum()), 0.0)
+        mean, drawn = degrees + noise, _sampling(expected, records)
+    else:
+        # A model's error is all there is: what drawing the node's own records adds is no part.
+        drawn = _sampling(table, records)
+        noise = mean = max(float((hessian * (covariance + drawn)).sum()), _LEAST)
+    product = hessian @ (covariance + drawn)
     # The product has at most that many eigenvalues above 0, and they sum to the mean.
     variance = 2 * max(float((product * product.T).sum()), mean**2 / degrees)
     return noise, mean, variance

@@ -13,15 +13,19 @@ import numpy as np
 
 from shared.domain import Domain
 from shared.errors import OptionError
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+from shared.learn.bayes_classifier.model import ChosenModel
+from shared.learn.bayes_classifier.replicates import Replicates
+from shared.learn.bayes_classifier.subpopulations import ModelledSubpopulation
 from shared.learn.tree.evidence import EMPTY, valid_counts
 from shared.learn.tree.leaves import class_counts
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import Node, NodeClasses
 from shared.learn.tree.options import DEEPEST, TreeOptions
-from shared.learn.tree.pruning import pruned
+from shared.learn.tree.pruning import PAYS, pruned, pruned_by_gain, wrong
 from shared.learn.tree.splitting import SplitCandidate, best_split
 from shared.marginals.counts import Marginals, Subpopulation
-from shared.progress import Progress
+from shared.progress import Progress, unwatched
 
 STEPS = 1000
 """What the whole of a tree is in the steps of its progress."""
@@ -52,15 +56,35 @@ def learn_tree(
     """
     options = options or TreeOptions()
     names = _attributes(marginals.domain, target, attributes)
-    grower = _Grower(target, marginals.records, options, on_step or (lambda _done, _all: None))
-    root = grower.grow(marginals.subpopulation(), names)
+    report = on_step or unwatched
+    through, everything = _everything(marginals, target, names, report)
+    root = _Grower(target, marginals.records, options, through, report).grow(everything, names)
+    prune = pruned if through is None else pruned_by_gain
     return DecisionTree(
         inputs=marginals.domain.project(names),
         target=marginals.domain[target],
-        root=pruned(root) if options.prune else root,
+        root=prune(root) if options.prune else root,
         records=marginals.records,
         options=options,
+        through=through,
     )
+
+
+def _everything(
+    marginals: Marginals, target: str, names: Sequence[str], on_step: Progress
+) -> tuple[ChosenModel | None, Subpopulation]:
+    """Return all records, and the model of them where no reports tell the tables of paths."""
+    if marginals.tells([*names, target]):
+        return None, marginals.subpopulation()
+    model = learn_bayes_classifier(marginals, target, names, on_step=partial(_before, on_step))
+    replicates = Replicates.of(model, marginals, tick=lambda: on_step(0, STEPS))
+    everything = ModelledSubpopulation.everyone(replicates, model.domain, target, marginals.records)
+    return model.model, everything
+
+
+def _before(on_step: Progress, _done: int, _all: int) -> None:
+    """Let what precedes the growth be stopped; how long it takes is not known."""
+    on_step(0, STEPS)
 
 
 def _attributes(domain: Domain, target: str, asked: Sequence[str] | None) -> tuple[str, ...]:
@@ -83,14 +107,24 @@ class _Grower:
     target: str
     records: int
     options: TreeOptions
+    through: ChosenModel | None
     on_step: Progress
     _done: float = field(default=0.0)
+
+    @property
+    def limit(self) -> float | None:
+        """The greatest p-value of a split; a model's are not tested (see `subpopulations`)."""
+        return self.options.limit if self.through is None else None
 
     def grow(self, everything: Subpopulation, attributes: tuple[str, ...]) -> Node:
         table = everything.table([self.target])
         covariance = table.covariance(population=False)
         (classes,) = class_counts(
-            table.counts[None], covariance[None], self.records, moments=table.moments_given_cell()
+            table.counts[None],
+            covariance[None],
+            self.records,
+            moments=table.moments_given_cell(),
+            counted=table.counted,
         )
         return self._node(lambda: everything, attributes, classes, 0, 1.0)
 
@@ -108,7 +142,8 @@ class _Grower:
         """
         self.on_step(round(STEPS * self._done), STEPS)
         within = reach() if attributes and self._open(classes, depth) else None
-        best = within and best_split(within, self.target, attributes, self.options)
+        ask = partial(best_split, criterion=self.options.criterion, limit=self.limit)
+        best = within and ask(within, self.target, attributes)
         if not within or not best:
             self._done += share
             return Node(classes)
@@ -118,14 +153,17 @@ class _Grower:
             self._node(partial(within.within, name, code), left, child, depth + 1, share)
             for code, child in enumerate(self._children(best, classes))
         )
-        return Node(classes, best.split(self.options.limit), children)
+        return Node(classes, best.split(self.limit), children)
 
     def _open(self, classes: NodeClasses, depth: int) -> bool:
         """Whether a node may be split: it has enough records, and of more than one class."""
         if depth in (self.options.max_depth, DEEPEST):
             return False
         # An empty node has none that count.
-        if classes.effective < max(self.options.least_records, EMPTY):
+        told = classes.effective if self.through is None else classes.total
+        if told < max(self.options.least_records, EMPTY):
+            return False
+        if self.through is not None and self.options.prune and wrong(classes) < PAYS:
             return False
         counts = valid_counts(np.array(classes.counts))
         return int(np.count_nonzero(counts > EMPTY * self.records)) > 1
@@ -142,4 +180,5 @@ class _Grower:
             parent.probabilities,
             self.options.shrinkage,
             best.table.moments_given_cell(),
+            counted=best.table.counted,
         )

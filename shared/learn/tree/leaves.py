@@ -24,6 +24,8 @@ def class_counts(
     parent: Sequence[float] | None = None,
     shrinkage: float | None = None,
     moments: CellMoments | None = None,
+    *,
+    counted: bool = True,
 ) -> tuple[NodeClasses, ...]:
     """Return what is known of the classes in each of some nodes with one parent.
 
@@ -35,7 +37,9 @@ def class_counts(
     be. Counts that are not randomized stay as they are.
 
     `effective` is n^2 / (n + V), V the variance of the class counts that comes of randomization,
-    summed: n records that are not randomized are n^2 / n.
+    summed: n records that are not randomized are n^2 / n. Of a model's expected counts it is how
+    many records would have proportions of as much variance, summed over the classes; and the
+    proportions stay, for a model has nothing of a parent's that it does not have of the node.
 
     Args:
         counts: estimated counts by node and class, (K, m).
@@ -44,14 +48,23 @@ def class_counts(
         parent: the parent's probabilities; None at the root.
         shrinkage: the scale of the prior of t; None takes p as it is.
         moments: what records say of their node's classes (`Subtable.moments_given_cell`).
+        counted: whether the nodes' records were counted; see `Subtable`.
     """
-    given = np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)
+    own_error = np.diagonal(covariance, axis1=1, axis2=2)
+    given = np.maximum(own_error, 0.0) if counted else own_error
     drawn = np.maximum(given + counts - np.square(counts) / records, 0.0)
+    if not counted:
+        # What part of a model's error is that of the records cannot be told.
+        given = drawn
     totals = counts.sum(axis=1)
     there = totals > EMPTY * records
     size = np.where(there, totals, 1.0)
-    effective = np.where(there, size**2 / (size + given.sum(axis=1)), 0.0)
     own = counts / size[:, None]
+    if counted:
+        worth = size**2 / (size + given.sum(axis=1))
+    else:
+        shrinkage, worth = None, _worth(own, covariance, counts, records)
+    effective = np.where(there, worth, 0.0)
     leaned = np.zeros(len(counts))
     above = parent or [1 / counts.shape[1]] * counts.shape[1]
     if parent is not None and shrinkage is not None:
@@ -63,9 +76,21 @@ def class_counts(
     low, high = share_intervals(counts, drawn_too, moments, records)
     each = (counts, np.sqrt(given), np.sqrt(drawn), low, high, effective, leaned, valid_rows(own))
     return tuple(
-        NodeClasses(tuple(n), tuple(se), tuple(both), tuple(a), tuple(b), worth, lean, tuple(p))
-        for n, se, both, a, b, worth, lean, p in zip(*(q.tolist() for q in each), strict=True)
+        NodeClasses(tuple(n), tuple(se), tuple(both), tuple(a), tuple(b), told, lean, tuple(p))
+        for n, se, both, a, b, told, lean, p in zip(*(q.tolist() for q in each), strict=True)
     )
+
+
+def _worth(own: Tensor, covariance: Tensor, counts: Tensor, records: int) -> Tensor:
+    """Return how many records have proportions with the variance that a model's have."""
+    size = counts.sum(axis=1)
+    drawn = counts[:, :, None] * np.eye(counts.shape[1])
+    drawn = drawn - counts[:, :, None] * counts[:, None, :] / records
+    onto = np.eye(counts.shape[1]) - own[:, :, None]
+    every = np.einsum("kab,kbc,kac->k", onto, covariance + drawn, onto)
+    plain = (own * (1 - own)).sum(axis=1) * np.square(np.maximum(size, EMPTY))
+    worth: Tensor = plain / np.maximum(every, np.maximum(plain, _LEAST) / records)
+    return worth
 
 
 def _leaned(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 
 from shared.domain import Domain, Variable
 from shared.errors import DomainError
+from shared.learn.bayes_classifier.model import ChosenModel
 from shared.learn.common.record_columns import record_columns_or_missing
 from shared.learn.tree.descent import Descent
 from shared.learn.tree.missing import spread_probabilities
@@ -22,7 +23,8 @@ from shared.marginals.counts import Codes, Tensor
 class DecisionTree:
     """A tree that tells a class from other variables; a `Predictor`.
 
-    `records` is the number of records it was learned from.
+    `records` is the number of records it was learned from, `through` the model of the joint
+    distribution that its counts follow from; None where the reports tell the counts themselves.
 
     Raises:
         DomainError: no inputs, the class among them, or a node that does not fit the variables or
@@ -35,6 +37,7 @@ class DecisionTree:
     root: Node
     records: int
     options: TreeOptions
+    through: ChosenModel | None = None
 
     sums_out = True
 

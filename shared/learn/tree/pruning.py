@@ -16,7 +16,16 @@ from __future__ import annotations
 
 import math
 
-from shared.learn.tree.node import Node, Split
+from shared.learn.tree.node import Node, NodeClasses, Split
+
+PAYS = 0.2
+"""The records more that a leaf must let tell right, in a tree whose counts a model expects.
+
+Of nursery, mushroom and car at gamma 19 trees with 0.2, with 1 and with none were right as often;
+at 0.2 they have half the nodes of those with none.
+"""
+
+_ROUNDING = 1e-9
 
 
 def pruned(root: Node) -> Node:
@@ -40,3 +49,31 @@ def _pruned(node: Node) -> tuple[Node, float]:
     if value <= 0:
         return Node(node.classes), 0.0
     return Node(node.classes, node.split, tuple(child for child, _ in below)), value
+
+
+def pruned_by_gain(root: Node) -> Node:
+    """Return a tree without the subtrees by which few more of its records would be told right.
+
+    Of a tree whose counts a model expects: no chance of its own is in a node's counts, so that
+    there is nothing to be discounted for it; but each leaf must be worth its place. A subtree
+    stays if for each leaf that it has more than one at least `PAYS` records more are told right.
+    """
+    return _by_gain(root)[0]
+
+
+def wrong(classes: NodeClasses) -> float:
+    """Return how many records of a node its decision is expected to tell wrong."""
+    return (1 - max(classes.probabilities)) * classes.total
+
+
+def _by_gain(node: Node) -> tuple[Node, float, int]:
+    """Return a node as it stays, the records that are expected to be told right, and its leaves."""
+    own = max(node.classes.probabilities) * node.classes.total
+    if node.split is None:
+        return node, own, 1
+    below = [_by_gain(child) for child in node.children]
+    right = math.fsum(right for _, right, _ in below)
+    leaves = sum(number for _, _, number in below)
+    if right - own < PAYS * (leaves - 1) or right - own <= _ROUNDING:
+        return Node(node.classes), own, 1
+    return Node(node.classes, node.split, tuple(child for child, _, _ in below)), right, leaves

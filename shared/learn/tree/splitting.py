@@ -27,7 +27,7 @@ from shared.learn.tree.evidence import (
     weigh,
 )
 from shared.learn.tree.node import Split
-from shared.learn.tree.options import TreeOptions
+from shared.learn.tree.options import Criterion
 from shared.marginals.counts import Subpopulation, Subtable, Tensor
 
 LEAST_GAIN = 1e-12
@@ -83,7 +83,8 @@ class SplitCandidate:
     @cached_property
     def evidence(self) -> GainEvidence:
         """What the table says of the split."""
-        return weigh(self.counts, self.covariance, self.table.records)
+        table = self.table
+        return weigh(self.counts, self.covariance, table.records, counted=table.counted)
 
     @property
     def own_information(self) -> float:
@@ -123,22 +124,33 @@ class SplitCandidate:
 
 
 def best_split(
-    within: Subpopulation, target: str, attributes: Sequence[str], options: TreeOptions
+    within: Subpopulation,
+    target: str,
+    attributes: Sequence[str],
+    *,
+    criterion: Criterion,
+    limit: float | None,
 ) -> SplitCandidate | None:
     """Return the attribute to ask in a node, the first of equals; None where none is worth it.
 
     An attribute whose counts have no estimate in the node is not asked there.
 
+    Args:
+        within: the node's records.
+        target: the class.
+        attributes: what may be asked.
+        criterion: see `TreeOptions`.
+        limit: the greatest p-value; None where there is no test.
+
     Raises:
         EstimationError: no attribute has an estimate, and the node is the root.
         LimitExceeded: the table of an attribute is too large.
     """
-    limit = options.limit
     tried = list(_tried(within, target, attributes, tested=limit is not None))
     gains = {s.attribute: s for s in tried if s.gain > LEAST_GAIN}
     if limit is not None:
         gains = {n: s for n, s in gains.items() if best_of(len(tried), s.p_value) <= limit}
-    worth = _ratios(gains) if options.criterion == "gain-ratio" else _excess(gains)
+    worth = _ratios(gains) if criterion == "gain-ratio" else _excess(gains)
     best: str | None = None
     for name, gain in worth.items():
         if best is None or gain > worth[best] + LEAST_GAIN:

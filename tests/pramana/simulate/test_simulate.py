@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 from pramana.cli import app
 from pramana.reproduce.data import six_nodes
 from pramana.simulate.bayes_net import StructureOptions, _Comparison, divergence_or_none
+from pramana.simulate.inputs.columns import EMPTY, INTERVALS, OTHER
 from pramana.simulate.inputs.randomization import fitting, read_plan, symmetric
 from pramana.simulate.inputs.sources import (
     MOST_RECORDS,
@@ -30,7 +31,7 @@ from pramana.simulate.inputs.sources import (
     require_records,
     topological,
 )
-from pramana.simulate.inputs.tables import MOST_CATEGORIES, read_source
+from pramana.simulate.inputs.tables import read_source
 from pramana.simulate.links import compare, directed
 from pramana.simulate.parameters import fitted
 from pramana.simulate.study import Series, require_place, write_result
@@ -230,7 +231,7 @@ def test_a_table_is_read_as_categories(tmp_path: Path):
 
 
 def test_columns_that_are_no_categories_are_left_out_and_named(tmp_path: Path):
-    rows = range(MOST_CATEGORIES + 1)
+    rows = range(65)
     frame = pd.DataFrame(
         {
             "a": ["x", "y"] * 32 + ["x"],
@@ -243,15 +244,55 @@ def test_columns_that_are_no_categories_are_left_out_and_named(tmp_path: Path):
     path = tmp_path / "t.csv"
     frame.to_csv(path, index=False)
     source = read_source(path)
-    assert source.domain.names == ("a", "b")
-    for said in ("'id' has 65 different values", "'same' has one value", "'holes' has 33 empty"):
-        assert said in source.note
+    assert source.domain.names == ("a", "b", "holes")
+    assert source.domain["holes"].categories == (EMPTY, "h1")
+    said = ("'id' has 65 different values", "'same' has one value", "Empty cells of 'holes' are")
+    assert all(words in source.note for words in said)
     with pytest.raises(TableError, match="'id' has 65 different values") as refused:
         read_source(path, ["a", "id"])
     assert "P1" not in str(refused.value)
     with pytest.raises(TableError) as constant:
         read_source(path, ["same"])
     assert "s3cret" not in str(constant.value)
+
+
+def test_numbers_are_cut_so_that_intervals_have_nearly_equal_records(tmp_path: Path):
+    rng = np.random.default_rng(11)
+    normal = np.round(rng.normal(40, 10, 2000), 2)
+    mostly_zero = np.where(rng.random(2000) < 0.9, 0, rng.integers(1, 90_000, 2000))
+    gaps = ["" if k % 10 == 0 else str(k % 100) for k in range(2000)]
+    columns = {"normal": normal, "zero": mostly_zero, "gaps": gaps, "few": np.arange(2000) % 16}
+    numbered = {"patient": np.arange(2000), "a": ["x", "y"] * 1000}
+    path = tmp_path / "t.csv"
+    pd.DataFrame(columns | numbered).to_csv(path, index=False)
+    source = read_source(path)
+    assert source.domain.names == ("normal", "zero", "gaps", "few", "a")
+    shares = np.bincount(source.codes["normal"]) / 2000
+    assert len(shares) == INTERVALS
+    assert np.abs(shares - 1 / INTERVALS).max() < 0.01
+    zeros = np.bincount(source.codes["zero"]) / 2000
+    assert zeros[0] == np.mean(mostly_zero == 0)
+    assert zeros[1:].min() >= 1 / (4 * INTERVALS)
+    assert source.domain["gaps"].categories[-1] == EMPTY
+    assert np.mean(source.codes["gaps"] == source.domain["gaps"].size - 1) == 0.1
+    assert source.domain["gaps"].representatives is None
+    assert source.domain["few"].size == 16
+    assert "'patient' has a number of its own for almost every record" in source.note
+    assert "'normal', 'zero' and 'gaps' are cut into at most 8 intervals" in source.note
+    asked = read_source(path, ["patient", "a"])
+    assert asked.domain["patient"].size == INTERVALS
+
+
+def test_rare_categories_of_many_are_put_together(tmp_path: Path):
+    common = [f"c{k}" for k in range(4)] * 240
+    rare = [f"r{k}" for k in range(40)]
+    path = tmp_path / "t.csv"
+    frame = pd.DataFrame({"land": [*common, *rare], "a": ["x", "y"] * 500})
+    frame.to_csv(path, index=False)
+    source = read_source(path)
+    assert source.domain["land"].categories == (OTHER, "c0", "c1", "c2", "c3")
+    assert np.sum(source.codes["land"] == 0) == 40
+    assert "put together as '(other)': 40 of 'land'" in source.note
 
 
 def test_the_plans_categories_are_the_tables(tmp_path: Path):
@@ -280,7 +321,6 @@ def test_the_plans_categories_are_the_tables(tmp_path: Path):
         ("a,b\n1,2\n2,1\n", [""], OptionError, "without a name.* a, b"),
         ("a,b\n1,2\n2,1\n", ["a,,b"], OptionError, "without a name"),
         (",b\n1,2\n2,1\n", None, TableError, "'' has no name"),
-        ("a,b\n1\n2,1\n", ["a", "b"], TableError, "'b' has 1 empty cells"),
         ("a,b\n1,2\n2,1\n", ["a", "c"], MissingColumn, "no column 'c'"),
         ("a\n1\n1\n", None, TableError, "one value only"),
     ],
@@ -682,7 +722,7 @@ def test_the_document_has_every_option_and_no_other():
     text = (ROOT / "docs/simulate.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\| `(--[a-z0-9-]+)", text, re.MULTILINE))
     commands = get_command(app).commands["simulate"].commands
-    assert set(commands) == {"bayes-net", "rules", "tree", "linear"}
+    assert set(commands) == {"bayes-net", "rules", "tree", "linear", "classifier"}
     parameters = [p for command in commands.values() for p in command.params]
     offered = {option for parameter in parameters for option in parameter.opts}
     assert documented == offered - {"--help"}

@@ -276,6 +276,9 @@ class LikelihoodJudge:
         if self._hopeless(child, given, parent):
             return Known(-penalty)
         left, right = sorted((child, parent))
+        if not self.marginals.told_together([child, parent, *given]):
+            # No record reports the family together: it is no candidate.
+            return Known(-penalty)
         return _Tested(lambda: self.marginals.independence([left], [right], sorted(given)), penalty)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,9 @@ from shared.errors import OptionError, SingularChannel, UnknownVariable
 from shared.learn.common.options import Seed, require_limit
 from shared.learn.common.resampling import stream
 from shared.learn.networks.options import DRAWS, Draws, Scoring, Search
+from shared.learn.networks.search.chow_liu import from_pairs
 from shared.learn.networks.search.comparison import on_one_table
+from shared.learn.networks.search.dependence import Coefficients
 from shared.learn.networks.search.equivalence import CPDAG
 from shared.learn.networks.search.moves import Parents
 from shared.learn.networks.search.scores import Judge, judge_of, value_of
@@ -33,7 +35,9 @@ class LearnedLink:
 
     Attributes:
         parent, child: the link.
-        gain: what the link is worth given the child's other parents, in nats above the penalty.
+        gain: what the link is worth given the child's other parents, in nats above the penalty;
+            learned from pairs, the logarithm of the evidence against independence, and of a link
+            beyond the forest against the chain that comes nearest to explaining it.
         inflation: how many times randomization multiplies the chance part of the plain gain, at
             least 1 (`Independence.inflation`): what a score would have to be protected against
             that took estimated counts for true ones. Infinite where no channel can be inverted.
@@ -53,7 +57,7 @@ class LearnedLink:
 
 @dataclass(frozen=True)
 class LearnedStructure:
-    """A structure learned from marginals."""
+    """A structure learned from marginals; `search` says by its method how it was searched."""
 
     structure: Structure
     links: tuple[LearnedLink, ...]
@@ -77,7 +81,8 @@ def learn_structure(
     Args:
         marginals: exact or estimated counts over all variables, in an order that decides ties.
         scoring: what a link is worth; by default the likelihood of the reports.
-        search: how to search; by default hill climbing.
+        search: how to search; by default as the reports allow (see `Search`). `chow-liu` has no
+            use for the score.
         children: with an order, the only variables that get parents; the others are roots.
         draws: bootstrap samples for the confidence of each link; 0 draws none.
         seed: decides the bootstrap samples.
@@ -92,19 +97,28 @@ def learn_structure(
     scoring, search = scoring or Scoring(), search or Search()
     nodes = marginals.domain.names
     _require(nodes, search, children, draws, seed)
-    judge = judge_of(marginals, scoring)
     report = on_step or unwatched
-    if search.order is None:
+    judge = judge_of(marginals, scoring)
+    told: Mapping[frozenset[str], Coefficients] = {}
+    if search.order is not None:
+        parents = k2(judge, search, nodes if children is None else children, report)
+    elif search.method == "chow-liu" or (
+        search.method == "auto" and scoring.name == "likelihood" and _pairs_alone(marginals, nodes)
+    ):
+        found = from_pairs(marginals, nodes, search.max_parents, report)
+        parents, told = found.parents, found.evidence
+        search = replace(search, method="chow-liu")
+    else:
         better = by_families(judge)
         if scoring.name == "likelihood":
             better = on_one_table(marginals, better)
         parents = climb(judge, search, nodes, better, report, exact=_exact(marginals, nodes))
-    else:
-        parents = k2(judge, search, nodes if children is None else children, report)
+        search = replace(search, method="hill-climbing")
     appraisal = _Appraisal(
         marginals,
         judge,
         parents,
+        told,
         _pairs(nodes, search, children),
         draws,
         seed,
@@ -143,6 +157,7 @@ class _Appraisal:
     marginals: Marginals
     judge: Judge
     parents: Parents
+    told: Mapping[frozenset[str], Coefficients]
     pairs: int
     draws: int
     seed: int
@@ -151,17 +166,25 @@ class _Appraisal:
     def link(self, parent: str, child: str, number: int) -> LearnedLink:
         """Return a link with what is known of it; `number` decides its bootstrap samples."""
         given = self.parents[child] - {parent}
-        gain = value_of(self.judge.gain(child, given, parent))
+        coefficients = self.told.get(frozenset((parent, child)))
+        if coefficients is None:
+            gain = value_of(self.judge.gain(child, given, parent))
+            evidence = self.marginals.independence([child], [parent], sorted(given))
+            inflation = evidence.inflation
+
+            def resampled(draws: int, rng: np.random.Generator) -> Tensor:
+                return self.judge.resampled(child, given, parent, draws, rng)
+        else:
+            gain, inflation = coefficients.gain, coefficients.inflation
+            resampled = coefficients.resampled
         confidence = None
         if self.draws:
             rng = stream(self.seed, number)
             batches = []
             for start in range(0, self.draws, BATCH):
                 self.tick()
-                draws = min(BATCH, self.draws - start)
-                batches.append(self.judge.resampled(child, given, parent, draws, rng))
+                batches.append(resampled(min(BATCH, self.draws - start), rng))
             confidence = confidence_of(np.concatenate(batches), gain, self.pairs)
-        inflation = self.marginals.independence([child], [parent], sorted(given)).inflation
         compelled = parent in self.cpdag.parents[child]
         return LearnedLink(parent, child, gain, inflation, confidence, compelled)
 
@@ -211,3 +234,11 @@ def _exact(marginals: Marginals, nodes: Sequence[str]) -> bool:
     except SingularChannel:
         return False
     return all(t is not None and not t.variance(population=False).any() for t in tables)
+
+
+def _pairs_alone(marginals: Marginals, nodes: Sequence[str]) -> bool:
+    """Return whether no record reports all variables together, but sets of few.
+
+    Gains of families would then rest on the few records that report each.
+    """
+    return not marginals.told_together(nodes)

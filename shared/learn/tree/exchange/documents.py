@@ -1,7 +1,8 @@
 """Decision trees as JSON: written without loss, and read back.
 
 The document lists the nodes, each before its children; `children` are places in that list, in the
-order of the attribute's categories. A leaf has no `split`.
+order of the attribute's categories. A leaf has no `split`. Where the counts are those that a model
+of the joint distribution expects, `through` names it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pydantic import Field
 
 from shared.domain import Domain, Variable
 from shared.errors import InputError
+from shared.learn.bayes_classifier.model import ChosenModel
 from shared.learn.common.documents import DocumentPart, read_json, variable_json, write_json
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import Node, NodeClasses, Split
@@ -30,6 +32,8 @@ def tree_json(tree: DecisionTree) -> dict[str, Any]:
     return {
         "kind": "decision-tree",
         "records": tree.records,
+        # Not said of trees whose counts the reports tell, as it was before there were others.
+        **({} if tree.through is None else {"through": tree.through}),
         "options": asdict(tree.options),
         "inputs": [variable_json(variable) for variable in tree.inputs],
         "target": variable_json(tree.target),
@@ -54,6 +58,7 @@ def read_tree_json(text: str) -> DecisionTree:
         root=_root(document.nodes),
         records=document.records,
         options=document.options,
+        through=document.through,
     )
 
 
@@ -66,6 +71,7 @@ class _Node(DocumentPart):
 class _Document(DocumentPart):
     kind: Literal["decision-tree"]
     records: int
+    through: ChosenModel | None = None
     options: TreeOptions
     inputs: tuple[Variable, ...]
     target: Variable

@@ -9,6 +9,7 @@ from shared.errors import OptionError
 from shared.learn.tree.exchange.words import (
     decided,
     own_records,
+    said_of_model,
     said_of_parent,
     tested,
     told,
@@ -37,7 +38,7 @@ def write_tree_text(
     With weights a line before each question says what its attribute tells of the class, with the
     95 % interval and the test that it passed; and a leaf has two lines more: the probabilities that
     decided its class and how far they lean on its parent's, and what its own records say, with
-    95 % intervals against the population. See `words`.
+    95 % intervals against the population. See `words`. A tree through a model begins by saying so.
 
     Args:
         tree: the tree.
@@ -52,7 +53,10 @@ def write_tree_text(
     if decimals < 0 or (max_depth is not None and max_depth < 0):
         raise OptionError("A depth and a number of decimals must be 0 or more.", where="max_depth")
     weights = decimals if show_weights else None
-    return "\n".join(_lines(tree, tree.root, 0, max_depth, weights)) + "\n"
+    lines = list(_lines(tree, tree.root, 0, max_depth, weights))
+    if show_weights and tree.through is not None:
+        lines = [*textwrap.wrap(said_of_model(tree), _WIDTH), "", *lines]
+    return "\n".join(lines) + "\n"
 
 
 def _lines(

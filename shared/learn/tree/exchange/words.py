@@ -6,6 +6,8 @@ The text, the picture and the miner's page say it alike.
 from __future__ import annotations
 
 from shared.domain import Variable
+from shared.learn.bayes_classifier.exchange.words import NAMES
+from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import NodeClasses, Split
 
 _NAMED = 6
@@ -13,6 +15,17 @@ _NAMED = 6
 
 _CERTAIN = 1e-9
 """Smaller p-values are all alike."""
+
+
+def said_of_model(tree: DecisionTree) -> str:
+    """Say what a tree's counts come from; "" where the reports tell them."""
+    if tree.through is None:
+        return ""
+    return (
+        f"Through a model: no reports tell the attributes of a path together, so the counts are"
+        f" those that {NAMES[tree.through]} expects, learned from the tables of few variables"
+        f" that are reported. Intervals and p-values are the model's: they suppose that it holds."
+    )
 
 
 def percent(share: float, decimals: int = 0) -> str:

@@ -1,0 +1,190 @@
+"""Structures from pairs: the forest, what it leaves out, and how often links are false."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from shared.channels import RESOLUTION, Choice, Identity, Sampled, most_accurate
+from shared.domain import Domain
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.networks.network import BayesNet
+from shared.learn.networks.options import Search
+from shared.learn.networks.search.chow_liu import LEVEL, directed, from_pairs, spanning_forest
+from shared.learn.networks.search.dependence import Coefficients, Dependences, _tail
+from shared.learn.networks.search.structure_learning import learn_structure
+from shared.learn.networks.structure import Structure
+from shared.marginals.counts import ReportedCounts
+from shared.plan import Block, Plan
+
+
+def quiet(_done: int, _total: int) -> None:
+    """No progress."""
+
+
+def network(parents: dict[str, str], seed: int, size: int = 3) -> BayesNet:
+    """A network of variables of one size, with random tables."""
+    rng = np.random.default_rng(seed)
+    domain = Domain.of(**dict.fromkeys(parents, "abc"[:size]))
+    tables = {
+        node: rng.dirichlet(np.full(size, 0.6), size=[size] * len(given))
+        for node, given in parents.items()
+    }
+    return BayesNet(domain, Structure.of(parents), tables)
+
+
+TREE = network({"A": "", "B": "A", "C": "A", "D": "B", "E": "B", "F": "C"}, 3)
+
+
+def clean(made: BayesNet, records: int, seed: int) -> EstimatedMarginals:
+    """Exact counts of records drawn from a network."""
+    codes = made.sample(records, np.random.default_rng(seed))
+    domain = made.domain.project(made.structure.nodes)
+    sizes = {v.name: v.size for v in domain}
+    plan = Plan(tuple(Block((v,), Identity(v.size)) for v in domain))
+    return EstimatedMarginals(ReportedCounts(codes, sizes), plan)
+
+
+def sampled(made: BayesNet, records: int, seed: int, gamma: float = 19.0) -> EstimatedMarginals:
+    """Pooled tables of reports of one random pair of each record."""
+    rng = np.random.default_rng(seed)
+    codes = made.sample(records, rng)
+    domain = made.domain.project(made.structure.nodes)
+    pairs = list(itertools.combinations(range(len(domain)), 2))
+    choices = []
+    for pair in pairs:
+        size = math.prod(domain.shape[axis] for axis in pair)
+        channel = most_accurate(size, gamma)
+        choices.append(Choice(pair, RESOLUTION // len(pairs), channel))
+    plan = Plan((Block(tuple(domain), Sampled(domain.shape, tuple(choices))),))
+    reported = {
+        name: np.full(records, size, dtype=np.uint32)
+        for name, size in zip(domain.names, domain.shape, strict=True)
+    }
+    which = rng.integers(0, len(pairs), records)
+    for number, (first, second) in enumerate(pairs):
+        rows = np.flatnonzero(which == number)
+        one, other = domain.names[first], domain.names[second]
+        true = codes[one][rows].astype(int) * domain.shape[second] + codes[other][rows]
+        law = np.cumsum(choices[number].channel.matrix()[true], axis=1)
+        report = (rng.random(len(rows))[:, None] > law[:, :-1]).sum(axis=1)
+        reported[one][rows], reported[other][rows] = np.divmod(report, domain.shape[second])
+    sizes = {name: size + 1 for name, size in zip(domain.names, domain.shape, strict=True)}
+    return EstimatedMarginals(ReportedCounts(reported, sizes), plan, estimator="pooled")
+
+
+def links(parents) -> set[frozenset[str]]:
+    return {frozenset((p, child)) for child, given in parents.items() for p in given}
+
+
+def test_the_forest_of_exact_counts_is_that_of_another_library():
+    search = pytest.importorskip("pgmpy.estimators")
+    made = clean(TREE, 4_000, 1)
+    found = from_pairs(made, made.domain.names, 1, quiet).parents
+    codes = TREE.sample(4_000, np.random.default_rng(1))
+    frame = pd.DataFrame({name: column.astype(int) for name, column in codes.items()})
+    theirs = search.TreeSearch(frame, root_node="A").estimate(show_progress=False)
+    assert links(found) == {frozenset(edge) for edge in theirs.edges()}
+
+
+def test_weights_of_a_forest_close_no_circle():
+    weights = {("a", "b"): 3.0, ("b", "c"): 2.0, ("a", "c"): 1.0, ("c", "d"): 0.5}
+    assert spanning_forest("abcd", weights) == [("a", "b"), ("b", "c"), ("c", "d")]
+
+
+def test_pairs_of_reports_find_the_tree_and_say_how_sure_they_are():
+    found = learn_structure(sampled(TREE, 400_000, 5), draws=50)
+    assert found.search.method == "chow-liu"
+    assert {frozenset((x.parent, x.child)) for x in found.links} == links(
+        {n: list(p) for n, p in TREE.structure.parents.items()}
+    )
+    assert all(link.confidence is not None and link.confidence > 0.9 for link in found.links)
+    assert all(link.inflation > 1 and math.isfinite(link.inflation) for link in found.links)
+
+
+def test_independent_variables_are_rarely_linked_and_dependent_ones_are():
+    runs, alone = 100, network(dict.fromkeys("ABCDE", ""), 11)
+    false = 0
+    for seed in range(runs):
+        found = from_pairs(sampled(alone, 4_000, seed), alone.structure.nodes, 1, quiet)
+        false += any(found.parents.values())
+    # At most 5 % of data sets have a link: more than so many of 100 in one of a million tests.
+    assert false <= stats.binom.isf(1e-6, runs, 0.05)
+    control = from_pairs(sampled(TREE, 4_000, 1), TREE.structure.nodes, 1, quiet)
+    assert any(control.parents.values())
+
+
+def test_p_values_of_independence_are_valid_far_out():
+    rng = np.random.default_rng(7)
+    spread = np.array([1.0, 2.0, 5.0, 30.0]) / 1_000
+    drawn = rng.standard_normal((20_000, 4)) * np.sqrt(spread)
+    found = np.array([Coefficients(x, np.diag(spread), 10_000).p_value for x in drawn])
+    for level in (0.05, 0.001):
+        most = stats.binom.isf(1e-6, len(found), level * 1.1)
+        assert (found <= level).sum() <= most
+    shifted = np.array(
+        [Coefficients(x + 0.1, np.diag(spread), 10_000).p_value for x in drawn[:500]]
+    )
+    assert (shifted <= 0.001).mean() > 0.5
+
+
+def test_the_tail_of_equal_weights_is_chi_square():
+    for weights in (np.ones(3), np.full(5, 2.0)):
+        at = 4.0 * weights.sum()
+        assert _tail(at, weights) == pytest.approx(stats.chi2.sf(at / weights[0], len(weights)))
+
+
+def test_a_chain_has_nothing_beyond_it_and_a_circle_has():
+    chain = network({"A": "", "B": "A", "C": "B"}, 21)
+    circle = network({"A": "", "B": "A", "C": "AB"}, 22)
+    beyond = [
+        Dependences(clean(made, 200_000, 2)).beyond("A", ["B"], "C") for made in (chain, circle)
+    ]
+    assert beyond[0] is not None
+    assert beyond[0].p_value > 1e-6
+    assert beyond[1] is not None
+    assert beyond[1].p_value < 1e-12
+
+
+def test_links_beyond_the_forest_are_found_and_chains_are_left():
+    circle = network({"A": "", "B": "A", "C": "AB", "D": "C", "E": "D"}, 23)
+    found = from_pairs(clean(circle, 100_000, 3), circle.structure.nodes, 3, quiet)
+    assert links(found.parents) == links({n: list(p) for n, p in circle.structure.parents.items()})
+    assert frozenset("AC") in found.evidence
+    false = 0
+    for seed in range(40):
+        parents = from_pairs(clean(TREE, 5_000, seed), TREE.structure.nodes, 3, quiet).parents
+        false += len(links(parents)) > 5
+    assert false <= stats.binom.isf(1e-6, 40, LEVEL)
+
+
+def test_two_causes_that_are_independent_meet_at_their_effect():
+    effect = network({"A": "", "B": "", "C": "AB", "D": "C"}, 25)
+    found = from_pairs(clean(effect, 100_000, 4), effect.structure.nodes, 3, quiet)
+    assert found.parents["C"] == {"A", "B"}
+    assert found.parents["D"] == {"C"}
+
+
+def test_directions_without_a_way_go_outward():
+    square = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]
+    found = directed("abcd", square, [])
+    assert links(found) == {frozenset(pair) for pair in square}
+    Structure.of({node: sorted(given) for node, given in found.items()})
+
+
+def test_a_search_is_by_pairs_only_where_records_report_few_variables():
+    assert learn_structure(clean(TREE, 2_000, 1), draws=0).search.method == "hill-climbing"
+    forced = learn_structure(clean(TREE, 2_000, 1), search=Search(method="chow-liu"), draws=0)
+    assert forced.search.method == "chow-liu"
+    climbed = learn_structure(
+        sampled(TREE, 20_000, 5),
+        search=Search(max_parents=2, tabu=0, method="hill-climbing"),
+        draws=0,
+    )
+    # No record reports three variables: no variable gets two parents.
+    assert max(map(len, climbed.structure.parents.values())) == 1
