@@ -52,6 +52,7 @@ campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of e
 .PHONY: benchmark
 benchmark: $(STAMP) ## ratios against peers, measured side by side
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.wide
 
 .PHONY: rooms
 rooms: $(STAMP) ## draw the rooms again from the imports (docs/architecture.md)
