@@ -67,6 +67,7 @@ whole-record-peers: $(STAMP) ## what other tools reach at the same epsilon, in a
 .PHONY: benchmark
 benchmark: $(STAMP) ## ratios against peers, measured side by side
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.wide
 
 .PHONY: rooms
 rooms: $(STAMP) ## draw the rooms again from the imports (docs/architecture.md)
