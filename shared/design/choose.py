@@ -102,10 +102,12 @@ class Option:
 
     @property
     def _best(self) -> tuple[str, PredictedErrors]:
-        # Of equal ones the first: rounding does not decide between a model and pooled tables.
-        each = (("moment", self.moments), ("log-linear", self.model), ("pooled", self.pooled))
-        least = min(made.score for _, made in each)
-        return next((n, made) for n, made in each if made.score <= least * (1 + _ROUNDING))
+        first = ("moment", self.moments)
+        if self.model.score < self.moments.score:
+            first = ("log-linear", self.model)
+        # Rounding does not decide between a model and pooled tables.
+        better = self.pooled.score < first[1].score * (1 - _ROUNDING)
+        return ("pooled", self.pooled) if better else first
 
     @property
     def sets(self) -> int:

@@ -151,6 +151,43 @@ def test_goals():
     assert max(map(len, designs.for_itemsets(over, 0.05, 2).sets)) == 2
 
 
+# --- several owners ------------------------------------------------------------------------------
+
+
+def test_columns_are_dealt_out_to_owners():
+    over = domain(3, 2, 2, 2)
+    assert designs.owners_of(over, "2") == (("owner-1", ("v0", "v1")), ("owner-2", ("v2", "v3")))
+    named = designs.owners_of(over, "v3, v0; v1,v2")
+    assert named == (("owner-1", ("v3", "v0")), ("owner-2", ("v1", "v2")))
+    for wrong in ("1", "5"):
+        with pytest.raises(OptionError, match="cannot be dealt out"):
+            designs.owners_of(over, wrong)
+    for wrong in ("v0,v1;v2", "v0,v1,v2,v3", "v0,v1;v1,v2,v3", "v0,v1;;v2,v3"):
+        with pytest.raises(OptionError, match="to one of several owners"):
+            designs.owners_of(over, wrong)
+    with pytest.raises(UnknownVariable):
+        designs.owners_of(over, "v0,v1;v2,v9")
+
+
+def test_owners_report_by_one_study_plan():
+    """Each record reports one set, at all owners alike, and gamma is that of all together."""
+    made = source(400)
+    names = made.domain.names
+    owners = designs.owners_of(made.domain, "2")
+    wanted = designs.for_target(made.domain, names[0])
+    plan = designs.designed(made.domain, "auto", 19.0, wanted, 400, owners=owners)
+    assert plan.study is not None
+    assert 18.9 < Amplification.together(plan.plan.blocks).gamma <= 19
+    # Drawn by each owner apart, each at less or all of it, but for the coin.
+    assert len(plan.drawn.blocks) == 2
+    trial = next(iter(Trials(made, plan.plan, 400, 1, 1, plan)))
+    over = plan.plan.domain
+    cells = np.argwhere(trial.reported.table(over.names))
+    held = {tuple(v.name for v, c in zip(over, cell, strict=True) if c < v.size) for cell in cells}
+    (block,) = plan.plan.blocks
+    assert held == {tuple(block.names[a] for a in c.axes) for c in block.channel.choices}
+
+
 # --- records -------------------------------------------------------------------------------------
 
 
