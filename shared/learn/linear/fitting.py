@@ -80,16 +80,8 @@ def learn_linear(
     positives, evident = _positives(marginals, classes)
     progress = _Progress(on_step or unwatched, len(positives))
     sources = Sources(marginals, inputs, target, options, progress.on_share)
-    task = PlaneTask(
-        inputs,
-        classes,
-        options,
-        scaling,
-        seed,
-        sources,
-        tuple(positives),
-        progress.start,
-    )
+    fixed = (inputs, classes, options, scaling, seed, sources, tuple(positives))
+    task = PlaneTask(*fixed, progress.start)
     basis, fits = _first_fit(task, positives, evident, progress)
     planes = tuple(_plane(fit, classes, scaling) for fit in fits)
     drawn = options.sample if basis == "network" else None

@@ -50,12 +50,7 @@ def class_counts(
         moments: what records say of their node's classes (`Subtable.moments_given_cell`).
         counted: whether the nodes' records were counted; see `Subtable`.
     """
-    own_error = np.diagonal(covariance, axis1=1, axis2=2)
-    given = np.maximum(own_error, 0.0) if counted else own_error
-    drawn = np.maximum(given + counts - np.square(counts) / records, 0.0)
-    if not counted:
-        # What part of a model's error is that of the records cannot be told.
-        given = drawn
+    given, drawn = _variances(counts, covariance, records, counted=counted)
     totals = counts.sum(axis=1)
     there = totals > EMPTY * records
     size = np.where(there, totals, 1.0)
@@ -79,6 +74,17 @@ def class_counts(
         NodeClasses(tuple(n), tuple(se), tuple(both), tuple(a), tuple(b), told, lean, tuple(p))
         for n, se, both, a, b, told, lean, p in zip(*(q.tolist() for q in each), strict=True)
     )
+
+
+def _variances(
+    counts: Tensor, covariance: Tensor, records: int, *, counted: bool
+) -> tuple[Tensor, Tensor]:
+    """Return the variance of each count given the records, and against the population."""
+    own = np.diagonal(covariance, axis1=1, axis2=2)
+    given = np.maximum(own, 0.0) if counted else own
+    drawn = np.maximum(given + counts - np.square(counts) / records, 0.0)
+    # What part of a model's error is that of the records cannot be told.
+    return (given if counted else drawn), drawn
 
 
 def _worth(own: Tensor, covariance: Tensor, counts: Tensor, records: int) -> Tensor:
