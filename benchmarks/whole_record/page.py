@@ -40,8 +40,8 @@ Percent right of the 30 % of the records held out; *clean* is the same learner o
 before randomization; *majority* always says the most frequent class. Dotted lines in the picture
 are the clean figures, the grey line the majority. The dashed one is a curator whom everybody trusts
 with the true records and who publishes only a naive Bayes model at the same epsilon (diffprivlib
-{diffprivlib}, whose naive Bayes is Gaussian and is given an indicator for each category); nobody need
-be trusted for the others.
+{diffprivlib}, whose naive Bayes is Gaussian and is given an indicator for each category); nobody
+need be trusted for the others.
 
 """
 
