@@ -125,9 +125,10 @@ def _table(title: str, *others: str, first: Literal["left", "right"] = "left") -
 
 
 def _heading(trials: Trials, rest: str) -> None:
+    runs = "1 run" if trials.runs == 1 else f"{trials.runs} runs"
     console().print(
         f"{trials.source.name}: {len(trials.source.domain)} variables, {trials.records:,} records,"
-        f" {trials.runs} {'run' if trials.runs == 1 else 'runs'}, {_randomization(trials)}, {rest}\n",
+        f" {runs}, {_randomization(trials)}, {rest}\n",
         style="bold",
         markup=False,
         soft_wrap=True,
