@@ -212,7 +212,7 @@ def shares_reported(plan: PlanReport, block: BlockReport) -> str:
         )
     else:
         each = [f"{name} by {share:.1%}" for name, share in shares.items()]
-        said.append(f"Of the records is reported {listed(each, len(each))}.")
+        said.append(f"Reported are {listed(each, len(each))} of the records.")
     return " ".join(said)
 
 
