@@ -24,24 +24,26 @@ PEERS = Path(__file__).parent / "peers.json"
 
 _HEAD = """# What can be learned under one bound for the whole record
 
-Everything that one person's record tells, over all its columns, is bounded by one gamma: no report
-is more than gamma times as likely under one record than under any other (epsilon is its logarithm).
-Each record reports one small set of its columns, drawn by lot, and withholds the others; the miner
-pools the sets. The figures are those of `pramana simulate` with `--design auto`, {runs} runs each,
-seed 1; tables are taken as they are. `make whole-record` measures all of this again and writes this
-page. gamma 5, 19 and 100 are epsilon 1.6, 2.9 and 4.6; at gamma 19 a belief of 5 % cannot grow
-beyond 50 %.
+One gamma bounds all that a person's record tells, over all its columns: no report is more than
+gamma times as likely under one record as under any other. Epsilon is its logarithm: gamma 5, 19
+and 100 are epsilon 1.6, 2.9 and 4.6, and lift a belief of 5 % to at most 21, 50 and 84 %.
+
+Each record reports one small set of its columns, drawn by lot, and withholds the others; the
+miner pools what the sets tell ([choosing a plan](choosing-a-plan.md)). The figures are those of
+`pramana simulate --design auto`: means of {runs} runs, seed 1, ± their standard deviation, on
+tables as they are published ([what is done to columns](simulate.md#a-table)). `make whole-record`
+measures all of it again and writes this page.
 
 ## Classifiers
 
 ![Accuracy against epsilon](images/whole-record-accuracy.png)
 
-Percent right of the 30 % of the records held out; *clean* is the same learner on the same records
-before randomization; *majority* always says the most frequent class. Dotted lines in the picture
-are the clean figures, the grey line the majority. The dashed one is a curator whom everybody trusts
-with the true records and who publishes only a naive Bayes model at the same epsilon (diffprivlib
-{diffprivlib}, whose naive Bayes is Gaussian and is given an indicator for each category); nobody
-need be trusted for the others.
+Each run holds out 30 % of the records; the table says what percentage of them is told right.
+*clean* is the same learner on the same records before randomization, *majority* always says the
+most frequent class. In the picture dotted lines are the clean figures and the grey line is the
+majority. The dashed line needs trust: a curator has all true records and publishes nothing but a
+naive Bayes model at the same epsilon (diffprivlib {diffprivlib}, whose naive Bayes is Gaussian
+and is given an indicator for each category). For the others nobody need be trusted.
 
 """
 
@@ -63,25 +65,34 @@ def page(results: Mapping[str, Mapping[str, Any]], peers: Mapping[str, Any]) -> 
     text += "\n".join(_classifying(results)) + "\n"
     text += "\n## The same over three owners\n\n"
     text += (
-        "The columns are dealt out to three owners, who share a keyed coin: it says which set a\n"
-        "record reports, and sets over several owners go in shares of the record's epsilon.\n\n"
+        "The columns are dealt out in order to three owners, who share a keyed coin. It says\n"
+        "which set a record reports; where a set lies at several owners, each reports its\n"
+        "part at a share of the record's epsilon, so that gamma bounds what all three tell\n"
+        "together ([an example](vertical-study.md)).\n\n"
     )
     text += "\n".join(_spread(results)) + "\n"
     text += "\n## Itemsets\n\n"
     text += (
-        "By the number of items: how many are truly frequent, the mean relative error of the\n"
-        "supports of those rightly found, those missed and those found falsely, all in percent.\n\n"
+        "Row by row, for itemsets of so many items: how many are truly frequent; the mean\n"
+        "relative error of the supports of those rightly found; and how many are missed and\n"
+        "how many found falsely, relative to those truly frequent. The last three are in\n"
+        "percent.\n\n"
     )
     text += "\n".join(_mining(results)) + "\n"
     text += "\n## Structures\n\n![Links](images/whole-record-links.png)\n\n"
+    text += (
+        "Records are drawn from published networks. Links are those between two variables in\n"
+        "either direction: missing, wrong (there is none), and reversed; KL is the\n"
+        "Kullback-Leibler distance from the true network in nats. The last column is the same\n"
+        "search on the clean records.\n\n"
+    )
     text += "\n".join(_linking(results)) + "\n"
     text += "\n## Margins, beside other tools at the same epsilon\n\n"
     text += (
         "The mean absolute error of single categories' shares, in percent of all records (adult,\n"
-        "15 columns): each record reports one column (SMP) or fakes all but one (RS+FD) in\n"
-        f"multi-freq-ldpy {peers['versions']['multi_freq_ldpy']}, and is\n"
-        "designed for counts here.\n"
-        "\n"
+        "15 columns). In multi-freq-ldpy"
+        f" {peers['versions']['multi_freq_ldpy']} each record reports one column (SMP), or all\n"
+        "but one of them faked (RS+FD); ours is the plan designed for counts.\n\n"
     )
     text += "\n".join(_margins(peers)) + "\n"
     return text

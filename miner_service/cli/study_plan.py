@@ -14,6 +14,9 @@ from shared.terminal import console
 if TYPE_CHECKING:
     from shared.wire.study_plans import StudyPlanMessage, StudyPlanView
 
+_HARDLY = 5e-4
+"""Smaller shares of the records are rounding."""
+
 _NAMED = 12
 """Of so many variables of an owner it is said how often they are reported."""
 
@@ -116,10 +119,10 @@ def _read(file: Path) -> StudyPlanMessage:
 
 def _tell(view: StudyPlanView) -> None:
     record = view.record.to_amplification()
+    silent = f"; {view.silent:.1%} of the records report nothing" if view.silent > _HARDLY else ""
     loss = (
         f"Over all owners a record loses epsilon {record.epsilon:.4g} (gamma"
-        f" {record.written_gamma}), by one of {len(view.plan.sets)} sets; nothing is reported of"
-        f" {view.silent:.1%} of the records."
+        f" {record.written_gamma}), by one of {len(view.plan.sets)} sets{silent}."
     )
     lines = [f"Digest {view.digest}.", loss]
     for owner in view.owners:

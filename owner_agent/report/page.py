@@ -145,7 +145,7 @@ def html(plan: PlanReport, owner: str, tick: Progress = unwatched) -> str:
         plan=plan.as_dict(),
         together_gamma=plan.together.told.written_gamma,
         listed_choices=LISTED_CHOICES,
-        wide={b.name: n for b in plan.blocks if (n := len(b.variables)) > WIDE},
+        wide={b.name: b.variables for b in plan.blocks if len(b.variables) > WIDE},
         shares={block.name: shares_reported(plan, block) for block in plan.blocks if block.choices},
         missing=missing,
         corrected_lines=() if plan.corrected is None else plan.corrected.lines(),

@@ -198,7 +198,7 @@ def shares_reported(plan: PlanReport, block: BlockReport) -> str:
     many = len(block.choices) > LISTED_CHOICES
     said = [described(block.sizes)] if many else []
     if many:
-        said.append(range_of("Of each set", chances, plan.records))
+        said.append(range_of("Each set", chances, plan.records))
     if alike(list(shares.values())):
         share = next(iter(shares.values()))
         said.append(
@@ -212,7 +212,7 @@ def shares_reported(plan: PlanReport, block: BlockReport) -> str:
         )
     else:
         each = [f"{name} by {share:.1%}" for name, share in shares.items()]
-        said.append(f"Of the records is reported {listed(each, len(each))}.")
+        said.append(f"Reported are {listed(each, len(each))} of the records.")
     return " ".join(said)
 
 

@@ -54,9 +54,13 @@ def described(sizes: Sequence[SizeOfSets]) -> str:
 
 def range_of(what: str, shares: Sequence[float], records: int) -> str:
     """Say how many records are expected where shares of them differ: one number, or two."""
-    low, high = (round(share * records) for share in (min(shares), max(shares)))
-    expected = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    return f"{what} {expected} of {records:,} records are expected."
+    low, high = (_about(share * records) for share in (min(shares), max(shares)))
+    expected = low if low == high else f"{low} to {high}"
+    return f"{what} is reported by about {expected} of {records:,} records."
+
+
+def _about(records: float) -> str:
+    return f"{records:.2g}" if records < 9.5 else f"{records:,.0f}"
 
 
 def alike(shares: Sequence[float]) -> bool:

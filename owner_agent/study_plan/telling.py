@@ -11,6 +11,9 @@ from shared.privacy import PRIOR
 from shared.study_plan import StudySet
 from shared.wire.privacy import AmplificationMessage
 
+_HARDLY = 5e-4
+"""Smaller shares of the records are rounding."""
+
 _LISTED = 12
 
 
@@ -43,14 +46,15 @@ def told_lines(adopted: Adopted) -> Iterator[str]:
         f" {own.epsilon:.4g} of it."
     )
     shares = plan.reported(owner)
-    listed = [f"{name} by {share:.1%}" for name, share in list(shares.items())[:_LISTED]]
+    listed = [f"{name} for {share:.1%}" for name, share in list(shares.items())[:_LISTED]]
     more = f" and {len(shares) - _LISTED} more" if len(shares) > _LISTED else ""
-    yield f"Of the records is reported {', '.join(listed)}{more}; nothing by {silent(adopted):.1%}."
-    with_others = [f"{n} by {share:.1%}" for n, share in together_with(adopted).items()]
+    none = "" if (left := silent(adopted)) < _HARDLY else f"; nothing for {left:.1%}"
+    yield f"{owner} reports {', '.join(listed)} of the records{more}{none}."
+    with_others = [f"{n} for {share:.1%}" for n, share in together_with(adopted).items()]
     if with_others:
         yield (
-            f"The reports are joined with one of {', of '.join(with_others)} of the records; a coin"
-            " of the linkage secret chooses, at all owners alike and without looking at data."
+            f"The same record is reported by {', by '.join(with_others)} of the records. A coin of"
+            " the linkage secret chooses, at all owners alike and without looking at data."
         )
 
 

@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     from pramana.simulate.inputs.designs import DesignedPlan
 
 
+def require_repeatable(records: int, runs: int, seed: int, holdout: float) -> None:
+    """Raise OptionError for no run, a negative seed, or a share that leaves a side too few."""
+    if runs < 1:
+        raise OptionError(f"runs must be at least 1, not {runs}.", where="--runs")
+    if seed < 0:
+        raise OptionError(f"seed must be 0 or more, not {seed}.", where="--seed")
+    if not 0 <= holdout < 1 or (holdout and not 0 < round(holdout * records) < records - 1):
+        raise OptionError(
+            f"Holding out {holdout:g} of {records} records leaves too few on one side.",
+            where="--holdout",
+            remedy="Give a share between 0 and 1, usually 0.2 to 0.5.",
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Trial:
     """The records of one run, as they are and as they are reported.
@@ -54,17 +68,7 @@ class Trials:
     holdout: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.runs < 1:
-            raise OptionError(f"runs must be at least 1, not {self.runs}.", where="--runs")
-        if self.seed < 0:
-            raise OptionError(f"seed must be 0 or more, not {self.seed}.", where="--seed")
-        if not 0 <= self.holdout < 1 or (self.holdout and not 0 < self.tested < self.records - 1):
-            raise OptionError(
-                f"Holding out {self.holdout:g} of {self.records} records leaves too few on one"
-                " side.",
-                where="--holdout",
-                remedy="Give a share between 0 and 1, usually 0.2 to 0.5.",
-            )
+        require_repeatable(self.records, self.runs, self.seed, self.holdout)
 
     @property
     def tested(self) -> int:

@@ -59,7 +59,7 @@ class Mixture(MixingTransition):
         require_size(self.size)
         if self.size > MIXTURE_CELLS:
             raise ChannelError(
-                f"A domain of {self.size} cells is larger than the 2^62 a block may have.",
+                f"A domain of {self.size:.6g} cells is larger than the 2^62 a block may have.",
                 remedy="Put fewer variables into the block.",
             )
         if not 0 <= self.keep <= MIXTURE_RESOLUTION:

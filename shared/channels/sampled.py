@@ -342,4 +342,4 @@ class Sampled(DecodedTransition):
         return sum(self.choices[index].weight for index in self._holding[axis]) / RESOLUTION
 
     def describe(self) -> str:
-        return f"one of {len(self.choices)} parts sampled"
+        return f"one of {len(self.choices):,} parts sampled"

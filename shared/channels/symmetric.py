@@ -177,7 +177,8 @@ class Symmetric(MixingTransition, UnitTransition):
                 )
             # Rounding up has used more than there was: such a channel would hide nothing as asked.
             raise ChannelError(
-                f"A gamma of {gamma:g} over {size} categories is finer than multiples of 2^-32.",
+                f"A gamma of {gamma:g} over {size:.6g} categories is finer than multiples of"
+                " 2^-32.",
                 remedy="Raise gamma, or randomize fewer categories together.",
             )
         return cls(size, off)

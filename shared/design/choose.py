@@ -231,7 +231,7 @@ def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
     return Option(name, plan, moments, model, reason, pooled=pooled)
 
 
-_MANY = "There are too many tables and sets to look through each for each; tables are pooled."
+_MANY = "There are too many tables and sets to restrict the plan to each table; they are pooled."
 _LARGE = "The model of all variables is large; tables are pooled."
 
 

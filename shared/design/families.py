@@ -113,7 +113,7 @@ def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:
     count = math.comb(len(needs.sensitive), size)
     if count > CHOICES:
         raise OptionError(
-            f"There are {count} sets of {size} variables; at most {CHOICES} are sampled among.",
+            f"There are {count:,} sets of {size} variables; a block has at most {CHOICES:,}.",
             remedy="Name the sets of variables that matter.",
         )
     return tuple(itertools.combinations(needs.sensitive, size))

@@ -88,9 +88,10 @@ def _show_study_plan(console: Console, plan: StudyPlan) -> None:
         shares = plan.reported(name).items()
         table.add_row(name, ", ".join(f"{n} {100 * share:.3g}" for n, share in shares))
     console.print(table)
+    others = "" if over == whole else "; the others report variables of one owner, at all of it"
     console.print(
         f"{over / whole:.0%} of the records report variables of several owners, each owner its part"
-        " at a share of epsilon; the others report variables of one owner together, at all of it.",
+        f" at a share of epsilon{others}.",
         markup=False,
     )
 

@@ -125,9 +125,10 @@ def _table(title: str, *others: str, first: Literal["left", "right"] = "left") -
 
 
 def _heading(trials: Trials, rest: str) -> None:
+    runs = "1 run" if trials.runs == 1 else f"{trials.runs} runs"
     console().print(
         f"{trials.source.name}: {len(trials.source.domain)} variables, {trials.records:,} records,"
-        f" {trials.runs} runs, {_randomization(trials)}, {rest}\n",
+        f" {runs}, {_randomization(trials)}, {rest}\n",
         style="bold",
         markup=False,
         soft_wrap=True,
@@ -146,7 +147,7 @@ def _randomization(trials: Trials) -> str:
 def _note(trials: Trials, fits: Fits) -> None:
     if warned := fits.warned:
         console().print(
-            f"\nWarning: so in {len(warned)} of {len(fits.runs)} runs. {warned[0]}",
+            f"\nWarning (in {len(warned)} of {len(fits.runs)} runs): {warned[0]}",
             style="yellow",
             markup=False,
             soft_wrap=True,

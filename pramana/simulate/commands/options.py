@@ -138,13 +138,14 @@ class Setup:
             UnknownVariable: no such target.
         """
         from pramana.simulate.inputs.sources import require_records, require_target
-        from pramana.simulate.trials import Trials
+        from pramana.simulate.trials import Trials, require_repeatable
 
         self._require_randomization()
         source, plan = self._source()
         if target is not None:
             require_target(target, source)
         records = require_records(self.records, source)
+        require_repeatable(records, runs, seed, holdout)
         if self.design is None:
             made = self._plan(source, plan)
             return Trials(source, made, records, runs, seed, holdout=holdout), self._estimator
@@ -172,9 +173,14 @@ class Setup:
     def _require_randomization(self) -> None:
         ways = {"--p": self.p, "--channels": self.channels, "--design": self.design}
         given = [name for name, value in ways.items() if value is not None]
-        if len(given) != 1:
-            first, second = (*given, *(name for name in ways if name not in given))[:2]
-            raise _not_one(first, second, both=len(given) > 1)
+        if not given:
+            raise OptionError(
+                "None of --p, --channels and --design is given.",
+                where="--p",
+                remedy="Give one of them; --design takes --gamma with it.",
+            )
+        if len(given) > 1:
+            raise _not_one(given[0], given[1], both=True)
         if self.owners is not None and self.design is None:
             raise OptionError(
                 "--owners belongs to --design.",
@@ -251,7 +257,7 @@ def options_as_typed() -> Iterator[None]:
         raise OptionError(message, where=option, remedy=error.remedy) from None
 
 
-_TYPED = {"refine": "--no-refine"}
+_TYPED = {"refine": "--no-refine", "method": "--search"}
 
 
 def _not_one(one: str, other: str, *, both: bool) -> OptionError:

@@ -112,8 +112,17 @@ def owners_of(domain: Domain, asked: str) -> Owners:
             domain.axis(name)
         named = list(itertools.chain(*held))
         left = [name for name in names if name not in named]
-        if left or len(set(named)) < len(named) or len(held) < 2 or not all(held):
-            told = f"left out: {left}" if left else "some owner has none, or two have the same"
+        twice = [name for name in names if named.count(name) > 1]
+        if left or twice or len(held) < 2 or not all(held):
+            told = (
+                f"left out: {left}"
+                if left
+                else f"given twice: {twice}"
+                if twice
+                else "one owner alone has all"
+                if len(held) < 2
+                else "some owner has none"
+            )
             raise OptionError(
                 f"--owners must give each column to one of several owners; {told}.",
                 where="--owners",
@@ -180,10 +189,15 @@ def _best_of(problem: Problem, family: Family) -> Option:
         for name, build in builds(problem).items()
         if name.startswith(begins)
     ]
+    if not made and problem.needs.owners:
+        raise OptionError(
+            f"The family {family} cannot be shared by several owners: only sampled sets can.",
+            where="--design",
+            remedy="Choose sampled or auto, or leave out --owners.",
+        )
     if not made:
         raise OptionError(
-            f"There is no plan of the family {family} for {len(problem.needs.domain)} variables"
-            + (" of several owners." if problem.needs.owners else "."),
+            f"There is no plan of the family {family} for {len(problem.needs.domain)} variables.",
             where="--design",
             remedy="Choose another family, or auto.",
         )

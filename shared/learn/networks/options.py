@@ -122,7 +122,7 @@ class Search:
             raise OptionError(
                 f"The search along an order is K2, not {self.method}.",
                 where="method",
-                remedy="Leave out the order or the method.",
+                remedy="Leave out one of the two.",
             )
         if self.order is not None and len(set(self.order)) < len(self.order):
             raise OptionError("The order names a variable twice.", where="order")

@@ -233,6 +233,25 @@ def test_every_mistake_of_a_file_is_told_at_once():
         assert says in error.value.message
 
 
+@pytest.mark.parametrize(
+    ("learn", "says"),
+    [
+        ({"classifier": 2, "pairz": 1}, "learn.pairz: Input should be 'counts'"),
+        ({"classifier": -2}, "learn.classifier: Input should be greater than 0"),
+        ("pairz", "learn: Input should be 'counts'"),
+    ],
+)
+def test_a_value_written_in_one_of_two_ways_is_wrong_once(learn, says):
+    """Told is the way that was meant, by the keys of the file."""
+    content = {"records": 10, "learn": learn, "variables": [{"name": "a", "categories": 1}]}
+    with pytest.raises(ConfigError) as error:
+        design_from(content, "d.toml")
+    assert says in error.value.message
+    assert "variables[1].categories: Input should be greater than" in error.value.message
+    for of_pydantic in ("literal", "dict", "constrained", "tuple", "[key]"):
+        assert of_pydantic not in error.value.message
+
+
 def test_what_does_not_fit_together():
     twice = [{"name": "a", "categories": 2}] * 2
     with pytest.raises(ConfigError) as error:

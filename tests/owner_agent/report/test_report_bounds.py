@@ -178,7 +178,7 @@ def test_many_subsets_are_counted_by_their_sizes():
     made = report(plan_of(sampled(20, 2)), 1000)
     text = flat(printed(made))
     assert "A record reports one of 190 sets of 2 variables (100.0% of the records)." in text
-    assert "Of each set 5 of 1,000 records are expected." in text
+    assert "Each set is reported by about 5.3 of 1,000 records." in text
     assert "Each of its 20 variables is reported by 10.0% of the records." in text
     assert "of the records report v" not in text
     shown = page.html(made, "o")
@@ -210,7 +210,7 @@ def test_sets_of_two_sizes_and_unequal_weights_are_told_by_their_ends():
     assert (
         "one of 1 set of 1 variable (71.5% of the records), 190 sets of 2 variables (28.5%" in text
     )
-    assert "Of each set 20 to 10,000 of 13,990 records are expected." in text
+    assert "Each set is reported by about 20 to 10,000 of 13,990 records." in text
     assert (
         "Of its 20 variables v1 is reported least, by 2.8% of the records, and v0 most, by" in text
     )

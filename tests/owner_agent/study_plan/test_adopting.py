@@ -171,8 +171,8 @@ def test_what_a_plan_says_of_an_owner():
     assert south["silent"] == 0.75
     text = " ".join(told_lines(Adopted(PLAN, "clinic-north")))
     assert "epsilon 2.197 (gamma 9); 5% grows to 32.1% at most" in text
-    assert "smoker by 25.0%, age by 50.0%; nothing by 50.0%" in text
-    assert "clinic-south by 25.0% of the records" in text
+    assert "smoker for 25.0%, age for 50.0% of the records; nothing for 50.0%." in text
+    assert "by clinic-south for 25.0% of the records" in text
 
 
 def test_the_report_of_a_plan_has_it(bench, command):
@@ -180,7 +180,7 @@ def test_the_report_of_a_plan_has_it(bench, command):
     told = command("plan", "--no-report")
     words = " ".join(told.out.split())
     assert f"The study plan {PLAN.digest} bounds what 2 owners" in words
-    assert "Of the records is reported smoker by 25.0%, age by 50.0%" in words
+    assert "clinic-north reports smoker for 25.0%, age for 50.0% of the records" in words
     made = json.loads(command("plan", "--json").out)
     assert made["study_plan"] == adopted_json(Adopted(PLAN, "clinic-north"))
     block = next(b for b in made["blocks"] if "smoker" in b["variables"])

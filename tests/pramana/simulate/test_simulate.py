@@ -680,7 +680,7 @@ def test_standard_output_holds_the_json_alone(bif: Path):
     [
         (["--p", "0.1"], OptionError, "Neither --bif nor --table"),
         (["--bif", "BIF", "--table", "t.csv", "--p", "0.1"], OptionError, "exclude each other"),
-        (["--bif", "BIF"], OptionError, "Neither --p nor --channels"),
+        (["--bif", "BIF"], OptionError, "None of --p, --channels and --design"),
         (["--bif", "BIF", "--p", "0.1", "--channels", "c"], OptionError, "exclude each other"),
         (["--bif", "none.bif", "--p", "0.1"], OptionError, "none.bif cannot be read"),
         (["--bif", str(Path(__file__)), "--p", "0.1"], InputError, "not a Bayesian network in BIF"),

@@ -37,7 +37,7 @@ def test_a_simulation_warns_where_more_variables_interact(parity: Path, command:
     shown = CliRunner().invoke(app, [*asked, "--estimator", "log-linear"])
     assert shown.exit_code == 0, shown.output
     told = " ".join(shown.output.split())
-    assert "Warning: so in 2 of 2 runs. The reports of a, b, c do not fit" in told
+    assert "Warning (in 2 of 2 runs): The reports of a, b, c do not fit" in told
     found = CliRunner().invoke(app, [*asked, "--estimator", "log-linear", "--json", "-"])
     fit = json.loads(found.stdout)["lack_of_fit"]
     assert fit["warned"] == 2

@@ -402,7 +402,7 @@ def test_what_is_printed(table: Path, command: tuple[str, ...], says: list[str])
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (("rules",), "Neither --p nor --channels"),
+        (("rules",), "None of --p, --channels and --design"),
         (("rules", "--design", "auto"), "--design needs --gamma"),
         (("rules", "--p", "0.1", "--gamma", "19"), "--gamma belongs to --design"),
         (("rules", "--p", "0.1", "--design", "auto", "--gamma", "9"), "exclude each other"),
@@ -413,6 +413,14 @@ def test_what_is_printed(table: Path, command: tuple[str, ...], says: list[str])
         (("tree", "--target", "other", "--p", "0.1"), "other"),
         (("tree", "--target", "v1", "--p", "0.1", "--max-depth", "-1"), "--max-depth"),
         (("tree", "--target", "v1", "--p", "0.1", "--holdout", "1"), "Holding out"),
+        (
+            ("tree", "--target", "v1", "--design", "auto", "--gamma", "9", "--holdout", "1.5"),
+            "Holding out 1.5",
+        ),
+        (
+            ("rules", "--design", "mask", "--gamma", "9", "--owners", "2"),
+            "mask cannot be shared by several owners",
+        ),
         (("linear", "--target", "v1", "--p", "0.1", "--l2", "-1"), "--l2"),
         (
             ("linear", "--target", "v1", "--p", "0.1", "--loss", "perceptron", "--l2", "1"),

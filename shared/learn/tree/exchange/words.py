@@ -24,7 +24,8 @@ def said_of_model(tree: DecisionTree) -> str:
     return (
         f"Through a model: no reports tell the attributes of a path together, so the counts are"
         f" those that {NAMES[tree.through]} expects, learned from the tables of few variables"
-        f" that are reported. Intervals and p-values are the model's: they suppose that it holds."
+        " that are reported. Intervals and p-values are the model's: they suppose that it holds."
+        " Questions are not tested in their node; one that tells 0 bits there is within its noise."
     )
 
 
