@@ -111,8 +111,8 @@ class Block:
         """Return whether a record may report all of these variables of the block."""
         if not isinstance(self.channel, Sampled):
             return True
-        axes = {place for place, name in enumerate(self.names) if name in names}
-        return any(axes <= set(choice.axes) for choice in self.channel.choices)
+        axes = [place for place, name in enumerate(self.names) if name in names]
+        return self.channel.reports_together(axes)
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,20 @@ reports is true, whatever is corrected beside it; and the others' true values ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from owner_agent.randomize.alike import Alike
 from owner_agent.randomize.draws import coins, words
-from owner_agent.randomize.sampling import chosen_by_coin, join, sample_choices
+from owner_agent.randomize.sampling import (
+    COUNTED_CELLS,
+    chosen_by_coin,
+    join,
+    sample_choices,
+)
 from owner_agent.state.keys import Keys as Secrets
 from shared.channels import Coordinated
 from shared.marginals.counts import Codes
@@ -72,15 +79,34 @@ def sample_part(
     """
     chosen = chosen_by_coin(channel, coins(secrets, study, channel.coin, keys))
     true = [columns[name] for name in block.names]
-    cells: Codes = np.zeros(len(keys), dtype=np.uint64)
-    alike = Alike.of(channel.choices, channel.sizes)
-    for part in alike.parts(len(keys)):
-        codes = np.stack([column[part] for column in true])
-        for _, inner, axes, rows in alike.rows(chosen[part]):
-            cells[part][rows] = join([codes[axis, rows] for axis in axes], inner)
-    drawn = words(secrets, study, block, keys, cells, epoch)
+    drawn = words(secrets, study, block, keys, _chosen_cells(channel, true, chosen), epoch)
     reported = sample_choices(channel.choices, channel.sizes, true, chosen, drawn)
     return {
         name: column.astype(code_dtype(size), copy=False)
         for name, column, size in zip(block.names, reported, block.reported_shape, strict=True)
     }
+
+
+def _chosen_cells(
+    channel: Coordinated, true: Sequence[Codes], chosen: npt.NDArray[np.integer]
+) -> Codes:
+    """Return what is true of each record in the variables of its choice, N cells of them.
+
+    Where a choice has more than 2^64 it is N x variables codes, those of others as if withheld.
+    """
+    alike = Alike.of(channel.choices, channel.sizes)
+    counted = all(math.prod(inner) <= COUNTED_CELLS for _, inner in alike.kinds)
+    shape = (len(chosen),) if counted else (len(chosen), len(true))
+    cells: Codes = np.zeros(shape, dtype=np.uint64)
+    if not counted:
+        cells[:] = channel.sizes
+    for part in alike.parts(len(chosen)):
+        codes = np.stack([column[part] for column in true])
+        for _, inner, axes, rows in alike.rows(chosen[part]):
+            own = [codes[axis, rows] for axis in axes]
+            if counted:
+                cells[part][rows] = join(own, inner)
+                continue
+            for axis, column in zip(axes, own, strict=True):
+                cells[part][rows, axis] = column
+    return cells

@@ -7,7 +7,9 @@ uniform number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
 
 import numpy as np
@@ -67,26 +69,36 @@ def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
     if len(block.variables) == 1:
         return columns[block.names[0]]
     own = [columns[name] for name in block.names]
-    if block.channel.shape[0] > COUNTED_CELLS:
-        codes = np.empty((len(own[0]), len(own)), dtype=code_dtype(block.widest))
-        for axis, column in enumerate(own):
-            codes[:, axis] = column
-        return codes
-    cells = join(own, [v.size for v in block.variables])
-    return cells.astype(code_dtype(block.channel.shape[0]))
+    cells = joined(own, [v.size for v in block.variables])
+    return cells if cells.ndim > 1 else cells.astype(code_dtype(block.channel.shape[0]))
 
 
 def impossible_records(block: Block, columns: Mapping[str, Codes]) -> npt.NDArray[np.bool_]:
-    """Return which records have a combination that a block, or a choice of it, calls impossible."""
+    """Return which records have a combination that a block's channel calls impossible.
+
+    Also one that a choice of it does, or a channel of a product: their rows of the matrix would
+    report it as it is.
+    """
     records = np.zeros(len(columns[block.names[0]]), dtype=np.bool_)
-    if block.channel.impossible:
-        records |= np.isin(true_cells(block, columns), block.channel.impossible)
-    for choice in block.channel.choices:
-        if choice.channel.impossible:
-            own = [block.variables[axis] for axis in choice.axes]
-            cells = join([columns[v.name] for v in own], [v.size for v in own])
-            records |= np.isin(cells, choice.channel.impossible)
+    own, sizes = [columns[name] for name in block.names], [v.size for v in block.variables]
+    for found in _impossible(block.channel, own, sizes):
+        records |= found
     return records
+
+
+def _impossible(
+    channel: Transition, columns: Sequence[Codes], sizes: Sequence[int]
+) -> Iterator[npt.NDArray[np.bool_]]:
+    """Yield which records have an impossible combination, by each channel that knows of any."""
+    if channel.impossible:
+        yield np.isin(join(columns, sizes), channel.impossible)
+    for choice in channel.choices:
+        own = [(columns[axis], sizes[axis]) for axis in choice.axes]
+        yield from _impossible(choice.channel, [c for c, _ in own], [s for _, s in own])
+    if isinstance(channel, Product):
+        ends = itertools.accumulate(channel.widths)
+        for end, width, part in zip(ends, channel.widths, channel.channels, strict=True):
+            yield from _impossible(part, columns[end - width : end], sizes[end - width : end])
 
 
 @singledispatch
@@ -102,7 +114,7 @@ def sample_columns(
         channel: K x L, K the product of `sizes`.
         sizes: the number of true categories of each variable.
         cells: N true cells below K, the last variable changing fastest; or N true codes of each
-            variable (see `true_cells`), which sampled channels alone take.
+            variable (see `true_cells`), which sampled channels and products alone take.
         words: the N records' words.
     """
     raise ChannelError(
@@ -123,6 +135,21 @@ def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
     for column, size in zip(columns, sizes, strict=True):
         cells = cells * np.uint64(size) + column
     return cells
+
+
+def joined(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
+    """Return the cells of the product; N x variables where there are more than 2^64 of them."""
+    if math.prod(sizes) <= COUNTED_CELLS:
+        return join(columns, sizes)
+    codes = np.empty((len(columns[0]), len(columns)), dtype=code_dtype(max(sizes)))
+    for axis, column in enumerate(columns):
+        codes[:, axis] = column
+    return codes
+
+
+def _inside(channel: Transition, columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
+    """Return the cells of a channel's variables: of a product alone they may be too many."""
+    return joined(columns, sizes) if isinstance(channel, Product) else join(columns, sizes)
 
 
 def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
@@ -199,7 +226,7 @@ def _(channel: Product, sizes: Sequence[int], cells: Codes, words: Words) -> lis
     hands = words.dealt(len(channel.channels))
     for part, width, hand in zip(channel.channels, channel.widths, hands, strict=True):
         axes = slice(len(reported), len(reported) + width)
-        inside = join(true[axes], sizes[axes])
+        inside = _inside(part, true[axes], sizes[axes])
         reported += sample_columns(part, sizes[axes], inside, hand)
     return reported
 
@@ -246,7 +273,7 @@ def sample_choices(
         own.word(0)  # made for all at once, and not for the records of each channel alone
         made = np.repeat(alike.withheld, codes.shape[1], axis=1)
         for channel, inner, axes, rows in alike.rows(chosen[part]):
-            inside = join([codes[axis, rows] for axis in axes], inner)
+            inside = _inside(channel, [codes[axis, rows] for axis in axes], inner)
             drawn = sample_columns(channel, inner, inside, own.of(rows))
             for axis, column in zip(axes, drawn, strict=True):
                 made[axis, rows] = column

@@ -185,6 +185,8 @@ class EstimatedMarginals:
         self._require_known(variables)
         if self._estimator == "pooled" and len(variables) > self._order:
             return False
+        if self._estimator == "moment":
+            return all(plan.reports_together(variables) for _, plan in self._sources)
         return self._estimator == "log-linear" or self.told_together(variables)
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:

@@ -212,15 +212,15 @@ def _classify(
 ) -> None:
     from pramana.simulate.classifiers import simulate
     from pramana.simulate.commands.display import show_classifier
-    from pramana.simulate.inputs.designs import for_target
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+    from shared.design import goal
 
     require_place(json)
     holdout, runs, seed = repeated
     with given.watched(f"{runs} runs") as watch:
         trials, estimator = setup.prepare(
             # Trees and planes go through pairs with the class: triples cost more than they tell.
-            lambda domain: for_target(domain, target),
+            lambda domain: goal(domain, "classifier", target=target),
             runs,
             seed,
             holdout=holdout,

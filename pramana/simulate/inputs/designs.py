@@ -9,7 +9,6 @@ from typing import Any, Literal, cast
 
 from shared.design import (
     Goal,
-    Learn,
     Option,
     Problem,
     Requirements,
@@ -218,11 +217,3 @@ def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = N
     while length > 1 and math.prod(sizes[:length]) > CELLS:
         length -= 1
     return goal(domain, "itemsets", length=length, minimum_support=minimum_support)
-
-
-def for_target(domain: Domain, target: str, learn: Learn = "classifier") -> Goal:
-    """Return the goal of a classifier, or of a `tree` (see `shared.design.goal`).
-
-    Raises UnknownVariable.
-    """
-    return goal(domain, learn, target=target)

@@ -4,17 +4,20 @@ from a model of the pairs.
 The model is that of largest entropy over the items of a set for their pairs' supports (Pavlov,
 Mannila and Smyth 2003), by iterative proportional fitting of all itemsets of a length at once;
 above `ENTROPY_LENGTH` items the tree of their strongest dependences (Chow and Liu 1968), at the
-cost of their pairs. Errors are those of the pairs and items that the tree is made of,
+cost of their pairs. Errors follow from those of the items and pairs, by the delta method,
 
-    support = prod s_i prod r_e ,  r_ij = s_ij / (s_i s_j) over the tree's links e = ij,
+    d log support = sum a_i d log s_i + sum b_e d log r_e ,  r_ij = s_ij / (s_i s_j) ,
 
-with independent errors of all s_i and r_e. They suppose that the model holds: no more than two
-items interact beyond what their pairs say.
+with independent errors of all s_i and r_e. In a tree a is 1 and b is 1 of its links; in the table
+of largest entropy p both follow from the derivative of its last cell by the mean parameters m,
+(f - m)' C^-1, f the statistics of that cell and C their covariance under p. They suppose that the
+model holds: no more than two items interact beyond what their pairs say.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -48,11 +51,9 @@ class PairSupports:
         if itemsets.shape[1] <= 2:
             support, noise, sampled = self._told(itemsets)
         else:
-            everything = np.ones_like(itemsets, dtype=np.bool_)
-            support = self._supports(itemsets)
-            links = self._links(itemsets, everything)
+            support, *follows = self._part(itemsets, np.ones_like(itemsets, dtype=np.bool_))
             noise, sampled = (
-                np.square(support) * self._shared(itemsets, error, (everything, links), None)
+                np.square(support) * self._shared(itemsets, error, follows, follows)
                 for error in (0, 1)
             )
         return SupportCounts(
@@ -67,11 +68,11 @@ class PairSupports:
         """Return the estimated counts of itemsets and their parts; see `Supports`."""
         records = self.marginals.records
         sides = (np.ones_like(antecedents), antecedents, ~antecedents)
-        support = np.column_stack([self._of_part(itemsets, flags) for flags in sides])
-        trees = [(flags, self._links(itemsets, flags)) for flags in sides]
+        parts = [self._part(itemsets, flags) for flags in sides]
+        support = np.column_stack([part[0] for part in parts])
         errors = np.empty((2, len(itemsets), 3, 3))
         for error, (a, b) in itertools.product((0, 1), itertools.product(range(3), repeat=2)):
-            shared = self._shared(itemsets, error, trees[a], trees[b])
+            shared = self._shared(itemsets, error, parts[a][1:], parts[b][1:])
             errors[error, :, a, b] = support[:, a] * support[:, b] * shared
         noise, sampled = errors * records**2
         return RuleCounts(records, support * records, noise, sampled, Tilt.flat(support.shape))
@@ -120,15 +121,30 @@ class PairSupports:
             self._pair[:, columns[:, None], rows] = found.transpose(0, 2, 1)
         return self._pair[:, first, second]
 
-    def _of_part(self, itemsets: Indices, flags: Flags) -> Floats:
-        """Return the supports of the flagged items of each row."""
-        found = np.ones(len(itemsets))
+    def _part(self, itemsets: Indices, flags: Flags) -> tuple[Floats, Floats, Floats]:
+        """Return the supports of the flagged items of each row, and how they follow from others.
+
+        The last two are a, (n, k), and b, (n, k, k), of the module: 0 of what is not flagged.
+        """
+        number, width = itemsets.shape
+        support: Floats = np.ones(number)
+        own, ties = np.zeros((number, width)), np.zeros((number, width, width))
+        single: Floats
+        pair: Floats
         sizes = flags.sum(axis=1)
         for size in np.unique(sizes):
             rows = np.flatnonzero(sizes == size)
-            part = itemsets[rows][flags[rows]].reshape(len(rows), size)
-            found[rows] = self._told(part)[0] if size <= 2 else self._supports(part)
-        return found
+            places = np.nonzero(flags[rows])[1].reshape(len(rows), size)
+            part = np.take_along_axis(itemsets[rows], places, axis=1)
+            if 2 < size <= ENTROPY_LENGTH:
+                found, single, pair = self._entropic(part)
+            else:
+                found = self._told(part)[0] if size <= 2 else self._tree_supports(part)
+                single, pair = np.ones(part.shape), self._links(part).astype(np.float64)
+            support[rows] = found
+            own[rows[:, None], places] = single
+            ties[rows[:, None, None], places[:, :, None], places[:, None, :]] = pair
+        return support, own, ties
 
     def _pairs_of(self, itemsets: Indices) -> Floats:
         """Return supports and variances of all pairs within rows, shape (3, n, k, k)."""
@@ -138,20 +154,18 @@ class PairSupports:
             found[:, :, a, b] = found[:, :, b, a] = self._told(itemsets[:, [a, b]])
         return found
 
-    def _supports(self, itemsets: Indices) -> Floats:
-        """Return the supports of itemsets of three or more items under the model."""
-        width = itemsets.shape[1]
-        if width > ENTROPY_LENGTH:
-            return self._tree_supports(itemsets)
-        most = max(1, _AT_ONCE >> width)
-        parts = [
-            self._entropic(itemsets[start : start + most])
-            for start in range(0, len(itemsets), most)
-        ]
-        return np.concatenate(parts) if parts else np.zeros(0)
+    def _entropic(self, itemsets: Indices) -> tuple[Floats, Floats, Floats]:
+        """Return the supports by the tables of largest entropy, and their a and b."""
+        most = max(1, _AT_ONCE >> (2 * itemsets.shape[1]))
+        parts = []
+        for start in range(0, len(itemsets), most):
+            tables = self._tables(itemsets[start : start + most])
+            parts.append((tables[:, -1], *_slopes(tables, itemsets.shape[1])))
+        support, own, ties = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return support, own, ties
 
-    def _entropic(self, itemsets: Indices) -> Floats:
-        """Return the supports by the tables of largest entropy for the pairs' supports."""
+    def _tables(self, itemsets: Indices) -> Floats:
+        """Return the tables of largest entropy for the pairs' supports, (n, 2^k)."""
         number, width = itemsets.shape
         single = np.clip(self._single[0][itemsets], _LEAST, 1 - _LEAST)
         pair = self._pairs_of(itemsets)[0]
@@ -175,12 +189,12 @@ class PairSupports:
                 now = np.maximum(table.sum(axis=gone), _LEAST**2)
                 ratio = np.maximum(wanted, _LEAST**2) / now
                 table = table * np.expand_dims(ratio, gone)
-        found: Floats = table.reshape(number, -1)[:, -1]
+        found: Floats = table.reshape(number, -1)
         return found
 
     def _tree_supports(self, itemsets: Indices) -> Floats:
         """Return the supports by the trees of the items' strongest dependences."""
-        links = self._links(itemsets, np.ones_like(itemsets, dtype=np.bool_))
+        links = self._links(itemsets)
         single = np.maximum(self._single[0][itemsets], _LEAST)
         ratio = self._ratios(itemsets)
         logs = np.log(single).sum(axis=1) + (np.log(ratio) * links).sum(axis=(1, 2)) / 2
@@ -195,8 +209,8 @@ class PairSupports:
         ratio: Floats = pair / (single[:, :, None] * single[:, None, :])
         return ratio
 
-    def _links(self, itemsets: Indices, flags: Flags) -> Flags:
-        """Return the links of each row's tree over its flagged items, shape (n, k, k).
+    def _links(self, itemsets: Indices) -> Flags:
+        """Return the links of each row's tree over its items, shape (n, k, k).
 
         The largest spanning tree (Prim 1957), by the correlation of the items.
         """
@@ -209,39 +223,54 @@ class PairSupports:
         rows = np.arange(number)
         links = np.zeros((number, width, width), dtype=np.bool_)
         inside = np.zeros((number, width), dtype=np.bool_)
-        inside[rows, flags.argmax(axis=1)] = True
+        inside[:, 0] = True
         for _ in range(width - 1):
-            allowed = inside[:, :, None] & (flags & ~inside)[:, None, :]
+            allowed = inside[:, :, None] & ~inside[:, None, :]
             best = np.where(allowed, weight, -1.0).reshape(number, -1).argmax(axis=1)
             one, other = np.divmod(best, width)
-            grown = allowed[rows, one, other]
-            links[rows[grown], one[grown], other[grown]] = True
-            links[rows[grown], other[grown], one[grown]] = True
-            inside[rows[grown], other[grown]] = True
+            links[rows, one, other] = links[rows, other, one] = True
+            inside[rows, other] = True
         return links
 
     def _shared(
         self,
         itemsets: Indices,
         error: int,
-        first: tuple[Flags, Flags],
-        second: tuple[Flags, Flags] | None,
+        first: Sequence[Floats],
+        second: Sequence[Floats],
     ) -> Floats:
         """Return the covariance of the logarithms of the supports of two parts of each row.
 
         Args:
             itemsets: the rows.
             error: 0 given the records, 1 against the population.
-            first, second: each part's items and the links of its tree; by default the same.
+            first, second: a and b of each part.
         """
-        flags, links = first
-        if second is not None:
-            flags, links = flags & second[0], links & second[1]
         single = np.maximum(self._single[0][itemsets], _LEAST)
         own = np.maximum(self._single[1 + error][itemsets], 0.0) / np.square(single)
         pairs = self._pairs_of(itemsets)
         of_pair = np.maximum(pairs[1 + error], 0.0) / np.square(np.maximum(pairs[0], _LEAST))
         # What is left of a pair's error besides that of its items.
         left = np.maximum(of_pair - own[:, :, None] - own[:, None, :], 0.0)
-        found: Floats = (own * flags).sum(axis=1) + (left * links).sum(axis=(1, 2)) / 2
+        found: Floats = (own * first[0] * second[0]).sum(axis=1)
+        found += (left * first[1] * second[1]).sum(axis=(1, 2)) / 2
         return found
+
+
+def _slopes(tables: Floats, width: int) -> tuple[Floats, Floats]:
+    """Return a and b (see the module) of the last cells of tables of largest entropy."""
+    bits = np.array(list(itertools.product((0.0, 1.0), repeat=width)))
+    one, other = np.triu_indices(width, 1)
+    statistics = np.hstack([bits, bits[:, one] * bits[:, other]])
+    shares = tables / tables.sum(axis=1, keepdims=True)
+    means = shares @ statistics
+    number = statistics.shape[1]
+    products = statistics[:, :, None] * statistics[:, None, :]
+    spread = (shares @ products.reshape(len(bits), -1)).reshape(-1, number, number)
+    spread -= means[:, :, None] * means[:, None, :]
+    # Where cells are all but empty a direction has no information; nothing is known to move it.
+    spread += np.eye(number) * (_LEAST * np.trace(spread, axis1=1, axis2=2))[:, None, None]
+    slopes = means * np.linalg.solve(spread, (1 - means)[:, :, None])[:, :, 0]
+    ties = np.zeros((len(tables), width, width))
+    ties[:, one, other] = ties[:, other, one] = slopes[:, width:]
+    return slopes[:, :width] + ties.sum(axis=2), ties

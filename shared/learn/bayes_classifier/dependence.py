@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from shared.learn.bayes_classifier.options import BayesClassifierOptions
 from shared.learn.bayes_classifier.tables import is_raw
+from shared.learn.networks.search.chow_liu import outward, spanning_forest
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
 from shared.progress import Progress
 
@@ -122,24 +124,16 @@ def _tree(
 ) -> dict[str, tuple[str, ...]]:
     """Return the tree of the largest weights, directed away from what tells most of the class.
 
-    Chow and Liu 1968, by Prim's algorithm; links of no weight are left out, so that it may be
-    several trees.
+    Chow and Liu 1968; links of no weight are left out, so that it may be several trees.
     """
-    parents: dict[str, tuple[str, ...]] = {}
-    while len(parents) < len(features):
-        left = [name for name in features if name not in parents]
-        links = [
-            (weights[frozenset((parent, name))], parent, name)
-            for parent in parents
-            for name in left
-            if weights[frozenset((parent, name))] > 0
-        ]
-        if links:
-            _, parent, name = max(links, key=lambda link: link[0])
-            parents[name] = (parent,)
-        else:
-            parents[max(left, key=lambda name: told[name])] = ()
-    return parents
+    positive = {
+        pair: weight
+        for pair in combinations(features, 2)
+        if (weight := weights[frozenset(pair)]) > 0
+    }
+    ranked = sorted(features, key=lambda name: -told[name])
+    parents = outward(ranked, spanning_forest(features, positive))
+    return {name: tuple(parents[name]) for name in features}
 
 
 def _by_rank(

@@ -95,8 +95,8 @@ class FoundItemsets:
         options: how was mined and decided.
         items: what the itemsets' numbers mean.
         levels: the examined itemsets by length, from 1.
-        modelled_from: from this length on supports are of a model of shorter itemsets, for no
-            reports tell them, and errors and intervals suppose that it holds; None if none are.
+        modelled_from: from this length on there are supports of a model of shorter itemsets, for
+            no reports tell them; errors and intervals suppose that it holds. None if none are.
     """
 
     domain: Domain

@@ -87,20 +87,24 @@ def mine_itemsets(
     levels = _decided(levels, options)
     if options.consistent:
         levels = _made_consistent(levels, options)
-    modelled = _modelled_from(marginals, items, levels)
+    modelled = _modelled_from(marginals, items, levels, options)
     return FoundItemsets(
         marginals.domain, marginals.records, options, items, tuple(levels), modelled
     )
 
 
 def _modelled_from(
-    marginals: Marginals, items: Sequence[Item], levels: Sequence[Level]
+    marginals: Marginals, items: tuple[Item, ...], levels: Sequence[Level], options: RuleOptions
 ) -> int | None:
-    """Return the length from which on supports are of no reports; None if all are of some."""
-    names = list(dict.fromkeys(name for name, _ in items))
+    """Return the first length of which some supports are of no reports; None if all are of some.
+
+    Those that are large enough to be frequent are looked at: the others are of no consequence.
+    """
+    variables = variables_of(items)
     for length, level in enumerate(levels[1:], start=2):
-        known = not np.isnan(level.support).all()
-        if known and not marginals.tells(names[:length]):
+        large = level.itemsets[level.support >= options.minimum_support]
+        of = np.unique(np.sort(variables[large], axis=1), axis=0)
+        if not all(marginals.tells([items[v][0] for v in row]) for row in of.tolist()):
             return length
     return None
 

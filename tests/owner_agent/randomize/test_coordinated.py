@@ -15,8 +15,9 @@ from owner_agent.randomize.sampling import chosen_by_coin, sample_columns
 from owner_agent.randomize.uniform_words import PER_CALL, Words
 from owner_agent.state.keys import Keys
 from pramana.setups.owner import SeededOwner
-from shared.channels import RESOLUTION, Symmetric
+from shared.channels import RESOLUTION, Product, StructuralZeros, Symmetric
 from shared.domain import Variable
+from shared.errors import TableError
 from shared.plan import Plan
 from shared.study_plan import StudyPart, StudyPlan, StudySet
 
@@ -307,3 +308,42 @@ def test_an_experiments_owner_reports_the_parts_of_several_owners(table):
     counted = owner.report(plan, table)
     silent = counted.table(["sex", "work", "ill"])[2, 3, 2]
     assert 0.24 * RECORDS < silent < 0.26 * RECORDS  # 5.6 standard deviations
+
+
+# Products ----------------------------------------------------------------------------------------
+
+
+def product_plan(*parts, widths):
+    """Return a plan of one owner, whose only set has all its variables by a product of channels."""
+    variables = tuple(Variable(f"v{i}", ("a", "b")) for i in range(sum(widths)))
+    channel = Product(widths, parts)
+    one = StudyPart(0, tuple(range(len(variables))), channel)
+    return StudyPlan((("north", variables),), (StudySet(RESOLUTION, (one,)),))
+
+
+def test_a_set_of_more_than_2_to_the_64_combinations_is_reported_as_its_channels_say(keys):
+    wide = product_plan(*[Symmetric.from_gamma(2, 3.0)] * 70, widths=(1,) * 70).block("north")
+    rng = np.random.default_rng(4)
+    table = {v.name: rng.integers(0, 2, RECORDS).astype(np.uint8) for v in wide.variables}
+    made, columns = reported(NORTH, wide, keys, table)
+    order = np.argsort(keys)
+    for v in wide.variables:
+        kept = np.mean(columns[v.name] == table[v.name][order])
+        # 0.75; five standard errors are 0.009: one in 10^4 for all 70 together.
+        assert abs(kept - 0.75) < 0.009
+    # What is true of any variable names the draws, also the first, beyond 64 bits from the last.
+    corrected = table | {"v0": 1 - table["v0"]}
+    _, others = reported(NORTH, wide, keys, corrected)
+    assert np.mean(others["v69"] != columns["v69"]) > 0.3
+    assert made == sorted(made)
+
+
+def test_an_impossible_combination_within_a_product_is_refused(keys):
+    zeros = StructuralZeros(4, (3,), Symmetric.from_gamma(3, 3.0))
+    block = product_plan(zeros, Symmetric.from_gamma(2, 3.0), widths=(2, 1)).block("north")
+    table = {v.name: np.zeros(RECORDS, dtype=np.uint8) for v in block.variables}
+    reported(NORTH, block, keys, table)
+    table = {name: column.copy() for name, column in table.items()}
+    table["v0"][7] = table["v1"][7] = 1
+    with pytest.raises(TableError, match="1 records have a combination"):
+        reported(NORTH, block, keys, table)

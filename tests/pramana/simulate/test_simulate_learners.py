@@ -26,7 +26,7 @@ from pramana.simulate.inputs.tables import MOST_INTERVALS, read_source
 from pramana.simulate.itemset_errors import by_length, overall
 from pramana.simulate.study import Series, spread
 from pramana.simulate.trials import Trials
-from shared.design import Option, Problem, Requirements, compare, reference
+from shared.design import Option, Problem, Requirements, compare, goal, reference
 from shared.design.predict import NOTHING
 from shared.domain import Domain, Variable
 from shared.errors import NotConverged, OptionError, PramanaError, UnknownVariable
@@ -137,14 +137,6 @@ def test_designs_that_cannot_be(monkeypatch: pytest.MonkeyPatch):
 
 def test_goals():
     over = domain(3, 2, 2, 2)
-    for_class = designs.for_target(over, "v2")
-    assert for_class.sets == (("v0", "v2"), ("v1", "v2"), ("v2", "v3"))
-    assert all("v2" in names and len(names) == 3 for names in for_class.extras)
-    assert set(designs.for_target(over, "v2", "tree").sets) == set(
-        itertools.combinations(over.names, 2)
-    )
-    with pytest.raises(UnknownVariable):
-        designs.for_target(over, "other")
     # 64^4 cells cannot be predicted, 64^3 can.
     wide = designs.for_itemsets(domain(64, 64, 64, 64), 0.05)
     assert max(map(len, wide.sets)) == 3
@@ -174,7 +166,7 @@ def test_owners_report_by_one_study_plan():
     made = source(400)
     names = made.domain.names
     owners = designs.owners_of(made.domain, "2")
-    wanted = designs.for_target(made.domain, names[0])
+    wanted = goal(made.domain, "classifier", target=names[0])
     plan = designs.designed(made.domain, "auto", 19.0, wanted, 400, owners=owners)
     assert plan.study is not None
     assert 18.9 < Amplification.together(plan.plan.blocks).gamma <= 19

@@ -123,7 +123,7 @@ def directed(
             left[node] -= {middle}
         if _member(tried, left) is not None:
             into, free = tried, left
-    return _member(into, free) or _outward(nodes, around)
+    return _member(into, free) or outward(nodes, links)
 
 
 def _member(into: dict[str, frozenset[str]], free: dict[str, frozenset[str]]) -> Parents | None:
@@ -133,7 +133,12 @@ def _member(into: dict[str, frozenset[str]], free: dict[str, frozenset[str]]) ->
         return None
 
 
-def _outward(nodes: Sequence[str], around: dict[str, frozenset[str]]) -> Parents:
+def outward(nodes: Sequence[str], links: Sequence[Pair]) -> Parents:
+    """Return parents with given links, directed away from the first node of each part."""
+    around: dict[str, set[str]] = {node: set() for node in nodes}
+    for first, second in links:
+        around[first].add(second)
+        around[second].add(first)
     place: dict[str, int] = {}
     for start in nodes:
         pending = [start]

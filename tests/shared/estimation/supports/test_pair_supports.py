@@ -7,10 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
+from pramana.setups.owner import SeededOwner, draw_cells
+from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
 from shared.domain import Domain
+from shared.estimation.estimated import EstimatedMarginals
 from shared.estimation.supports import modelled
 from shared.estimation.supports.modelled import PairSupports
 from shared.marginals.score_interval import Tilt
+from shared.plan import Block, Plan
 
 NAMES = "ABCDEFGH"
 RECORDS = 1_000
@@ -115,21 +119,62 @@ def test_each_pair_of_variables_is_asked_for_once():
     assert len(asked) == len(set(asked)) == 6 + 15
 
 
-def test_errors_are_those_of_the_tree_by_finite_differences():
-    law = chain(4, 5)
-    made = supports(law)
-    row = np.arange(4)[None]
-    everything = np.ones_like(row, dtype=np.bool_)
-    links = made._links(row, everything)
-    assert {(a, b) for a, b in np.argwhere(links[0]) if a < b} == {(0, 1), (1, 2), (2, 3)}
-    single, pair = made._single, made._pair
-    own = single[2] / single[0] ** 2
-    total = own.sum()
-    for a, b in ((0, 1), (1, 2), (2, 3)):
-        total += max(pair[2, a, b] / pair[0, a, b] ** 2 - own[a] - own[b], 0)
-    support = made.counts(row).counts[0]
-    found = made.counts(row).variance(population=True)[0]
-    assert found == pytest.approx(support**2 * total, rel=1e-6)
+@pytest.mark.parametrize("length", [3, 5, modelled.ENTROPY_LENGTH + 1])
+def test_errors_follow_from_all_items_and_pairs_by_finite_differences(length):
+    """a and b of items and pairs of which one is moved, the ratios of the others kept."""
+    made = supports(pairwise(length, 5) if length < 6 else chain(length, 5))
+    row = np.arange(length)[None]
+    support, own, ties = made._part(row, np.ones_like(row, dtype=np.bool_))
+    assert support[0] == pytest.approx(made.counts(row).counts[0] / RECORDS)
+    single, pair = made._single[0].copy(), made._pair[0].copy()
+    step = 1e-4
+    for move in [*((i, i) for i in range(length)), *itertools.combinations(range(length), 2)]:
+        found = []
+        for sign in (1, -1):
+            made._single[0], made._pair[0] = single, pair
+            if move[0] == move[1]:
+                made._single[0, move[0]] *= 1 + sign * step
+                made._pair[0, move[0]] *= 1 + sign * step
+                made._pair[0, :, move[0]] *= 1 + sign * step
+            else:
+                made._pair[0, move, move[::-1]] *= 1 + sign * step
+            found.append(made._part(row, np.ones_like(row, dtype=np.bool_))[0][0])
+        slope = (found[0] - found[1]) / (2 * step * support[0])
+        wanted = own[0, move[0]] if move[0] == move[1] else ties[0][move]
+        assert slope == pytest.approx(wanted, abs=2e-3)
+
+
+def test_the_errors_of_longer_itemsets_are_those_that_samples_show():
+    """A model that holds: 60 samples of the pairs' tables, all itemsets of three.
+
+    The root mean square of the standardized errors is within 0.2 of 1: by simulation its standard
+    deviation over such studies is about 0.04. By the errors of a tree's links alone it is 1.4.
+    """
+    sizes, records = (2, 3, 4), 4000
+    law = np.einsum(
+        "a,ab,ac->abc",
+        [0.5, 0.5],
+        [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]],
+        [[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]],
+    )
+    names = ("a", "b", "c")
+    over = Domain.of(**{n: [str(i) for i in range(s)] for n, s in zip(names, sizes, strict=True)})
+    share = RESOLUTION // 3
+    pairs = [
+        Choice((a, b), share, Symmetric.from_gamma(sizes[a] * sizes[b], 19.0))
+        for a, b in itertools.combinations(range(3), 2)
+    ]
+    plan = Plan((Block(tuple(over), Sampled(sizes, tuple(pairs))),))
+    owner, rng = SeededOwner.of("triples", 3, records), np.random.default_rng(3)
+    items = [(v.name, code) for v in over for code in range(v.size)]
+    rows = np.array(list(itertools.product((0, 1), (2, 3, 4), (5, 6, 7, 8))))
+    squares = []
+    for run in range(60):
+        reported = owner.report(plan, draw_cells(law, over.names, records, rng), run)
+        seen = EstimatedMarginals(reported, plan, estimator="pooled").supports(items).counts(rows)
+        off = seen.counts - records * law.ravel()
+        squares.append(np.square(off) / seen.variance(population=True))
+    assert abs(np.sqrt(np.mean(squares)) - 1) < 0.2
 
 
 def test_rules_have_the_errors_of_their_parts():

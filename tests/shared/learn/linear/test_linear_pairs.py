@@ -10,6 +10,7 @@ import pytest
 from benchmarks.coverage.settings.log_linear import sampled_pairs
 from pramana.setups.owner import SeededOwner
 from shared.domain import Domain
+from shared.errors import EstimationError
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.bayes_classifier.learning import learn_bayes_classifier
 from shared.learn.linear.cells import CellGrid
@@ -191,3 +192,18 @@ def test_which_tables_reports_tell() -> None:
     assert not seen.tells(over.names)
     assert exact(columns, over, "moment").tells(over.names)
     assert not exact(columns, over, "pooled").tells(over.names)
+
+
+def test_moments_tell_what_every_source_reports() -> None:
+    """As `marginal` raises where one does not; together explained, one source is enough."""
+    over = domain(3)
+    plain = Plan.unrandomized(over)
+    some = Plan.unrandomized(over.project(("x0", "y")))
+    sources = [(reports(drawn(3, 200), plan, 4), plan) for plan in (plain, some)]
+    by_moments = EstimatedMarginals.of(sources)
+    assert by_moments.tells(("x0", "y"))
+    assert not by_moments.tells(("x1", "y"))
+    with pytest.raises(EstimationError, match="does not report"):
+        by_moments.marginal(("x1", "y"))
+    assert EstimatedMarginals.of(sources, estimator="ml").tells(("x1", "y"))
+    assert EstimatedMarginals.of(sources, estimator="pooled").tells(("x1", "y"))

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 from scipy.optimize import nnls
 
-from shared.channels import Symmetric, Transition
+from shared.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, Transition
 from shared.domain import Domain, Variable
 from shared.errors import (
     DomainError,
@@ -769,3 +769,26 @@ def test_mined_supports_are_made_consistent_on_request():
     raw = mine_itemsets(marginals, all_items(over), RuleOptions(0.03))
     assert [i.support for i in raw.itemsets] == [i.support for i in found.itemsets]
     assert raw.itemsets[0].consistent is None
+
+
+def sampled_pairs(*pairs: tuple[int, int]) -> EstimatedMarginals:
+    """Two records of each pair of three binary variables, which report that pair alone."""
+    over = domain(2, 2, 2)
+    share = RESOLUTION // len(pairs)
+    channel = Sampled((2, 2, 2), tuple(Choice(pair, share, Identity(4)) for pair in pairs))
+    codes = {name: np.full(40 * len(pairs), 2, dtype=np.uint8) for name in over.names}
+    for number, pair in enumerate(pairs):
+        for axis in pair:
+            codes[over.names[axis]][40 * number : 40 * (number + 1)] = [0] * 30 + [1] * 10
+    plan = Plan((Block(tuple(over), channel),))
+    return EstimatedMarginals(ReportedCounts(codes, plan.reported_sizes), plan, estimator="pooled")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "length"),
+    [(((0, 1), (0, 2), (1, 2)), 3), (((0, 1), (1, 2)), 2), (((0, 2), (1, 2)), 2)],
+)
+def test_supports_of_a_model_are_said_to_be_whichever_variables_they_are_of(pairs, length):
+    marginals = sampled_pairs(*pairs)
+    found = mine_itemsets(marginals, all_items(marginals.domain), RuleOptions(0.05))
+    assert found.modelled_from == length
