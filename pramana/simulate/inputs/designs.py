@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -206,9 +207,16 @@ def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = N
     return goal(domain, "itemsets", length=length, minimum_support=minimum_support)
 
 
-def for_target(domain: Domain, target: str, learn: Learn = "classifier") -> Goal:
-    """Return the goal of a classifier, or of a `tree` (see `shared.design.goal`).
+def for_target(domain: Domain, target: str, *, attributes: bool = False) -> Goal:
+    """Return the goal of a classifier.
+
+    Args:
+        domain: the variables.
+        target: the class.
+        attributes: whether pairs of attributes are wanted too, with a tenth of the weight: they
+            tell how much attributes repeat each other.
 
     Raises UnknownVariable.
     """
-    return goal(domain, learn, target=target)
+    kinds: Mapping[Learn, float] = {"classifier": 1.0, "tree": 1.0 if attributes else 0.0}
+    return goal(domain, {kind: share for kind, share in kinds.items() if share}, target=target)
