@@ -76,9 +76,8 @@ def learn_bayes_classifier(
         on_step(len(names) + pairs + done, steps)
         learned.add(name, parents[name])
         attributes.append(learned.attribute(name, parents[name]))
-    weight = 1.0
-    if options.model == "auto":
-        weight = learned.weight(names, parents, lambda: on_step(steps, steps))
+    weighed = options.model == "auto"
+    weight = learned.weight(parents, lambda: on_step(steps, steps)) if weighed else 1.0
     on_step(steps, steps)
     return BayesClassifier(
         inputs,
@@ -155,12 +154,10 @@ class _Tables:
         # (class, parents, attribute) as (parents, class, attribute).
         return information(np.moveaxis(joint.reshape(len(joint), -1, joint.shape[-1]), 1, 0))
 
-    def weight(
-        self, names: Sequence[str], parents: Mapping[str, tuple[str, ...]], tick: Tick
-    ) -> float:
+    def weight(self, parents: Mapping[str, tuple[str, ...]], tick: Tick) -> float:
         """Return how much what all attributes tell counts."""
-        tables = {name: self._families[name, ()].probability for name in names}
-        linked = frozenset(frozenset((n, p)) for n in names for p in parents[n])
+        tables = {name: self._families[name, ()].probability for name in parents}
+        linked = frozenset(frozenset((n, p)) for n, own in parents.items() for p in own)
         shares = self.prior.probability
         return weight_of_evidence(self._marginals, shares, tables, linked, tick)
 
