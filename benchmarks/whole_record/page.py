@@ -30,8 +30,8 @@ and 100 are epsilon 1.6, 2.9 and 4.6, and lift a belief of 5 % to at most 21, 50
 
 Each record reports one small set of its columns, drawn by lot, and withholds the others; the
 miner pools what the sets tell ([choosing a plan](choosing-a-plan.md)). The figures are those of
-`pramana simulate --design auto`: means of {runs} runs, seed 1, ± their standard deviation, on
-tables as they are published ([what is done to columns](simulate.md#a-table)). `make whole-record`
+`pramana simulate --design auto`: means of {runs} runs at gamma 19 and of {fewer} at the
+others, seed 1, ± their standard deviation, on tables as they are published ([what is done to columns](simulate.md#a-table)). `make whole-record`
 measures all of it again and writes this page.
 
 ## Classifiers
@@ -61,7 +61,7 @@ def write(found: Sequence[Mapping[str, Any]]) -> None:
 
 def page(results: Mapping[str, Mapping[str, Any]], peers: Mapping[str, Any]) -> str:
     """Return the text of the page."""
-    text = _HEAD.format(runs=RUNS, diffprivlib=peers["versions"]["diffprivlib"])
+    text = _HEAD.format(runs=RUNS[19], fewer=RUNS[5], diffprivlib=peers["versions"]["diffprivlib"])
     text += "\n".join(_classifying(results)) + "\n"
     text += "\n## The same over three owners\n\n"
     text += (

@@ -198,6 +198,7 @@ def classifier(
         setup,
         (holdout, runs, seed),
         json,
+        attributes=model != "naive-bayes",
     )
 
 
@@ -209,6 +210,8 @@ def _classify(
     setup: given.Setup,
     repeated: tuple[float, int, int],
     json: Path | None,
+    *,
+    attributes: bool = False,
 ) -> None:
     from pramana.simulate.classifiers import simulate
     from pramana.simulate.commands.display import show_classifier
@@ -219,8 +222,12 @@ def _classify(
     holdout, runs, seed = repeated
     with given.watched(f"{runs} runs") as watch:
         trials, estimator = setup.prepare(
+<<<<<<< HEAD
             # Trees and planes go through pairs with the class: triples cost more than they tell.
             lambda domain: goal(domain, "classifier", target=target),
+=======
+            lambda domain: for_target(domain, target, attributes=attributes),
+>>>>>>> classify
             runs,
             seed,
             holdout=holdout,

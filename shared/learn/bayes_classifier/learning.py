@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from shared.learn.bayes_classifier.dependence import (
     parents_of,
     valid_shares,
 )
+from shared.learn.bayes_classifier.evidence import weight_of_evidence
 from shared.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
 from shared.learn.bayes_classifier.options import BayesClassifierOptions
 from shared.learn.bayes_classifier.tables import (
@@ -26,7 +27,7 @@ from shared.learn.bayes_classifier.tables import (
 )
 from shared.learn.networks.bayes_net import LearnedFamily, learn_family
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
-from shared.progress import Progress, unwatched
+from shared.progress import Progress, Tick, unwatched
 
 
 def learn_bayes_classifier(
@@ -75,6 +76,8 @@ def learn_bayes_classifier(
         on_step(len(names) + pairs + done, steps)
         learned.add(name, parents[name])
         attributes.append(learned.attribute(name, parents[name]))
+    weighed = options.model == "auto"
+    weight = learned.weight(parents, lambda: on_step(steps, steps)) if weighed else 1.0
     on_step(steps, steps)
     return BayesClassifier(
         inputs,
@@ -84,6 +87,7 @@ def learn_bayes_classifier(
         tuple(attributes),
         options,
         marginals.records,
+        weight=weight,
     )
 
 
@@ -149,6 +153,13 @@ class _Tables:
         joint = family * weights[..., None]
         # (class, parents, attribute) as (parents, class, attribute).
         return information(np.moveaxis(joint.reshape(len(joint), -1, joint.shape[-1]), 1, 0))
+
+    def weight(self, parents: Mapping[str, tuple[str, ...]], tick: Tick) -> float:
+        """Return how much what all attributes tell counts."""
+        tables = {name: self._families[name, ()].probability for name in parents}
+        linked = frozenset(frozenset((n, p)) for n, own in parents.items() for p in own)
+        shares = self.prior.probability
+        return weight_of_evidence(self._marginals, shares, tables, linked, tick)
 
     def attribute(self, name: str, parents: tuple[str, ...]) -> Attribute:
         """Return what was learned of an attribute."""

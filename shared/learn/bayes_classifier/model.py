@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from shared.domain import Domain, Variable
-from shared.errors import DomainError
+from shared.errors import DomainError, OptionError
 from shared.learn.bayes_classifier.options import BayesClassifierOptions
 from shared.learn.bayes_classifier.posterior import LogPosterior
 from shared.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
@@ -57,12 +57,15 @@ class BayesClassifier:
         options: how it was learned.
         records: the number of records behind the counts.
         notes: what the reader must know.
+        weight: what all attributes tell together counts so many times, 1 or less: the logarithm of
+            their probability given the class is multiplied by it (`weight_of_evidence`).
 
     Raises:
         DomainError: no inputs, the class among them, attributes that are not the inputs, or a table
             that does not fit them.
         StructureError: attributes that depend on each other in a circle.
         NotStochastic: a row of a table that is not a distribution.
+        OptionError: a weight that is not above 0 and at most 1.
     """
 
     inputs: Domain
@@ -73,6 +76,7 @@ class BayesClassifier:
     options: BayesClassifierOptions
     records: int
     notes: tuple[str, ...] = ()
+    weight: float = 1.0
 
     sums_out = True
 
@@ -91,6 +95,11 @@ class BayesClassifier:
                     f"{family.node!r} must depend on the class first, and the class on nothing.",
                     where=family.node,
                 )
+        if not 0 < self.weight <= 1:
+            raise OptionError(
+                f"The weight of the attributes must be above 0 and at most 1, not {self.weight}.",
+                where="weight",
+            )
         _ = self.network
 
     @property
@@ -107,7 +116,7 @@ class BayesClassifier:
 
     @cached_property
     def network(self) -> BayesNet:
-        """The network that predicts, to be asked and sampled as any other."""
+        """The network that predicts, where `weight` is 1; to be asked and sampled as any other."""
         return self.learned.network()
 
     @property
@@ -122,7 +131,7 @@ class BayesClassifier:
 
     @cached_property
     def _posterior(self) -> LogPosterior:
-        return LogPosterior(self.network, self.inputs, self.target)
+        return LogPosterior(self.network, self.inputs, self.target, self.weight)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
         """Return the class code of each of n records; see `Predictor`.

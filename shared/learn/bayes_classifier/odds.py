@@ -31,7 +31,7 @@ class LogOdds:
     tables: Mapping[str, Tensor]
 
 
-def log_odds(replicates: Replicates, classes: Sequence[int]) -> LogOdds:
+def log_odds(replicates: Replicates, classes: Sequence[int], weight: float = 1.0) -> LogOdds:
     """Return the scores of naive Bayes.
 
     A sample moves a logarithm as it moves the probability, to first order: that of a category
@@ -40,11 +40,12 @@ def log_odds(replicates: Replicates, classes: Sequence[int]) -> LogOdds:
     Args:
         replicates: of a classifier whose attributes depend on the class alone.
         classes: which are told apart.
+        weight: how much the attributes count (`BayesClassifier.weight`).
     """
     places = list(classes)
     return LogOdds(
         _centred(replicates.prior[:, places]),
-        {name: _centred(table[:, places]) for name, table in replicates.tables.items()},
+        {name: weight * _centred(table[:, places]) for name, table in replicates.tables.items()},
     )
 
 

@@ -39,9 +39,10 @@ class LogPosterior:
     network: BayesNet
     inputs: Domain
     target: Variable
+    weight: float = 1.0
 
     def scores(self, codes: Mapping[str, Codes]) -> Tensor:
-        """Return ln P(class, what is known of the record), (n, classes).
+        """Return ln P(class) + weight ln P(what is known of the record | class), (n, classes).
 
         Raises:
             UnknownVariable, DomainError: see `record_columns_or_missing`.
@@ -54,6 +55,9 @@ class LogPosterior:
         for start in range(0, length, _AT_ONCE):
             part = {name: column[start : start + _AT_ONCE] for name, column in columns.items()}
             self._fill(scores[start : start + _AT_ONCE], part)
+        if self.weight != 1:
+            own = self._logs[self.target.name]
+            scores = own + self.weight * (scores - own)
         return scores
 
     def _fill(self, scores: Tensor, columns: Mapping[str, Codes]) -> None:

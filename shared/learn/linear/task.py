@@ -277,7 +277,7 @@ class PlaneTask:
         """Return the plane of a class by naive Bayes, with errors by bootstrap."""
         binary = self.target.size == 2
         classes = range(2) if binary else self.positives
-        odds = log_odds(self.sources.replicates, classes)
+        odds = log_odds(self.sources.replicates, classes, self.sources.network.weight)
         place = list(classes).index(positive)
         # Of two classes the only score is the difference of theirs.
         factor = 2.0 if binary else 1.0

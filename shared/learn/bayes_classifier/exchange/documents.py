@@ -42,6 +42,7 @@ def bayes_classifier_json(model: BayesClassifier) -> dict[str, Any]:
             for attribute in model.attributes
         ],
         "notes": list(model.notes),
+        "weight": model.weight,
     }
 
 
@@ -85,6 +86,7 @@ def read_bayes_classifier_json(text: str) -> BayesClassifier:
         options=document.options,
         records=document.records,
         notes=document.notes,
+        weight=document.weight,
     )
 
 
@@ -127,6 +129,7 @@ class _Document(DocumentPart):
     prior: _Family
     attributes: list[_Attribute]
     notes: tuple[str, ...]
+    weight: float = Field(default=1.0, gt=0, le=1)
 
 
 def _read(listed: list[Any], shape: tuple[int, ...], node: str) -> Tensor:

@@ -14,9 +14,14 @@ NAMES: dict[ChosenModel, str] = {
 def summary(model: BayesClassifier) -> str:
     """Return what a classifier is, in a line."""
     chosen = " (chosen)" if model.options.model == "auto" else ""
+    repeated = (
+        f"; what they tell counts {model.weight:.2f} times, for they repeat each other"
+        if model.weight < 1
+        else ""
+    )
     return (
         f"{NAMES[model.model]}{chosen} of {model.target.name}: {len(model.inputs)} attributes,"
-        f" {len(model.links)} links between them, {model.records:,} records"
+        f" {len(model.links)} links between them, {model.records:,} records{repeated}"
     )
 
 

@@ -1,0 +1,110 @@
+"""The weight of naive Bayes' evidence: right where attributes repeat each other, 1 elsewhere."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pramana.setups.owner import SeededOwner
+from shared.channels import RESOLUTION, Choice, Mixture, Sampled
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.bayes_classifier.evidence import weight_of_evidence
+from shared.learn.bayes_classifier.exchange.documents import (
+    read_bayes_classifier_json,
+    write_bayes_classifier_json,
+)
+from shared.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+from shared.learn.bayes_classifier.options import BayesClassifierOptions
+from shared.plan import Block, Plan
+from tests.shared.learn.bayes_classifier.bayes_cases import counted, drawn
+
+NAMES = ("x1", "x2", "x3", "x4")
+WORLD = Domain.of(**{name: ["no", "yes"] for name in (*NAMES, "kind")})
+TABLE = np.array([[0.7, 0.3], [0.3, 0.7]])
+
+
+def _records(repeated: bool, records: int, seed: int):
+    """Return records; of `repeated` attributes all are the same, each 70 % the class."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 2, records)
+    right = rng.random((4, records)) < 0.7
+    columns = {
+        name: np.where(right[0 if repeated else i], kind, 1 - kind).astype(np.uint8)
+        for i, name in enumerate(NAMES)
+    }
+    return columns | {"kind": kind.astype(np.uint8)}
+
+
+def _reported(columns, seed: int) -> EstimatedMarginals:
+    """Return the marginals of records that report one pair each, by a channel of gamma 19."""
+    pairs = list(itertools.combinations(range(5), 2))
+    channel = Mixture.from_gamma(4, 19.0)
+    choices = tuple(Choice(pair, RESOLUTION // len(pairs), channel) for pair in pairs)
+    plan = Plan((Block(tuple(WORLD), Sampled((2,) * 5, choices)),))
+    owner = SeededOwner.of("evidence", seed, len(columns["kind"]))
+    return EstimatedMarginals(owner.report(plan, columns, 0), plan, estimator="pooled")
+
+
+def _weight(marginals, linked=frozenset()) -> float:
+    return weight_of_evidence(marginals, np.full(2, 0.5), dict.fromkeys(NAMES, TABLE), linked)
+
+
+def test_four_copies_count_as_one():
+    """The variance of a sum of four copies is four times that of four independent attributes."""
+    found = [_weight(_reported(_records(True, 40_000, s), s)) for s in range(4)]
+    assert np.mean(found) == pytest.approx(0.25, abs=0.03)
+
+
+def test_independent_attributes_count_whole():
+    found = [_weight(_reported(_records(False, 40_000, s), s)) for s in range(4)]
+    assert min(found) > 0.85
+
+
+def test_linked_pairs_are_left_to_the_network():
+    linked = frozenset(frozenset(pair) for pair in itertools.combinations(NAMES, 2))
+    assert _weight(_reported(_records(True, 5_000, 1), 1), linked) == 1
+
+
+def test_exact_records_have_no_weight():
+    model = learn_bayes_classifier(counted(drawn(3000)), "kind")
+    assert model.weight == 1
+
+
+def test_predictions_documents_and_words_have_it():
+    marginals = _reported(_records(True, 40_000, 2), 2)
+    auto = learn_bayes_classifier(marginals, "kind")
+    assert (
+        learn_bayes_classifier(
+            marginals, "kind", None, BayesClassifierOptions("naive-bayes")
+        ).weight
+        == 1
+    )
+    assert 0 < auto.weight <= 1
+    again = read_bayes_classifier_json(write_bayes_classifier_json(auto))
+    some = _records(True, 100, 9)
+    assert again.weight == auto.weight
+    assert (again.probabilities(some) == auto.probabilities(some)).all()
+
+
+def test_a_weighted_posterior_is_tempered():
+    model = learn_bayes_classifier(counted(drawn(3000)), "kind")
+    columns = drawn(50, seed=4)
+    prior = model.prior.probability
+    wanted = prior * (model.probabilities(columns) / prior) ** 0.5
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    half = replace(model, weight=0.5)
+    assert half.probabilities(columns) == pytest.approx(wanted, abs=1e-12)
+    assert "counts 0.50 times" in write_bayes_classifier_text(half)
+
+
+def test_a_weight_is_above_0_and_at_most_1():
+    model = learn_bayes_classifier(counted(drawn(300)), "kind")
+    for weight in (0.0, 1.5):
+        with pytest.raises(OptionError, match="weight"):
+            replace(model, weight=weight)
