@@ -31,8 +31,9 @@ and 100 are epsilon 1.6, 2.9 and 4.6, and lift a belief of 5 % to at most 21, 50
 Each record reports one small set of its columns, drawn by lot, and withholds the others; the
 miner pools what the sets tell ([choosing a plan](choosing-a-plan.md)). The figures are those of
 `pramana simulate --design auto`: means of {runs} runs at gamma 19 and of {fewer} at the
-others, seed 1, ± their standard deviation, on tables as they are published ([what is done to columns](simulate.md#a-table)). `make whole-record`
-measures all of it again and writes this page.
+others, seed 1, ± their standard deviation, on tables as they are published
+([what is done to columns](simulate.md#a-table)). `make whole-record` measures all of it again and
+writes this page.
 
 ## Classifiers
 

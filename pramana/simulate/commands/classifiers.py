@@ -14,6 +14,7 @@ from shared.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
     from pramana.simulate.classifiers import Learn
+    from shared.design.goal import Learn as Wanted
     from shared.estimation.estimated import Estimator
 
 L2 = 1e-3
@@ -220,14 +221,13 @@ def _classify(
 
     require_place(json)
     holdout, runs, seed = repeated
+    # Pairs with the class, for triples cost more than they tell; those of attributes at a tenth
+    # of the weight (`tree`) tell how much attributes repeat each other.
+    kinds: tuple[Wanted, ...] = ("classifier", "tree") if attributes else ("classifier",)
+    wanted = dict.fromkeys(kinds, 1.0)
     with given.watched(f"{runs} runs") as watch:
         trials, estimator = setup.prepare(
-<<<<<<< HEAD
-            # Trees and planes go through pairs with the class: triples cost more than they tell.
-            lambda domain: goal(domain, "classifier", target=target),
-=======
-            lambda domain: for_target(domain, target, attributes=attributes),
->>>>>>> classify
+            lambda domain: goal(domain, wanted, target=target),
             runs,
             seed,
             holdout=holdout,

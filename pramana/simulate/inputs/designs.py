@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -218,21 +217,3 @@ def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = N
     while length > 1 and math.prod(sizes[:length]) > CELLS:
         length -= 1
     return goal(domain, "itemsets", length=length, minimum_support=minimum_support)
-<<<<<<< HEAD
-=======
-
-
-def for_target(domain: Domain, target: str, *, attributes: bool = False) -> Goal:
-    """Return the goal of a classifier.
-
-    Args:
-        domain: the variables.
-        target: the class.
-        attributes: whether pairs of attributes are wanted too, with a tenth of the weight: they
-            tell how much attributes repeat each other.
-
-    Raises UnknownVariable.
-    """
-    kinds: Mapping[Learn, float] = {"classifier": 1.0, "tree": 1.0 if attributes else 0.0}
-    return goal(domain, {kind: share for kind, share in kinds.items() if share}, target=target)
->>>>>>> classify
