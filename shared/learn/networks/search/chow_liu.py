@@ -3,18 +3,16 @@
 A forest that is as near as can be to the records' distribution joins the pairs of the largest
 mutual information that close no circle. Noise makes information where there is none, so a pair is
 joined only if it is dependent beyond chance: of the links joined, at most a share `FALSE_SHARE` is
-expected to be of independent variables. Which of two neighbours a variable is joined to is then
-asked of all pairs that the link is between, not of its own alone (`refined`). What a forest leaves
-out is added where the reports contradict that it goes through others: the pair is dependent, and so
-given each variable, and each two, next to one of them (the first orders of the PC algorithm,
-Spirtes and Glymour 1991, in linear predictors of the variables' functions). All of it needs no more
-than pairs to be told.
+expected to be of independent variables. What a forest leaves out is added where the reports
+contradict that it goes through others: the pair is dependent, and so given each variable, and each
+two, next to one of them (the first orders of the PC algorithm, Spirtes and Glymour 1991, in linear
+predictors of the variables' functions). All of it needs no more than pairs to be told.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +20,7 @@ from shared.errors import StructureError
 from shared.learn.networks.search.dependence import Coefficients, Dependences
 from shared.learn.networks.search.equivalence import CPDAG
 from shared.learn.networks.search.moves import Parents
-from shared.marginals.counts import Marginals, Tensor
+from shared.marginals.counts import Marginals
 from shared.progress import Progress
 
 FALSE_SHARE = 0.03
@@ -97,82 +95,6 @@ def spanning_forest(nodes: Sequence[str], weighed: dict[Pair, float]) -> list[Pa
         if first != second:
             tree[first] = second
             found.append(pair)
-    return found
-
-
-def refined(
-    dependences: Dependences, links: Sequence[Pair], tick: Callable[[], None] = lambda: None
-) -> list[Pair]:
-    """Return a forest whose links explain the pairs that they are between better than others do.
-
-    Without a link its tree falls into two parts, and along the links the forest predicts every pair
-    with one variable in each as a product of coefficients (see `dependence`). The link is moved to
-    a neighbour of one of its ends where the squared differences from what the reports tell, in
-    units of their errors, become smaller in sum; a link fits its own pair at the price of as many
-    as it has coefficients, what chance would make of it. Each move lowers the sum, so that it ends.
-
-    Args:
-        dependences: of all pairs.
-        links: the forest's.
-        tick: called before each link is looked at; may raise to stop.
-    """
-    found = list(links)
-    for _ in range(SWEEPS):
-        before = list(found)
-        for place, (first, second) in enumerate(before):
-            tick()
-            others = found[:place] + found[place + 1 :]
-            around = _around(others)
-            near = [(first, node) for node in around.get(second, ())]
-            near += [(node, second) for node in around.get(first, ())]
-            tried = [(first, second), *near]
-            found[place] = min(tried, key=lambda pair: _unexplained(dependences, around, pair))
-        if found == before:
-            break
-    return found
-
-
-SWEEPS = 5
-"""A forest's links are gone through so often at most."""
-
-
-def _unexplained(dependences: Dependences, around: dict[str, list[str]], link: Pair) -> float:
-    """Return what a link leaves unexplained of the pairs that it is between; see `refined`."""
-    joined = dependences.of(*link)
-    if joined is None:
-        return float("inf")
-    left, right = (list(_chains(dependences, around, end)) for end in link)
-    total = float(joined.matrix.size)
-    for (first, before), (second, behind) in itertools.product(left, right):
-        whole = dependences.of(first, second)
-        if (first, second) == link or whole is None:
-            continue
-        made = joined.shrunk if before is None else before.T @ joined.shrunk
-        total += whole.apart_from(made if behind is None else made @ behind)
-    return total
-
-
-def _chains(
-    dependences: Dependences, around: dict[str, list[str]], start: str
-) -> Iterator[tuple[str, Tensor | None]]:
-    """Yield the variables of a tree with the product of coefficients from one of them to each."""
-    pending: list[tuple[str, str, Tensor | None]] = [(start, "", None)]
-    while pending:
-        node, origin, made = pending.pop()
-        yield node, made
-        for further in around.get(node, ()):
-            step = dependences.of(node, further)
-            if further != origin and step is not None:
-                chain = step.shrunk if made is None else made @ step.shrunk
-                pending.append((further, node, chain))
-
-
-def _around(links: Sequence[Pair]) -> dict[str, list[str]]:
-    """Return the neighbours of each variable that has some."""
-    found: dict[str, list[str]] = {}
-    for first, second in links:
-        found.setdefault(first, []).append(second)
-        found.setdefault(second, []).append(first)
     return found
 
 
@@ -251,7 +173,7 @@ class _Search:
             kept = {pair: weights[pair] for pair, p in chance.items() if p <= most}
             forest = spanning_forest(self.nodes, kept)
             if len(forest) <= links:
-                return refined(self.dependences, forest, self._tick)
+                return forest
             links = len(forest)
 
     def further(self, links: Sequence[Pair]) -> dict[Pair, Coefficients]:

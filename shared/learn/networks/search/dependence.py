@@ -66,12 +66,8 @@ class Coefficients:
     @property
     def omnibus(self) -> float:
         """The chi-square statistic of the hypothesis, all coefficients alike."""
-        return self.statistic(np.zeros_like(self.values))
-
-    def statistic(self, supposed: Tensor) -> float:
-        """Return that of the hypothesis that they have certain values."""
         variances, turn = self._axes
-        return float(np.sum(np.square(turn.T @ (self.values - supposed)) / variances))
+        return float(np.sum(np.square(turn.T @ self.values) / variances))
 
     @property
     def gain(self) -> float:
@@ -121,15 +117,6 @@ class Dependence:
     def independence(self) -> Coefficients:
         """The coefficients, all 0 if the two are independent."""
         return Coefficients(self.matrix.ravel(), self.covariance, self.records)
-
-    @property
-    def shrunk(self) -> Tensor:
-        """The coefficients, as much of them as noise leaves."""
-        return self.kept * self.matrix
-
-    def apart_from(self, matrix: Tensor) -> float:
-        """Return the chi-square statistic of coefficients that are supposed."""
-        return self.independence.statistic(matrix.ravel())
 
     @property
     def turned(self) -> Dependence:
@@ -197,7 +184,7 @@ class Dependences:
             pair = self.of(names[a], names[b])
             if pair is None:
                 return None
-            part = pair.shrunk
+            part = pair.kept * pair.matrix
             made[ends[a] : ends[a + 1], ends[b] : ends[b + 1]] = part
             made[ends[b] : ends[b + 1], ends[a] : ends[a + 1]] = part.T
         values, turn = np.linalg.eigh(made)
