@@ -28,7 +28,7 @@ def main() -> None:
     """Run the settings asked for, keep their figures, and write the page of all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="settings whose name holds these words")
-    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--runs", type=int, help="in place of those of settings.py")
     parser.add_argument("--data", type=Path, default=Path(DATA), help="the public tables")
     parser.add_argument("--page", action="store_true", help="only write the page again")
     options = parser.parse_args()
@@ -36,17 +36,22 @@ def main() -> None:
     if not options.page:
         if not chosen:
             parser.error(f"no setting's name holds {options.only!r}")
-        _record(_run(chosen, options.data, options.runs))
+        _run(chosen, options.data, options.runs)
     write(json.loads(RESULTS.read_text(encoding="utf-8")))
 
 
-def _run(chosen: Sequence[Setting], data: Path, runs: int) -> list[Found]:
+def _run(chosen: Sequence[Setting], data: Path, runs: int | None) -> list[Found]:
     found = []
     with tempfile.TemporaryDirectory() as folder, progress_bar("simulating") as on_step:
         scratch = Path(folder)
+
+        def act(setting: Setting) -> Found:
+            return measured(setting, data, scratch, runs or RUNS[setting.gamma])
+
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for one in pool.map(lambda s: measured(s, data, scratch, runs), chosen):
+            for one in pool.map(act, chosen):
                 found.append(one)
+                _record([one])
                 on_step(len(found), len(chosen))
                 console().print_json(json.dumps(one))
     return found

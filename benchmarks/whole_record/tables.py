@@ -49,7 +49,7 @@ def margins(peers: Path, data: Path) -> None:
         wanted = goal(source.domain, "counts")
         plan = designed(source.domain, "auto", float(gamma), wanted, source.records)
         errors = []
-        for trial in Trials(source, plan.plan, source.records, RUNS, SEED):
+        for trial in Trials(source, plan.plan, source.records, RUNS[gamma], SEED):
             ours = EstimatedMarginals(trial.reported, plan.plan, estimator=plan.estimator)
             errors += [
                 np.abs(ours.marginal([v.name]).counts - trial.true.table([v.name])) / source.records

@@ -23,7 +23,7 @@ from miner_service.store.database import Database
 from shared.channels import Identity, Symmetric, Withheld
 from shared.domain import Domain, Variable
 from shared.errors import JobCancelled
-from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.estimated import ESTIMATORS, EstimatedMarginals
 from shared.learn.linear.exchange.documents import linear_json
 from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.options import LinearOptions
@@ -187,6 +187,7 @@ WITHHELD = [
     {"kind": "association-rules", "minimum_support": 0.1, "variables": ["A", "B"]},
     {"kind": "decision-tree", "target": "B", "attributes": ["A"]},
     {"kind": "linear-classifier", "target": "A", "features": ["B"]},
+    {"kind": "bayes-classifier", "target": "A", "features": ["B"]},
     {"kind": "bayes-net-parameters", "structure": {"A": [], "B": ["A"]}},
     {"kind": "bayes-net-structure", "variables": ["A", "B"]},
 ]
@@ -200,7 +201,7 @@ def test_a_variable_withheld_from_every_report_is_learned_by_no_job(miner, build
     analyst, owner = miner.study("survey"), miner.owner("survey", "north")
     blocks = [Block((Variable(n, ("no", "yes")),), c) for n, c in [("A", P), ("B", Withheld(2))]]
     owner.publish("survey", build(Plan(tuple(blocks)), range(10), {"A": [0, 1] * 5, "B": [0] * 10}))
-    for spec, estimator in itertools.product(WITHHELD, ["moment", "ml", "log-linear"]):
+    for spec, estimator in itertools.product(WITHHELD, ESTIMATORS):
         answer = analyst(
             "POST", "/v1/studies/survey/jobs", json={"spec": {**spec, "estimator": estimator}}
         )
@@ -228,7 +229,7 @@ def test_a_table_of_all_records_of_owners_of_different_people(miner, build):
 
 def test_every_job_says_which_records_it_counts():
     """Who may know of a job is decided by that (access.py), whatever its kind."""
-    assert len(JOB_KINDS) == 6
+    assert len(JOB_KINDS) == 7
     for spec, kind in JOB_KINDS.items():
         assert issubclass(spec, CountsSpec)
         assert MODEL_KINDS[kind.model.name] is kind.model
