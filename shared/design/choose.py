@@ -152,7 +152,8 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
     """Predict every family's error for a problem.
 
     The best has the smallest loss (`PredictedErrors`); but where sets of different sizes win, and a
-    plainer family has almost as small a loss and not twice as many sets, that comes first.
+    plainer family has almost as small a loss, not twice as many sets, and an estimator of all its
+    reports at once, that comes first.
 
     Raises:
         OptionError: no family tells what is asked; the message says which interactions are wanted.
@@ -186,7 +187,8 @@ def _plainer_first(able: list[Option]) -> list[Option]:
         return able
     first, second, *others = able
     near = second.prediction.loss <= _PLAINER * first.prediction.loss
-    plainer = second.sets < 2 * first.sets
+    # Where tables are pooled one by one, sets of one size make nothing easier.
+    plainer = second.sets < 2 * first.sets and second.estimator != "pooled"
     return [second, first, *others] if near and plainer else able
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.setting import Interval, Numbers, Setting
 from benchmarks.coverage.settings.cells import GROUPED, JOINT, LAW, independent
-from shared.estimation.estimated import EstimatedMarginals
+from benchmarks.coverage.settings.log_linear import sampled_pairs
+from shared.estimation.estimated import EstimatedMarginals, Estimator
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.learn.networks.structure import Structure
 from shared.plan import Plan
@@ -18,7 +19,7 @@ _NODES = ("a", "b", "c")
 
 
 def _parameters(
-    plan: Plan, records: int, parents: dict[str, list[str]]
+    plan: Plan, records: int, parents: dict[str, list[str]], estimator: Estimator = "moment"
 ) -> Callable[[np.random.Generator], Interval]:
     """Return what learns the parameters of a network of three nodes once."""
     structure = Structure.of(parents)
@@ -26,7 +27,9 @@ def _parameters(
 
     def repeat(rng: np.random.Generator) -> Interval:
         reports = reports_of(plan, records_of(plan, LAW, records, rng), rng)
-        families = learn_parameters(EstimatedMarginals(reports, plan), structure).families
+        families = learn_parameters(
+            EstimatedMarginals(reports, plan, estimator=estimator), structure
+        ).families
         low = np.concatenate([family.low.ravel() for family in families])
         high = np.concatenate([family.high.ravel() for family in families])
         return Interval(truth, low, high)
@@ -74,5 +77,13 @@ SETTINGS: tuple[Setting, ...] = (
         _parameters(JOINT, 1_000, {"a": [], "b": ["a"], "c": ["a", "b"]}),
         below=1.0,
         why=_WIDE,
+    ),
+    Setting(
+        "network parameters, pooled",
+        "N = 2,000, three variables, pairs sampled at gamma 19",
+        1432,
+        _parameters(
+            sampled_pairs(JOINT.domain, 19.0), 2_000, {"a": [], "b": ["a"], "c": ["a"]}, "pooled"
+        ),
     ),
 )
