@@ -57,6 +57,7 @@ SAMPLERS = {
     "shared.learn.common.resampling",
     "shared.learn.linear.pocket",
     "shared.learn.networks.network",
+    "shared.learn.networks.search.dependence",
     "shared.learn.networks.search.scores",
     "shared.learn.networks.search.structure_learning",
     "shared.marginals.counts",

@@ -89,17 +89,13 @@ def publish(
         secrets = KeyStore(site.state).load()
         ledger = Ledger(site.state)
         entries = ledger.entries()
-        study, reading = site.miner.study, partial(watch, "pseudonyms")
-        records, table = read_records(site, study, plan, secrets, reading)
+        reading = partial(watch, "pseudonyms")
+        records, table = read_records(site, site.miner.study, plan, secrets, reading)
         past = Past.of(site.state, entries, secrets, site.miner.study)
         settled = settle(plan.plan, records, past, options.corrections or site.file.corrections)
         values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
-        draws = planned_draws(
-            plan.plan.blocks,
-            plan.columns,
-            settled.identities,
-            lambda draw_id: population_of(records.keys, draw_id, entries),
-        )
+        among = partial(population_of, records.keys, entries=entries)
+        draws = planned_draws(plan.plan.blocks, plan.columns, settled.identities, among)
         draws = recognized(draws, values, entries)
         if not options.accept_added_loss:
             refuse_conflicts(draws, entries, settled.renewed)
@@ -107,17 +103,16 @@ def publish(
         if entry is not None and entry.state == "withdrawn":
             raise withdrawn(entry, f"on {entry.changed:%Y-%m-%d}")
         outbox = site.state / OUTBOX
-        prepared = reopen(outbox, entry.name) if entry is not None else None
+        prepared = None if entry is None else reopen(outbox, entry.name)
         if prepared is None and entry is not None and entry.state == "sealed":
             return _outcome(entry, str(entry.release_id), settled, already=True)
         if prepared is None:
             ledger.begin()
             told = told_draws(plan.plan, draws)
             prepared = prepare(outbox, settled.randomized, options.part_records, told)
-        fingerprint = fingerprint_of(values, [draw.column for draw in draws])
-        now = surroundings.now()
-        new = _entry(site, prepared.manifest, settled.randomized, draws, fingerprint, now)
-        entry = _entered(ledger, new, outbox)
+        known = fingerprint_of(values, [draw.column for draw in draws])
+        left = (settled.randomized, draws, known, surroundings.now())
+        entry = _entered(ledger, _entry(site, prepared.manifest, *left), outbox)
         with Miner(site.miner.url, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now)
             # A miner that is not there hears of nothing, and nothing is written down for it.

@@ -39,7 +39,7 @@ from shared.estimation.evidence.explanation import NetworkExplanation
 from shared.estimation.evidence.tables import Evidence
 from shared.estimation.pooled.tables import PooledTables
 from shared.estimation.subpopulations.by_tables import CombinedSubpopulation, TabulatedSubpopulation
-from shared.estimation.subpopulations.reported import ReportedSubpopulation
+from shared.estimation.subpopulations.reported import RecordSubpopulation, ReportedSubpopulation
 from shared.estimation.supports.by_tables import (
     CombinedSupports,
     DividedSupports,
@@ -227,8 +227,11 @@ class EstimatedMarginals:
             return TabulatedSubpopulation(self, {})
         if self._parts:
             return CombinedSubpopulation(tuple(part.subpopulation() for part in self._parts))
-        if isinstance(self._reported, ReportedCounts) and self._reported.cells <= CUBE_CELLS:
-            return ReportedSubpopulation.everyone(self._plan, self._reported)
+        if isinstance(self._reported, ReportedCounts):
+            if self._reported.cells <= CUBE_CELLS:
+                return ReportedSubpopulation.everyone(self._plan, self._reported)
+            if all(b.channel.is_identity and len(b.names) == 1 for b in self._plan.blocks):
+                return RecordSubpopulation(self._plan, self._reported, None, {})
         return TabulatedSubpopulation(self, {})
 
     def supports(self, items: Sequence[Item]) -> Supports:

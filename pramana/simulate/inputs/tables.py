@@ -71,9 +71,18 @@ def read_source(
         if one is not None:
             found.append(one[0])
             codes[name] = one[1]
-    bad = done.left_out
-    remedy = _REMEDY if frame.shape[1] > 1 or path.suffix == ".parquet" else _COMMAS
-    if bad and (variables is not None or not found):
+    alone = frame.shape[1] == 1 and path.suffix != ".parquet"
+    _require_usable(
+        path, found, done.left_out, _COMMAS if alone else _REMEDY, variables is not None
+    )
+    return TableSource(path.name, Domain(tuple(found)), codes, done.note)
+
+
+def _require_usable(
+    path: Path, found: Sequence[Variable], bad: dict[str, str], remedy: str, asked: bool
+) -> None:
+    """Refuse columns that were asked for and cannot serve, and fewer than two that can."""
+    if bad and (asked or not found):
         raise TableError(
             f"Columns of {path.name} cannot be simulated: {listed(bad)}.",
             where=", ".join(bad),
@@ -83,10 +92,9 @@ def read_source(
         rest = f" {listed(bad)}." if bad else ""
         raise TableError(
             f"Only one column of {path.name} can be used, and a link needs two.{rest}",
-            where="--variables" if variables else "--table",
+            where="--variables" if asked else "--table",
             remedy=remedy,
         )
-    return TableSource(path.name, Domain(tuple(found)), codes, done.note)
 
 
 def _read(path: Path) -> pd.DataFrame:

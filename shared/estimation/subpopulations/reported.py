@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.estimation.core.axes import Axis, axes_of
 from shared.estimation.subpopulations.by_tables import CountedSubtable, asked_of, narrowed
 from shared.estimation.subpopulations.laws import CellLaw, outer, rows_of
-from shared.marginals.counts import Reports, Tensor
+from shared.marginals.counts import Codes, ReportedCounts, Reports, Tensor, tabulate
 from shared.plan import Plan
 
 
@@ -107,3 +108,42 @@ class ReportedSubpopulation:
         left = [name for name in self._names if name in columns]
         summed = tensor.sum(axis=gone) if gone else tensor
         return summed.transpose([left.index(name) for name in columns]).ravel()
+
+
+class RecordSubpopulation:
+    """The same of records that are reported as they are, found among the records themselves.
+
+    Its tables are as large as what is asked for: nothing is counted over all variables.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        reports: ReportedCounts,
+        rows: npt.NDArray[np.intp] | None,
+        given: Mapping[str, int],
+    ):
+        self._plan, self._reports, self._rows = plan, reports, rows
+        self.given = given
+
+    def within(self, variable: str, code: int) -> RecordSubpopulation:
+        """Return those that also have a category of another variable; see `Subpopulation`."""
+        given = narrowed(self._plan.domain, self.given, variable, code)
+        among = np.flatnonzero(self._column(variable) == code)
+        rows = among if self._rows is None else self._rows[among]
+        return RecordSubpopulation(self._plan, self._reports, rows, given)
+
+    def table(self, variables: Sequence[str]) -> CountedSubtable:
+        """Return the counts over other variables within it; see `Subpopulation`."""
+        domain = asked_of(self._plan.domain, self.given, variables)
+        plan = Plan(tuple(self._plan.block_of(name) for name in variables))
+        counts = tabulate([self._column(name) for name in variables], domain.shape)
+        cube = counts.astype(np.float64)
+        everyone = ReportedSubpopulation(
+            plan, self._reports.records, plan.domain.names, cube, cube, {}, {}
+        )
+        return everyone.table(variables)
+
+    def _column(self, name: str) -> Codes:
+        column = self._reports.column(name)
+        return column if self._rows is None else column[self._rows]

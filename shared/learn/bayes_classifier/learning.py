@@ -55,15 +55,8 @@ def learn_bayes_classifier(
         EstimationError, LimitExceeded: what the marginals raise.
     """
     options = options or BayesClassifierOptions()
-    domain = marginals.domain
-    names = [n for n in domain.names if n != target] if features is None else list(features)
-    if len(set(names)) < len(names):
-        raise OptionError("The features name a variable twice.", where="features")
-    variable, inputs = domain[target], domain.project(names)
-    if not names or target in names:
-        raise DomainError(
-            f"{target!r} needs one or more other variables to be predicted from.", where=target
-        )
+    names = _features(marginals, target, features)
+    variable, inputs = marginals.domain[target], marginals.domain.project(names)
     pairs = len(names) * (len(names) - 1) // 2 if options.model != "naive-bayes" else 0
     steps = 2 * len(names) + pairs
     learned = _Tables(marginals, target, options.alpha)
@@ -92,6 +85,17 @@ def learn_bayes_classifier(
         options,
         marginals.records,
     )
+
+
+def _features(marginals: Marginals, target: str, features: Sequence[str] | None) -> list[str]:
+    names = [n for n in marginals.domain.names if n != target] if features is None else [*features]
+    if len(set(names)) < len(names):
+        raise OptionError("The features name a variable twice.", where="features")
+    if not names or target in names:
+        raise DomainError(
+            f"{target!r} needs one or more other variables to be predicted from.", where=target
+        )
+    return names
 
 
 def _chosen(options: BayesClassifierOptions, parents: dict[str, tuple[str, ...]]) -> ChosenModel:

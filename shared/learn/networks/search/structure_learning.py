@@ -99,21 +99,10 @@ def learn_structure(
     _require(nodes, search, children, draws, seed)
     report = on_step or unwatched
     judge = judge_of(marginals, scoring)
-    told: Mapping[frozenset[str], Coefficients] = {}
-    if search.order is not None:
-        parents = k2(judge, search, nodes if children is None else children, report)
-    elif search.method == "chow-liu" or (
-        search.method == "auto" and scoring.name == "likelihood" and _pairs_alone(marginals, nodes)
-    ):
-        found = from_pairs(marginals, nodes, search.max_parents, report)
-        parents, told = found.parents, found.evidence
-        search = replace(search, method="chow-liu")
-    else:
-        better = by_families(judge)
-        if scoring.name == "likelihood":
-            better = on_one_table(marginals, better)
-        parents = climb(judge, search, nodes, better, report, exact=_exact(marginals, nodes))
-        search = replace(search, method="hill-climbing")
+    made = _searched(
+        marginals, judge, scoring, search, nodes if children is None else children, report
+    )
+    parents, told, search = made
     appraisal = _Appraisal(
         marginals,
         judge,
@@ -131,6 +120,29 @@ def learn_structure(
         report(len(nodes), len(nodes))
         links.append(appraisal.link(parent, child, number))
     return LearnedStructure(structure, tuple(links), scoring, search, marginals.records)
+
+
+def _searched(
+    marginals: Marginals,
+    judge: Judge,
+    scoring: Scoring,
+    search: Search,
+    children: Collection[str],
+    report: Progress,
+) -> tuple[Parents, Mapping[frozenset[str], Coefficients], Search]:
+    """Return the parents found, what pairs told of links, and the search as it was made."""
+    nodes, likely = marginals.domain.names, scoring.name == "likelihood"
+    if search.order is not None:
+        return k2(judge, search, children, report), {}, search
+    by_pairs = search.method == "auto" and likely and _pairs_alone(marginals, nodes)
+    if search.method == "chow-liu" or by_pairs:
+        found = from_pairs(marginals, nodes, search.max_parents, report)
+        return found.parents, found.evidence, replace(search, method="chow-liu")
+    better = by_families(judge)
+    if likely:
+        better = on_one_table(marginals, better)
+    parents = climb(judge, search, nodes, better, report, exact=_exact(marginals, nodes))
+    return parents, {}, replace(search, method="hill-climbing")
 
 
 def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:

@@ -1,0 +1,63 @@
+"""Subpopulations of clean records of any width, beside those of the table of all records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.subpopulations.reported import RecordSubpopulation, ReportedSubpopulation
+from shared.marginals.counts import CUBE_CELLS, ReportedCounts
+from shared.plan import Plan
+
+SMALL = Domain.of(a="xy", b="xyz", c="wxyz", d="xy")
+WIDE = Domain.of(**{f"v{i}": "wxyz" for i in range(30)})
+
+
+def counted(domain: Domain, records: int = 500) -> tuple[ReportedCounts, Plan]:
+    rng = np.random.default_rng(5)
+    codes = {v.name: rng.integers(0, v.size, records).astype(np.uint8) for v in domain}
+    return ReportedCounts(codes, {v.name: v.size for v in domain}), Plan.unrandomized(domain)
+
+
+def test_they_are_those_of_the_table_of_all_records():
+    reports, plan = counted(SMALL)
+    ours = RecordSubpopulation(plan, reports, None, {})
+    whole = ReportedSubpopulation.everyone(plan, reports)
+    for given in ([], [("c", 2)], [("c", 2), ("a", 1)]):
+        for name, code in given[-1:]:
+            ours, whole = ours.within(name, code), whole.within(name, code)
+        left = [n for n in ("d", "b") if n not in ours.given]
+        made, expected = ours.table(left), whole.table(left)
+        assert made.domain == expected.domain
+        assert made.records == expected.records
+        np.testing.assert_array_equal(made.counts, expected.counts)
+        for population in (False, True):
+            np.testing.assert_allclose(
+                made.covariance(population=population), expected.covariance(population=population)
+            )
+        moments, others = made.moments_given_cell(), expected.moments_given_cell()
+        assert moments is not None
+        assert others is not None
+        np.testing.assert_allclose(moments.square, others.square)
+        np.testing.assert_allclose(moments.cross, others.cross)
+        np.testing.assert_allclose(moments.margin, others.margin)
+
+
+def test_many_columns_and_long_paths_are_no_obstacle():
+    reports, plan = counted(WIDE)
+    assert reports.cells > CUBE_CELLS
+    within = EstimatedMarginals(reports, plan).subpopulation()
+    rows = np.ones(reports.records, dtype=bool)
+    for place in range(8):
+        code = int(reports.column(f"v{place}")[rows][0])
+        within = within.within(f"v{place}", code)
+        rows &= reports.column(f"v{place}") == code
+        table = within.table(["v29", "v28"])
+        assert table.counts.sum() == rows.sum() > 0
+    with pytest.raises(OptionError):
+        within.within("v0", 1)
+    with pytest.raises(OptionError):
+        within.table(["v0"])
