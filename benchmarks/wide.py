@@ -1,9 +1,9 @@
 """A wide table under one bound for the whole record: a hundred columns, a million records.
 
 Every record reports one pair of its columns at gamma 19 and withholds the rest. Measured are the
-owner's randomization, all pairs with their errors, and a classifier, each beside numpy's counting
-of all 4,950 pairs of the clean table. Each step runs in a process of its own, so that its largest
-memory is its own; times are those of the processor, one core, for both sides.
+design, the owner's randomization, all pairs with their errors, and a classifier, each beside
+numpy's counting of all 4,950 pairs of the clean table. Each step runs in a process of its own, so
+that its largest memory is its own; times are those of the processor, one core, for both sides.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from benchmarks.measuring import Measured, record
 from owner_agent.randomize.reports import randomize
 from owner_agent.state.keys import Keys
 from shared.channels import RESOLUTION, Choice, Sampled, most_accurate
+from shared.design import Learn, Problem, Requirements, compare, goal, reference
 from shared.domain import Variable
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.bayes_classifier.learning import learn_bayes_classifier
@@ -103,6 +104,9 @@ def measured(table: Table) -> list[Measured]:
     with TemporaryDirectory() as folder:
         counting = _alone(_counting, table, Path(folder))
         steps = {
+            f"design for pairs, a tree or a classifier, the slowest, of {about}": _alone(
+                _designing, table, Path(folder)
+            ),
             f"randomize {about}, each by one pair": _alone(_randomizing, table, Path(folder)),
             f"all 4,950 pairs with errors from {about}": _alone(_pairs, table, Path(folder)),
             f"naive Bayes of 99 attributes from {about}": _alone(_classifier, table, Path(folder)),
@@ -154,6 +158,20 @@ def _counting(table: Table, folder: Path) -> float:
         cells = sizes[one] * sizes[other]
         np.bincount(wide[one] * sizes[other] + wide[other], minlength=cells)
     return time.process_time() - began
+
+
+def _designing(table: Table, folder: Path) -> float:  # noqa: ARG001
+    """Design for all pairs, for a tree and for a classifier of the first column; the slowest."""
+    domain = table.plan.domain
+    needs = Requirements(domain, dict.fromkeys(domain.names, GAMMA), GAMMA)
+    taken = []
+    kinds: tuple[tuple[Learn, str | None], ...]
+    kinds = (("pairs", None), ("tree", domain.names[0]), ("classifier", domain.names[0]))
+    for learn, target in kinds:
+        began = time.process_time()
+        compare(Problem(needs, goal(domain, learn, target=target), reference(domain), RECORDS))
+        taken.append(time.process_time() - began)
+    return max(taken)
 
 
 def _randomizing(table: Table, folder: Path) -> float:

@@ -59,7 +59,7 @@ class Block:
                 where=self.name,
             )
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the block's variables, in the order its channel takes them."""
         return tuple(v.name for v in self.variables)

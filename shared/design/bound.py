@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import lapack
 
 from shared.channels import RESOLUTION, Transition
 from shared.design.goal import Goal
@@ -38,6 +39,9 @@ MOST_PARAMETERS = 1024
 
 _ENTRIES = 1 << 22
 """Nor where cells or reports times parameters, or cells times reports, are more."""
+
+_FEW = 1 << 14
+"""Slopes of so few entries are kept: many sets of a plan have the same variables left of them."""
 
 _NOTHING_HELD = 1e-13
 """Parameters are scaled so that a clean record tells 1 of each; less than this is rounding."""
@@ -144,6 +148,9 @@ class _Told:
     _known: dict[tuple[tuple[str, ...], int], Tensor] = field(default_factory=dict)
     _counted: dict[int, _Places] = field(default_factory=dict)
     _directions: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    _sloping: dict[tuple[tuple[str, ...], tuple[tuple[str, ...], ...]], Tensor] = field(
+        default_factory=dict
+    )
 
     @classmethod
     def of(cls, block: Block, reference: Mapping[str, Tensor]) -> _Told:
@@ -201,9 +208,10 @@ class _Told:
         if math.prod(shape) * len(told) > _ENTRIES:
             raise _too_large(asked, math.prod(shape), len(told))
         slopes, rows = self._slopes(asked, within), _joined(places, within)
-        lost = np.square(slopes @ untold[rows]).sum(axis=1)
-        if np.any(lost > _NOT_MOVED * np.square(slopes).sum(axis=1)):
-            raise _untold(asked)
+        if untold.shape[1]:
+            lost = np.square(slopes @ untold[rows]).sum(axis=1)
+            if np.any(lost > _NOT_MOVED * np.square(slopes).sum(axis=1)):
+                raise _untold(asked)
         variances = np.square(slopes @ told[rows]).sum(axis=1)
         return np.asarray(variances.reshape(shape), dtype=np.float64)
 
@@ -245,10 +253,7 @@ class _Told:
                     continue
                 rows = _joined(places, within)
                 held[np.ix_(rows, rows)] += part.weight * self._information(part, within)
-            values, vectors = np.linalg.eigh(held)
-            told = values > _NOTHING_HELD
-            scaled = vectors[:, told] / np.sqrt(values[told])
-            self._directions[order] = (scaled, vectors[:, ~told])
+            self._directions[order] = _told_directions(held)
         return self._directions[order]
 
     def _information(self, part: _Part, sets: Sequence[tuple[str, ...]]) -> Tensor:
@@ -264,6 +269,9 @@ class _Told:
 
     def _slopes(self, names: tuple[str, ...], sets: Sequence[tuple[str, ...]]) -> Tensor:
         """Return the relative slopes of the cells over some variables, cells by parameters."""
+        key = (names, tuple(sets))
+        if key in self._sloping:
+            return self._sloping[key]
         columns = []
         for one in sets:
             made: Tensor = np.ones((1, 1))
@@ -272,7 +280,23 @@ class _Told:
                 own = self.functions[name] if name in one else np.ones((size, 1))
                 made = np.asarray(np.kron(made, own), dtype=np.float64)
             columns.append(made)
-        return np.hstack(columns)
+        found = np.hstack(columns)
+        if found.size <= _FEW:
+            self._sloping[key] = found
+        return found
+
+
+def _told_directions(held: Tensor) -> tuple[Tensor, Tensor]:
+    """Return directions that have information 1 and are independent, and those that have none."""
+    whole, failed = lapack.dpotrf(held, lower=1, clean=1)
+    if not failed:
+        inverse, failed = lapack.dtrtri(whole, lower=1)
+        # No direction has less information than one over the trace of the inverse.
+        if not failed and np.square(inverse).sum() < 1e-2 / _NOTHING_HELD:
+            return np.asarray(inverse.T, dtype=np.float64), np.zeros((len(held), 0))
+    values, vectors = np.linalg.eigh(held)
+    told = values > _NOTHING_HELD
+    return vectors[:, told] / np.sqrt(values[told]), vectors[:, ~told]
 
 
 def _joined(places: _Places, sets: Sequence[tuple[str, ...]]) -> npt.NDArray[np.intp]:

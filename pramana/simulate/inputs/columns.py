@@ -38,6 +38,8 @@ EMPTY, OTHER = "(empty)", "(other)"
 
 Codes = np.ndarray[tuple[int], np.dtype[np.unsignedinteger]]
 
+_Numbers = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
+
 
 def intervals_for(records: int) -> int:
     """Return into how many intervals numbers are cut unless told otherwise.
@@ -103,14 +105,14 @@ def made(
         asked: whether it was asked for by its name, so that it is a number even where each record
             has its own.
     """
-    reason = _unusable(column, name, asked=asked, cut=done.intervals)
+    parts = _numbers(column)
+    reason = _unusable(column, parts, name, asked=asked, cut=done.intervals)
     if reason:
         done.left_out[name] = reason
         return None
     named = column.where(column != "", EMPTY)
     if (named == EMPTY).any():
         done.empty.append(name)
-    parts = _numbers(column)
     if parts is None or not _many(parts[0], done.intervals):
         labels = _without_rare(named, name, done)
         variable = Variable(name, tuple(sorted(labels.unique())))
@@ -138,7 +140,9 @@ def _all(names: Sequence[str]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
-def _unusable(column: pd.Series[str], name: str, *, asked: bool, cut: int | None) -> str:
+def _unusable(
+    column: pd.Series[str], parts: _Numbers | None, name: str, *, asked: bool, cut: int | None
+) -> str:
     """Return why a column cannot be simulated, or nothing."""
     if not name:
         return "no name"
@@ -146,7 +150,6 @@ def _unusable(column: pd.Series[str], name: str, *, asked: bool, cut: int | None
     if values < 2:
         return "one value only"
     own = values / len(column)
-    parts = _numbers(column)
     if parts is None:
         many = values > MOST_CATEGORIES and own > _NAMES
         rare = values > MOST_CATEGORIES and not _kept(column).any()
@@ -158,15 +161,16 @@ def _unusable(column: pd.Series[str], name: str, *, asked: bool, cut: int | None
     return ""
 
 
-def _numbers(
-    column: pd.Series[str],
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None:
+def _numbers(column: pd.Series[str]) -> _Numbers | None:
     """Return the numbers of a column and which cells have one.
 
     All but one label must be numbers: what is empty or called, say, "?" in a column of numbers.
     None of any other column.
     """
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    # Each text is read once, however many records have it.
+    codes, texts = pd.factorize(column)
+    each = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(dtype=np.float64)
+    numbers = each[codes]
     there = np.isfinite(numbers)
     if not there.any() or column[~there].nunique() > 1:
         return None

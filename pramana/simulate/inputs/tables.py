@@ -120,7 +120,7 @@ def _read(path: Path) -> pd.DataFrame:
         ) from None
     if frame.empty:
         raise EmptyTable(f"The table {path} has no rows.", where="--table")
-    cleaned = frame.map(str.strip)
+    cleaned: pd.DataFrame = frame.apply(lambda column: column.str.strip())
     cleaned.columns = cleaned.columns.map(lambda name: str(name).strip())
     return cleaned
 

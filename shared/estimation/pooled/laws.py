@@ -23,8 +23,9 @@ from shared.errors import EstimationError, OptionError
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.pooled.kept import Kept
 from shared.estimation.pooled.maxent import fitted, product
+from shared.estimation.pooled.positive import solved
 from shared.estimation.pooled.readings import Readings, Told
-from shared.estimation.pooled.separable import SEPARATED_CELLS, SeparatePair, Side
+from shared.estimation.pooled.separable import HELD_OF_PAIR, SEPARATED_CELLS, SeparatePair, Side
 from shared.estimation.pooled.shrinkage import Interaction, learned
 from shared.marginals.counts import Reports, Tensor
 from shared.plan import Plan
@@ -119,7 +120,7 @@ class Laws:
         self._singles: dict[str, Single] = {}
         self._levels: Kept[Names, Level | None] = Kept(KEPT_NUMBERS, _numbers)
         self._pairs: Kept[Names, SeparatePair | None] = Kept(
-            KEPT_NUMBERS, lambda pair: 1 if pair is None else 10 * pair.told.shares.size
+            KEPT_NUMBERS, lambda pair: 1 if pair is None else HELD_OF_PAIR * pair.told.shares.size
         )
         self._laws: dict[Names, Tensor] = {}
         self._priors: dict[int, Tensor] = {}
@@ -198,12 +199,13 @@ class Laws:
         noise = told.covariance(base)
         # The sum of all cells is known: the direction is filled, for the inverse.
         scale = float(np.trace(noise)) / cells
-        factor = linalg.cho_factor(noise + scale * (1 / cells + 1e-9 * np.eye(cells)), lower=True)
-        weighed = linalg.cho_solve(factor, spread)
+        filled = noise + scale / cells
+        filled[np.diag_indices(cells)] += 1e-9 * scale
+        weighed = solved(filled, spread)
         information = spread.T @ weighed
-        inner = linalg.cho_factor((information + information.T) / 2, lower=True)
-        taken = linalg.cho_solve(inner, weighed.T)
-        covariance = linalg.cho_solve(inner, np.eye(len(information)))
+        both = np.hstack([weighed.T, np.eye(len(information))])
+        both = solved((information + information.T) / 2, both)
+        taken, covariance = both[:, :cells], both[:, cells:]
         half = base[:, None] * functions
         found = Interaction(
             taken @ (told.shares - base), (covariance + covariance.T) / 2, half.T @ half

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
+from shared.estimation.pooled.positive import solved
 from shared.marginals.counts import Tensor
 
 Margins = Mapping[tuple[int, ...], Tensor]
@@ -100,9 +100,8 @@ def slopes(table: Tensor, functions: Tensor) -> Tensor:
     weighted = cells[:, None] * centred
     information = centred.T @ weighted
     try:
-        factor = linalg.cho_factor(information, lower=True, check_finite=False)
-        found: Tensor = linalg.cho_solve(factor, weighted.T, check_finite=False).T
-    except linalg.LinAlgError:
+        found: Tensor = solved(information, weighted.T).T
+    except np.linalg.LinAlgError:
         # Cells that are all but empty leave a direction without information.
         found = np.asarray(np.linalg.lstsq(information, weighted.T, rcond=1e-12)[0].T, np.float64)
     return found

@@ -267,7 +267,7 @@ class _SampledBlock:
                 self._holding[axis].add(axes)
         self._places = {name: place for place, name in enumerate(block.names)}
         self._known: dict[object, tuple[object, Decoder | None, bool]] = {}
-        self._decoders: dict[object, Decoder | None] = {}
+        self._decoders: dict[object, tuple[object, Decoder | None]] = {}
 
     def together(self, most: int) -> list[tuple[str, ...]]:
         names = self._block.names
@@ -335,10 +335,10 @@ class _SampledBlock:
             key = (mixed, inside_sizes, () if summed else inside, order)
             if key not in self._decoders:
                 wanted = inside if not summed else (True,) * len(inside_sizes)
-                self._decoders[key] = _decoder(mixed, inside_sizes, wanted, order)
-            # The key itself holds channels, whose hash takes long: its number stands for it.
-            number = list(self._decoders).index(key)
-            self._known[quick] = ((id(self), number), self._decoders[key], summed)
+                # The key itself holds channels, whose hash takes long: its number stands for it.
+                short = (id(self), len(self._decoders))
+                self._decoders[key] = (short, _decoder(mixed, inside_sizes, wanted, order))
+            self._known[quick] = (*self._decoders[key], summed)
         return self._known[quick]
 
 

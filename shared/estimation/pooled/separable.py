@@ -16,17 +16,21 @@ directions. All of it costs the cube of a variable's categories, in place of the
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
+from shared.estimation.pooled.positive import divided, solved
 from shared.estimation.pooled.readings import Told
 from shared.estimation.pooled.shrinkage import Kind, posterior_weights, scale_likelihoods, shrunk
 from shared.marginals.counts import Tensor
 
 SEPARATED_CELLS = 36
 """Pairs of more cells are estimated so, if their channels are mixtures."""
+
+HELD_OF_PAIR = 10
+"""So many numbers are held for each cell of such a pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,29 +53,34 @@ class _Turned:
         spread: P F T, categories x directions.
         ratios: the diagonal of B in these directions.
         priors: the variances in them of each kind of prior.
+        kept: P F H, categories x categories.
     """
 
     taken: Tensor
     spread: Tensor
     ratios: Tensor
     priors: tuple[Tensor, Tensor]
+    kept: Tensor
 
     @classmethod
     def of(cls, side: Side, weights: Tensor) -> _Turned:
         """Return the directions of a variable under weights of its categories."""
         half = side.law[:, None] * side.functions
         weighed = weights[:, None] * half
-        taken = linalg.solve(half.T @ weighed, weighed.T, assume_a="pos")
-        root = linalg.cholesky((taken * side.law) @ taken.T, lower=True)
-        other = linalg.solve_triangular(root, taken, lower=True)
+        taken = solved(half.T @ weighed, weighed.T)
+        root: Tensor = np.asarray(
+            np.linalg.cholesky((taken * side.law) @ taken.T), dtype=np.float64
+        )
+        back = divided(root, np.eye(len(root)))
+        other = back @ taken
         ratios, vectors = np.linalg.eigh(other @ other.T)
-        back = linalg.solve_triangular(root, np.eye(len(root)), lower=True)
         back = vectors.T @ back
         return cls(
             back @ taken,
             half @ root @ vectors,
             np.maximum(ratios, 0.0),
             (np.square(back).sum(axis=1), np.square(back @ half.T).sum(axis=1)),
+            half @ taken,
         )
 
 
@@ -111,36 +120,71 @@ class SeparatePair:
         error = np.square(one.spread) @ left @ np.square(other.spread).T
         return self.base + one.spread @ moved @ other.spread.T, np.sqrt(error)
 
-    def unshrunk(self, law: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the table before shrinkage, flat, and a root of its covariance, cells x r.
-
-        What the pair's records tell of cell i varies by the root of D_i, D = sum w^2 m / (n a^2)
-        over the readings, m their reports' law, independently but for the sum; the same records
-        are among those that tell of its variables.
-
-        Args:
-            law: the table's distribution, at which errors are taken.
-        """
+    @property
+    def unshrunk(self) -> Tensor:
+        """The table before shrinkage, categories x categories."""
         one, other = self._turned
         first, second = self.sides
         offs = [side.told.shares - side.law for side in self.sides]
         table = self.base + one.spread @ self._values @ other.spread.T
         table += np.outer(offs[0], second.law) + np.outer(first.law, offs[1])
-        noise, each, both = self._noise(law.reshape(table.shape))
+        return table
+
+    def variance(self, law: Tensor) -> Tensor:
+        """Return the variances of the table before shrinkage, categories x categories.
+
+        They are the diagonal of R R', R as `root` gives it, without listing any of it: with E what
+        the same records make of the variables, M the covariance of these and g = K D 1 / |D|,
+
+            diag(K D K' + 2 K E'F' + F M F') - g^2 - 2 g F E 1 / |D|.
+
+        Args:
+            law: the table's distribution, at which errors are taken.
+        """
+        one, other = (turned.kept for turned in self._turned)
+        noise, each, both = self._noise(law)
+        mine, sums = self._among(noise, each)
+        rest = self._rest(mine, sums, both)
+        margins = rest + mine - np.outer(sums, sums)
+        p, q = self.sides[0].law[:, None], self.sides[1].law
+        rows = len(p)
+        found = np.square(one) @ noise @ np.square(other).T
+        found += 2 * q * np.diag(one)[:, None] * (each[0] @ other.T)
+        found += 2 * p * np.diag(other) * (one @ each[1])
+        found += np.square(q) * np.diag(margins)[:rows, None]
+        found += np.square(p) * np.diag(margins)[rows:]
+        found += 2 * p * q * margins[:rows, rows:]
+        whole = one @ noise @ other.T / np.sqrt(noise.sum())
+        found -= whole * (whole + 2 * (q * sums[:rows, None] + p * sums[rows:]))
+        return np.maximum(found, 0.0)
+
+    def root(self, law: Tensor) -> Tensor:
+        """Return a root R of the covariance of the table before shrinkage, cells x r.
+
+        What the pair's records tell of cell i varies by the root of D_i, D = sum w^2 m / (n a^2)
+        over the readings, m their reports' law, independently but for the sum; the same records
+        are among those that tell of its variables. With K = H taken back to cells, W what is off
+        the sum's direction and F how cells follow the variables, R = ((K D^1/2 + F E D^-1/2) W, F
+        times a root of what is left of the variables' covariance).
+
+        Args:
+            law: the table's distribution, at which errors are taken.
+        """
+        first, second = self.sides
+        noise, each, both = self._noise(law)
         deviation = np.sqrt(noise.ravel())
         whole = deviation / np.linalg.norm(deviation)
-        kept = [turned.spread @ turned.taken for turned in self._turned]
-        own = np.einsum("ai,bj->abij", *kept).reshape(table.size, -1) * deviation
+        kept = [turned.kept for turned in self._turned]
+        own = np.einsum("ai,bj->abij", *kept).reshape(law.size, -1) * deviation
         own -= np.outer(own @ whole, whole)
         shares = [(part / np.sqrt(noise)).ravel() for part in each]
-        rows, columns = (np.arange(size) for size in table.shape)
-        place, beside = (axis.ravel() for axis in np.indices(table.shape))
+        rows, columns = (np.arange(size) for size in law.shape)
+        place, beside = (axis.ravel() for axis in np.indices(law.shape))
         among = np.vstack(
             [(rows[:, None] == place) * shares[0], (columns[:, None] == beside) * shares[1]]
         )
         among -= np.outer(among @ whole, whole)
-        margins = np.block([[first.noise, both], [both.T, second.noise]]) - among @ among.T
-        values, vectors = np.linalg.eigh((margins + margins.T) / 2)
+        values, vectors = np.linalg.eigh(self._rest(*self._among(noise, each), both))
         rest = vectors * np.sqrt(np.maximum(values, 0.0))
         follow = np.hstack(
             [
@@ -148,7 +192,40 @@ class SeparatePair:
                 np.kron(first.law[:, None], np.eye(len(columns))),
             ]
         )
-        return table.ravel(), np.hstack([own + follow @ among, follow @ rest])
+        return np.hstack([own + follow @ among, follow @ rest])
+
+    def _rest(self, mine: Tensor, sums: Tensor, both: Tensor) -> Tensor:
+        """Return what is left of the variables' covariance besides the pair's own records."""
+        first, second = self.sides
+        rows = len(both)
+        rest = np.outer(sums, sums) - mine
+        rest[:rows, :rows] += first.noise
+        rest[:rows, rows:] += both
+        rest[rows:, :rows] += both.T
+        rest[rows:, rows:] += second.noise
+        rest = (rest + rest.T) / 2
+        try:
+            np.linalg.cholesky(rest + 1e-9 * np.trace(rest) / len(rest) * np.eye(len(rest)))
+        except np.linalg.LinAlgError:
+            values, vectors = np.linalg.eigh(rest)
+            rest = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        return rest
+
+    @staticmethod
+    def _among(noise: Tensor, each: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Return E D^-1 E' of the categories of both variables, and E 1 / |D|."""
+        rows, columns = noise.shape
+        found = np.zeros((rows + columns, rows + columns))
+        np.fill_diagonal(
+            found,
+            np.concatenate(
+                [(each[0] ** 2 / noise).sum(axis=1), (each[1] ** 2 / noise).sum(axis=0)]
+            ),
+        )
+        found[:rows, rows:] = each[0] * each[1] / noise
+        found[rows:, :rows] = found[:rows, rows:].T
+        sums = np.concatenate([each[0].sum(axis=1), each[1].sum(axis=0)])
+        return found, sums / np.sqrt(noise.sum())
 
     def _noise(self, law: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
         """Return D, the same with what a record counts for in each variable in place of a weight,

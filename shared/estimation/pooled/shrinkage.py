@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
+from shared.estimation.pooled.positive import divided
 from shared.marginals.counts import Tensor
 
 _RESIDUALS = 2.0 ** np.arange(-9.0, 1.0)
@@ -77,7 +77,7 @@ class Interaction:
     @functools.cached_property
     def _kinds(self) -> tuple[tuple[Tensor, Tensor, Tensor], ...]:
         """Of each kind: the variances of its prior in units of the noise, y there, the way back."""
-        root = linalg.cholesky(self.covariance, lower=True, check_finite=False)
+        root: Tensor = np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
         return tuple(
             _against(root, prior, self.values)
             for prior in (np.eye(len(self.values)), self.deviations)
@@ -85,10 +85,9 @@ class Interaction:
 
 
 def _against(root: Tensor, prior: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    half = linalg.solve_triangular(root, prior, lower=True, check_finite=False)
-    whitened = linalg.solve_triangular(root, half.T, lower=True, check_finite=False)
+    whitened = divided(root, divided(root, prior).T)
     ratios, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
-    turned = vectors.T @ linalg.solve_triangular(root, values, lower=True, check_finite=False)
+    turned = vectors.T @ divided(root, values)
     return np.maximum(ratios, 0.0), turned, root @ vectors
 
 

@@ -17,8 +17,8 @@ from shared.estimation.pooled.independence import PooledIndependence
 from shared.estimation.pooled.kept import Kept
 from shared.estimation.pooled.laws import KEPT_NUMBERS, Laws, Level, Names
 from shared.estimation.pooled.maxent import product, slopes
-from shared.estimation.pooled.separable import SeparatePair
-from shared.estimation.tables.pooled import PooledTable
+from shared.estimation.pooled.separable import HELD_OF_PAIR, SeparatePair
+from shared.estimation.tables.pooled import PooledTable, Spread
 from shared.marginals.counts import Reports, Tensor
 from shared.marginals.lack_of_fit import LackOfFit
 from shared.plan import Plan
@@ -42,7 +42,10 @@ class PooledTables:
         self._sources = tuple(sources)
         self._laws = Laws(sources, domain, order, tick)
         self._asked: dict[Names, None] = {}
-        self._tables: Kept[Names, PooledTable] = Kept(KEPT_NUMBERS, lambda table: table.root.size)
+        self._tables: Kept[Names, PooledTable] = Kept(
+            KEPT_NUMBERS, lambda table: 3 * table.counts.size + table.spread.held
+        )
+        self._roots: Kept[Names, Tensor] = Kept(KEPT_NUMBERS, lambda root: root.size)
 
     @functools.cached_property
     def records(self) -> int:
@@ -173,7 +176,7 @@ class PooledTables:
                 self._domain.project(names),
                 whole.counts.sum(axis=gone),
                 whole.records,
-                root=whole.root.sum(axis=gone),
+                spread=Spread.of(whole.spread.root.sum(axis=gone)),
                 moved=whole.moved.sum(axis=gone),
                 told=False,
             )
@@ -190,20 +193,28 @@ class PooledTables:
             domain,
             records * law.reshape(domain.shape),
             records,
-            root=records * (turned @ root).reshape(*domain.shape, -1),
+            spread=Spread.of(records * (turned @ root).reshape(*domain.shape, -1)),
             moved=records * (turned @ moved).reshape(domain.shape),
             told=len(names) == 1 or names in parts,
         )
 
     def _of_pair(self, names: Names, pair: SeparatePair) -> PooledTable:
         law, records, domain = self._laws.law(names), self.records, self._domain.project(names)
-        unshrunk, root = pair.unshrunk(law)
+        table = law.reshape(domain.shape)
+
+        def root() -> Tensor:
+            return records * pair.root(table).reshape(*domain.shape, -1)
+
         return PooledTable(
             domain,
-            records * law.reshape(domain.shape),
+            records * table,
             records,
-            root=records * root.reshape(*domain.shape, -1),
-            moved=records * (law - unshrunk).reshape(domain.shape),
+            spread=Spread(
+                records**2 * pair.variance(table),
+                lambda: self._roots.get(names, root),
+                HELD_OF_PAIR * table.size,
+            ),
+            moved=records * (table - pair.unshrunk),
         )
 
     def _functions(self, names: Names, part: Names) -> Tensor:
@@ -318,7 +329,7 @@ def _turned(table: PooledTable, domain: Domain) -> PooledTable:
         domain,
         table.counts.transpose(order),
         table.records,
-        root=table.root.transpose([*order, len(order)]),
+        spread=table.spread.turned(order),
         moved=table.moved.transpose(order),
         told=table.told,
     )

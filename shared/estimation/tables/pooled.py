@@ -1,12 +1,13 @@
 """Tables pooled over overlapping sets, with the errors of what was pooled and what shrinkage moved.
 
-The error of the estimates before shrinkage is carried as a matrix R with R R' their covariance; a
-table of many variables has few columns in it, for it follows from those of few.
+The error of the estimates before shrinkage is their variances, and a matrix R with R R' their
+covariance: a table of many variables has few columns in it, for it follows from those of few. For a
+pair of many categories R takes far longer than the variances, and is made when it is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,22 +20,56 @@ from shared.marginals.ratio_interval import ratio_interval
 from shared.marginals.score_interval import MORE, Tilt, possible, score_interval
 
 
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """The population covariance of some counts: its diagonal, and a root of it.
+
+    Attributes:
+        variance: in the counts' shape.
+        make: makes the root, (cells..., r): its product with itself is the covariance.
+        held: how many numbers all this keeps in memory.
+    """
+
+    variance: Tensor
+    make: Callable[[], Tensor]
+    held: int
+
+    @classmethod
+    def of(cls, root: Tensor) -> Spread:
+        """Return that of a root."""
+        return cls(np.square(root).sum(axis=-1), lambda: root, root.size)
+
+    @property
+    def root(self) -> Tensor:
+        """The root, (cells..., r)."""
+        return self.make()
+
+    def turned(self, order: Sequence[int]) -> Spread:
+        """Return it with the axes in another order."""
+        make = self.make
+        return Spread(
+            self.variance.transpose(order),
+            lambda: make().transpose([*order, len(order)]),
+            self.held,
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class PooledTable(Estimates):
     """A table of pooled and shrunk counts; see `MarginalTable` for its promise.
 
-    `root`, (cells..., r), has the population covariance of the counts before shrinkage as its
-    product with itself; `moved` is how far shrinkage took the counts from those, in their shape.
-    Standard errors and covariances have the square of `moved` added. Intervals are those of the
-    counts before shrinkage, widened where they do not hold the shrunk ones: shrinkage makes
-    estimates better on average over tables, and intervals must hold for each.
+    `spread` is the population covariance of the counts before shrinkage; `moved` is how far
+    shrinkage took the counts from those, in their shape. Standard errors and covariances have the
+    square of `moved` added. Intervals are those of the counts before shrinkage, widened where they
+    do not hold the shrunk ones: shrinkage makes estimates better on average over tables, and
+    intervals must hold for each.
 
     `told`: some records report all the variables. Otherwise the table is that of largest entropy
     for what is told, its errors suppose that no more variables interact, and the error against
     the population is returned for either.
     """
 
-    root: Tensor
+    spread: Spread
     moved: Tensor
     told: bool = True
 
@@ -45,7 +80,7 @@ class PooledTable(Estimates):
             self.domain,
             self.counts - self.moved,
             self.records,
-            root=self.root,
+            spread=self.spread,
             moved=np.zeros_like(self.moved),
             told=self.told,
         )
@@ -66,13 +101,17 @@ class PooledTable(Estimates):
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the counts with normal deviates of their covariance; see `MarginalTable`."""
-        root = np.concatenate([self.root, self.moved[..., None]], axis=-1)
+        root = np.concatenate([self.spread.root, self.moved[..., None]], axis=-1)
         noise = rng.standard_normal((draws, root.shape[-1])) @ root.reshape(-1, root.shape[-1]).T
         drawn: Tensor = self.counts + noise.reshape(draws, *self.counts.shape)
         return drawn
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
         """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
+        if not summed:
+            own = np.square(self.counts) / self.records
+            own = self.spread.variance + np.square(self.moved) + own
+            return own, own, own
         gone = tuple(self.domain.axis(name) for name in summed)
         factor = self._factor().reshape(*self.counts.shape, -1)
         margin = factor.sum(axis=gone, keepdims=True)
@@ -120,5 +159,5 @@ class PooledTable(Estimates):
     def _factor(self) -> Tensor:
         """Return F, cells x r, with F F' the sums over the reports of products of estimators."""
         flat = self.counts.reshape(-1, 1)
-        parts = (self.root.reshape(len(flat), -1), self.moved.reshape(-1, 1))
+        parts = (self.spread.root.reshape(len(flat), -1), self.moved.reshape(-1, 1))
         return np.hstack([*parts, flat / np.sqrt(self.records)])
