@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.whole_record.settings import GAMMAS, LINKING, TARGETS
+from benchmarks.whole_record.settings import GAMMAS, TARGETS
 from shared.pictures.plots import BLUE, GREEN, GREY, MARKERS, ORANGE, RED, curve, facets, picture
 
 if TYPE_CHECKING:
@@ -59,26 +59,29 @@ def _table(axis: Axes, table: str, results: Results, ceiling: Sequence[float]) -
     axis.set_xlabel("epsilon (gamma) of the record")
 
 
+NETWORK = "child, structure of 50,000 records"
+
+
 def links(results: Results) -> bytes:
-    """Return the picture (PNG) of structures: missing and wrong links against epsilon."""
-    series = ["child, structure of 50,000 records"]
+    """Return the picture (PNG) of a structure: missing and wrong links against epsilon."""
+    found = [results[f"{NETWORK}, gamma {g}"] for g in GAMMAS]
 
     def draw(figure: Figure) -> None:
-        axes = facets(figure, [1.0] * len(series), len(series))
-        for axis, name in zip(axes, series, strict=True):
-            found = [results.get(f"{name}, gamma {g}", {}) for g in GAMMAS]
-            known = [(e, f) for e, f in zip(_EPSILONS, found, strict=True) if "randomized" in f]
-            if known:
-                x = [e for e, _ in known]
-                curve(axis, x, [f["randomized"]["missing"] for _, f in known], BLUE, "o", "missing")
-                curve(axis, x, [f["randomized"]["extra"] for _, f in known], RED, "s", "wrong")
-                axis.axhline(known[0][1]["clean"]["missing"], color=BLUE, lw=0.9, ls=":")
-                axis.axhline(known[0][1]["links"], color=GREY, linewidth=0.9)
-            axis.set_title(name.replace(", structure of", ":"), fontsize=10)
-            ticks = zip(_EPSILONS, GAMMAS, strict=True)
-            axis.set_xticks(_EPSILONS, [f"{e:.2g}\n({g})" for e, g in ticks])
-            axis.set_xlabel("epsilon (gamma) of the record")
-        axes[0].set_ylabel("links")
-        axes[0].legend()
+        (axis,) = facets(figure, [1.0], 1)
+        for of, label, colour, mark in (
+            ("missing", "missing", BLUE, "o"),
+            ("extra", "wrong", RED, "s"),
+        ):
+            curve(axis, _EPSILONS, [f["randomized"][of] for f in found], colour, mark, label)
+            clean = sum(f["clean"][of] for f in found) / len(found)
+            axis.axhline(clean, color=colour, linewidth=0.9, linestyle=":")
+        axis.axhline(found[0]["links"], color=GREY, linewidth=0.9)
+        axis.set_title("child: 25 links, 50,000 records")
+        axis.set_xticks(
+            _EPSILONS, [f"{e:.2g}\n({g})" for e, g in zip(_EPSILONS, GAMMAS, strict=True)]
+        )
+        axis.set_xlabel("epsilon (gamma) of the record")
+        axis.set_ylabel("links")
+        axis.legend()
 
-    return picture(draw, (10.5, 3.4), "png", "links", dpi=110)
+    return picture(draw, (6.0, 3.6), "png", "links", dpi=110)

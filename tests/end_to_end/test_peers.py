@@ -450,7 +450,7 @@ def test_the_commands_of_the_docs_run(tmp_path, free_port):
     found = {
         owner: sorted((tmp_path / owner / "models").glob("*/*")) for owner in ("north", "south")
     }
-    assert len(found["north"]) == 7 + 5 + 3 + 3
+    assert len(found["north"]) == 7 + 5 + 3 + 3 + 4
     assert len(found["south"]) == 6
     for path_there in found["south"]:
         other = tmp_path / "north" / path_there.relative_to(tmp_path / "south")

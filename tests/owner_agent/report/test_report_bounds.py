@@ -245,7 +245,7 @@ def test_uneven_shares_are_named():
         ),
     )
     made = report(plan_of(block([f"v{i}" for i in range(14)], [2] * 14, channel)), 100)
-    assert "is reported v0 by 1.0%, v1 by 1.9%, v2 by 2.9%" in flat(printed(made))
+    assert "Reported are v0 by 1.0%, v1 by 1.9%, v2 by 2.9%" in flat(printed(made))
 
 
 def test_subsets_that_share_a_channel_are_measured_once(monkeypatch):

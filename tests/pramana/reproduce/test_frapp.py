@@ -117,6 +117,9 @@ class Inconsistent:
         assert len(items) == 4
         return self
 
+    def tells(self, variables):
+        return True
+
     def counts(self, itemsets):
         found = np.array([float(self.estimates[tuple(row)]) for row in itemsets.tolist()])
         return SupportCounts(100, found, 0 * found, 0 * found, Tilt.flat(found.shape))

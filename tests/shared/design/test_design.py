@@ -541,7 +541,7 @@ def test_too_many_subsets_are_refused():
     names = [f"v{i}" for i in range(75)]
     domain = Domain.of(**dict.fromkeys(names, "01"))
     needs = Requirements(domain, dict.fromkeys(names, 3.0))
-    with pytest.raises(OptionError, match="67525 sets of 3"):
+    with pytest.raises(OptionError, match="67,525 sets of 3"):
         subsets_of(needs, 3)
     found = dict(families(needs, ()))
     assert len(found["sampled-2"](needs).blocks[0].channel.choices) == 2775
