@@ -545,7 +545,7 @@ def test_too_many_subsets_are_refused():
         subsets_of(needs, 3)
     found = dict(families(needs, ()))
     assert len(found["sampled-2"](needs).blocks[0].channel.choices) == 2775
-    with pytest.raises(OptionError, match="67525 sets of 3"):
+    with pytest.raises(OptionError, match="67,525 sets of 3"):
         found["sampled-3"](needs)
 
 
