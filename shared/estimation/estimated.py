@@ -55,7 +55,7 @@ from shared.marginals.counts import (
     MARGINAL_CELLS,
     Independence,
     ReportedCounts,
-    Reports,
+    ReportTables,
     Subpopulation,
     Supports,
     Tensor,
@@ -94,12 +94,12 @@ class EstimatedMarginals:
 
     def __init__(
         self,
-        reported: Reports,
+        reported: ReportTables,
         plan: Plan,
         *,
         estimator: Estimator = "moment",
         order: int = 2,
-        others: Sequence[tuple[Reports, Plan]] = (),
+        others: Sequence[tuple[ReportTables, Plan]] = (),
         variables: Sequence[str] | None = None,
         tick: Tick = unstopped,
     ) -> None:
@@ -123,7 +123,7 @@ class EstimatedMarginals:
     @classmethod
     def of(
         cls,
-        sources: Sequence[tuple[Reports, Plan]],
+        sources: Sequence[tuple[ReportTables, Plan]],
         *,
         estimator: Estimator = "moment",
         order: int = 2,

@@ -33,7 +33,7 @@ LEVEL = 0.95
 """The confidence of the intervals of a table's cells, if no other is asked for."""
 
 
-class Reports(Protocol):
+class ReportTables(Protocol):
     """Counts of reported codes over any of some columns."""
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.errors import LimitExceeded
-from shared.marginals.counts import MARGINAL_CELLS, Codes, ReportedCounts, Reports
+from shared.marginals.counts import MARGINAL_CELLS, Codes, ReportedCounts, ReportTables
 from shared.progress import Tick, unstopped
 
 Counts = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ _KEYS = 1 << 62
 
 
 def counts_by_set(
-    reports: Reports,
+    reports: ReportTables,
     names: Sequence[str],
     sizes: Sequence[int],
     sets: Sequence[tuple[int, ...]],

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.errors import EstimationError, UnknownVariable
-from shared.marginals.counts import Reports
+from shared.marginals.counts import ReportTables
 
 Counts = npt.NDArray[np.int64]
 
@@ -82,12 +82,12 @@ class NoisyCounts(TabulatedCounts):
         return self._variances[known] * math.prod(n for name, n in sizes if name not in names)
 
 
-def noise_of(reports: Reports, names: Sequence[str]) -> float:
+def noise_of(reports: ReportTables, names: Sequence[str]) -> float:
     """Return the variance of what was added to each count over some columns; 0 for plain counts."""
     return reports.noise(names) if isinstance(reports, NoisyCounts) else 0.0
 
 
-def refuse_noise(reports: Reports) -> None:
+def refuse_noise(reports: ReportTables) -> None:
     """Check that counts are those of the reports. Raises EstimationError where noise was added."""
     if isinstance(reports, NoisyCounts):
         raise EstimationError(

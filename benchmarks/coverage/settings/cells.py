@@ -11,7 +11,7 @@ from benchmarks.coverage.setting import Interval, Numbers, Setting
 from shared.channels import Choice, Grouped, Sampled, Symmetric
 from shared.domain import Domain
 from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.marginals.counts import ReportedCounts, Reports
+from shared.marginals.counts import ReportedCounts, ReportTables
 from shared.marginals.tabulated_counts import NoisyCounts, NoisyTable
 from shared.plan import Block, Plan
 
@@ -65,11 +65,11 @@ SAMPLED = Plan(
 )
 
 
-def _plain(reports: ReportedCounts, _rng: np.random.Generator) -> Reports:
+def _plain(reports: ReportedCounts, _rng: np.random.Generator) -> ReportTables:
     return reports
 
 
-def _noisy(reports: ReportedCounts, rng: np.random.Generator) -> Reports:
+def _noisy(reports: ReportedCounts, rng: np.random.Generator) -> ReportTables:
     counts = reports.table(_DOMAIN.names)
     noise = np.rint(rng.normal(0, np.sqrt(_NOISE - 1 / 12), counts.shape)).astype(np.int64)
     tables = {_DOMAIN.names: NoisyTable(counts + noise, _NOISE)}
@@ -81,7 +81,7 @@ def _cells(
     *,
     estimator: Estimator = "moment",
     population: bool = True,
-    counted: Callable[[ReportedCounts, np.random.Generator], Reports] = _plain,
+    counted: Callable[[ReportedCounts, np.random.Generator], ReportTables] = _plain,
 ) -> Callable[[np.random.Generator], Interval]:
     """Return what draws, randomizes and estimates once: intervals of all 24 cells."""
 

@@ -17,7 +17,7 @@ from owner_agent.randomize.coordinated import apart_from_coin
 from shared.domain import Domain
 from shared.errors import PartInvalid, PeerDeviated, PramanaError
 from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Codes, Marginals, ReportedCounts, Reports
+from shared.marginals.counts import Codes, Marginals, ReportedCounts, ReportTables
 from shared.marginals.tabulated_counts import TabulatedCounts
 from shared.plan import Plan
 from shared.wire.parts import Keys, decode_part, joined_parts
@@ -34,7 +34,7 @@ class Received:
     plan: Plan
     records: int
     columns: dict[str, Codes]
-    reports: Reports
+    reports: ReportTables
 
 
 def announced_plan(sender: str, package: Package) -> Plan:
@@ -116,7 +116,9 @@ def receive(
     return Received(plan, package.records, columns, ReportedCounts(columns, plan.reported_sizes))
 
 
-def horizontal_marginals(own: Reports, domain: Domain, received: Sequence[Received]) -> Marginals:
+def horizontal_marginals(
+    own: ReportTables, domain: Domain, received: Sequence[Received]
+) -> Marginals:
     """Return the marginals over all owners' records: own as counted, others under their plans."""
     mine = (own, Plan.unrandomized(domain))
     return EstimatedMarginals.of([mine, *((r.reports, r.plan) for r in received)])

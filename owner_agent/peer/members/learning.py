@@ -17,7 +17,7 @@ from owner_agent.peer.session.session import Session
 from owner_agent.peer.tasks.catalogue import entitled, task_of
 from owner_agent.peer.tasks.findings import Findings
 from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.marginals.counts import Marginals, Reports
+from shared.marginals.counts import Marginals, ReportTables
 from shared.progress import Progress
 
 
@@ -60,7 +60,7 @@ def _learned_with_noise(
 
 
 def _learned(
-    mine: Session, counted: Counted, own: Reports, received: list[Received], watch: Progress
+    mine: Session, counted: Counted, own: ReportTables, received: list[Received], watch: Progress
 ) -> Findings:
     proposal, holding = mine.proposal, mine.holding
     marginals: Marginals

@@ -18,7 +18,7 @@ from shared.design.families import (
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.marginals.counts import CUBE_CELLS, Reports
+from shared.marginals.counts import CUBE_CELLS, ReportTables
 from shared.plan import Block, Plan
 from shared.privacy import Amplification
 from shared.progress import OnShare
@@ -58,7 +58,7 @@ class Mechanism:
         """Whether all reports together make a table small enough to count at once."""
         return math.prod(self.plan.reported_sizes.values()) <= CUBE_CELLS
 
-    def marginals(self, reported: Reports) -> EstimatedMarginals:
+    def marginals(self, reported: ReportTables) -> EstimatedMarginals:
         """Return what the reports tell."""
         return EstimatedMarginals(reported, self.plan, estimator=self.estimator)
 

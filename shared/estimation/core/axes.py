@@ -13,7 +13,7 @@ from shared.channels import LISTED_ENTRIES, Transition, along_axis
 from shared.domain import Domain, Variable
 from shared.errors import DomainError, EstimationError, LimitExceeded
 from shared.estimation.core.strata import Stratum, second_moment
-from shared.marginals.counts import Reports, Tensor
+from shared.marginals.counts import ReportTables, Tensor
 from shared.marginals.tabulated_counts import refuse_noise
 from shared.plan import Plan
 
@@ -249,7 +249,7 @@ def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
     return axes
 
 
-def observed(reports: Reports, axes: Sequence[Axis], *, noise_counted: bool = False) -> Tensor:
+def observed(reports: ReportTables, axes: Sequence[Axis], *, noise_counted: bool = False) -> Tensor:
     """Return the reported counts over some axes, an axis for each.
 
     Args:
@@ -287,7 +287,9 @@ def joined(domains: Sequence[Domain]) -> Domain:
     return Domain(tuple(found.values()))
 
 
-def require_reported(sources: Sequence[tuple[Reports, Plan]], variables: Sequence[str]) -> None:
+def require_reported(
+    sources: Sequence[tuple[ReportTables, Plan]], variables: Sequence[str]
+) -> None:
     """Check that every source reports some variables. Raises EstimationError."""
     for _, plan in sources:
         if missing := [name for name in variables if name not in plan.domain]:
@@ -298,7 +300,7 @@ def require_reported(sources: Sequence[tuple[Reports, Plan]], variables: Sequenc
             )
 
 
-def table_of(sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str]) -> Domain:
+def table_of(sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str]) -> Domain:
     """Return the variables of a true table over some: those, then what joint blocks bring in.
 
     Raises UnknownVariable where no source has one of them.
@@ -311,7 +313,7 @@ def table_of(sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str]) -> D
 
 
 def strata_of(
-    sources: Sequence[tuple[Reports, Plan]], asked: Sequence[str], limit: int
+    sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str], limit: int
 ) -> tuple[Stratum, ...]:
     """Return the strata that report any of some variables, on one true table.
 

@@ -10,7 +10,7 @@ from shared.errors import OptionError
 from shared.estimation.core.axes import strata_of, table_of
 from shared.estimation.evidence.explanation import NetworkExplanation
 from shared.estimation.evidence.independence import ConditionalIndependence, ReportedTable
-from shared.marginals.counts import Reports
+from shared.marginals.counts import ReportTables
 from shared.plan import Plan
 from shared.progress import Tick, unstopped
 
@@ -27,7 +27,7 @@ KEPT_CELLS, KEPT_TABLES = 1 << 13, 256
 class Evidence:
     """Tests of independence and of networks, on the reports of some sources."""
 
-    def __init__(self, sources: Sequence[tuple[Reports, Plan]], tick: Tick = unstopped):
+    def __init__(self, sources: Sequence[tuple[ReportTables, Plan]], tick: Tick = unstopped):
         self._sources, self._tick = sources, tick
         self._kept: OrderedDict[tuple[str, ...], ReportedTable] = OrderedDict()
 

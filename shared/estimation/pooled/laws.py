@@ -27,7 +27,7 @@ from shared.estimation.pooled.positive import solved
 from shared.estimation.pooled.readings import Readings, Told
 from shared.estimation.pooled.separable import HELD_OF_PAIR, SEPARATED_CELLS, SeparatePair, Side
 from shared.estimation.pooled.shrinkage import Interaction, learned
-from shared.marginals.counts import Reports, Tensor
+from shared.marginals.counts import ReportTables, Tensor
 from shared.plan import Plan
 from shared.progress import Tick, unstopped
 
@@ -108,7 +108,7 @@ class Laws:
 
     def __init__(
         self,
-        sources: Sequence[tuple[Reports, Plan]],
+        sources: Sequence[tuple[ReportTables, Plan]],
         domain: Domain,
         order: int = 2,
         tick: Tick = unstopped,

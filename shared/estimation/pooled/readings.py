@@ -23,7 +23,7 @@ from shared.domain import Domain
 from shared.errors import SingularChannel
 from shared.estimation.core.axes import axes_of, observed
 from shared.estimation.pooled.maxent import product
-from shared.marginals.counts import Reports, Tensor
+from shared.marginals.counts import ReportTables, Tensor
 from shared.marginals.reported_sets import SetCounts, counts_by_set
 from shared.marginals.tabulated_counts import refuse_noise
 from shared.plan import Block, Plan
@@ -174,7 +174,7 @@ class Told:
 class Readings:
     """The readings of any small table, from the reports of some sources."""
 
-    def __init__(self, sources: Sequence[tuple[Reports, Plan]], domain: Domain, tick: Tick):
+    def __init__(self, sources: Sequence[tuple[ReportTables, Plan]], domain: Domain, tick: Tick):
         self._domain = domain
         self._sources = [_Source(*source, number, tick) for number, source in enumerate(sources)]
 
@@ -200,7 +200,7 @@ class Readings:
 class _Source:
     """The reports of one plan."""
 
-    def __init__(self, reports: Reports, plan: Plan, number: int, tick: Tick):
+    def __init__(self, reports: ReportTables, plan: Plan, number: int, tick: Tick):
         self._reports, self._plan, self._number, self._tick = reports, plan, number, tick
         self._blocks = {name: block for block in plan.blocks for name in block.names}
         self._sampled: dict[str, _SampledBlock | None] = {}
@@ -253,7 +253,7 @@ class _Source:
 class _SampledBlock:
     """The records of a sampled block by the sets that they report."""
 
-    def __init__(self, reports: Reports, block: Block, channel: Sampled, tick: Tick):
+    def __init__(self, reports: ReportTables, block: Block, channel: Sampled, tick: Tick):
         self._reports, self._block, self._channel, self._tick = reports, block, channel, tick
         kept: dict[Transition, Transition] = {}
         self._choices: dict[tuple[int, ...], list[Choice]] = {}

@@ -19,7 +19,7 @@ from shared.estimation.pooled.laws import KEPT_NUMBERS, Laws, Level, Names
 from shared.estimation.pooled.maxent import product, slopes
 from shared.estimation.pooled.separable import HELD_OF_PAIR, SeparatePair
 from shared.estimation.tables.pooled import PooledTable, Spread
-from shared.marginals.counts import Reports, Tensor
+from shared.marginals.counts import ReportTables, Tensor
 from shared.marginals.lack_of_fit import LackOfFit
 from shared.plan import Plan
 from shared.progress import Tick, unstopped
@@ -33,7 +33,7 @@ class PooledTables:
 
     def __init__(
         self,
-        sources: Sequence[tuple[Reports, Plan]],
+        sources: Sequence[tuple[ReportTables, Plan]],
         domain: Domain,
         order: int = 2,
         tick: Tick = unstopped,

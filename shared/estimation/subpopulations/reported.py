@@ -16,7 +16,7 @@ import numpy.typing as npt
 from shared.estimation.core.axes import Axis, axes_of
 from shared.estimation.subpopulations.by_tables import CountedSubtable, asked_of, narrowed
 from shared.estimation.subpopulations.laws import CellLaw, outer, rows_of
-from shared.marginals.counts import Codes, ReportedCounts, Reports, Tensor, tabulate
+from shared.marginals.counts import Codes, ReportedCounts, ReportTables, Tensor, tabulate
 from shared.plan import Plan
 
 
@@ -47,7 +47,7 @@ class ReportedSubpopulation:
         self._axes = axes
 
     @classmethod
-    def everyone(cls, plan: Plan, reports: Reports) -> ReportedSubpopulation:
+    def everyone(cls, plan: Plan, reports: ReportTables) -> ReportedSubpopulation:
         """Return all records of some reports."""
         names = plan.domain.names
         cube = reports.table(names).astype(np.float64)

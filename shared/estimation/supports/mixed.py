@@ -20,7 +20,7 @@ import numpy as np
 from shared.channels import Transition
 from shared.errors import LimitExceeded, SingularChannel
 from shared.estimation.supports.reported import reported_supports
-from shared.marginals.counts import Reports
+from shared.marginals.counts import ReportTables
 from shared.marginals.score_interval import MORE, Tilt
 from shared.marginals.support_counts import (
     Flags,
@@ -73,7 +73,7 @@ class MixedSupports:
 
     def __init__(
         self,
-        reports: Reports,
+        reports: ReportTables,
         plan: Plan,
         items: tuple[Item, ...],
         tick: Tick = unstopped,

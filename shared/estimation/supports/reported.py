@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from shared.marginals.counts import ReportedCounts, Reports
+from shared.marginals.counts import ReportedCounts, ReportTables
 from shared.marginals.support_counts import Indices, Item
 from shared.progress import Tick
 
@@ -80,7 +80,7 @@ class _Level:
         return found
 
 
-def reported_supports(reports: Reports, items: Sequence[Item], tick: Tick) -> ReportedSupports:
+def reported_supports(reports: ReportTables, items: Sequence[Item], tick: Tick) -> ReportedSupports:
     """Return what counts reported itemsets the faster way.
 
     `tick` is called for each prefix or table; what it raises stops the count.
@@ -121,7 +121,7 @@ def _words(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Indices:
     return padded.view(np.uint64)
 
 
-def _tabulated(reports: Reports, items: Sequence[Item], tick: Tick) -> Count:
+def _tabulated(reports: ReportTables, items: Sequence[Item], tick: Tick) -> Count:
     names = sorted({name for name, _ in items})
     places = np.array([names.index(name) for name, _ in items])
     codes = np.array([code for _, code in items])

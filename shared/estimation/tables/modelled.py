@@ -19,7 +19,7 @@ from shared.estimation.core.loglinear import LogLinearFit, affordable, fit
 from shared.estimation.core.profile import Profile
 from shared.estimation.core.strata import Stratum
 from shared.estimation.tables.estimates import EstimatedTable
-from shared.marginals.counts import LEVEL, Reports, Tensor
+from shared.marginals.counts import LEVEL, ReportTables, Tensor
 from shared.marginals.lack_of_fit import LackOfFit
 from shared.marginals.quantile import normal_quantile
 from shared.marginals.score_interval import MORE, Tilt
@@ -167,7 +167,7 @@ class ModelledTables:
     All variables are fitted at once where that is possible, so that all answers agree.
     """
 
-    def __init__(self, reported: Reports, plan: Plan, order: int, tick: Tick = unstopped):
+    def __init__(self, reported: ReportTables, plan: Plan, order: int, tick: Tick = unstopped):
         if order < 1:
             raise OptionError(f"order must be at least 1, not {order}.", where="order")
         self._reported = reported
