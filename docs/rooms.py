@@ -54,7 +54,11 @@ owner_agent.cli.display
 owner_agent.cli
 pramana.setups pramana.frequent_patterns pramana.network_command
 pramana.simulate.inputs
-pramana.simulate
+pramana.frames pramana.simulate
+pramana.reporting
+pramana.owner pramana.exchange
+pramana.estimators
+pramana.client
 pramana.simulate.commands pramana.reproduce.engine pramana.demo
 pramana.reproduce.data
 pramana.reproduce.ma.chapter_2 pramana.reproduce.ma.chapter_3 pramana.reproduce.ma.chapter_5

@@ -39,6 +39,7 @@
     │   ├── VariablesMissing        variables-missing
     │   ├── NotReady                not-ready
     │   ├── NotInstalled            not-installed
+    │   ├── NotFitted               not-fitted
     │   ├── JobCancelled            job-cancelled
     │   ├── SmallCounts             counts-too-small
     │   ├── OtherGroupings          other-groupings
@@ -291,6 +292,10 @@ class NotInstalled(
     StateError, code="not-installed", title="An optional extra is not installed", http_status=501
 ):
     """What was asked needs an optional extra that is not installed here."""
+
+
+class NotFitted(StateError, code="not-fitted", title="Nothing was learned yet"):
+    """An estimator was asked before it learned."""
 
 
 class JobCancelled(StateError, code="job-cancelled", title="The job was cancelled"):
