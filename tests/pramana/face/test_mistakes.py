@@ -1,4 +1,4 @@
-"""A newcomer's mistakes: each is answered in one sentence that says what was given and is wanted."""
+"""Mistakes that newcomers make: each is answered in one sentence of what is given and wanted."""
 
 from __future__ import annotations
 
