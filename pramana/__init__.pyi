@@ -1,7 +1,10 @@
 from .estimators.tree import DecisionTree as DecisionTree
 from .frames.examples import example as example
+from .owner.accounting import Account as Account
+from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys
 from .owner.randomizing import randomize as randomize
 from .reporting.estimating import EstimatedCounts as EstimatedCounts
 from .reporting.estimating import estimate as estimate
+from .reporting.joining import join as join
 from .reporting.reports import Reports as Reports
