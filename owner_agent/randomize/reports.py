@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-
 from owner_agent.randomize.coordinated import sample_part
 from owner_agent.randomize.draws import words
 from owner_agent.randomize.sampling import impossible_records, sample_block, true_cells
