@@ -6,6 +6,8 @@ from .frames.names import InputError as InputError
 from .frames.names import PramanaError as PramanaError
 from .frames.names import Variable as Variable
 from .frames.observing import observed_categories as observed_categories
+from .owner.accounting import Account as Account
+from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys
 from .owner.randomizing import randomize as randomize
 from .planning.designing import design as design
@@ -26,4 +28,7 @@ from .planning.names import Withheld as Withheld
 from .planning.plans import plan as plan
 from .reporting.estimating import EstimatedCounts as EstimatedCounts
 from .reporting.estimating import estimate as estimate
+from .reporting.joining import join as join
 from .reporting.reports import Reports as Reports
+from .saving import load as load
+from .saving import save as save
