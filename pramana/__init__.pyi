@@ -1,3 +1,6 @@
+from .estimators.bayes import BayesClassifier as BayesClassifier
+from .estimators.bayes import NaiveBayes as NaiveBayes
+from .estimators.linear import LinearClassifier as LinearClassifier
 from .estimators.tree import DecisionTree as DecisionTree
 from .frames.examples import example as example
 from .owner.keys import Keys as Keys
