@@ -55,7 +55,7 @@ owner_agent.cli
 pramana.setups pramana.frequent_patterns pramana.network_command
 pramana.simulate.inputs
 pramana.frames pramana.simulate
-pramana.reporting
+pramana.planning pramana.reporting
 pramana.owner pramana.exchange
 pramana.networks
 pramana.estimators
