@@ -14,8 +14,8 @@ from .owner.accounting import Account as Account
 from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys
 from .owner.randomizing import randomize as randomize
+from .planning.designing import design as design
 from .planning.designs import Design as Design
-from .planning.designs import design as design
 from .planning.names import Block as Block
 from .planning.names import CutAndPaste as CutAndPaste
 from .planning.names import Dense as Dense
@@ -34,3 +34,5 @@ from .reporting.estimating import EstimatedCounts as EstimatedCounts
 from .reporting.estimating import estimate as estimate
 from .reporting.joining import join as join
 from .reporting.reports import Reports as Reports
+from .saving import load as load
+from .saving import save as save
