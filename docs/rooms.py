@@ -57,6 +57,7 @@ pramana.simulate.inputs
 pramana.frames pramana.simulate
 pramana.planning pramana.reporting
 pramana.owner pramana.exchange
+pramana.networks
 pramana.estimators
 pramana.client pramana.saving
 pramana.simulate.commands pramana.reproduce.engine pramana.demo
