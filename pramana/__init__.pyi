@@ -1,3 +1,4 @@
+from .estimators.network import BayesNet as BayesNet
 from .estimators.rules import AssociationRules as AssociationRules
 from .estimators.rules import FrequentItemsets as FrequentItemsets
 from .estimators.tree import DecisionTree as DecisionTree
