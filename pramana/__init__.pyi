@@ -1,3 +1,6 @@
+from .estimators.bayes import BayesClassifier as BayesClassifier
+from .estimators.bayes import NaiveBayes as NaiveBayes
+from .estimators.linear import LinearClassifier as LinearClassifier
 from .estimators.network import BayesNet as BayesNet
 from .estimators.rules import AssociationRules as AssociationRules
 from .estimators.rules import FrequentItemsets as FrequentItemsets
