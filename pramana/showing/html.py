@@ -14,6 +14,9 @@ from shared.pictures.svg import escape
 if TYPE_CHECKING:
     import pandas as pd
 
+DIGITS = 12
+"""So much of a plan's digest is shown."""
+
 ROWS = 12
 """Of a longer table so many rows are shown."""
 
@@ -25,6 +28,7 @@ _SHRUNK = 0.6
 
 _CARD = "max-width:100%;box-sizing:border-box;line-height:1.4"
 _HEAD = "font-weight:600;overflow-wrap:anywhere"
+_FACTS = "border:0;color:inherit;margin:0.3em 0;border-collapse:collapse"
 _FACT = "padding:0 1em 0 0;text-align:left;vertical-align:top;border:0;background:none"
 _SCROLL = "max-width:100%;overflow-x:auto;margin:0.5em 0"
 _WHITE = "background:#fff;color:#222;border:1px solid rgba(128,128,128,0.4);border-radius:4px"
@@ -54,7 +58,7 @@ def card(
     )
     parts = [
         f'<div style="{_HEAD}">{escape(heading)}</div>',
-        f'<table style="border:0;color:inherit;margin:0.3em 0;border-collapse:collapse">{rows}</table>',
+        f'<table style="{_FACTS}">{rows}</table>',
         _picture(picture) if picture else "",
         "" if table is None else _table(table, more),
     ]

@@ -69,9 +69,13 @@ def _require_number(value: Any, kind: Any, where: str) -> None:
     whole = any(get_origin(part) is Annotated and get_args(part)[0] is int for part in _parts(kind))
     wanted, name = (Integral, "whole number") if whole else (Real, "finite number")
     if isinstance(value, bool) or not isinstance(value, wanted):
-        raise OptionError(f"{where} must be a {name} {limits_of(kind)}.", where=where)
+        raise OptionError(
+            f"{where} must be a {name} {limits_of(kind)}, not {value!r}.", where=where
+        )
     if not isinstance(value, Integral) and not math.isfinite(value):
-        raise OptionError(f"{where} must be a finite number {limits_of(kind)}.", where=where)
+        raise OptionError(
+            f"{where} must be a finite number {limits_of(kind)}, not {value!r}.", where=where
+        )
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:

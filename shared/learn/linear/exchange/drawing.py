@@ -41,11 +41,12 @@ def weights_chart(model: LinearClassifier) -> Chart:
     def draw(axes: Sequence[Axes]) -> None:
         for axis, plane in zip(axes, model.planes, strict=True):
             _draw_plane(axis, model, plane)
+        axes[-1].set_xlabel("weight × standard deviation of its column", fontsize=9)
 
     notes = [_written(weight) for plane in model.planes for weight in plane.weights]
     width, height = plots.size_of([column.name for column in model.columns], notes)
     heading = (breadth(_summary(model), 10) + _AROUND) / 72
-    size = max(width, heading), 0.35 + height * len(model.planes)
+    size = max(width, heading), 0.55 + height * len(model.planes)
     title = "Linear classifier: weights"
     return Chart(title, "weights", size, draw, _summary(model) + "\n", len(model.planes))
 
@@ -115,7 +116,7 @@ def _summary(model: LinearClassifier) -> str:
     said = f"{model.options.loss}, {model.records:,} records"
     if model.accuracy is not None:
         said += f", accuracy {_percent(model.accuracy)}"
-    return f"{said}; bars: weight × standard deviation of the column"
+    return said
 
 
 def _percent(accuracy: Accuracy) -> str:
