@@ -12,15 +12,14 @@ true for its second category.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated, Any
+from numbers import Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from annotated_types import Ge
 
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import as_frame, shown
@@ -39,9 +38,6 @@ from shared.marginals.support_counts import Flags, Floats, Item, RuleCounts
 from shared.plan import Plan
 
 _Split = tuple[frozenset[Any], frozenset[Any]]
-
-Threshold = Annotated[float, Ge(-math.inf)]
-"""The least value of a measure: any number."""
 
 _PLAIN = ["support", "itemsets"]
 
@@ -135,7 +131,10 @@ def association_rules(
             where="null_values",
             remedy="Give a plan in which the variable is withheld.",
         )
-    require_limit(min_threshold, Threshold, "min_threshold")
+    if isinstance(min_threshold, bool) or not isinstance(min_threshold, Real):
+        raise OptionError(
+            f"min_threshold must be a number, not {shown(min_threshold)}.", where="min_threshold"
+        )
     metric = "support" if support_only else metric
     _require_measures((metric, *return_metrics))
     known = _known(df)

@@ -19,6 +19,9 @@ _PALE = 0.35
 _BESIDE = 0.05
 """What an axis leaves beside bars and ends, as a share of its width."""
 
+_LONGEST = 36
+"""Letters of a title, beside which the intercept stands."""
+
 _AROUND = 24
 """Points beside the heading."""
 
@@ -66,7 +69,7 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
             _draw_interval(axis, row, column, ends, f"{column.name}: {_range(ends)}")
     axis.axvline(0.0, color="#555555", linewidth=1)
     title = f"{model.target.name} = {plane.positive}"
-    axis.set_title(short(title, 60), parse_math=False)
+    axis.set_title(short(title, _LONGEST), parse_math=False)
     axis.set_title(f"intercept {_written(intercept)}", loc="right", fontsize=9, fontweight="normal")
 
 
