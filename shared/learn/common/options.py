@@ -27,7 +27,7 @@ Seed = Annotated[int, Ge(0), Lt(1 << 53)]
 """Below 2^53, so that no reader of JSON rounds it."""
 
 _LONGEST = 40
-"""What is written in more characters is not quoted."""
+"""What is longer is not quoted."""
 
 _WORDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
@@ -79,14 +79,14 @@ def _require_number(value: Any, kind: Any, where: str) -> None:
         )
     if not isinstance(value, Integral) and not math.isfinite(value):
         raise OptionError(
-            f"{where} must be a finite number {limits_of(kind)}, not {value}.", where=where
+            f"{where} must be a finite number {limits_of(kind)}, not {_given(value)}.", where=where
         )
 
 
-def _given(value: object) -> str:
-    """Return what is no number for a message: as it is written, or what it is."""
-    told = repr(value)
-    return told if len(told) <= _LONGEST else f"a {type(value).__name__}"
+def _given(value: Any) -> str:
+    """Return a value as a message holds it: itself where that is short, else its type."""
+    text = repr(value) if isinstance(value, str | int | float | None) else ""
+    return text if 0 < len(text) <= _LONGEST else f"a {type(value).__name__}"
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:
