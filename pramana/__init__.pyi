@@ -1,3 +1,4 @@
+from .client.connecting import connect as connect
 from .estimators.tree import DecisionTree as DecisionTree
 from .frames.examples import example as example
 from .owner.keys import Keys as Keys
