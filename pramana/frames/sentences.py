@@ -1,38 +1,51 @@
-"""Errors of the packages below as one sentence each: a remedy follows a semicolon."""
+"""What is said of a wrong call: in one sentence."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from shared.errors import PramanaError
 
-_STOP = re.compile(r"[.]\s+(?=\S)")
-"""Where one sentence ends and another begins."""
+_LISTED = 12
+"""A message lists so many names or labels."""
+
+_LONGEST = 40
+"""What is longer is cut."""
+
+_NEXT = re.compile(r"[.!?]\s+(\w?)(?=(\w?))")
+
+
+def quoted(values: Iterable[object]) -> str:
+    """Return values as a message lists them: the first ones, and how many there are."""
+    found = list(values)
+    texts = [text if len(text := repr(v)) <= _LONGEST else text[:_LONGEST] + "..." for v in found]
+    if len(found) <= _LISTED:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:_LISTED])}, ... ({len(found):,} in all)"
 
 
 @contextmanager
-def one_sentence() -> Iterator[None]:
-    """Let what is refused within be refused in one sentence; the error stays of its class."""
+def one_sentence(of: str = "") -> Iterator[None]:
+    """Say what goes wrong inside in one sentence: the remedy follows a semicolon.
+
+    Args:
+        of: what goes before it, such as the parameter that is wrong.
+    """
     try:
         yield
     except PramanaError as error:
-        error.message, error.remedy = joined(error.message, error.remedy), None
-        error.args = (error.message,)
+        said = _joined(str(error))
+        error.message, error.remedy = f"{of}: {said}" if of else said, None
         raise
 
 
-def joined(message: str, remedy: str | None = None) -> str:
-    """Return a message and its remedy as one sentence."""
-    first, *others = (
-        part for text in (message, remedy or "") for part in _STOP.split(text) if part
-    )
-    said = [first.rstrip("."), *(_within(part).rstrip(".") for part in others)]
-    return "; ".join(said) + "."
+def _joined(text: str) -> str:
+    """Return sentences as one, with semicolons between."""
 
+    def after(found: re.Match[str]) -> str:
+        first, second = found.groups()
+        return f"; {first.lower() if not second.isupper() else first}"
 
-def _within(sentence: str) -> str:
-    """Return a sentence as it stands after a semicolon: a first word that is no name is small."""
-    first = sentence.split(maxsplit=1)[0]
-    return sentence if any(c.isupper() for c in first[1:]) else sentence[0].lower() + sentence[1:]
+    return _NEXT.sub(after, " ".join(text.split()))
