@@ -48,7 +48,7 @@ class Account:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """What is told of a whole record, over all owners and draws; see `Reports.amplification`."""
+        """What is told of a whole record over all owners and draws (see `Reports`)."""
         if self.told and not any(one.randomized for one in self.told):
             return NO_BOUND
         return self._sums.record.determined

@@ -297,7 +297,7 @@ def estimate(
         )
     with one_sentence():
         sources = sources_of(reports, plan)
-        chosen = choose(sources) if estimator == "auto" else estimator
+        chosen = choose([s.plan for s in sources]) if estimator == "auto" else estimator
         marginals = _marginals(sources, chosen, order)
     return EstimatedCounts(sources, marginals, chosen, order)
 
