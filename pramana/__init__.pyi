@@ -1,5 +1,11 @@
 from .estimators.tree import DecisionTree as DecisionTree
+from .frames.categories import domain as domain
 from .frames.examples import example as example
+from .frames.names import Domain as Domain
+from .frames.names import InputError as InputError
+from .frames.names import PramanaError as PramanaError
+from .frames.names import Variable as Variable
+from .frames.observing import observed_categories as observed_categories
 from .owner.keys import Keys as Keys
 from .owner.randomizing import randomize as randomize
 from .reporting.estimating import EstimatedCounts as EstimatedCounts

@@ -106,6 +106,12 @@ def texts_of(value: object) -> tuple[str | int | float, ...]:
     return (text, text.removesuffix(" 00:00:00"))
 
 
+def label_of(value: object) -> str:
+    """Return the label that a value is written as: 1.0 as 1, a midnight as its date."""
+    text = texts_of(value)[-1 if hasattr(value, "isoformat") else 0]
+    return str(int(text)) if isinstance(text, float) and text.is_integer() else str(text)
+
+
 @dataclass(frozen=True)
 class _Cells:
     """How the cells of a column are read: the codes of empty and of unknown ones besides."""

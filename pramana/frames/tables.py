@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from pramana.frames.sentences import quoted
-from shared.errors import EmptyTable, TableError
+from shared.errors import EmptyTable, OptionError, TableError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +67,17 @@ def shown(given: object) -> str:
     shape = getattr(given, "shape", None)
     of = f" of shape {shape}" if isinstance(shape, tuple) else ""
     return f"{'an' if name[0].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}{of}"
+
+
+def names_of(given: object, argument: str) -> list[str]:
+    """Return names that were passed as a list; one name alone is a list of one. OptionError."""
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, Sequence) or hasattr(given, "tolist"):
+        names = list(given)
+        if all(isinstance(name, str) for name in names):
+            return names
+    raise OptionError(f"{argument} must be a list of names, not {shown(given)}.", where=argument)
 
 
 def _frame(table: Frame, argument: str) -> pd.DataFrame:
