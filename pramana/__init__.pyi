@@ -1,7 +1,16 @@
 from .estimators.tree import DecisionTree as DecisionTree
+from .frames.categories import domain as domain
 from .frames.examples import example as example
+from .frames.names import Domain as Domain
+from .frames.names import InputError as InputError
+from .frames.names import PramanaError as PramanaError
+from .frames.names import Variable as Variable
+from .frames.observing import observed_categories as observed_categories
+from .owner.accounting import Account as Account
+from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys
 from .owner.randomizing import randomize as randomize
 from .reporting.estimating import EstimatedCounts as EstimatedCounts
 from .reporting.estimating import estimate as estimate
+from .reporting.joining import join as join
 from .reporting.reports import Reports as Reports

@@ -294,8 +294,8 @@ class NotInstalled(
     """What was asked needs an optional extra that is not installed here."""
 
 
-class NotFitted(StateError, code="not-fitted", title="Nothing was learned yet"):
-    """An estimator was asked before it learned."""
+class NotFitted(StateError, AttributeError, code="not-fitted", title="Nothing was learned yet"):
+    """An estimator was asked before it learned: what it learns it does not have yet."""
 
 
 class JobCancelled(StateError, code="job-cancelled", title="The job was cancelled"):

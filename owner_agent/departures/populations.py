@@ -39,9 +39,18 @@ def same_records(earlier: Entry, keys: Keys) -> bool:
     others stand in their place. Up to the largest pseudonym of its sketch an earlier release is
     known whole, so both shares are seen there.
     """
-    sampled = _first_words(np.frombuffer(earlier.sketch, dtype=f"V{KEY_BYTES}"))
-    present = _first_words(keys)
-    if earlier.records > len(sampled):
+    sampled = np.frombuffer(earlier.sketch, dtype=f"V{KEY_BYTES}")
+    return _same(sampled, earlier.records, keys)
+
+
+def same_people(earlier: Keys, keys: Keys) -> bool:
+    """Whether pseudonyms may be earlier ones with records added or taken away, as a ledger sees."""
+    return _same(np.frombuffer(sketch_of(earlier), dtype=f"V{KEY_BYTES}"), len(earlier), keys)
+
+
+def _same(sketch: Keys, records: int, keys: Keys) -> bool:
+    sampled, present = _first_words(sketch), _first_words(keys)
+    if records > len(sampled):
         present = present[present <= sampled.max()]
     # Half a pseudonym is enough: two records have the same once in 10^19.
     found = int(np.isin(sampled, present).sum())

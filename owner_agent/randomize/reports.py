@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-
-import numpy as np
 
 from owner_agent.randomize.coordinated import sample_part
 from owner_agent.randomize.draws import words
@@ -17,7 +14,7 @@ from shared.channels import Coordinated
 from shared.errors import TableError
 from shared.marginals.counts import Codes
 from shared.plan import Block, Plan
-from shared.wire.parts import Keys, key_order
+from shared.wire.parts import Keys, key_order, records_digest
 
 
 @dataclass(frozen=True)
@@ -31,11 +28,7 @@ class Randomized:
     @property
     def digest(self) -> str:
         """SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
-        running = hashlib.sha256(self.plan.digest.encode())
-        running.update(np.ascontiguousarray(self.keys).tobytes())
-        for name in self.plan.reported_sizes:
-            running.update(self.columns[name].tobytes())
-        return running.hexdigest()
+        return records_digest(self.plan, self.keys, self.columns)
 
 
 def randomize(

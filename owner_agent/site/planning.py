@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -57,7 +58,7 @@ def planned(site: Site) -> Planned:
     variables: dict[str, Variable] = {}
     for section in site.file.variables:
         try:
-            categories = _categories(site, section)
+            categories = categories_of(section, site.folder)
             variables[section.name] = Variable(section.name, categories, section.representatives)
         except PramanaError as error:
             problems.append(error)
@@ -105,11 +106,16 @@ def raise_together(problems: list[PramanaError]) -> None:
         )
 
 
-def _categories(site: Site, section: VariableSection) -> tuple[str, ...]:
+def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
+    """Return a variable's categories; a list in a file of its own is looked for in a folder.
+
+    Raises:
+        ConfigError: categories with spaces around them, or a file that cannot be read.
+    """
     if section.cuts is not None or section.centres is not None:
         labels = interval_labels(section.cuts) if section.cuts else section.groups().labels
         return (*labels, section.missing) if section.missing is not None else labels
-    categories = section.categories or _public_list(site, section)
+    categories = section.categories or _public_list(section, folder)
     clean = [unicodedata.normalize("NFC", category.strip()) for category in categories]
     if len(set(clean)) < len(set(categories)) or any(
         c != c.strip() or not c.strip() for c in categories
@@ -130,8 +136,8 @@ def _categories(site: Site, section: VariableSection) -> tuple[str, ...]:
     return tuple(categories)
 
 
-def _public_list(site: Site, section: VariableSection) -> tuple[str, ...]:
-    path = site.folder / str(section.categories_from)
+def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
+    path = folder / str(section.categories_from)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -53,7 +53,7 @@ def read_table(
             read = _read_parquet(path, columns, optional)
         else:
             read = _read_csv(path, columns, optional)
-        cleaned = {name: _clean(read.column(name)) for name in read.column_names}
+        cleaned = {name: clean_cells(read.column(name)) for name in read.column_names}
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         # What the reader says may quote a row: it goes neither into the message nor its cause.
         raise TableUnreadable(
@@ -157,7 +157,8 @@ def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) 
         )
 
 
-def _clean(column: pa.ChunkedArray) -> pa.Array:
+def clean_cells(column: pa.ChunkedArray) -> pa.Array:
+    """Return cells as text without spaces around it, in NFC; missing ones are empty."""
     text = _text(column)
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     return pc.utf8_normalize(pc.utf8_trim_whitespace(pc.fill_null(flat, "")), form="NFC")

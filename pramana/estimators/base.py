@@ -1,45 +1,93 @@
-"""What all estimators have in common: options to read and set, and where a fit comes from."""
+"""What all estimators have in common: options, where a fit comes from, and the saved form."""
 
 from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pramana.frames.tables import Frame
+from pramana.estimators.saved import (
+    FORMAT,
+    VERSION,
+    LearnedFrom,
+    SavedModel,
+    parse,
+    plain,
+    register,
+)
+from pramana.estimators.showing import Shown
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import Frame, shown
 from pramana.reporting.estimating import EstimatedCounts, Source, estimate
-from shared.errors import NotFitted, OptionError
+from pramana.reporting.reports import Reports
+from shared.domain import Domain
+from shared.errors import InputError, NotFitted, OptionError, PlanError
+from shared.learn.common.documents import write_json
 from shared.plan import Plan
 
+_DIGITS = 12
+"""So much of a plan's digest is printed."""
 
-class Estimator(ABC):
+
+class Estimator(Shown, ABC):
     """A learner: options in the constructor, `fit`, and attributes that end with an underscore.
 
-    After `fit` there are `n_records_`, `plan_digests_`, `gamma_`, `epsilon_` (each of a whole
-    record, the largest of several sources) and `estimated_by_`.
+    After `fit`:
+
+    Attributes:
+        n_records_: the records that were learned from.
+        plan_digests_: the digest of each source's plan.
+        gamma_: the amplification of one person's whole record, the largest of the sources.
+        epsilon_: its logarithm.
+        estimated_by_: what estimated the counts.
     """
 
     kind: ClassVar[str]
     """How its saved form and the miner's job call it."""
 
+    n_records_: int
+    plan_digests_: tuple[str, ...]
+    gamma_: float
+    epsilon_: float
+    estimated_by_: str
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if hasattr(cls, "kind"):
+            register(cls)
+
+    def __new__(cls, *_options: Any, **named: Any) -> Self:
+        """Refuse options that there are not. Raises OptionError."""
+        cls._require_options(named)
+        return super().__new__(cls)
+
     @classmethod
     def _names(cls) -> list[str]:
         return list(inspect.signature(cls).parameters)
 
+    @classmethod
+    def _require_options(cls, named: Mapping[str, Any]) -> None:
+        names = cls._names()
+        for name in named:
+            if name not in names:
+                raise OptionError(
+                    f"{cls.__name__} has no option {name!r}; it has {', '.join(names)}.", where=name
+                )
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
-        """Return the options by name."""
+        """Return the options by name; `deep` changes nothing, for no option is an estimator."""
         return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **options: Any) -> Self:
-        """Change options. Raises OptionError for one that there is not."""
-        names = self._names()
+        """Change options; what was learned stays until the next `fit`.
+
+        Raises:
+            OptionError: there is no such option.
+        """
+        self._require_options(options)
         for name, value in options.items():
-            if name not in names:
-                raise OptionError(
-                    f"{type(self).__name__} has no option {name!r}; it has {', '.join(names)}.",
-                    where=name,
-                )
             setattr(self, name, value)
         return self
 
@@ -50,36 +98,207 @@ class Estimator(ABC):
     ) -> Self:
         """Learn from reports and their plan, or from counts that `pm.estimate` made of them.
 
+        There is no `y`: what is learned of is a column of the reports. A table that is not
+        randomized is learned from by `fit(table, pm.Plan.unrandomized(domain))`.
+
+        Args:
+            reports: `Reports`; a table of reported labels, with its `plan`; several of these, each
+                with its plan, of different people of one population; or estimated counts. How
+                counts are estimated is chosen there, in `pm.estimate`.
+            plan: how a table was randomized; `Reports` and counts have their own.
+
         Returns:
             itself.
+
+        Raises:
+            TableError, PlanError: what was passed cannot be understood.
+            OptionError: an option is out of its range.
+            EstimationError: the reports do not tell what is to be learned.
         """
-        if not isinstance(reports, EstimatedCounts):
-            reports = estimate(reports, plan)
-        self._learn(reports)
+        with one_sentence():
+            self._require_no_y(reports, plan)
+            if not isinstance(reports, EstimatedCounts):
+                reports = estimate(reports, plan)
+            self._learn(reports)
         told = [source.amplification for source in reports.sources]
-        self.n_records_ = reports.records
-        self.plan_digests_ = tuple(source.plan.digest for source in reports.sources)
-        self.epsilon_ = max(one.epsilon for one in told)
-        self.gamma_ = max(one.gamma for one in told)
-        self.estimated_by_ = reports.estimator
+        self._set_source(
+            LearnedFrom(
+                reports.records,
+                tuple(source.plan.digest for source in reports.sources),
+                max(one.gamma for one in told),
+                max(one.epsilon for one in told),
+                reports.estimator,
+            )
+        )
         return self
+
+    def _require_no_y(self, reports: object, plan: object) -> None:
+        """Refuse what people pass besides the reports."""
+        if isinstance(plan, Domain):
+            raise PlanError(
+                "plan must be a Plan, not a Domain: write pm.Plan.unrandomized(domain) if the table"
+                " holds what is true.",
+                where="plan",
+            )
+        if plan is not None and not isinstance(plan, Plan):
+            raise PlanError(
+                f"plan must be the Plan of the reports, not {shown(plan)}: fit takes no y, for what"
+                " is learned of is a column of the reports.",
+                where="plan",
+            )
+        if isinstance(reports, EstimatedCounts) and plan is not None:
+            raise PlanError(
+                "plan must be left out: the counts were estimated under a plan of their own.",
+                where="plan",
+            )
+        if plan is None and not isinstance(reports, EstimatedCounts | Reports | list | tuple):
+            raise PlanError(
+                f"plan must say how the reports, {shown(reports)}, were randomized: write"
+                " fit(reports, plan), with pm.Plan.unrandomized(domain) if they were not.",
+                where="plan",
+            )
 
     @abstractmethod
     def _learn(self, counts: EstimatedCounts) -> None:
-        """Set the fitted attributes of this learner."""
+        """Set the fitted attributes of this learner; nothing is set where it raises."""
+
+    @abstractmethod
+    def _document(self) -> dict[str, Any]:
+        """Return the learned model as the packages below write it."""
+
+    @abstractmethod
+    def _take(self, document: Mapping[str, Any]) -> None:
+        """Set the fitted attributes from what `_document` returned. Raises InputError."""
+
+    def restore(self, document: Mapping[str, Any], source: LearnedFrom) -> Self:
+        """Take what was learned elsewhere, as the packages below write it; returns itself.
+
+        Raises:
+            InputError: the document is no such model.
+        """
+        self._take(document)
+        self._set_source(source)
+        return self
+
+    def _options_written(self) -> dict[str, Any]:
+        """Return the options as JSON can say them."""
+        return {name: plain(value) for name, value in self.get_params().items()}
+
+    def _set_source(self, source: LearnedFrom) -> None:
+        self.n_records_ = source.records
+        self.plan_digests_ = source.plans
+        self.gamma_, self.epsilon_ = source.gamma, source.epsilon
+        self.estimated_by_ = source.estimated_by
+
+    def _source(self) -> LearnedFrom:
+        self._require_fitted()
+        return LearnedFrom(
+            self.n_records_, self.plan_digests_, self.gamma_, self.epsilon_, self.estimated_by_
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        """Return what was learned as what JSON is made of; see `pramana.estimators.saved`.
+
+        Raises:
+            NotFitted: nothing was learned.
+        """
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": self.kind,
+            "estimator": type(self).__name__,
+            "params": self._options_written(),
+            "learned_from": self._source().written(),
+            "document": self._document(),
+        }
+
+    @classmethod
+    def from_document(cls, document: object, argument: str = "document") -> Self:
+        """Return the fitted estimator of a document.
+
+        Called on a class, the document must be of that class; `Estimator` itself reads all.
+
+        Args:
+            document: what `to_document` returned.
+            argument: the parameter that it was passed as.
+
+        Raises:
+            InputError: it is no such document, or of another class.
+        """
+        saved = SavedModel.of(document, argument)
+        found = saved.estimator_class(argument)
+        if not issubclass(found, cls):
+            raise InputError(
+                f"{argument} holds a {saved.estimator}, not a {cls.__name__}.", where=argument
+            )
+        with one_sentence():
+            made: Self = saved.estimator_of(found, argument).restore(
+                saved.document, saved.learned_from.read()
+            )
+        return made
+
+    def to_json(self) -> str:
+        """Return what was learned as JSON text; no number loses anything. Raises NotFitted."""
+        return write_json(self.to_document())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the fitted estimator of the text of `to_json`. Raises InputError."""
+        return cls.from_document(parse(text), "text")
+
+    def save(self, path: str | Path) -> Path:
+        """Write what was learned to a file, as JSON; `pm.load` reads it.
+
+        Returns:
+            the path.
+
+        Raises:
+            NotFitted: nothing was learned.
+            InputError: the file cannot be written.
+        """
+        text = self.to_json()
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except (OSError, TypeError) as error:
+            reason = getattr(error, "strerror", None) or f"it must be a path, not {shown(path)}"
+            raise InputError(
+                f"path {str(path)!r} cannot be written: {reason}.", where="path"
+            ) from (error)
+        return Path(path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether something was learned (scikit-learn's `check_is_fitted`)."""
+        return hasattr(self, "n_records_")
 
     def _require_fitted(self) -> None:
-        if not hasattr(self, "n_records_"):
+        if not self.__sklearn_is_fitted__():
             raise NotFitted(
                 f"This {type(self).__name__} has not learned anything yet; call fit first.",
                 where=type(self).__name__,
             )
 
-    def __repr__(self) -> str:
+    def _options_told(self) -> str:
+        """Return the options that are not the defaults, as in a call."""
         defaults = inspect.signature(type(self)).parameters
-        given = [
+        return ", ".join(
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if value is not defaults[name].default and value != defaults[name].default
-        ]
-        return f"{type(self).__name__}({', '.join(given)})"
+            if repr(value) != repr(defaults[name].default)
+        )
+
+    def source_told(self) -> str:
+        """Return in words what was learned from: records, plans and what one record tells.
+
+        Raises:
+            NotFitted: nothing was learned.
+        """
+        source = self._source()
+        plans = ", ".join(digest[:_DIGITS] for digest in source.plans)
+        return (
+            f"learned from {source.records:,} records; whole record: gamma {source.gamma:.4g},"
+            f" epsilon {source.epsilon:.4g}; plan {plans}; counts by {source.estimated_by}"
+        )
+
+    def __repr__(self) -> str:
+        said = f"{type(self).__name__}({self._options_told()})"
+        return f"{said}, {self.source_told()}" if self.__sklearn_is_fitted__() else said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +12,11 @@ from pramana.frames.codes import encode
 from pramana.frames.tables import Frame
 from shared.domain import Domain
 from shared.errors import OptionError
+from shared.learn.common.documents import write_json
+from shared.learn.prediction import Predictor, read_predictor
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from shared.learn.prediction import Predictor
 
 
 class Classifier(Estimator):
@@ -69,3 +70,6 @@ class Classifier(Estimator):
 
     def _codes(self, frame: Frame) -> dict[str, Any]:
         return encode(frame, self.model_.inputs, "frame", missing=self.model_.sums_out)
+
+    def _take(self, document: Mapping[str, Any]) -> None:
+        self.model_ = read_predictor(write_json(document))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pramana.estimators.classifiers import Classifier
 from pramana.reporting.estimating import EstimatedCounts
+from shared.learn.tree.exchange.documents import tree_json
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree as TreeModel
 from shared.learn.tree.options import Criterion, TreeOptions
@@ -48,3 +50,6 @@ class DecisionTree(Classifier):
             self.shrinkage,
         )
         self.model_ = learn_tree(counts.marginals, self.target, self.features, options)
+
+    def _document(self) -> dict[str, Any]:
+        return tree_json(self.model_)

@@ -3,38 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from pramana.frames.sentences import quoted
 from pramana.frames.tables import Frame, as_frame
 from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, PramanaError, UnknownCategory
-from shared.learn.prediction import encode_records, interval_cuts
+from shared.errors import MissingColumn, UnknownCategory
+from shared.learn.prediction import CategoryReader
 from shared.marginals.counts import Codes
 from shared.wire.parts import code_dtype
 
 if TYPE_CHECKING:
     import pandas as pd
 
+EMPTY, OTHER = "(empty)", "(other)"
+"""A category of this name takes the empty cells, or what none of the others takes."""
+
+_UNKNOWN, _NOTHING = -1, -2
+
 _SHOWN = 3
 
 
 def encode(
-    frame: Frame, domain: Domain, argument: str, *, missing: bool = False
+    frame: Frame,
+    domain: Domain,
+    argument: str,
+    *,
+    missing: bool = False,
+    reported: bool = False,
 ) -> dict[str, Codes]:
     """Return the codes of a domain's variables from a table's columns, n of each.
 
-    A cell holds a label of its variable, a number that is written so, or, where the categories are
-    intervals, a number. Further columns are left alone.
+    A cell holds a label of its variable, a number or date that is written so, or, where the
+    categories are intervals, a number. A category called `(empty)`, or one more after intervals,
+    takes empty cells; one called `(other)` takes what no other does. Further columns are left
+    alone.
 
     Args:
         frame: the table; see `Frame`.
         domain: the variables.
         argument: the parameter that the table was passed as.
-        missing: whether columns may be absent and cells empty; an empty cell's code is the
-            variable's number of categories then.
+        missing: whether columns may be absent and cells empty; the code of an empty cell that no
+            category takes is the variable's number of categories then.
+        reported: whether cells are reports, of which an empty one is withheld: no category takes
+            it.
 
     Raises:
         TableError: no such table.
@@ -45,12 +61,11 @@ def encode(
     absent = [name for name in domain.names if name not in table.columns]
     if absent and (not missing or len(absent) == len(domain)):
         raise MissingColumn(
-            f"{argument} has no column {', '.join(map(repr, absent))}; it has"
-            f" {list(table.columns)}.",
+            f"{argument} has no column {quoted(absent)}; it has {quoted(table.columns)}.",
             where=argument,
         )
     return {
-        v.name: _codes(table[v.name], v, argument, missing=missing)
+        v.name: _codes(table[v.name], _Cells.of(v, missing=missing, reported=reported), argument)
         for v in domain
         if v.name in table.columns
     }
@@ -72,43 +87,92 @@ def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
     )
 
 
-def _codes(column: pd.Series, variable: Variable, argument: str, *, missing: bool) -> Codes:
+def plain(value: object) -> object:
+    """Return a value of numpy's or pandas' as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def texts_of(value: object) -> tuple[str | int | float, ...]:
+    """Return what a value may be written as: numbers and text as they are, others as text.
+
+    True is `True`, `true` or 1; a moment at midnight may be a date alone.
+    """
+    value = plain(value)
+    if isinstance(value, bool):
+        return str(value), str(value).lower(), int(value)
+    if isinstance(value, str | int | float):
+        return (value,)
+    text = str(value)
+    return (text, text.removesuffix(" 00:00:00"))
+
+
+def label_of(value: object) -> str:
+    """Return the label that a value is written as: 1.0 as 1, a midnight as its date."""
+    text = texts_of(value)[-1 if hasattr(value, "isoformat") else 0]
+    return str(int(text)) if isinstance(text, float) and text.is_integer() else str(text)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """How the cells of a column are read: the codes of empty and of unknown ones besides."""
+
+    variable: Variable
+    reader: CategoryReader
+    empty: int
+    other: int
+    type: np.dtype[np.unsignedinteger]
+
+    @classmethod
+    def of(cls, variable: Variable, *, missing: bool, reported: bool) -> _Cells:
+        categories, reader = variable.categories, CategoryReader(variable)
+        empty = variable.size if missing else _NOTHING
+        if not reported:
+            if reader.cuts is not None and variable.size > len(reader.cuts) + 1:
+                empty = variable.size - 1
+            if EMPTY in categories:
+                empty = variable.code(EMPTY)
+        other = variable.code(OTHER) if OTHER in categories else _UNKNOWN
+        return cls(variable, reader, empty, other, code_dtype(variable.size + missing))
+
+    def code(self, value: object) -> int:
+        for text in texts_of(value):
+            if (code := self.reader.code(text)) is not None:
+                return code
+        return self.empty if isinstance(value, str) and not value.strip() else self.other
+
+
+def _codes(column: pd.Series, cells: _Cells, argument: str) -> Codes:
     import pandas as pd
 
-    places, values = pd.factorize(column, use_na_sentinel=True)
-    known = np.full(len(values) + 1, -1, dtype=np.int64)
-    cuts = interval_cuts(variable)
-    if cuts is not None and pd.api.types.is_numeric_dtype(column.dtype):
-        known[:-1] = np.searchsorted(cuts, np.asarray(values, dtype=float), side="right")
+    kind = column.dtype
+    numeric = pd.api.types.is_float_dtype(kind) or pd.api.types.is_integer_dtype(kind)
+    if cells.reader.cuts is not None and numeric:
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        codes = np.searchsorted(cells.reader.cuts, numbers, side="right").astype(np.int64)
+        codes[np.isinf(numbers)] = cells.other
+        codes[np.isnan(numbers)] = cells.empty
     else:
-        known[:-1] = [_code(variable, value) for value in values]
-    if missing:
-        known[-1] = variable.size
-    codes = known[places]
-    if (codes < 0).any():
-        _refuse(column, codes, variable, argument)
-    return codes.astype(code_dtype(variable.size + missing))
+        places, values = pd.factorize(column, use_na_sentinel=True)
+        known = np.array([*map(cells.code, values), cells.empty], dtype=np.int64)
+        codes = known[places]
+    if len(codes) and codes.min() < 0:
+        _refuse(column, codes, cells, argument)
+    return codes.astype(cells.type)
 
 
-def _code(variable: Variable, value: object) -> int:
-    """Return the code of a value, -1 where it is none of the variable's."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, bool) or not isinstance(plain, str | int | float):
-        plain = str(plain)
-    try:
-        return int(encode_records(Domain((variable,)), [{variable.name: plain}])[variable.name][0])
-    except PramanaError:
-        return -1
-
-
-def _refuse(
-    column: pd.Series, codes: npt.NDArray[np.int64], variable: Variable, argument: str
-) -> None:
-    wrong = column[codes < 0]
-    found = [repr(value) for value in wrong.drop_duplicates().head(_SHOWN + 1)]
-    told = ", ".join(found[:_SHOWN]) + (", ..." if len(found) > _SHOWN else "")
-    raise UnknownCategory(
-        f"Column {variable.name!r} of {argument} holds {told} in {len(wrong)} of"
-        f" {len(column)} rows; its categories are {list(variable.categories)}.",
-        where=variable.name,
-    )
+def _refuse(column: pd.Series, codes: npt.NDArray[np.int64], cells: _Cells, argument: str) -> None:
+    variable, rows = cells.variable, f"of {len(column):,} rows"
+    unknown = codes == _UNKNOWN
+    wanted = f"its categories are {quoted(variable.categories)}"
+    if cells.reader.cuts is not None:
+        wanted += ", and it takes numbers"
+    if unknown.any():
+        found = [plain(value) for value in column[unknown].drop_duplicates().head(_SHOWN + 1)]
+        more = ", ..." if len(found) > _SHOWN else ""
+        said = f"holds {quoted(found[:_SHOWN])}{more} in {int(unknown.sum()):,} {rows}; {wanted}"
+    else:
+        said = (
+            f"is empty in {int((codes == _NOTHING).sum()):,} {rows}; {wanted}, so fill these cells,"
+            f" drop these rows, or add the category {EMPTY!r}, which takes them"
+        )
+    raise UnknownCategory(f"Column {variable.name!r} of {argument} {said}.", where=variable.name)

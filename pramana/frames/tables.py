@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shared.errors import EmptyTable, TableError
+import numpy as np
+
+from pramana.frames.sentences import quoted
+from shared.errors import EmptyTable, OptionError, TableError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Frame: TypeAlias = Any
 """A pandas frame or series, a dict of columns, a list of dicts, or what speaks Arrow (polars)."""
+
+_SHORT = 40
+"""What was given is quoted where it is not longer than this."""
 
 WANTED = "a pandas or polars frame, a dict of columns, or a list of dicts"
 
@@ -25,26 +32,18 @@ def as_frame(table: Frame, argument: str) -> pd.DataFrame:
 
     Raises:
         TableError: it is no table, its columns have different lengths, or a name is there twice.
-        EmptyTable: it has no rows.
+        EmptyTable: it has no rows, or no columns.
     """
-    import pandas as pd
-
-    if isinstance(table, pd.DataFrame):
-        frame = table
-    elif isinstance(table, pd.Series):
-        frame = table.to_frame()
-    elif isinstance(table, Mapping):
-        frame = _of_columns(table, argument)
-    elif hasattr(table, "__arrow_c_stream__"):
-        import pyarrow as pa
-
-        frame = pa.table(table).to_pandas()
-    elif hasattr(table, "__dataframe__"):
-        frame = pd.api.interchange.from_dataframe(table)
-    elif isinstance(table, Sequence) and table and all(isinstance(r, Mapping) for r in table):
-        frame = pd.DataFrame(list(table))
-    else:
-        raise TableError(f"{argument} must be {WANTED}, not {shown(table)}.", where=argument)
+    frame = _frame(table, argument)
+    if frame.columns.nlevels > 1:
+        raise TableError(
+            f"{argument} has column names of {frame.columns.nlevels} levels and must have one name"
+            f' for each column; write {argument}.columns = ["_".join(name) for name in'
+            f" {argument}.columns] first.",
+            where=argument,
+        )
+    if len(frame.columns) == 0:
+        raise EmptyTable(f"{argument} has no columns.", where=argument)
     if len(frame) == 0:
         raise EmptyTable(f"{argument} has no rows.", where=argument)
     if not all(isinstance(name, str) for name in frame.columns):
@@ -52,8 +51,7 @@ def as_frame(table: Frame, argument: str) -> pd.DataFrame:
     twice = sorted(set(frame.columns[frame.columns.duplicated()]))
     if twice:
         raise TableError(
-            f"{argument} has more than one column called {', '.join(map(repr, twice))}.",
-            where=argument,
+            f"{argument} has more than one column called {quoted(twice)}.", where=argument
         )
     return frame
 
@@ -64,16 +62,106 @@ def shown(given: object) -> str:
         return "None"
     name = type(given).__name__
     text = repr(given) if isinstance(given, str | int | float | bool) else ""
-    return f"{text} ({name})" if text and len(text) <= 40 else f"a {name}"
+    if text and len(text) <= _SHORT:
+        return f"{text} ({name})"
+    shape = getattr(given, "shape", None)
+    of = f" of shape {shape}" if isinstance(shape, tuple) else ""
+    return f"{'an' if name[0].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}{of}"
+
+
+def names_of(given: object, argument: str) -> list[str]:
+    """Return names that were passed as a list; one name alone is a list of one. OptionError."""
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, Sequence) or hasattr(given, "tolist"):
+        names = list(given)
+        if all(isinstance(name, str) for name in names):
+            return names
+    raise OptionError(f"{argument} must be a list of names, not {shown(given)}.", where=argument)
+
+
+def _frame(table: Frame, argument: str) -> pd.DataFrame:
+    import pandas as pd
+
+    if isinstance(table, pd.DataFrame):
+        return table
+    if isinstance(table, pd.Series):
+        if table.name is None:
+            raise TableError(
+                f"{argument} is a series without a name, which must be that of its variable; write"
+                f' {argument}.rename("...").',
+                where=argument,
+            )
+        return table.to_frame()
+    if isinstance(table, np.ndarray) and table.dtype.names:
+        return pd.DataFrame.from_records(table)
+    if isinstance(table, Mapping):
+        return _of_columns(table, argument)
+    if hasattr(table, "__arrow_c_stream__"):
+        return _of_arrow(table, argument)
+    if isinstance(table, Sequence) and table and all(isinstance(r, Mapping) for r in table):
+        return pd.DataFrame(list(table))
+    raise TableError(
+        f"{argument} must be {WANTED}, not {shown(table)}{_hint(table)}.", where=argument
+    )
+
+
+def _hint(table: object) -> str:
+    """Return what to write instead of what is no table, where that is known."""
+    if isinstance(table, str | Path):
+        return "; read the file first, as with pd.read_csv"
+    if isinstance(table, np.ndarray):
+        return ", whose columns have no names; write pd.DataFrame(array, columns=[...])"
+    if hasattr(table, "collect"):
+        return "; call its collect() first"
+    return ""
+
+
+def _of_arrow(table: Frame, argument: str) -> pd.DataFrame:
+    import pyarrow as pa
+
+    if hasattr(table, "to_frame"):  # a polars series
+        table = table.to_frame()
+    try:
+        frame: pd.DataFrame = pa.table(table).to_pandas()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise TableError(
+            f"{argument} must be {WANTED}, not {shown(table)}, whose columns cannot be read.",
+            where=argument,
+        ) from error
+    return frame
 
 
 def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
     import pandas as pd
 
-    lengths = {str(name): len(c) if hasattr(c, "__len__") else -1 for name, c in columns.items()}
-    if len(set(lengths.values())) > 1 or -1 in lengths.values():
-        told = ", ".join(f"{name!r} {n if n >= 0 else 'none'}" for name, n in lengths.items())
+    for name, column in columns.items():
+        dimensions = np.ndim(column) if hasattr(column, "shape") else 1
+        listed = hasattr(column, "__len__") and not isinstance(column, str | bytes | Mapping | set)
+        if not listed or dimensions != 1:
+            raise TableError(
+                f"Column {str(name)!r} of {argument} must be a list of values, not"
+                f" {shown(column)}; a single record is a list of one dict, [{{...}}].",
+                where=argument,
+            )
+    lengths = {str(name): len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
         raise TableError(
             f"The columns of {argument} must be of one length; they have: {told}.", where=argument
         )
-    return pd.DataFrame(dict(columns))
+    indexes = [column.index for column in columns.values() if isinstance(column, pd.Series)]
+    if any(not index.equals(indexes[0]) for index in indexes):
+        raise TableError(
+            f"The series in {argument} have different indexes, so that it is not known which cells"
+            f" are of one record; write pd.DataFrame({argument}) or reset_index(drop=True) first.",
+            where=argument,
+        )
+    return pd.DataFrame({name: _cells(column) for name, column in columns.items()})
+
+
+def _cells(column: Any) -> Any:
+    """Return a column as pandas takes it: a polars or Arrow one as a list."""
+    if hasattr(column, "__arrow_c_stream__") and hasattr(column, "to_pandas"):
+        return column.to_pandas()
+    return list(column) if isinstance(column, tuple | range) else column

@@ -5,47 +5,210 @@ from __future__ import annotations
 import hashlib
 import secrets as system
 from pathlib import Path
+from typing import NoReturn, Self
 
 from owner_agent.state.keys import Keys as Secrets
-from owner_agent.state.keys import KeyStore, fingerprint
-from shared.errors import OptionError
+from owner_agent.state.keys import KeyStore, fingerprint, read_key
+from pramana.frames.tables import shown
+from pramana.reporting.wording import one_sentence
+from shared.errors import KeyFileError, OptionError
 
 
 class Keys:
-    """The draw key and the linkage secret of an owner (see `create`)."""
+    """An owner's two secrets: what the draws of her records are keyed by.
+
+    The draw key decides every random draw and never leaves the owner. The linkage secret is shared
+    by all owners of a study and by nobody else: it makes the pseudonyms by which their records are
+    joined. With the same keys a record gets the same report every time; with others it would be
+    randomized anew, which tells more of it. So they are made once, and kept.
+
+    The folder is laid out like an owner's agent's state directory, and either can use the other's.
+    No printed form shows a secret; keys cannot be pickled, and a copy is the same object.
+
+    Examples:
+        >>> import pramana as pm, tempfile
+        >>> folder = tempfile.mkdtemp() + "/keys"
+        >>> made = pm.Keys.create(folder)
+        >>> pm.Keys.open(folder).fingerprints == made.fingerprints
+        True
+    """
 
     def __init__(self, secrets: Secrets, where: str):
+        if not isinstance(secrets, Secrets):
+            raise KeyFileError(
+                f"Keys cannot be made from {shown(secrets)}; write pm.Keys.create(folder) once, and"
+                " pm.Keys.open(folder) from then on.",
+                where="keys",
+            )
         self._secrets = secrets
         self._where = where
 
     @classmethod
-    def create(cls, folder: str | Path) -> Keys:
-        """Make new secrets in a folder that only you can read. Raises KeyFileError."""
-        store = KeyStore(Path(folder))
-        store.create("draw", system.token_bytes)
-        store.create("linkage", system.token_bytes)
-        return cls(store.load(), str(folder))
+    def create(cls, folder: str | Path, linkage: str | Path | None = None) -> Keys:
+        """Make new secrets in a folder that only you can read.
+
+        A folder in which one secret is missing, because making them was interrupted, gets it.
+
+        Args:
+            folder: a folder that does not exist yet, or one of yours alone (mode 700).
+            linkage: the file of the linkage secret that the other owners share (see
+                `export_linkage`); without it a new one is made.
+
+        Returns:
+            the keys.
+
+        Raises:
+            KeyFileError: the folder holds keys already, or others may enter it; the file of the
+                linkage secret is absent, open to others, or holds none.
+        """
+        store = KeyStore(_path(folder, "folder"))
+        given = None if linkage is None else _linkage(_path(linkage, "linkage"))
+        with one_sentence("folder"):
+            there = [name for name, known in store.fingerprints().items() if known is not None]
+        if len(there) == 2:
+            raise KeyFileError(
+                f"folder {str(folder)!r} holds keys already, and with other keys the same records"
+                f" would be randomized a second time; open them with"
+                f" pm.Keys.open({str(folder)!r}).",
+                where="folder",
+            )
+        with one_sentence("folder"):
+            if "linkage" not in there:
+                store.add("linkage", system.token_bytes(32) if given is None else given)
+            elif given is not None and given != store.read("linkage"):
+                raise KeyFileError(
+                    f"folder {str(folder)!r} holds another linkage secret than linkage"
+                    f" {str(linkage)!r}; name another folder.",
+                    where="linkage",
+                )
+            if "draw" not in there:
+                store.create("draw", system.token_bytes)
+        return cls.open(folder)
 
     @classmethod
     def open(cls, folder: str | Path) -> Keys:
-        """Read the secrets of a folder. Raises KeyFileError."""
-        return cls(KeyStore(Path(folder)).load(), str(folder))
+        """Read the secrets of a folder.
+
+        Raises:
+            KeyFileError: there are none, or not both; others may read them.
+        """
+        store = KeyStore(_path(folder, "folder"))
+        absent = [name for name in ("draw", "linkage") if not _exists(store, name)]
+        if absent:
+            raise KeyFileError(
+                f"folder {str(folder)!r} has no {' and no '.join(absent)} key; make what is missing"
+                f" with pm.Keys.create({str(folder)!r}).",
+                where="folder",
+            )
+        with one_sentence("folder"):
+            return cls(store.load(), str(folder))
 
     @classmethod
-    def for_experiments(cls, seed: int) -> Keys:
-        """Return keys that anybody can make from the seed: on public data, to repeat a result."""
-        if not isinstance(seed, int):
-            raise OptionError(f"seed must be a whole number, not {seed!r}.", where="seed")
+    def for_experiments(cls, seed: int, linkage_seed: int | None = None) -> Keys:
+        """Return keys that anybody can make from the seed: on public data, to repeat a result.
+
+        Args:
+            seed: any whole number; the draw key is made of it.
+            linkage_seed: likewise for the linkage secret, for several owners who share one; the
+                same as `seed` unless it is said.
+
+        Raises:
+            OptionError: no whole number.
+
+        Examples:
+            >>> import pramana as pm
+            >>> pm.Keys.for_experiments(1)
+            Keys(seed 1, for experiments only; draw 56df9ccd3af42c5a, linkage 72a17e4ac2c0d59d)
+        """
+        linkage_seed = seed if linkage_seed is None else linkage_seed
+        for name, given in (("seed", seed), ("linkage_seed", linkage_seed)):
+            if isinstance(given, bool) or not isinstance(given, int):
+                raise OptionError(f"{name} must be a whole number, not {shown(given)}.", where=name)
         made = (
-            hashlib.sha256(f"pramana experiment {name} {seed}".encode()).digest()
-            for name in ("draw", "linkage")
+            hashlib.sha256(f"pramana experiment {name} {number}".encode()).digest()
+            for name, number in (("draw", seed), ("linkage", linkage_seed))
         )
-        return cls(Secrets(*made), f"seed {seed}: for experiments only")
+        told = f"seed {seed}" + ("" if linkage_seed == seed else f", linkage seed {linkage_seed}")
+        return cls(Secrets(*made), f"{told}, for experiments only")
+
+    def export_linkage(self, path: str | Path) -> None:
+        """Write the linkage secret to a new private file, to be given to another owner.
+
+        She makes her keys of it: `pm.Keys.create(folder, linkage=path)`. Nobody else may have it.
+
+        Raises:
+            KeyFileError: the file exists, or cannot be written.
+        """
+        from owner_agent.state.private_files import write_new
+
+        target = _path(path, "path")
+        try:
+            write_new(target, self._secrets.linkage.hex().encode() + b"\n")
+        except FileExistsError:
+            raise KeyFileError(
+                f"path {str(path)!r} exists and was not changed; name a new file.", where="path"
+            ) from None
+        except OSError as error:
+            raise KeyFileError(
+                f"path {str(path)!r} cannot be written ({error.strerror}).", where="path"
+            ) from None
 
     @property
     def secrets(self) -> Secrets:
-        """The secrets themselves, which no printed form shows."""
+        """The secrets themselves, for the owner's other tools; printed they are not shown."""
         return self._secrets
 
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Sixteen hexadecimal digits for each secret, that identify it and do not reveal it.
+
+        Owners who will join their records compare those of `linkage`.
+        """
+        return {
+            "draw": fingerprint("draw", self._secrets.draw),
+            "linkage": fingerprint("linkage", self._secrets.linkage),
+        }
+
     def __repr__(self) -> str:
-        return f"Keys({self._where}; draw key {fingerprint('draw', self._secrets.draw)})"
+        told = ", ".join(f"{name} {known}" for name, known in self.fingerprints.items())
+        return f"Keys({self._where}; {told})"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise KeyFileError(
+            "keys cannot be pickled, for whoever reads the pickle would have the secrets; open"
+            " them where they are needed with pm.Keys.open(folder).",
+            where="keys",
+        )
+
+
+def _path(given: object, argument: str) -> Path:
+    if not isinstance(given, str | Path) or not str(given).strip():
+        what = "the name of a folder" if argument == "folder" else "the name of a file"
+        raise KeyFileError(f"{argument} must be {what}, not {shown(given)}.", where=argument)
+    path = Path(given)
+    if argument == "folder" and path.exists() and not path.is_dir():
+        raise KeyFileError(
+            f"folder must be the name of a folder, and {str(given)!r} is a file.", where=argument
+        )
+    return path
+
+
+def _exists(store: KeyStore, name: str) -> bool:
+    return store.path("draw").with_name(f"{name}.key").exists()
+
+
+def _linkage(path: Path) -> bytes:
+    if not path.is_file():
+        raise KeyFileError(
+            f"linkage must be the file of a linkage secret, and {str(path)!r} is none; an owner who"
+            " has it writes it with keys.export_linkage(path).",
+            where="linkage",
+        )
+    with one_sentence("linkage"):
+        return read_key(path)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import re
 
 from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize as draw
 from pramana.frames.codes import encode
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.owner.keys import Keys
+from pramana.owner.record_ids import RecordId, record_ids
+from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports, require_plan
-from shared.errors import KeyFileError, MissingRecordId
+from pramana.reporting.wording import one_sentence
+from shared.errors import KeyFileError, OptionError
 from shared.plan import Plan
+from shared.terminal import progress_bar
 
-if TYPE_CHECKING:
-    import pandas as pd
+_STUDY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What a study may be called (`shared.wire.base.Name`)."""
 
 
 def randomize(
@@ -23,14 +26,50 @@ def randomize(
     plan: Plan,
     keys: Keys | None = None,
     *,
-    record_id: str | Sequence[str] | pd.Series | pd.Index | None = None,
+    record_id: RecordId = None,
     study: str = "study",
 ) -> Reports:
-    """Randomize an owner's records under a plan.
+    """Randomize an owner's records under a plan: the one place where true values become reports.
 
-    The draw of a record is a function of the key, the study, the record's id, and what is true of
-    it: the same record is never randomized twice in different ways, in whatever order the rows
-    come.
+    The draw of a record is a function of the keys, the study, the record's id and what is true of
+    it. So a record is never randomized twice in different ways: the same call gives the same
+    reports, in whatever order the rows come and whoever else is among them (Ma 5.2.2). They are
+    those that `owner-agent publish` sends for the same keys, study, plan and records.
+
+    Args:
+        frame: the true records, n rows; it has a column for each of the plan's variables, and
+            others are left alone.
+        plan: what is done to which variable. Those that it reports as they are, it reports so:
+            whoever made the plan decided that.
+        keys: the owner's keys.
+        record_id: what identifies a record: the name of a column or of the index; a list of such
+            names; or n ids, as an index, an array, a list, or a series with the frame's index. Ids
+            are text without spaces around it and in Unicode NFC. The number 7 and the text "7" are
+            one id, and so is 7.0, since tables with missing cells turn whole numbers to that.
+            Several columns are one id as a JSON list of texts.
+        study: the study the reports are for: letters, digits and `. _ -`, at most 64. Nobody can
+            tell from the reports of two studies which records are the same.
+
+    Returns:
+        the reports, in the order of their pseudonyms, which hides that of the rows.
+
+    Raises:
+        KeyFileError: no keys.
+        MissingRecordId, DuplicateRecordId: ids that are not there, empty, or there twice.
+        PlanError, OptionError: `plan` is no plan, `study` no name.
+        TableError, MissingColumn, UnknownCategory: the frame does not fit the plan.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("berkeley")
+        >>> plan = pm.plan(pm.domain(people, pm.observed_categories(people)), p=0.2)
+        >>> keys = pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(people, plan, keys, record_id="person")
+        >>> reports
+        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.768)
+        >>> again = pm.randomize(people[::-1], plan, keys, record_id="person")
+        >>> again.digest == reports.digest
+        True
     """
     require_plan(plan)
     if not isinstance(keys, Keys):
@@ -40,23 +79,19 @@ def randomize(
             ' once, and keys=pm.Keys.open("keys") from then on.',
             where="keys",
         )
+    if not isinstance(study, str) or not _STUDY.fullmatch(study):
+        raise OptionError(
+            f"study must be a name of letters, digits and . _ - (at most 64), not {shown(study)}.",
+            where="study",
+        )
     table = as_frame(frame, "frame")
-    ids = _ids(table, record_id)
+    ids = record_ids(table, record_id)
     codes = encode(table, plan.domain, "frame")
     secrets = keys.secrets
-    made = draw(plan, secrets, study, pseudonyms(secrets, study, ids), codes)
-    draws = {block.name: draw_id(secrets, study, block) for block in plan.blocks}
-    return Reports(plan, made.columns, made.keys, draws)
-
-
-def _ids(
-    table: pd.DataFrame, record_id: str | Sequence[str] | pd.Series | pd.Index | None
-) -> list[str]:
-    if record_id is None:
-        raise MissingRecordId(
-            "record_id must name the column that identifies a record, or be the ids themselves,"
-            " such as frame.index: draws are keyed by it.",
-            where="record_id",
-        )
-    column = table[record_id] if isinstance(record_id, str) else record_id
-    return [str(value).strip() for value in column]
+    with progress_bar("randomizing") as bar:
+        known = pseudonyms(secrets, study, ids, bar)
+        with one_sentence("frame"):
+            made = draw(plan, secrets, study, known, codes)
+    owner = keys.fingerprints["draw"]
+    draws = tuple(Drawn(owner, b, draw_id(secrets, study, b)) for b in plan.blocks)
+    return Reports(plan, made.columns, made.keys, draws, study)

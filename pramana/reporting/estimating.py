@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, get_args
 
-from pramana.frames.tables import Frame
-from pramana.reporting.reports import Reports, require_plan
+from pramana.frames.tables import shown
+from pramana.reporting.reports import Reports
+from pramana.reporting.sentences import in_one_sentence, joined
+from pramana.reporting.sources import Source as Source
+from pramana.reporting.sources import Sources, choose, sources_of
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.common.options import InnerShare, require_limit
+from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import LEVEL
+from shared.marginals.lack_of_fit import warnings_of
 from shared.plan import Plan
 
 if TYPE_CHECKING:
@@ -21,17 +27,35 @@ if TYPE_CHECKING:
 
 EstimatorName = Literal["auto", "moment", "ml", "log-linear", "pooled"]
 
-Source: TypeAlias = Reports | tuple[Frame, Plan]
+ERRORS = ("se_records", "se_population", "low", "high")
+"""The columns of a table that say how far its counts can be trusted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatedCounts:
     """Counts of the true records, estimated from reports, each with its errors.
 
+    Made by `estimate`; every estimator's `fit` takes it in place of the reports.
+
     Attributes:
         sources: the reports and their plans.
         marginals: what learners ask.
         estimator: the one that was chosen.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("berkeley")
+        >>> domain = pm.Domain.of(sex=["female", "male"], admitted=["no", "yes"])
+        >>> counts = pm.estimate(people, pm.Plan.unrandomized(domain))
+        >>> counts
+        EstimatedCounts(4,526 records of sex, admitted; by moment)
+        >>> print(counts.table(["sex", "admitted"])[["sex", "admitted", "count", "se_population"]]
+        ...     .round(1).to_string(index=False))
+           sex admitted  count  se_population
+        female       no 1278.0           30.3
+        female      yes  557.0           22.1
+          male       no 1493.0           31.6
+          male      yes 1198.0           29.7
     """
 
     sources: tuple[Reports, ...]
@@ -40,30 +64,173 @@ class EstimatedCounts:
 
     @property
     def domain(self) -> Domain:
-        """The variables."""
+        """The variables, with their true categories."""
         return self.marginals.domain
 
     @property
     def records(self) -> int:
-        """The number of records, N."""
+        """The number of records, N, of all sources together."""
         return self.marginals.records
 
-    def table(self, variables: Sequence[str], *, level: float = LEVEL) -> pd.DataFrame:
+    def __len__(self) -> int:
+        return self.records
+
+    def table(
+        self,
+        variables: str | Sequence[str],
+        *,
+        level: float = LEVEL,
+        shares: bool = False,
+        projected: bool = False,
+    ) -> pd.DataFrame:
         """Return an estimated contingency table, a row per cell.
 
-        Columns: the variables; `count`, which may be negative by moments; `se_records`, its
-        standard error given these records; `se_population`, that against the population they were
-        drawn from; `low` and `high`, the interval against the population.
+        `pivot` makes a cross table of it: `table(["a", "b"]).pivot(index="a", columns="b",
+        values="count")`.
+
+        Args:
+            variables: one name, or a list of them.
+            level: the confidence of the intervals, above 0 and below 1.
+            shares: whether to give shares of the records in place of their numbers; all errors
+                are those of the shares then, and `count` is called `share`.
+            projected: whether to add a column `projected`: the nearest table whose cells are not
+                negative, with the same sum.
+
+        Returns:
+            Columns: the variables, categorical, in the order of their domain; `count`, the raw
+            estimate, which may be negative by moments; `se_records`, its standard error given these
+            records; `se_population`, that against the population they were drawn from; `low` and
+            `high`, the interval against the population.
+
+        Raises:
+            UnknownVariable: a name that no source has.
+            OptionError: no variables, one twice, or a level out of its range.
+            SingularChannel, EstimationError: the reports cannot tell this table by this estimator.
+            LimitExceeded: too many cells.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("titanic")
+            >>> domain = pm.Domain.of(survived=["no", "yes"])
+            >>> counts = pm.estimate(people, pm.Plan.unrandomized(domain))
+            >>> print(counts.table("survived", shares=True).round(3).to_string(index=False))
+            survived  share  se_records  se_population   low  high
+                  no  0.677         0.0           0.01 0.657 0.696
+                 yes  0.323         0.0           0.01 0.304 0.343
         """
-        return self.marginals.marginal(list(variables)).frame(level)
+        import pandas as pd
+
+        names = _names(variables, "variables")
+        with in_one_sentence():
+            require_limit(level, InnerShare, "level")
+            found = self.marginals.marginal(names)
+            frame = found.frame(level)
+        for variable in found.domain:
+            kind = pd.CategoricalDtype(list(variable.categories))
+            frame[variable.name] = frame[variable.name].astype(kind)
+        if projected:
+            cells = project_to_simplex(found.counts.reshape(1, -1) / self.records)
+            frame.insert(len(names) + 1, "projected", cells.ravel() * self.records)
+        if shares:
+            numbers = frame.columns[len(names) :]
+            frame[numbers] = frame[numbers] / self.records
+            frame = frame.rename(columns={"count": "share"})
+        return frame
+
+    def to_frame(self, *, level: float = LEVEL, shares: bool = False) -> pd.DataFrame:
+        """Return all one-way tables, a row per category: `variable`, `category`, then as `table`.
+
+        Variables of which nothing was reported are left out.
+        """
+        import pandas as pd
+
+        tables = []
+        for name in self._told():
+            table = self.table(name, level=level, shares=shares).rename(columns={name: "category"})
+            table["category"] = table["category"].astype(object)
+            table.insert(0, "variable", name)
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True)
+
+    def independence(
+        self,
+        left: str | Sequence[str],
+        right: str | Sequence[str],
+        given: str | Sequence[str] = (),
+    ) -> pd.Series:
+        """Test whether two variables, or two sets of them, are independent given others.
+
+        The test is the likelihood ratio of the reports themselves (G², see `shared.estimation`):
+        noise weakens it and never makes any evidence. Of `pooled` counts it is Wald's.
+
+        Returns:
+            `statistic`, `degrees_of_freedom` and `p_value`, by chi-square.
+
+        Raises:
+            UnknownVariable: a name that no source has.
+            OptionError: no variable on a side, or one in two places.
+            EstimationError, LimitExceeded: what the reports cannot tell.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.Domain.of(department=list("ABCDEF"), sex=["female", "male"],
+            ...                       admitted=["no", "yes"])
+            >>> counts = pm.estimate(people, pm.Plan.unrandomized(domain))
+            >>> counts.independence("sex", "admitted").round(4).to_dict()
+            {'statistic': 93.4494, 'degrees_of_freedom': 1.0, 'p_value': 0.0}
+        """
+        import pandas as pd
+        from scipy.special import chdtrc
+
+        sides = {"left": left, "right": right}
+        asked = {side: _names(names, side) for side, names in sides.items()}
+        asked["given"] = _names(given, "given") if given else []
+        everything = [name for names in asked.values() for name in names]
+        twice = sorted({name for name in everything if everything.count(name) > 1})
+        if twice:
+            told = ", ".join(map(repr, twice))
+            raise OptionError(
+                f"left, right and given must be different variables; {told} is there twice.",
+                where="given",
+            )
+        with in_one_sentence():
+            found = self.marginals.independence(asked["left"], asked["right"], asked["given"])
+            statistic, freedom = 2 * found.ratio, found.degrees_of_freedom
+        p_value = float(chdtrc(freedom, statistic)) if freedom else 1.0
+        return pd.Series(
+            {"statistic": statistic, "degrees_of_freedom": float(freedom), "p_value": p_value},
+            name=_title(asked),
+        )
+
+    @property
+    def lack_of_fit(self) -> list[str]:
+        """What must be known of the tables asked so far: a sentence for each model that fails.
+
+        Empty where the reports fit, and by `moment` and `ml`, which suppose nothing.
+        """
+        return [joined(words) for words in warnings_of(self.marginals.lack_of_fit)]
+
+    def _told(self) -> list[str]:
+        told = {
+            name
+            for source in self.sources
+            for block in source.plan.blocks
+            if not block.channel.withheld
+            for name in block.names
+        }
+        return [name for name in self.domain.names if name in told]
 
     def __repr__(self) -> str:
         names = ", ".join(self.domain.names)
-        return f"EstimatedCounts({self.records:,} records of {names}; by {self.estimator})"
+        several = f" from {len(self.sources)} sources" if len(self.sources) > 1 else ""
+        doubt = "; the model does not fit, see lack_of_fit" if self.lack_of_fit else ""
+        by = f"by {self.estimator}{doubt}"
+        return f"EstimatedCounts({self.records:,} records{several} of {names}; {by})"
 
 
 def estimate(
-    reports: Source | Sequence[Source] | Frame,
+    reports: Sources,
     plan: Plan | None = None,
     *,
     estimator: EstimatorName = "auto",
@@ -72,44 +239,69 @@ def estimate(
     """Estimate the counts of the true records from reports.
 
     Args:
-        reports: `Reports`; a frame of reported labels, with its `plan`; or several of these, each
-            with its plan, of different people of one population.
-        plan: how a frame was randomized; `Reports` have their own.
+        reports: `Reports`; a frame of reported labels, with its `plan`; or a list of these, each
+            as `Reports` or `(frame, plan)`, of different people of one population. Owners of
+            different columns of the same people are put together by `pm.join` first.
+        plan: how a frame was randomized; `Reports` have their own. Of a table that was not
+            randomized it is `pm.Plan.unrandomized(domain)`.
         estimator: `moment` inverts the noise: unbiased, may be negative (Ma 2.4.1). `ml`: the most
-            likely counts (Ma 2.4.2). `log-linear` and `pooled`: interactions of at most `order`
-            variables. `auto` takes `pooled` where each record reports some of its variables, and
-            otherwise `moment`.
+            likely counts (Ma 2.4.2), which also explains sources that do not report every variable
+            and channels that have no inverse. `log-linear` (of one source) and `pooled`:
+            interactions of at most `order` variables, which fills in what no record reports
+            together. `auto` takes `pooled` where each record reports some of its variables only;
+            `ml` where some of several sources withhold or lack a variable, or a channel has no
+            inverse; and otherwise `moment`.
         order: the most variables that interact, for `log-linear` and `pooled`.
 
+    Returns:
+        the counts; a table is estimated when it is asked for.
+
     Raises:
-        TableError, PlanError, OptionError: what was passed cannot be understood.
+        TableError: reports are no reports, no table and no list of them; a column is missing
+            (`MissingColumn`); an empty list (`EmptyTable`).
+        UnknownCategory: a column holds what its plan cannot report.
+        PlanError: no plan beside a frame, or another than that of the reports.
+        OptionError: an unknown estimator, or an order out of its range.
+        DomainError: two sources list other categories of one variable.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("berkeley")
+        >>> domain = pm.Domain.of(sex=["female", "male"], admitted=["no", "yes"])
+        >>> plan = pm.Plan.unrandomized(domain)
+        >>> pm.estimate([(people[:2000], plan), (people[2000:], plan)])
+        EstimatedCounts(4,526 records from 2 sources of sex, admitted; by moment)
     """
-    sources = sources_of(reports, plan)
-    chosen: Estimator
-    if estimator == "auto":
-        sampled = any(b.channel.choices for s in sources for b in s.plan.blocks)
-        chosen = "pooled" if sampled else "moment"
-    else:
-        chosen = estimator
-    marginals = EstimatedMarginals.of(
-        [(s.counts, s.plan) for s in sources], estimator=chosen, order=order
-    )
+    if estimator not in get_args(EstimatorName):
+        raise OptionError(
+            f"estimator must be one of {', '.join(map(repr, get_args(EstimatorName)))}, not"
+            f" {shown(estimator)}.",
+            where="estimator",
+        )
+    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
+        raise OptionError(
+            f"order must be a whole number of at least 1, not {shown(order)}.", where="order"
+        )
+    with in_one_sentence():
+        sources = sources_of(reports, plan)
+        chosen = choose(sources) if estimator == "auto" else estimator
+        marginals = EstimatedMarginals.of(
+            [(s.counts, s.plan) for s in sources], estimator=chosen, order=order
+        )
     return EstimatedCounts(sources, marginals, chosen)
 
 
-def sources_of(
-    reports: Source | Sequence[Source] | Frame, plan: Plan | None
-) -> tuple[Reports, ...]:
-    """Return what was passed to `estimate` or `fit` as reports with their plans."""
-    if isinstance(reports, Reports):
-        if plan is not None and plan.digest != reports.plan.digest:
-            raise OptionError(
-                "plan is another one than the reports were made under; leave it out, for reports"
-                " have their own.",
-                where="plan",
-            )
-        return (reports,)
-    if isinstance(reports, list | tuple) and not isinstance(reports[0], dict):
-        pairs = [one if isinstance(one, Reports) else Reports.from_frame(*one) for one in reports]
-        return tuple(pairs)
-    return (Reports.from_frame(reports, require_plan(plan)),)
+def _names(variables: str | Sequence[str], argument: str) -> list[str]:
+    names = [variables] if isinstance(variables, str) else variables
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise OptionError(
+            f"{argument} must be a name or a list of names, not {shown(variables)}.", where=argument
+        )
+    if not names:
+        raise OptionError(f"{argument} must name a variable; it is empty.", where=argument)
+    return list(names)
+
+
+def _title(asked: dict[str, list[str]]) -> str:
+    sides = (", ".join(asked[side]) for side in ("left", "right"))
+    return " and ".join(sides) + (f" given {', '.join(asked['given'])}" if asked["given"] else "")

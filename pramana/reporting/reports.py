@@ -2,54 +2,175 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pramana.frames.codes import decode, encode
-from pramana.frames.tables import Frame, shown
+import numpy as np
+
+from pramana.frames.tables import Frame, as_frame, shown
+from pramana.reporting.drawn import Drawn
+from pramana.reporting.files import Contents, not_what_was_saved, read_contents, write_contents
+from pramana.reporting.labels import read_labels, write_labels
+from pramana.reporting.telling import in_words, privacy_frame, told_by_record
 from shared.domain import Domain
-from shared.errors import PlanError
+from shared.errors import (
+    DuplicateRecordId,
+    EmptyTable,
+    OptionError,
+    PlanError,
+    PramanaError,
+    TableError,
+)
 from shared.marginals.counts import Codes, ReportedCounts
 from shared.plan import Plan
 from shared.privacy import Amplification
+from shared.privacy.amplification import PRIOR
+from shared.wire.base import KEY_BYTES
 from shared.wire.parts import Keys as Pseudonyms
+from shared.wire.parts import key_order, records_digest, strictly_ascending
 
 if TYPE_CHECKING:
     import pandas as pd
+
+PSEUDONYM = "pseudonym"
+"""What the index of a frame of reports is called where it holds the pseudonyms."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reports:
     """What left an owner: randomized records, and the plan that says how they were randomized.
 
+    `pm.randomize` makes them of true records, `from_frame` takes those that came from elsewhere,
+    `pm.join` puts columns of several owners side by side. Nothing in them is a true value of a
+    randomized variable.
+
     Attributes:
         plan: the transition matrices, by block.
-        codes: the reported codes by variable, N of each; a code beyond the categories is withheld.
-        pseudonyms: N of 128 bits, ascending; None where the reports were not made here.
-        draws: the identity of each randomized block's draws, by block: equal identities are the
-            same draws, which tell nothing new (see `accountant`). None where they are not known.
+        codes: N reported codes by variable; a code beyond the categories is withheld.
+        pseudonyms: N of 128 bits, ascending; None where there are none.
+        draws: the draws of each block; None where they are not known (see `pm.accountant`).
+        study: the study they were made for; None where it is not known.
+
+    Raises:
+        PlanError: the codes are not those of the plan's variables, or are beyond what it reports.
+        TableError, EmptyTable: lengths that differ; pseudonyms not ascending; no records.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("berkeley")
+        >>> domain = pm.domain(people, pm.observed_categories(people))
+        >>> reports = pm.randomize(
+        ...     people, pm.plan(domain, p=0.2), pm.Keys.for_experiments(1), record_id=people.index
+        ... )
+        >>> reports
+        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.768)
+        >>> len(reports), round(reports.epsilon, 2)
+        (4526, 5.77)
     """
 
     plan: Plan
     codes: Mapping[str, Codes]
     pseudonyms: Pseudonyms | None = None
-    draws: Mapping[str, str] | None = None
+    draws: tuple[Drawn, ...] | None = None
+    study: str | None = None
+
+    def __post_init__(self) -> None:
+        require_plan(self.plan)
+        sizes = self.plan.reported_sizes
+        if set(self.codes) != set(sizes):
+            raise PlanError(
+                f"codes must be of the plan's variables {list(sizes)}, not of {list(self.codes)}.",
+                where="codes",
+            )
+        lengths = {len(codes) for codes in self.codes.values()}
+        if self.pseudonyms is not None:
+            lengths.add(len(self.pseudonyms))
+        if len(lengths) > 1:
+            raise TableError(f"codes must be of one length, not {sorted(lengths)}.", where="codes")
+        if lengths == {0}:
+            raise EmptyTable("codes must be of at least one record, not of none.", where="codes")
+        beyond = [name for name, size in sizes.items() if int(np.max(self.codes[name])) >= size]
+        if beyond:
+            raise PlanError(
+                f"codes of {', '.join(map(repr, beyond))} go beyond what the plan reports.",
+                where="codes",
+            )
+        if self.pseudonyms is not None and not strictly_ascending(self.pseudonyms):
+            raise TableError("pseudonyms must ascend, none twice.", where="pseudonyms")
 
     @classmethod
     def from_frame(cls, frame: Frame, plan: Plan) -> Reports:
-        """Take reports that come from elsewhere, a column per variable, as labels.
+        """Take reports that come from elsewhere: a row per record, labels as `to_frame` writes.
 
-        Empty cells of a variable that a plan withholds from some records are withheld.
+        Empty cells of a variable that the plan withholds from some records are withheld. If the
+        index is called `pseudonym` it is taken as such, and the rows are put in its order.
+
+        Args:
+            frame: the reported labels; further columns are left alone.
+            plan: how they were randomized.
 
         Raises:
             TableError, MissingColumn, UnknownCategory: the table does not fit the plan.
-            PlanError: a plan whose reports are not the variables' own categories.
+            PlanError: `plan` is no plan.
+
+        Examples:
+            >>> import pramana as pm
+            >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
+            >>> pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan)
+            Reports(3 records of sex; whole record: gamma 9, epsilon 2.197)
         """
-        require_plan(plan)
-        codes = encode(frame, plan.domain, "frame", missing=_withholds(plan))
-        return cls(plan, codes)
+        codes = read_labels(require_plan(plan), frame, "frame")
+        index = as_frame(frame, "frame").index
+        if index.name != PSEUDONYM:
+            return cls(plan, codes)
+        pseudonyms = _pseudonyms(index)
+        try:
+            order = key_order(pseudonyms)
+        except DuplicateRecordId:
+            raise DuplicateRecordId(
+                "frame has the same pseudonym in two rows; it must have one row per record.",
+                where="frame",
+            ) from None
+        return cls(plan, {n: c[order] for n, c in codes.items()}, pseudonyms[order])
+
+    @classmethod
+    def load(cls, path: str | Path) -> Reports:
+        """Read reports that `save` wrote.
+
+        Raises:
+            TableUnreadable: there is no such file, or it is not one of reports.
+            StoreCorrupt: it is not what was saved.
+        """
+        contents, digest = read_contents(path)
+        try:
+            reports = cls(**vars(contents))
+            if reports.digest == digest:
+                return reports
+        except PramanaError:
+            pass
+        raise not_what_was_saved(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write one Parquet file: reported codes, pseudonyms, the plan, the draws and the study.
+
+        Raises:
+            OptionError: it cannot be written there.
+
+        Examples:
+            >>> import pramana as pm, tempfile
+            >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
+            >>> reports = pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     reports.save(f"{folder}/reports.parquet")
+            ...     pm.Reports.load(f"{folder}/reports.parquet").digest == reports.digest
+            True
+        """
+        contents = Contents(self.plan, self.codes, self.pseudonyms, self.draws, self.study)
+        write_contents(contents, self.digest, path)
 
     @property
     def domain(self) -> Domain:
@@ -59,36 +180,108 @@ class Reports:
     @cached_property
     def counts(self) -> ReportedCounts:
         """The reports as what estimators count."""
-        return ReportedCounts(self.codes, self.plan.reported_sizes)
+        names = self.plan.domain.names
+        return ReportedCounts({n: self.codes[n] for n in names}, self.plan.reported_sizes)
 
     def __len__(self) -> int:
-        return self.counts.records
+        return len(next(iter(self.codes.values())))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of plan, pseudonyms and reports, in hexadecimal: the identity of the content."""
+        return records_digest(self.plan, self.pseudonyms, self.codes)
 
     @cached_property
     def amplification(self) -> Amplification:
-        """What one person's whole record tells, over all blocks."""
-        blocks = [block for block in self.plan.blocks if not block.channel.is_identity]
-        return Amplification.together(blocks)
+        """What one person's whole record tells, over all randomized blocks.
+
+        Of a sampled block it is the set of variables that tells most; what is withheld tells
+        nothing. Variables that are reported as they are have no bound and are not in it, unless
+        nothing is randomized: then it is infinite.
+        """
+        return told_by_record(self.plan)
 
     @property
     def gamma(self) -> float:
-        """The amplification of the whole record: how much its odds can change, at most."""
+        """The amplification of the whole record: no odds about a person change by more (Ma 3.1)."""
         return self.amplification.gamma
 
     @property
     def epsilon(self) -> float:
-        """Its logarithm."""
+        """Its natural logarithm: the epsilon of local differential privacy."""
         return self.amplification.epsilon
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return the reports as labels, a row per record; what was withheld is missing."""
-        return decode(self.codes, self.domain)
+    def privacy(self, prior: float = PRIOR) -> pd.DataFrame:
+        """Return what is told of each variable, a row each.
+
+        Columns: `together`, the block that it is randomized in; `channel` in words; `reported`,
+        the share of records that report it; `kept`, the probability that a reported value is the
+        true one (of a set of items: each item's; the largest where it depends on the truth; NaN
+        where there is no such number); `gamma` and `epsilon` of the block; `posterior`, the most
+        that a belief of `prior` can grow to (Ma 3.1.2).
+
+        Args:
+            prior: the belief, above 0 and below 1.
+
+        Raises:
+            OptionError: no such prior.
+
+        Examples:
+            >>> import pramana as pm
+            >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
+            >>> reports = pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan)
+            >>> print(reports.privacy()[["kept", "gamma", "posterior"]].round(3))
+                      kept  gamma  posterior
+            variable
+            sex        0.9    9.0      0.321
+        """
+        if not isinstance(prior, int | float) or not 0 < prior < 1:
+            raise OptionError(f"prior must be above 0 and below 1, not {prior!r}.", where="prior")
+        return privacy_frame(self.plan, prior)
+
+    def to_frame(self, *, pseudonyms: bool = False) -> pd.DataFrame:
+        """Return the reports as labels, a row per record in the pseudonyms' order.
+
+        What was withheld is missing (NaN). A variable whose channel reports sets of items
+        (`OneHot`, `CutAndPaste`) has a column of true and false per category, `variable=category`.
+
+        Args:
+            pseudonyms: whether to have them as the index, 32 hexadecimal digits each.
+
+        Raises:
+            OptionError: there are no pseudonyms.
+
+        Examples:
+            >>> import pramana as pm
+            >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
+            >>> pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan).to_frame()["sex"].tolist()
+            ['f', 'm', 'm']
+        """
+        frame = write_labels(self.plan, self.codes)
+        if not pseudonyms:
+            return frame
+        if self.pseudonyms is None:
+            raise OptionError(
+                "pseudonyms must be False, for these reports have none.", where="pseudonyms"
+            )
+        raw = self.pseudonyms.tobytes().hex()
+        width = 2 * KEY_BYTES
+        frame.index = [raw[start : start + width] for start in range(0, len(raw), width)]
+        return frame.rename_axis(PSEUDONYM)
+
+    def head(self, n: int = 5) -> pd.DataFrame:
+        """Return the first reports as labels."""
+        return write_labels(self.plan, {name: codes[:n] for name, codes in self.codes.items()})
 
     def __repr__(self) -> str:
         names = ", ".join(self.domain.names)
+        return f"Reports({len(self):,} records of {names}; {in_words(self.plan)})"
+
+    def _repr_html_(self) -> str:
+        title = html.escape(f"{len(self):,} reports; {in_words(self.plan)}")
         return (
-            f"Reports({len(self):,} records of {names}; whole record: gamma"
-            f" {self.amplification.written_gamma}, epsilon {self.epsilon:.4g})"
+            f"<p><strong>{title}</strong></p>"
+            f"{self.privacy().round(4).to_html()}{self.head().to_html(na_rep='withheld')}"
         )
 
 
@@ -99,5 +292,25 @@ def require_plan(plan: object, argument: str = "plan") -> Plan:
     return plan
 
 
-def _withholds(plan: Plan) -> bool:
-    return any(plan.reported_sizes[v.name] > v.size for v in plan.domain)
+def require_reports(reports: object, argument: str = "reports") -> Reports:
+    """Return reports. Raises TableError where something else was given."""
+    if not isinstance(reports, Reports):
+        raise TableError(
+            f"{argument} must be Reports, as pm.randomize returns them, not {shown(reports)}.",
+            where=argument,
+        )
+    return reports
+
+
+def _pseudonyms(index: pd.Index) -> Pseudonyms:
+    try:
+        raw = [bytes.fromhex(value) for value in index]
+    except (TypeError, ValueError):
+        raw = []
+    if {len(value) for value in raw} != {KEY_BYTES}:
+        raise TableError(
+            "frame's index is called 'pseudonym' and must hold 32 hexadecimal digits in each row,"
+            " as to_frame(pseudonyms=True) writes them.",
+            where="frame",
+        )
+    return np.frombuffer(b"".join(raw), dtype=f"V{KEY_BYTES}")

@@ -10,6 +10,7 @@ import json
 import math
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Protocol
@@ -154,11 +155,29 @@ def _cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
     return cuts
 
 
+class CategoryReader:
+    """Reads values as codes of one variable, as `encode_records` says."""
+
+    def __init__(self, variable: Variable):
+        # Of two labels that only their Unicode form tells apart, the first.
+        ordered = reversed(list(enumerate(variable.categories)))
+        self._labels = {unicodedata.normalize("NFC", label): code for code, label in ordered}
+        self.cuts = interval_cuts(variable)
+
+    def code(self, value: Value) -> int | None:
+        """Return a value's code; None where it is none of the variable's."""
+        for label in _written(value):
+            if label in self._labels:
+                return self._labels[label]
+        if self.cuts is not None:
+            number = _number(value)
+            if math.isfinite(number):
+                return bisect_right(self.cuts, number)
+        return None
+
+
 def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: bool) -> Codes:
-    # Of two labels that only their Unicode form tells apart, the first.
-    ordered = reversed(list(enumerate(variable.categories)))
-    labels = {unicodedata.normalize("NFC", label): code for code, label in ordered}
-    cuts = interval_cuts(variable)
+    reader = CategoryReader(variable)
     known: dict[Value | None, int] = {}
     largest = variable.size if missing else variable.size - 1
     codes = np.empty(len(values), dtype=np.min_scalar_type(largest))
@@ -169,46 +188,37 @@ def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: boo
         # True equals 1 but is not a number here; what cannot be looked up is not a value at all.
         code = known.get(value) if type(value) in (str, int, float) else None
         if code is None:
-            code = known[value] = _code(variable, labels, cuts, value, place + 1)
+            code = known[value] = _code(variable, reader, value, place + 1)
         codes[place] = code
     return codes
 
 
-def _code(
-    variable: Variable,
-    labels: Mapping[str, int],
-    cuts: tuple[float, ...] | None,
-    value: Value | None,
-    record: int,
-) -> int:
+def _code(variable: Variable, reader: CategoryReader, value: Value | None, record: int) -> int:
     """Return a value's code; no message holds the value."""
-    number = _number(value)
-    if not isinstance(value, str) and not math.isfinite(number):
+    if value is None or (not isinstance(value, str) and not math.isfinite(_number(value))):
         raise InputError(
             f"Record {record} has no value of {variable.name!r} that is text or a finite number.",
             where=variable.name,
-            remedy=_wanted(variable, cuts),
+            remedy=_wanted(variable, reader.cuts),
         )
-    for label in _written(value):
-        if label in labels:
-            return labels[label]
-    if cuts is not None and math.isfinite(number):
-        return int(np.searchsorted(cuts, number, side="right"))
+    code = reader.code(value)
+    if code is not None:
+        return code
     raise UnknownCategory(
         f"Record {record} has a value of {variable.name!r} that is not one of its categories.",
         where=variable.name,
-        remedy=_wanted(variable, cuts),
+        remedy=_wanted(variable, reader.cuts),
     )
 
 
-def _written(value: Value | None) -> tuple[str, ...]:
+def _written(value: Value) -> tuple[str, ...]:
     """Return the labels that a value may stand for."""
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value)
         return text, text.strip()
     if isinstance(value, Integral):
         return (str(int(value)),)
-    number = float(value or 0.0)
+    number = float(value)
     return (str(int(number)) if number.is_integer() else repr(number),)
 
 

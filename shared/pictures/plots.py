@@ -12,7 +12,9 @@ import io
 import re
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,18 +85,25 @@ def picture(
         salt: makes ids that differ from those of figures with another.
         how: more for matplotlib's `savefig`.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     buffer = io.BytesIO()
-    style = _STYLE | {"svg.hashsalt": salt}
-    with _ONE_AT_A_TIME, mpl.rc_context(style), warnings.catch_warnings():
+    with styled({"svg.hashsalt": salt}), warnings.catch_warnings():
         # The browser has the fonts for what ours cannot draw.
         warnings.filterwarnings("ignore", message="Glyph")
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         figure.savefig(buffer, format=form, **how)
     return buffer.getvalue()
+
+
+@contextmanager
+def styled(more: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
+    """Let what is drawn inside have our style, and nobody else draw meanwhile."""
+    import matplotlib as mpl
+
+    with _ONE_AT_A_TIME, mpl.rc_context({**_STYLE, **more}):
+        yield
 
 
 def svg(

@@ -36,6 +36,16 @@ def content_digest(body: bytes) -> str:
     return f"sha-256=:{b64encode(hashlib.sha256(body).digest()).decode()}:"
 
 
+def records_digest(plan: Plan, keys: Keys | None, columns: Mapping[str, Codes]) -> str:
+    """Return SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
+    running = hashlib.sha256(plan.digest.encode())
+    if keys is not None:
+        running.update(np.ascontiguousarray(keys).tobytes())
+    for name, size in plan.reported_sizes.items():
+        running.update(columns[name].astype(code_dtype(size), copy=False).tobytes())
+    return running.hexdigest()
+
+
 def code_dtype(size: int) -> np.dtype[np.unsignedinteger]:
     """Return the narrowest unsigned integer type for `size` codes."""
     for candidate in (np.uint8, np.uint16, np.uint32):

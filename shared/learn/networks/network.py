@@ -74,7 +74,7 @@ class BayesNet:
                 f"The marginal over {len(names)} nodes has more than {MARGINAL_LIMIT} cells.",
                 remedy="Ask for fewer nodes at once.",
             )
-        relevant = self._ancestors(names)
+        relevant = self.ancestors(names)
         factors = [
             (self.tables[node], [*self.structure.parents[node], node])
             for node in self.structure.order
@@ -104,7 +104,8 @@ class BayesNet:
             sorted({n for scope in scopes if node in scope for n in scope})
         ).size
 
-    def _ancestors(self, names: Sequence[str]) -> set[str]:
+    def ancestors(self, names: Sequence[str]) -> set[str]:
+        """Return some nodes and all that lead to them."""
         found: set[str] = set()
         pending = list(names)
         while pending:

@@ -1,0 +1,240 @@
+"""A domain from a table and a public list of categories."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic import ValidationError
+
+from owner_agent.site.mistakes import mistake, own_mistakes
+from owner_agent.site.planning import categories_of
+from owner_agent.site.site import VariableSection, read_toml
+from pramana.frames.codes import EMPTY, encode, label_of
+from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.tables import Frame, as_frame, names_of, shown
+from shared.domain import Domain, Variable
+from shared.errors import ConfigError, DomainError, MissingColumn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DECLARED = "declared"
+
+Categories: TypeAlias = Variable | Sequence[object] | Mapping[str, Any] | str
+"""A list of labels, `{"cuts": [...]}`, a `Variable`, or `declared`."""
+
+_KEYS = ("categories", "categories_from", "cuts", "representatives", "missing")
+"""The keys of a site file's variables that say what its categories are."""
+
+_INTERVALS = '{"cuts": [...]}'
+
+_EXAMPLE = '{"age": {"cuts": [30, 45]}, "sex": ["f", "m"]}'
+
+
+def domain(
+    frame: Frame,
+    categories: Mapping[str, Categories] | Domain | str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+) -> Domain:
+    """Return the variables of a table by a public list of what its cells may hold.
+
+    A list that is read off the data tells of it: a rare category tells that somebody has it. So
+    the list is made beforehand, of what is publicly known, and every cell is held against it.
+
+    Args:
+        frame: the table, a row per record: a pandas or polars frame, a dict of columns, a list of
+            dicts, or an Arrow table.
+        categories: by column, a list of labels in the order of their codes, as `["f", "m"]`; where
+            numbers are cut into intervals closed on the left, `{"cuts": [30, 45]}`, of which
+            `"representatives"` may give the number that stands for each, and `"missing"` the label
+            of cells without one; a `Variable`; or `"declared"`, the categories of a pandas
+            categorical column, where these were declared and not read off the data. Or the path of
+            a TOML or JSON file of the same, or a `Domain`. A category called `(empty)` takes empty
+            cells, one called `(other)` whatever no other category takes.
+        columns: which columns, in this order; all of them if None.
+
+    Returns:
+        The domain, a variable per column.
+
+    Raises:
+        DomainError: no public list, or one that says nothing of a column or cannot be.
+        ConfigError: a file that cannot be read.
+        MissingColumn: a column that is not there.
+        UnknownCategory: a cell holds what the list does not have; the value and the column are
+            named, for this is told on the machine of whoever holds the table.
+        TableError: what was passed as `frame` is no table.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = {"age": [23, 31, 64], "sex": ["f", "m", "f"]}
+        >>> domain = pm.domain(people, {"age": {"cuts": [30, 45]}, "sex": ["f", "m"]})
+        >>> domain.names, domain["age"].categories
+        (('age', 'sex'), ('<30', '30-45', '>=45'))
+    """
+    table = as_frame(frame, "frame")
+    given, folder = _listed(categories, table)
+    names = list(table.columns) if columns is None else names_of(columns, "columns")
+    if not names:
+        raise DomainError("columns must name at least one column, not none.", where="columns")
+    absent = [name for name in (given if columns is None else names) if name not in table.columns]
+    if absent:
+        raise MissingColumn(
+            f"{'categories' if columns is None else 'columns'} names {quoted(absent)}, of which"
+            f" frame has no column; it has {quoted(table.columns)}.",
+            where=absent[0],
+        )
+    unlisted = [name for name in names if name not in given]
+    if unlisted:
+        kept = json.dumps([name for name in names if name in given], ensure_ascii=False)
+        raise DomainError(
+            f"categories says nothing of {quoted(unlisted)} of frame; write"
+            f" categories={{..., {_template(table, unlisted[:1])}}}, or leave"
+            f" {'it' if len(unlisted) == 1 else 'them'} out with columns={kept}.",
+            where=unlisted[0],
+        )
+    with one_sentence():
+        made = Domain(tuple(_variable(name, given[name], table[name], folder) for name in names))
+    encode(table, made, "frame")
+    return made
+
+
+def _listed(
+    categories: Mapping[str, Categories] | Domain | str | Path | None, table: pd.DataFrame
+) -> tuple[Mapping[str, Categories], Path]:
+    """Return the categories by column, and the folder that lists in files are looked for in."""
+    if isinstance(categories, str | Path):
+        path = Path(categories)
+        return _read(path), path.parent
+    if isinstance(categories, Domain):
+        return {v.name: v for v in categories}, Path()
+    if categories is None:
+        columns = list(table.columns)
+        more = ", ..." if len(columns) > 2 else ""
+        raise DomainError(
+            "categories must be a public list, not None: categories that are read off the data"
+            " tell of it, for a rare one tells that somebody has it; write"
+            f" categories={{{_template(table, columns[:2])}{more}}}, or for a public table"
+            " categories=pm.observed_categories(frame).",
+            where="categories",
+        )
+    if not isinstance(categories, Mapping):
+        raise DomainError(
+            f"categories must be a dict such as {_EXAMPLE}, or the path of a TOML or JSON file of"
+            f" the same, not {shown(categories)}.",
+            where="categories",
+        )
+    return categories, Path()
+
+
+def _template(table: pd.DataFrame, names: Sequence[str]) -> str:
+    """Return what to write of some columns; nothing in it is read off their cells."""
+    import pandas as pd
+
+    def wanted(name: str) -> str:
+        is_number = pd.api.types.is_numeric_dtype(table[name].dtype)
+        return _INTERVALS if is_number else "[...]"
+
+    return ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {wanted(name)}" for name in names)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with one_sentence():
+        if path.suffix == ".toml":
+            return read_toml(path, "categories", f"Write {_EXAMPLE} in its place.")
+        if path.suffix != ".json":
+            raise ConfigError(
+                "categories must be a dict, or the path of a file that ends in .toml or .json, not"
+                f" {str(path)!r}.",
+                where="categories",
+            )
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(
+                f"The categories file {path} cannot be read: {error.strerror}.", where=str(path)
+            ) from error
+        except ValueError as error:
+            raise ConfigError(
+                f"The categories file {path} is not JSON: {error}.", where=str(path)
+            ) from error
+        if not isinstance(content, dict):
+            raise ConfigError(
+                f"The categories file {path} must hold an object, {_EXAMPLE}.", where=str(path)
+            )
+        return content
+
+
+def _variable(name: str, given: Categories, column: pd.Series, folder: Path) -> Variable:
+    if isinstance(given, Variable):
+        if given.name != name:
+            raise DomainError(
+                f"categories has the variable {given.name!r} for column {name!r}; they must be"
+                " called alike.",
+                where=name,
+            )
+        return given
+    keys = given if isinstance(given, Mapping) else {"categories": _own_list(name, given, column)}
+    unknown = [key for key in keys if key not in _KEYS]
+    if unknown:
+        raise DomainError(
+            f"categories of {name!r} have an unknown key {quoted(unknown)}; the keys are"
+            f" {quoted(_KEYS)}.",
+            where=name,
+        )
+    if "missing" in keys and "cuts" not in keys:
+        raise DomainError(
+            f"categories of {name!r} have a key 'missing' without cuts; call the category of empty"
+            f" cells {EMPTY!r}.",
+            where=name,
+        )
+    if "categories" in keys:
+        keys = {**keys, "categories": _labels(name, keys["categories"])}
+    try:
+        section = VariableSection.model_validate({**keys, "name": name, "sensitive": True})
+    except ValidationError as error:
+        said = "; ".join(mistake(e["loc"], e["type"], e["msg"]) for e in own_mistakes(error))
+        raise DomainError(
+            f"categories of {name!r} are not right: {said.rstrip('.')}.", where=name
+        ) from None
+    return Variable(name, categories_of(section, folder), section.representatives)
+
+
+def _own_list(name: str, given: object, column: pd.Series) -> object:
+    """Return what is given as a list, or the column's own where it is asked for."""
+    import pandas as pd
+
+    if isinstance(given, pd.CategoricalDtype):
+        return given.categories
+    if not isinstance(given, str) or given != DECLARED:
+        return given
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        raise DomainError(
+            f"categories of {name!r} are to be those declared, and the column is {column.dtype},"
+            " which declares none; list them.",
+            where=name,
+        )
+    return column.dtype.categories
+
+
+def _labels(name: str, given: object) -> list[str]:
+    """Return a list of labels as text. Raises DomainError."""
+    listed = isinstance(given, Sequence) or hasattr(given, "tolist")
+    if isinstance(given, str | bytes) or not listed or getattr(given, "ndim", 1) != 1:
+        order = ", whose order is not known" if isinstance(given, set | frozenset) else ""
+        raise DomainError(
+            f"categories of {name!r} must be a list of labels or {_INTERVALS}, not"
+            f" {shown(given)}{order}.",
+            where=name,
+        )
+    values = list(given)  # type: ignore[call-overload]
+    if any(value is None or value != value for value in values):
+        raise DomainError(
+            f"categories of {name!r} must be labels, and hold an empty one; call the category of"
+            f" empty cells {EMPTY!r}.",
+            where=name,
+        )
+    return [label_of(value) for value in values]

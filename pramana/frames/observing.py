@@ -1,0 +1,105 @@
+"""What the columns of a table hold, as the categories that a domain is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pramana.frames.codes import label_of
+from pramana.frames.sentences import quoted
+from pramana.frames.tables import Frame, as_frame, names_of, shown
+from shared.errors import MissingColumn, OptionError, TableError
+from shared.learn.prediction import interval_cuts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from shared.domain import Variable
+
+
+def observed_categories(
+    frame: Frame, columns: Sequence[str] | None = None, *, intervals: int | None = None
+) -> dict[str, list[str] | dict[str, Any]]:
+    """Return the categories that are found in a table, for `pm.domain`.
+
+    This tells of the data, which no epsilon counts: whoever sees a category knows that somebody has
+    it, and whoever sees a cut knows of the numbers on its two sides. It is for public tables and
+    for experiments; an owner's own list is made of what is publicly known.
+
+    A column of many different numbers is cut; empty cells are a category `(empty)`; of a column of
+    more than 20 different values the rare ones are put together as `(other)`.
+
+    Args:
+        frame: the table; see `pm.domain`.
+        columns: which columns; if None, all but those that are constant, or name or number the
+            records.
+        intervals: into how many intervals of one width columns of more different numbers are cut,
+            2 to 64. None cuts columns of more than 8 into 3 to 8 intervals of nearly equal numbers
+            of records, fewer where records are few.
+
+    Returns:
+        By column, a list of labels, or `{"cuts": [...], "representatives": [...]}`: a dict that can
+        be saved as JSON, and that `pm.domain` takes.
+
+    Raises:
+        TableError: no table, or no column of it, or one that was asked for, can be used.
+        MissingColumn: a column that is not there.
+        OptionError: intervals outside 2 to 64.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = {"age": [23, 31, 64, 40] * 25, "sex": ["f", "m", "f", "f"] * 25}
+        >>> pm.observed_categories(people)
+        {'age': ['23', '31', '40', '64'], 'sex': ['f', 'm']}
+    """
+    from pramana.simulate.inputs.columns import Done, listed, made
+    from pramana.simulate.inputs.tables import MOST_INTERVALS
+
+    table = as_frame(frame, "frame")
+    names = list(table.columns) if columns is None else names_of(columns, "columns")
+    absent = [name for name in names if name not in table.columns]
+    if absent:
+        raise MissingColumn(
+            f"columns names {quoted(absent)}, of which frame has no column; it has"
+            f" {quoted(table.columns)}.",
+            where=absent[0],
+        )
+    whole = isinstance(intervals, int) and not isinstance(intervals, bool)
+    if intervals is not None and not (whole and 2 <= intervals <= MOST_INTERVALS):
+        raise OptionError(
+            f"intervals must be a whole number from 2 to {MOST_INTERVALS}, not {shown(intervals)}.",
+            where="intervals",
+        )
+    done = Done(len(table), intervals)
+    found = [made(_texts(table[n]), n, done, asked=columns is not None) for n in names]
+    variables = [one[0] for one in found if one is not None]
+    if done.left_out and (columns is not None or not variables):
+        raise TableError(
+            f"Columns of frame cannot be categories: {listed(done.left_out)}.",
+            where=next(iter(done.left_out)),
+        )
+    return {v.name: _as_listed(v) for v in variables}
+
+
+def _texts(column: pd.Series) -> pd.Series[str]:
+    """Return a column's cells as text, empty ones as empty text."""
+    import pandas as pd
+
+    places, values = pd.factorize(column, use_na_sentinel=True)
+    texts = np.array([*(label_of(value).strip() for value in values), ""], dtype=object)
+    return pd.Series(texts[places], index=column.index, dtype=object)
+
+
+def _as_listed(variable: Variable) -> list[str] | dict[str, Any]:
+    """Return a variable's categories as `pm.domain` takes them."""
+    cuts = interval_cuts(variable)
+    if cuts is None:
+        return list(variable.categories)
+    listed: dict[str, Any] = {"cuts": list(cuts)}
+    if variable.representatives is not None:
+        listed["representatives"] = list(variable.representatives)
+    if variable.size > len(cuts) + 1:
+        listed["missing"] = variable.categories[-1]
+    return listed

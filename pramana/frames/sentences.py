@@ -1,0 +1,51 @@
+"""What is said of a wrong call: in one sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from shared.errors import PramanaError
+
+_LISTED = 12
+"""A message lists so many names or labels."""
+
+_LONGEST = 40
+"""What is longer is cut."""
+
+_NEXT = re.compile(r"[.!?]\s+(\w?)(?=(\w?))")
+
+
+def quoted(values: Iterable[object]) -> str:
+    """Return values as a message lists them: the first ones, and how many there are."""
+    found = list(values)
+    texts = [text if len(text := repr(v)) <= _LONGEST else text[:_LONGEST] + "..." for v in found]
+    if len(found) <= _LISTED:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:_LISTED])}, ... ({len(found):,} in all)"
+
+
+@contextmanager
+def one_sentence(of: str = "") -> Iterator[None]:
+    """Say what goes wrong inside in one sentence: the remedy follows a semicolon.
+
+    Args:
+        of: what goes before it, such as the parameter that is wrong.
+    """
+    try:
+        yield
+    except PramanaError as error:
+        said = _joined(str(error))
+        error.message, error.remedy = f"{of}: {said}" if of else said, None
+        raise
+
+
+def _joined(text: str) -> str:
+    """Return sentences as one, with semicolons between."""
+
+    def after(found: re.Match[str]) -> str:
+        first, second = found.groups()
+        return f"; {first.lower() if not second.isupper() else first}"
+
+    return _NEXT.sub(after, " ".join(text.split()))

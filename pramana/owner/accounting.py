@@ -1,0 +1,245 @@
+"""What plans and reports tell together, added up as the owner's ledger does."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from owner_agent.departures.populations import same_people
+from pramana.frames.tables import shown
+from pramana.reporting.drawn import Drawn
+from pramana.reporting.reports import Reports
+from pramana.reporting.telling import NO_BOUND
+from shared.errors import OptionError
+from shared.plan import Plan
+from shared.privacy import Amplification, composed
+from shared.privacy.amplification import PRIOR
+from shared.privacy.study import CoinTold, StudyTold, ToldBlock, told_by
+from shared.study_plan import StudyPlan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from shared.wire.parts import Keys as Pseudonyms
+
+Told: TypeAlias = Any
+"""`Reports`, a `Plan`, a `StudyPlan`, what has such a `plan`, a (name, one of them), or a list."""
+
+
+@dataclass(frozen=True, repr=False)
+class Account:
+    """What is told of one person by everything that was added up (see `pm.accountant`).
+
+    Attributes:
+        told: each block of what was told.
+        different_people: whether no record is at more than one owner.
+    """
+
+    told: tuple[ToldBlock, ...]
+    different_people: bool = False
+
+    @cached_property
+    def _sums(self) -> StudyTold:
+        return told_by(self.told, different_people=self.different_people)
+
+    @cached_property
+    def amplification(self) -> Amplification:
+        """What is told of a whole record, over all owners and draws; see `Reports.amplification`."""
+        if self.told and not any(one.randomized for one in self.told):
+            return NO_BOUND
+        return self._sums.record.determined
+
+    @property
+    def gamma(self) -> float:
+        """The amplification of the whole record: no odds about a person change by more (Ma 3.1)."""
+        return self.amplification.gamma
+
+    @property
+    def epsilon(self) -> float:
+        """Its natural logarithm: the sum of the epsilons of all different draws."""
+        return self.amplification.epsilon
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """The variables that some owner told as they are, which no sum bounds."""
+        return tuple(
+            dict.fromkeys(t.variable for t in self._sums.columns if t.amplification is None)
+        )
+
+    def breach(self, prior: float = PRIOR) -> float:
+        """Return the most that a belief about a person can grow to (rho_2 of Ma 3.1.2).
+
+        Args:
+            prior: the belief before, above 0 and below 1.
+
+        Raises:
+            OptionError: no such prior.
+        """
+        if not isinstance(prior, int | float) or not 0 < prior < 1:
+            raise OptionError(f"prior must be above 0 and below 1, not {prior!r}.", where="prior")
+        return self.amplification.grown(prior)
+
+    def to_frame(self, prior: float = PRIOR) -> pd.DataFrame:
+        """Return what is told of each variable, a row each.
+
+        Columns: `draws`, how many different draws tell of it; `gamma` and `epsilon`, their sum
+        over all owners (infinite where it was told as it is); `posterior`, the most that a belief
+        of `prior` can grow to by these draws alone.
+        """
+        import pandas as pd
+
+        names = dict.fromkeys(name for one in self.told for name in one.variables)
+        draws = {(t.owner, t.draw, t.variables) for t in self.told if t.randomized}
+        rows = []
+        for name in names:
+            known = self._sums.variables.get(name, composed([]))
+            told = NO_BOUND if name in self.public else known
+            rows.append(
+                {
+                    "variable": name,
+                    "draws": sum(name in variables for _, _, variables in draws),
+                    "gamma": told.gamma,
+                    "epsilon": told.epsilon,
+                    "posterior": told.grown(prior),
+                }
+            )
+        columns = ["variable", "draws", "gamma", "epsilon", "posterior"]
+        return pd.DataFrame(rows, columns=columns).set_index("variable")
+
+    def _words(self) -> str:
+        draws = len({(t.owner, t.draw, t.variables) for t in self.told if t.randomized})
+        told = self.amplification
+        words = (
+            f"{draws} {'draw' if draws == 1 else 'draws'}; whole record: gamma"
+            f" {told.written_gamma}, epsilon {told.epsilon:.4g}"
+        )
+        if self.public and math.isfinite(told.epsilon):
+            return f"{words}, and {', '.join(self.public)} as it is"
+        return words
+
+    def __repr__(self) -> str:
+        return f"Account({self._words()})"
+
+    def _repr_html_(self) -> str:
+        title = html.escape(self._words())
+        return f"<p><strong>{title}</strong></p>{self.to_frame().round(4).to_html()}"
+
+
+def accountant(*what: Told, different_people: bool = False) -> Account:
+    """Add up what plans and reports tell of one person, as the owner's ledger does.
+
+    Epsilons of different draws add, whoever made them; the same draws told again add nothing
+    (Ma 7.1.3). Reports of `pm.randomize` know their draws. Of a plan alone, and of reports that
+    came as a frame, nobody does: each counts as new draws, every time it is named. Under one study
+    plan a coin chooses the set that a record reports at all owners, so that the largest set counts.
+
+    The same draws of other people are counted once more, too, where most of the pseudonyms differ:
+    they may be the same people under other record ids.
+
+    Args:
+        what: `Reports`, plans, study plans, or (owner's name, one of them); or a list of these.
+        different_people: whether no person is at more than one owner; then the owner who tells
+            most counts, and not the sum.
+
+    Returns:
+        the account: `epsilon`, `gamma`, `breach(prior)`, and `to_frame()` by variable.
+
+    Raises:
+        OptionError: something else was passed, or nothing.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("berkeley")
+        >>> plan = pm.plan(pm.domain(people, pm.observed_categories(people)), p=0.2)
+        >>> keys = pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(people, plan, keys, record_id="person")
+        >>> pm.accountant(reports, reports)
+        Account(3 draws; whole record: gamma 320, epsilon 5.768)
+        >>> pm.accountant(plan, plan)
+        Account(6 draws; whole record: gamma 1.024e+05, epsilon 11.54)
+        >>> print(pm.accountant(plan, plan).to_frame()[["draws", "epsilon"]].round(2))
+                    draws  epsilon
+        variable
+        department      2     5.99
+        sex             2     2.77
+        admitted        2     2.77
+    """
+    told: list[ToldBlock] = []
+    seen: dict[str, list[tuple[str, Pseudonyms]]] = {}
+    for number, (owner, one) in enumerate(_listed(what), start=1):
+        if isinstance(one, StudyPlan):
+            for name, _ in one.owners:
+                if one.reports(name):
+                    drawn = Drawn(f"{owner}{name}", one.block(name), f"plan {number}")
+                    told += _blocks(drawn, drawn.draw)
+        elif isinstance(one, Reports) and one.draws is not None:
+            joined = len({drawn.owner for drawn in one.draws}) > 1
+            for drawn in one.draws:
+                name = drawn.owner if joined or not owner else owner
+                told += _blocks(
+                    Drawn(name, drawn.block, drawn.draw),
+                    f"{drawn.draw} {_population(seen, drawn.draw, one.pseudonyms)}",
+                )
+        else:
+            plan = one if isinstance(one, Plan) else one.plan
+            for block in plan.blocks:
+                told += _blocks(Drawn(owner, block, ""), f"plan {number}: {block.digest}")
+    return Account(tuple(told), different_people)
+
+
+def _listed(what: Sequence[Told]) -> list[tuple[str, Plan | StudyPlan | Reports]]:
+    """Return everything that was passed, with its owner's name or none."""
+    found: list[tuple[str, Plan | StudyPlan | Reports]] = []
+    for one in what:
+        if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str):
+            found += [(one[0], inner) for _, inner in _listed([one[1]])]
+        elif isinstance(one, list | tuple):
+            found += _listed(one)
+        elif isinstance(one, Plan | StudyPlan | Reports):
+            found.append(("", one))
+        elif isinstance(getattr(one, "study_plan", None), StudyPlan):
+            found.append(("", one.study_plan))
+        elif isinstance(getattr(one, "plan", None), Plan):
+            found.append(("", one.plan))
+        else:
+            raise OptionError(
+                "what must be reports, plans, study plans, or a (name, reports) for each owner, not"
+                f" {shown(one)}.",
+                where="what",
+            )
+    if not what:
+        raise OptionError(
+            "what must be at least one plan or reports; nothing was given.", where="what"
+        )
+    return found
+
+
+def _blocks(drawn: Drawn, identity: str) -> Iterable[ToldBlock]:
+    channel = drawn.block.channel
+    if channel.withheld:
+        return
+    randomized = not channel.is_identity
+    yield ToldBlock(
+        drawn.owner,
+        drawn.block.names,
+        Amplification.of(channel) if randomized else NO_BOUND,
+        identity,
+        randomized,
+        CoinTold.of(channel),
+    )
+
+
+def _population(
+    seen: dict[str, list[tuple[str, Pseudonyms]]], draw: str, keys: Pseudonyms | None
+) -> str:
+    """Return which people draws are of: those of the newest reports who may be the same."""
+    if keys is None:
+        return ""
+    before = seen.setdefault(draw, [])
+    name = next((n for n, k in reversed(before) if same_people(k, keys)), str(len(before)))
+    before.append((name, keys))
+    return name

@@ -1,0 +1,22 @@
+"""Which draws reports were made by, so that the same draws are counted once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shared.plan import Block
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One block of one owner, as it was drawn.
+
+    Attributes:
+        owner: whose; the fingerprint of the draw key.
+        block: the variables and their channel, as the owner drew them.
+        draw: the identity of the draws: equal exactly if every record's draw is the same.
+    """
+
+    owner: str
+    block: Block
+    draw: str

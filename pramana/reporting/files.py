@@ -1,0 +1,178 @@
+"""Reports as one Parquet file: codes and pseudonyms in columns, all the rest beside the schema."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field, ValidationError
+
+from pramana.frames.tables import shown
+from pramana.reporting.drawn import Drawn
+from shared.errors import OptionError, PramanaError, StoreCorrupt, TableUnreadable
+from shared.marginals.counts import Codes
+from shared.plan import Plan
+from shared.wire.base import KEY_COLUMN, Message
+from shared.wire.parts import Keys as Pseudonyms
+from shared.wire.parts import key_array, key_column, part_schema
+from shared.wire.plans import BlockMessage, PlanMessage
+
+VERSION = 1
+_MARK = b"pramana-reports"
+"""Under this key stands everything that is not a column, as JSON."""
+
+
+class _DrawnMessage(Message):
+    owner: str
+    block: BlockMessage
+    draw: str
+
+    @classmethod
+    def of(cls, drawn: Drawn) -> _DrawnMessage:
+        block = BlockMessage.model_validate(drawn.block.as_dict())
+        return cls(owner=drawn.owner, block=block, draw=drawn.draw)
+
+    def to_drawn(self) -> Drawn:
+        return Drawn(self.owner, self.block.to_block(), self.draw)
+
+
+class _Described(Message):
+    version: Annotated[int, Field(strict=True)]
+    kind: Literal["reports"]
+    digest: str
+    study: str | None
+    plan: PlanMessage
+    draws: list[_DrawnMessage] | None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file of reports holds (see `Reports`)."""
+
+    plan: Plan
+    codes: Mapping[str, Codes]
+    pseudonyms: Pseudonyms | None
+    draws: tuple[Drawn, ...] | None
+    study: str | None
+
+
+def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
+    """Write reports. Raises OptionError where they cannot be."""
+    plan, drawn = contents.plan, contents.draws
+    described = _Described(
+        version=VERSION,
+        kind="reports",
+        digest=digest,
+        study=contents.study,
+        plan=PlanMessage.from_plan(plan),
+        draws=None if drawn is None else [_DrawnMessage.of(one) for one in drawn],
+    )
+    schema = part_schema(plan)
+    arrays = [
+        pa.array(contents.codes[field.name].astype(field.type.to_pandas_dtype(), copy=False))
+        for field in list(schema)[1:]
+    ]
+    if contents.pseudonyms is None:
+        schema = schema.remove(0)
+    else:
+        arrays.insert(0, key_column(contents.pseudonyms))
+    schema = schema.with_metadata({_MARK: described.model_dump_json().encode()})
+    table = pa.Table.from_arrays(arrays, schema=schema)
+    write_whole(path, lambda file: pq.write_table(table, file))
+
+
+def read_contents(path: str | Path) -> tuple[Contents, str]:
+    """Return what a file of reports holds, and the digest of it that the file tells.
+
+    Raises:
+        TableUnreadable: there is no such file, it is not one of reports, or of a later version.
+        StoreCorrupt: its columns are not those of its plan.
+    """
+    place = require_path(path)
+    described, table = _read(place)
+    try:
+        plan = described.plan.to_plan()
+        wanted = part_schema(plan)
+        names = [name for name in wanted.names if name in table.column_names]
+        combined = table.select(names).cast(pa.schema([wanted.field(name) for name in names]))
+        codes = {name: combined.column(name).to_numpy() for name in plan.reported_sizes}
+        keyed = KEY_COLUMN in names
+        keys = key_array(combined.combine_chunks().column(KEY_COLUMN)) if keyed else None
+        listed = described.draws
+        draws = None if listed is None else tuple(one.to_drawn() for one in listed)
+    except (PramanaError, KeyError, ValueError, pa.ArrowException):
+        raise not_what_was_saved(place) from None
+    return Contents(plan, codes, keys, draws, described.study), described.digest
+
+
+def not_what_was_saved(path: str | Path) -> StoreCorrupt:
+    """Return the error of a file that was changed, or damaged."""
+    return StoreCorrupt(
+        f"path {str(path)!r} holds other reports than were saved there: they are not those of the"
+        " digest in the file.",
+        where="path",
+    )
+
+
+def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
+    """Write a file so that it is there whole or not at all. Raises OptionError."""
+    place = require_path(path)
+    temporary = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+    try:
+        write(temporary)
+        temporary.replace(place)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OptionError(
+            f"path {str(place)!r} cannot be written ({error.strerror}).", where="path"
+        ) from error
+
+
+def require_path(path: object) -> Path:
+    """Return a path. Raises OptionError where something else was given."""
+    if not isinstance(path, str | Path) or not str(path):
+        raise OptionError(
+            f"path must be the name of a file, not {shown(path)}.", where="path"
+        ) from None
+    return Path(path)
+
+
+def require_version(version: object, newest: int, place: Path) -> None:
+    """Refuse what a later version of Pramana wrote. Raises TableUnreadable."""
+    if version != newest:
+        raise TableUnreadable(
+            f"path {str(place)!r} was written in version {version} of the format; this Pramana"
+            f" reads version {newest}.",
+            where="path",
+        )
+
+
+def _read(place: Path) -> tuple[_Described, pa.Table]:
+    if not place.is_file():
+        raise TableUnreadable(f"path {str(place)!r} must be a file; there is none.", where="path")
+    try:
+        table = pq.ParquetFile(place).read()
+        metadata = (table.schema.metadata or {})[_MARK]
+    except (pa.ArrowException, OSError, KeyError):
+        raise _not_reports(place) from None
+    try:
+        version = json.loads(metadata).get("version")
+    except (ValueError, AttributeError):
+        raise _not_reports(place) from None
+    require_version(version, VERSION, place)
+    try:
+        return _Described.model_validate_json(metadata), table
+    except ValidationError:
+        raise _not_reports(place) from None
+
+
+def _not_reports(place: Path) -> TableUnreadable:
+    return TableUnreadable(
+        f"path {str(place)!r} must be a file that Reports.save wrote; it is not.", where="path"
+    )

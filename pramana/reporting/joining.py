@@ -1,0 +1,165 @@
+"""Columns that several owners hold of the same people, side by side by their pseudonyms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, overload
+
+from miner_service.alignment.align import Mask, common_masks, overlap_of, presence
+from miner_service.alignment.coins import require_one_coin
+from miner_service.store.files.columns import KeyText
+from pramana.frames.tables import shown
+from pramana.reporting.drawn import Drawn
+from pramana.reporting.reports import Reports, require_reports
+from pramana.reporting.wording import one_sentence
+from shared.errors import OptionError, PlanError, RecordsDoNotAlign
+from shared.plan import Plan
+from shared.wire.base import KEY_BYTES
+
+How = Literal["identical", "common", "any"]
+
+
+@overload
+def join(*reports: Reports, how: Literal["identical", "common"] = "identical") -> Reports: ...
+
+
+@overload
+def join(*reports: Reports, how: Literal["any"]) -> list[Reports]: ...
+
+
+def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
+    """Put the columns of several owners side by side, record by record: a vertical study.
+
+    Records are the same people where their pseudonyms are the same, which needs owners who share
+    the linkage secret, the study and the form of the record ids. The joined reports have the plans
+    of all owners; what is told of a record is what the owners tell together. Parts of one study
+    plan become one block again, for one coin chose what each record reports (see `pm.accountant`).
+
+    Args:
+        reports: two or more, each of other variables.
+        how: `identical` requires that all owners report the same records; `common` takes those
+            that all have; `any` takes all, as a list with one `Reports` for each set of owners
+            that some records are found at: `pm.estimate` explains them together.
+
+    Returns:
+        the joined reports; with `any` a list of them.
+
+    Raises:
+        RecordsDoNotAlign: the records are not those that `how` asks for.
+        PlanError: a variable is reported by two of them.
+        TableError, OptionError: what was passed cannot be joined.
+        CoinsDisagree: owners follow one study plan, and a record reports what it never samples.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("berkeley")
+        >>> domain = pm.domain(people, pm.observed_categories(people))
+        >>> parts = [
+        ...     pm.randomize(
+        ...         people,
+        ...         pm.plan(domain.project(names), p=0.2),
+        ...         pm.Keys.for_experiments(seed, linkage_seed=0),
+        ...         record_id="person",
+        ...     )
+        ...     for seed, names in ((1, ["department"]), (2, ["sex", "admitted"]))
+        ... ]
+        >>> pm.join(*parts)
+        Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.768)
+    """
+    if len(reports) == 1 and isinstance(reports[0], list | tuple):
+        reports = tuple(reports[0])
+    if how not in ("identical", "common", "any"):
+        raise OptionError(
+            f"how must be 'identical', 'common' or 'any', not {shown(how)}.", where="how"
+        )
+    if len(reports) < 2:
+        raise OptionError(
+            f"reports must be those of two owners or more, not of {len(reports)}.", where="reports"
+        )
+    keys = [
+        _keys(require_reports(one, f"reports {i}"), i) for i, one in enumerate(reports, start=1)
+    ]
+    _require_one_study(reports)
+    if how == "any":
+        return [_side_by_side(reports, masks) for masks in presence(keys)]
+    _require_aligned(keys, how)
+    _require_other_variables(reports)
+    return _side_by_side(reports, common_masks(keys))
+
+
+def _keys(reports: Reports, number: int) -> KeyText:
+    if reports.pseudonyms is None:
+        raise OptionError(
+            f"reports {number} have no pseudonyms, by which records are joined; pm.randomize makes"
+            " them, and a frame keeps them as its index with to_frame(pseudonyms=True).",
+            where="reports",
+        )
+    return reports.pseudonyms.view(f"S{KEY_BYTES}")
+
+
+def _require_one_study(reports: Sequence[Reports]) -> None:
+    studies = {one.study for one in reports if one.study is not None}
+    if len(studies) > 1:
+        raise OptionError(
+            f"reports must be of one study, not of {', '.join(sorted(studies))}: pseudonyms differ"
+            " from study to study.",
+            where="reports",
+        )
+
+
+def _require_other_variables(reports: Sequence[Reports]) -> None:
+    times = Counter(name for one in reports for name in one.domain.names)
+    twice = sorted(name for name, n in times.items() if n > 1)
+    if twice:
+        raise PlanError(
+            f"reports must be of other variables each, and {', '.join(map(repr, twice))} is in two"
+            " of them; reports of different people are given to pm.estimate as a list.",
+            where="reports",
+        )
+
+
+def _require_aligned(keys: Sequence[KeyText], how: How) -> None:
+    found = overlap_of(keys)
+    if found.in_all == found.in_any or (how == "common" and found.in_all):
+        return
+    each = ", ".join(f"{len(own):,}" for own in keys)
+    told = (
+        f"reports have {found.in_all:,} records in common, of {found.in_any:,} in any of them"
+        f" ({each} each)"
+    )
+    if found.in_all:
+        raise RecordsDoNotAlign(
+            f"{told}; write how='common' for those in common, or how='any' for all.", where="how"
+        )
+    raise RecordsDoNotAlign(
+        f"{told}; owners must share the linkage secret (pm.Keys.create(folder, linkage=path)), the"
+        " study and the form of their record ids.",
+        where="reports",
+    )
+
+
+def _side_by_side(reports: Sequence[Reports], masks: Sequence[Mask | None]) -> Reports:
+    present = [(one, mask) for one, mask in zip(reports, masks, strict=True) if mask is not None]
+    _require_other_variables([one for one, _ in present])
+    whole = Plan.combine([one.plan for one, _ in present])
+    codes = {name: c[mask] for one, mask in present for name, c in one.codes.items()}
+    owners = [
+        (f"reports {number}", block)
+        for number, (one, _) in enumerate(present, start=1)
+        for block in one.plan.blocks
+    ]
+    with one_sentence("reports"):
+        require_one_coin(owners, codes)
+    first, chosen = present[0]
+    known = first.pseudonyms
+    drawn: list[Drawn] | None = []
+    for one, _ in present:
+        drawn = None if drawn is None or one.draws is None else [*drawn, *one.draws]
+    return Reports(
+        whole,
+        {name: codes[name] for name in whole.domain.names},
+        None if known is None else known[chosen],
+        None if drawn is None else tuple(drawn),
+        next(iter({one.study for one, _ in present if one.study is not None}), None),
+    )

@@ -1,0 +1,137 @@
+"""What people pass as reports, understood: reports, a frame and its plan, or several of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from pramana.frames.tables import Frame, shown
+from pramana.reporting.reports import Reports
+from shared.channels import CONDITION_LIMIT
+from shared.errors import EmptyTable, OptionError, PlanError, TableError
+from shared.estimation.core.axes import joined
+from shared.plan import Plan
+
+if TYPE_CHECKING:
+    from shared.estimation.estimated import Estimator
+
+Source: TypeAlias = Reports | tuple[Frame, Plan]
+"""Reports, or a frame of them with the plan that made it."""
+
+Sources: TypeAlias = Source | Sequence[Source] | Frame
+"""What `estimate` and `fit` take first: one source, a list of several, or a frame with a plan."""
+
+WANTED = "Reports, a frame with its plan, or a list of these"
+
+
+def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
+    """Return what was passed to `estimate` or `fit` as reports with their plans.
+
+    Raises:
+        TableError: it is neither reports nor a table.
+        PlanError: a plan is missing, is none, or is another than that of the reports.
+        EmptyTable: an empty list.
+        DomainError: two sources list other categories of one variable.
+    """
+    if isinstance(reports, Plan):
+        told = "the plan comes second, as in pm.estimate(frame, plan)"
+        raise TableError(f"reports must be {WANTED}, not a Plan; {told}.", where="reports")
+    if _is_pair(reports):
+        _require_no_plan(plan, "a pair of a frame and its plan")
+        return (_of_one(*reports, "reports"),)
+    if isinstance(reports, list | tuple) and not _is_records(reports):
+        _require_no_plan(plan, "a list, each with a plan of its own")
+        return _of_several(reports)
+    return (_of_one(reports, plan, "reports"),)
+
+
+def choose(sources: Sequence[Reports]) -> Estimator:
+    """Return the estimator that serves some sources best (see `estimate`)."""
+    blocks = [block for source in sources for block in source.plan.blocks]
+    if any(block.channel.choices for block in blocks):
+        return "pooled"
+    told = [
+        {name for b in source.plan.blocks if not b.channel.withheld for name in b.names}
+        for source in sources
+    ]
+    channels = [block.channel for block in blocks if not block.channel.withheld]
+    if any(names != told[0] for names in told):
+        return "ml"
+    if any(channel.condition_number > CONDITION_LIMIT for channel in channels):
+        return "ml"
+    return "moment"
+
+
+def _is_pair(given: object) -> bool:
+    return (
+        isinstance(given, tuple)
+        and len(given) == 2
+        and isinstance(given[1], Plan)
+        and not isinstance(given[0], Plan)
+    )
+
+
+def _is_records(given: Sequence[object]) -> bool:
+    return len(given) > 0 and all(isinstance(row, Mapping) for row in given)
+
+
+def _of_several(several: Sequence[object]) -> tuple[Reports, ...]:
+    if not several:
+        raise EmptyTable(f"reports is an empty list; it must hold {WANTED[:-23]}.", where="reports")
+    if len(several) == 2 and isinstance(several[0], Plan):
+        raise TableError("reports must be (frame, plan), not (plan, frame).", where="reports")
+    found = []
+    for place, one in enumerate(several):
+        argument = f"reports[{place}]"
+        if isinstance(one, Reports):
+            found.append(one)
+        elif isinstance(one, list | tuple) and len(one) == 2:
+            found.append(_of_one(one[0], one[1], argument))
+        else:
+            raise TableError(
+                f"{argument} must be Reports or a pair (frame, plan), not {shown(one)}.",
+                where="reports",
+            )
+    joined([source.domain for source in found])
+    return tuple(found)
+
+
+def _of_one(reports: object, plan: object, argument: str) -> Reports:
+    if isinstance(reports, Plan):
+        raise TableError(
+            f"{argument} must be a frame and then its plan, not the plan first.", where="reports"
+        )
+    if plan is not None and not isinstance(plan, Plan):
+        hint = "; reports and plan are in the wrong order" if _is_plan(reports) else ""
+        raise PlanError(f"plan must be a Plan, not {shown(plan)}{hint}.", where="plan")
+    if isinstance(reports, Reports):
+        if plan is not None and plan.digest != reports.plan.digest:
+            raise PlanError(
+                "plan is another than the one the reports were made under; leave it out, for"
+                " reports have their own.",
+                where="plan",
+            )
+        return reports
+    if plan is None:
+        _require_table(reports, argument)
+        raise PlanError(
+            f"{argument} is {shown(reports)} without a plan; pass the plan that randomized it, or,"
+            " for a table that was not randomized, pm.Plan.unrandomized(domain).",
+            where="plan",
+        )
+    _require_table(reports, argument)
+    return Reports.from_frame(reports, plan)
+
+
+def _is_plan(given: object) -> bool:
+    return isinstance(given, Plan)
+
+
+def _require_table(given: object, argument: str) -> None:
+    if given is None or isinstance(given, str | int | float) or callable(given):
+        raise TableError(f"{argument} must be {WANTED}, not {shown(given)}.", where="reports")
+
+
+def _require_no_plan(plan: object, given: str) -> None:
+    if plan is not None:
+        raise OptionError(f"plan must be left out, for reports is {given}.", where="plan")

@@ -1,0 +1,38 @@
+"""Mistakes that newcomers make: each is answered in one sentence of what is given and wanted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from shared.errors import PramanaError
+from tests.pramana.face.mistakes import Mistake, all_mistakes
+
+MISTAKES = all_mistakes()
+
+LEAST = 1
+"""So many mistakes there are in all."""
+
+_SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)")
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.name for mistake in MISTAKES])
+def test_a_mistake_is_answered_in_one_sentence(mistake: Mistake):
+    with pytest.raises(PramanaError) as caught:
+        mistake.call()
+    said = str(caught.value)
+    assert type(caught.value) is mistake.error, said
+    assert [word for word in mistake.words if word not in said] == [], said
+    assert "\n" not in said
+    assert len(_SENTENCE_ENDS.findall(said)) == 1, said
+    assert said.endswith("."), said
+    assert said == said.strip()
+
+
+def test_there_are_many_mistakes_and_none_twice():
+    assert len(MISTAKES) >= LEAST
+    assert all(mistake.words for mistake in MISTAKES)
+    twice = [name for name, times in Counter(m.name for m in MISTAKES).items() if times > 1]
+    assert twice == []
