@@ -19,3 +19,5 @@ from .reporting.estimating import EstimatedCounts as EstimatedCounts
 from .reporting.estimating import estimate as estimate
 from .reporting.joining import join as join
 from .reporting.reports import Reports as Reports
+from .saving import load as load
+from .saving import save as save
