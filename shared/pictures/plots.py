@@ -70,6 +70,11 @@ _TITLE = "title: "
 
 _GROUP = re.compile(r"""<g id=(["'])(.*?)\1""", re.DOTALL)
 
+_SHEET = re.compile(
+    r"<defs>\s*<style[^>]*>\*\{stroke-linejoin: round; stroke-linecap: butt\}</style>\s*</defs>"
+)
+_LINES = ' stroke-linejoin="round" stroke-linecap="butt"'
+
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -121,6 +126,9 @@ def svg(
     text = printable(found.decode())
     opening, rest = text[text.index("<svg") :].split(">", 1)
     rest = re.sub("<metadata>.*?</metadata>", "", rest, count=1, flags=re.DOTALL)
+    # A style sheet would hold in the whole page, so that the drawing says it of itself.
+    rest, sheets = _SHEET.subn("", rest, count=1)
+    opening += _LINES * sheets
     named = f' role="img"><title>{escape(title)}</title>' if title else ">"
     return opening + named + _GROUP.sub(_group, rest)
 
