@@ -1,3 +1,4 @@
+from .client.connecting import connect as connect
 from .estimators.tree import DecisionTree as DecisionTree
 from .frames.categories import domain as domain
 from .frames.examples import example as example

@@ -9,8 +9,8 @@ from typing import NoReturn, Self
 
 from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import KeyStore, fingerprint, read_key
+from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
-from pramana.reporting.wording import one_sentence
 from shared.errors import KeyFileError, OptionError
 
 

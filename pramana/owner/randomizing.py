@@ -7,12 +7,12 @@ import re
 from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize as draw
 from pramana.frames.codes import encode
+from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.owner.keys import Keys
 from pramana.owner.record_ids import RecordId, record_ids
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports, require_plan
-from pramana.reporting.wording import one_sentence
 from shared.errors import KeyFileError, OptionError
 from shared.plan import Plan
 from shared.terminal import progress_bar
@@ -90,7 +90,7 @@ def randomize(
     secrets = keys.secrets
     with progress_bar("randomizing") as bar:
         known = pseudonyms(secrets, study, ids, bar)
-        with one_sentence("frame"):
+        with one_sentence():
             made = draw(plan, secrets, study, known, codes)
     owner = keys.fingerprints["draw"]
     draws = tuple(Drawn(owner, b, draw_id(secrets, study, b)) for b in plan.blocks)

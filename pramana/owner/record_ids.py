@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from owner_agent.table.encode import record_id_problems
 from owner_agent.table.table import clean_cells
+from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
-from pramana.reporting.wording import in_one_sentence
 from shared.errors import MissingColumn, MissingRecordId, TableError
 
 if TYPE_CHECKING:
@@ -139,4 +139,5 @@ def _joined(columns: dict[str, pa.Array]) -> pa.Array:
 def _require_usable(ids: pa.Array, name: str, *, repeated: bool = False) -> None:
     for problem in record_id_problems(ids, name):
         if isinstance(problem, MissingRecordId) or not repeated:
-            raise in_one_sentence(problem, "record_id")
+            with one_sentence("record_id"):
+                raise problem

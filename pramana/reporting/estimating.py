@@ -284,7 +284,7 @@ def estimate(
         )
     with in_one_sentence():
         sources = sources_of(reports, plan)
-        chosen = choose(sources) if estimator == "auto" else estimator
+        chosen = choose([s.plan for s in sources]) if estimator == "auto" else estimator
         marginals = EstimatedMarginals.of(
             [(s.counts, s.plan) for s in sources], estimator=chosen, order=order
         )

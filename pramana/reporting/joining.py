@@ -9,10 +9,10 @@ from typing import Literal, overload
 from miner_service.alignment.align import Mask, common_masks, overlap_of, presence
 from miner_service.alignment.coins import require_one_coin
 from miner_service.store.files.columns import KeyText
+from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports, require_reports
-from pramana.reporting.wording import one_sentence
 from shared.errors import OptionError, PlanError, RecordsDoNotAlign
 from shared.plan import Plan
 from shared.wire.base import KEY_BYTES
@@ -149,7 +149,7 @@ def _side_by_side(reports: Sequence[Reports], masks: Sequence[Mask | None]) -> R
         for number, (one, _) in enumerate(present, start=1)
         for block in one.plan.blocks
     ]
-    with one_sentence("reports"):
+    with one_sentence():
         require_one_coin(owners, codes)
     first, chosen = present[0]
     known = first.pseudonyms
