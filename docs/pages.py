@@ -1,4 +1,4 @@
-"""The pages that are made when the site is built: the reference, and the files that lie beside docs/.
+"""The pages that are made when the site is built: the reference, and files that lie beside docs/.
 
 A hook of `mkdocs.yml`. The reference has every name of `pramana/__init__.pyi`, put into a group by
 the room it comes from; a name of no group stops the build.
@@ -139,7 +139,9 @@ def reference() -> dict[str, str]:
         " Each example runs as a test.\n"
     )
     for group, names in groups.items():
-        index += f"\n## [{group.title}]({group.page}.md)\n\n{group.about}\n\n| name | what it is |\n"
+        index += (
+            f"\n## [{group.title}]({group.page}.md)\n\n{group.about}\n\n| name | what it is |\n"
+        )
         index += "| --- | --- |\n" + "".join(_row(group, name) for name in names)
     return {"reference/index.md": index, **pages}
 
