@@ -2,6 +2,7 @@ from .client.connecting import connect as connect
 from .estimators.bayes import BayesClassifier as BayesClassifier
 from .estimators.bayes import NaiveBayes as NaiveBayes
 from .estimators.linear import LinearClassifier as LinearClassifier
+from .estimators.network import BayesNet as BayesNet
 from .estimators.tree import DecisionTree as DecisionTree
 from .frames.categories import domain as domain
 from .frames.examples import example as example

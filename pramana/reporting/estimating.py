@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from pramana.frames.tables import shown
 from pramana.reporting.reports import Reports
-from pramana.reporting.sentences import in_one_sentence, joined
+from pramana.frames.sentences import joined, one_sentence
 from pramana.reporting.sources import Source as Source
 from pramana.reporting.sources import Sources, choose, sources_of
 from shared.domain import Domain
@@ -41,6 +41,7 @@ class EstimatedCounts:
         sources: the reports and their plans.
         marginals: what learners ask.
         estimator: the one that was chosen.
+        order: the most variables that interact, for `log-linear` and `pooled`.
 
     Examples:
         >>> import pramana as pm
@@ -61,6 +62,7 @@ class EstimatedCounts:
     sources: tuple[Reports, ...]
     marginals: EstimatedMarginals
     estimator: Estimator
+    order: int = 2
 
     @property
     def domain(self) -> Domain:
@@ -121,7 +123,7 @@ class EstimatedCounts:
         import pandas as pd
 
         names = _names(variables, "variables")
-        with in_one_sentence():
+        with one_sentence():
             require_limit(level, InnerShare, "level")
             found = self.marginals.marginal(names)
             frame = found.frame(level)
@@ -136,6 +138,17 @@ class EstimatedCounts:
             frame[numbers] = frame[numbers] / self.records
             frame = frame.rename(columns={"count": "share"})
         return frame
+
+    def project(self, variables: Sequence[str]) -> EstimatedCounts:
+        """Return the same counts of some variables alone, in their order. Raises UnknownVariable.
+
+        A learner of all variables then learns of these.
+        """
+        names = _names(variables, "variables")
+        with one_sentence():
+            return replace(
+                self, marginals=_marginals(self.sources, self.estimator, self.order, names)
+            )
 
     def to_frame(self, *, level: float = LEVEL, shares: bool = False) -> pd.DataFrame:
         """Return all one-way tables, a row per category: `variable`, `category`, then as `table`.
@@ -194,7 +207,7 @@ class EstimatedCounts:
                 f"left, right and given must be different variables; {told} is there twice.",
                 where="given",
             )
-        with in_one_sentence():
+        with one_sentence():
             found = self.marginals.independence(asked["left"], asked["right"], asked["given"])
             statistic, freedom = 2 * found.ratio, found.degrees_of_freedom
         p_value = float(chdtrc(freedom, statistic)) if freedom else 1.0
@@ -282,13 +295,25 @@ def estimate(
         raise OptionError(
             f"order must be a whole number of at least 1, not {shown(order)}.", where="order"
         )
-    with in_one_sentence():
+    with one_sentence():
         sources = sources_of(reports, plan)
-        chosen = choose([s.plan for s in sources]) if estimator == "auto" else estimator
-        marginals = EstimatedMarginals.of(
-            [(s.counts, s.plan) for s in sources], estimator=chosen, order=order
-        )
-    return EstimatedCounts(sources, marginals, chosen)
+        chosen = choose(sources) if estimator == "auto" else estimator
+        marginals = _marginals(sources, chosen, order)
+    return EstimatedCounts(sources, marginals, chosen, order)
+
+
+def _marginals(
+    sources: Sequence[Reports],
+    estimator: Estimator,
+    order: int,
+    variables: Sequence[str] | None = None,
+) -> EstimatedMarginals:
+    return EstimatedMarginals.of(
+        [(source.counts, source.plan) for source in sources],
+        estimator=estimator,
+        order=order,
+        variables=variables,
+    )
 
 
 def _names(variables: str | Sequence[str], argument: str) -> list[str]:

@@ -76,9 +76,14 @@ def _is_records(given: Sequence[object]) -> bool:
 
 def _of_several(several: Sequence[object]) -> tuple[Reports, ...]:
     if not several:
-        raise EmptyTable(f"reports is an empty list; it must hold {WANTED[:-23]}.", where="reports")
+        raise EmptyTable(
+            "reports is an empty list; it must hold Reports or pairs (frame, plan).",
+            where="reports",
+        )
     if len(several) == 2 and isinstance(several[0], Plan):
-        raise TableError("reports must be (frame, plan), not (plan, frame).", where="reports")
+        raise TableError(
+            "reports must be a pair (frame, plan), not (plan, frame).", where="reports"
+        )
     found = []
     for place, one in enumerate(several):
         argument = f"reports[{place}]"

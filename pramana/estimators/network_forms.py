@@ -1,0 +1,92 @@
+"""A network as files and as models of other libraries."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pramana.exchange import networkx_graphs, pgmpy_models, pyagrum_models
+from pramana.exchange.files import written
+from shared.learn.networks.exchange.bif import write_bif
+from shared.learn.networks.exchange.dot import write_dot
+from shared.learn.networks.network import BayesNet
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from shared.learn.networks.search.structure_learning import LearnedLink
+
+
+class NetworkForms:
+    """The forms of anything that has a network."""
+
+    @property
+    @abstractmethod
+    def network_(self) -> BayesNet:
+        """The network itself: its structure and a valid table of each node."""
+
+    @property
+    @abstractmethod
+    def learned_links_(self) -> tuple[LearnedLink, ...]:
+        """What was learned of each link; nothing where the structure was given."""
+
+    def to_bif(self, path: str | Path | None = None, *, name: str = "network") -> str | None:
+        """Write the network in the Bayesian Interchange Format (BIF 0.15).
+
+        bnlearn, pgmpy, pyAgrum and GeNIe read it; no digit is lost. BIF knows only words: other
+        characters of a label are written as `_xHEX_`, which `from_bif` turns back.
+
+        Args:
+            path: the file; without one the text is returned.
+            name: the network's.
+
+        Raises:
+            NotFitted: nothing was learned.
+            InputError: the file cannot be written.
+        """
+        return written(write_bif(self.network_, name), path)
+
+    def to_dot(self, path: str | Path | None = None, *, name: str = "network") -> str | None:
+        """Write the structure in the language of Graphviz, with how sure each link is.
+
+        Args:
+            path: the file; without one the text is returned.
+            name: the graph's.
+
+        Raises:
+            NotFitted: nothing was learned.
+            InputError: the file cannot be written.
+        """
+        structure = self.network_.structure
+        confidence = {(k.parent, k.child): k.confidence for k in self.learned_links_}
+        return written(write_dot(structure, name, confidence), path)
+
+    def to_networkx(self) -> nx.DiGraph[str]:
+        """Return the structure as a `networkx.DiGraph`.
+
+        Learned links have the attributes gain, confidence and compelled.
+
+        Raises:
+            NotFitted: nothing was learned.
+            NotInstalled: networkx is not installed.
+        """
+        return networkx_graphs.to_graph(self.network_.structure, self.learned_links_)
+
+    def to_pgmpy(self) -> Any:
+        """Return the network as a pgmpy `DiscreteBayesianNetwork`, categories as state names.
+
+        Raises:
+            NotFitted: nothing was learned.
+            NotInstalled: pgmpy is not installed.
+        """
+        return pgmpy_models.to_model(self.network_)
+
+    def to_pyagrum(self) -> Any:
+        """Return the network as a pyAgrum `BayesNet`, categories as labels.
+
+        Raises:
+            NotFitted: nothing was learned.
+            NotInstalled: pyAgrum is not installed.
+        """
+        return pyagrum_models.to_model(self.network_)
