@@ -59,7 +59,7 @@ pramana.showing pramana.frequent_patterns
 pramana.reporting
 pramana.owner pramana.exchange
 pramana.estimators
-pramana.client
+pramana.client pramana.saving
 pramana.simulate.commands pramana.reproduce.engine pramana.demo
 pramana.reproduce.data
 pramana.reproduce.ma.chapter_2 pramana.reproduce.ma.chapter_3 pramana.reproduce.ma.chapter_5

@@ -3,6 +3,8 @@ from .estimators.bayes import BayesClassifier as BayesClassifier
 from .estimators.bayes import NaiveBayes as NaiveBayes
 from .estimators.linear import LinearClassifier as LinearClassifier
 from .estimators.network import BayesNet as BayesNet
+from .estimators.rules import AssociationRules as AssociationRules
+from .estimators.rules import FrequentItemsets as FrequentItemsets
 from .estimators.tree import DecisionTree as DecisionTree
 from .frames.categories import domain as domain
 from .frames.examples import example as example
@@ -11,6 +13,8 @@ from .frames.names import InputError as InputError
 from .frames.names import PramanaError as PramanaError
 from .frames.names import Variable as Variable
 from .frames.observing import observed_categories as observed_categories
+from .frequent_patterns import apriori as apriori
+from .frequent_patterns import association_rules as association_rules
 from .owner.accounting import Account as Account
 from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys
@@ -19,3 +23,5 @@ from .reporting.estimating import EstimatedCounts as EstimatedCounts
 from .reporting.estimating import estimate as estimate
 from .reporting.joining import join as join
 from .reporting.reports import Reports as Reports
+from .saving import load as load
+from .saving import save as save

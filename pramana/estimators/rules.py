@@ -23,6 +23,18 @@ from shared.pictures.chart import Picture
 if TYPE_CHECKING:
     import pandas as pd
 
+_ITEMSET_NUMBERS = ("itemsets", "support", "support_se", "support_low", "support_high", "verdict")
+_RULE_NUMBERS = (
+    "antecedents",
+    "consequents",
+    "support",
+    "confidence",
+    "confidence_low",
+    "confidence_high",
+    "lift",
+)
+"""The columns that a notebook shows."""
+
 
 class FrequentItemsets(Estimator):
     """The sets of categories that many records have together (Ma 7.1.2; FRAPP 6).
@@ -134,6 +146,11 @@ class FrequentItemsets(Estimator):
     def _picture(self) -> Picture:
         return itemsets_chart(self.model_.itemsets)
 
+    def _numbers(self) -> pd.DataFrame:
+        return self.itemsets_[list(_ITEMSET_NUMBERS)].sort_values(
+            "support", ascending=False, ignore_index=True
+        )
+
     def _facts(self) -> list[tuple[str, str]]:
         options = self.model_.itemsets.options
         kind = "given these records" if options.against == "records" else "against the population"
@@ -223,6 +240,11 @@ class AssociationRules(FrequentItemsets):
 
     def _picture(self) -> Picture:
         return rules_chart(self.model_.itemsets.domain, self.model_.rules)
+
+    def _numbers(self) -> pd.DataFrame:
+        return self.rules_[list(_RULE_NUMBERS)].sort_values(
+            "confidence_low", ascending=False, ignore_index=True
+        )
 
     def _facts(self) -> list[tuple[str, str]]:
         (_, found), *errors = super()._facts()

@@ -36,12 +36,12 @@ def one_sentence(of: str = "") -> Iterator[None]:
     try:
         yield
     except PramanaError as error:
-        said = _joined(str(error))
+        said = joined(str(error))
         error.message, error.remedy = f"{of}: {said}" if of else said, None
         raise
 
 
-def _joined(text: str) -> str:
+def joined(text: str) -> str:
     """Return sentences as one, with semicolons between."""
 
     def after(found: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from owner_agent.departures.populations import same_people
 from pramana.frames.tables import shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports
-from pramana.reporting.telling import NO_BOUND
+from pramana.reporting.telling import NO_BOUND, required_prior
 from shared.errors import OptionError
 from shared.plan import Plan
 from shared.privacy import Amplification, composed
@@ -48,7 +48,7 @@ class Account:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """What is told of a whole record, over all owners and draws; see `Reports.amplification`."""
+        """What is told of a whole record over all owners and draws (see `Reports`)."""
         if self.told and not any(one.randomized for one in self.told):
             return NO_BOUND
         return self._sums.record.determined
@@ -79,9 +79,7 @@ class Account:
         Raises:
             OptionError: no such prior.
         """
-        if not isinstance(prior, int | float) or not 0 < prior < 1:
-            raise OptionError(f"prior must be above 0 and below 1, not {prior!r}.", where="prior")
-        return self.amplification.grown(prior)
+        return self.amplification.grown(required_prior(prior))
 
     def to_frame(self, prior: float = PRIOR) -> pd.DataFrame:
         """Return what is told of each variable, a row each.
@@ -92,6 +90,7 @@ class Account:
         """
         import pandas as pd
 
+        required_prior(prior)
         names = dict.fromkeys(name for one in self.told for name in one.variables)
         draws = {(t.owner, t.draw, t.variables) for t in self.told if t.randomized}
         rows = []

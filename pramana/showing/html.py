@@ -54,7 +54,7 @@ def card(
     )
     parts = [
         f'<div style="{_HEAD}">{escape(heading)}</div>',
-        f'<table style="border:0;margin:0.3em 0;border-collapse:collapse">{rows}</table>',
+        f'<table style="border:0;color:inherit;margin:0.3em 0;border-collapse:collapse">{rows}</table>',
         _picture(picture) if picture else "",
         "" if table is None else _table(table, more),
     ]

@@ -22,7 +22,11 @@ _UNITS = 96
 _LARGEST = 200.0
 """Inches; matplotlib makes no picture of more than 65,535 pixels a side."""
 
-_HEADING = 10
+_ABOVE = 20.0
+"""Points between axes and their title, room for a line of words."""
+
+_HEADING, _SMALL, _SMALLER = 10, 9, 8
+"""Points: of what stands above, and of what stands around given axes."""
 
 
 class Picture(Protocol):
@@ -100,8 +104,8 @@ class Chart:
                 part.spines[["top", "right"]].set_visible(False)
             if own:
                 self._around(axis.figure, parts[0])
-            elif self.legend and parts[0].get_legend_handles_labels()[0]:
-                axis.legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=3, fontsize=8)
+            else:
+                self._within(parts)
         return axis
 
     def _around(self, figure: Figure | SubFigure, axis: Axes) -> None:
@@ -110,6 +114,17 @@ class Chart:
             figure.suptitle(self.heading, x=0.01, ha="left", fontsize=_HEADING, parse_math=False)
         if self.legend and axis.get_legend_handles_labels()[0]:
             figure.legend(loc="outside lower left", ncols=3, fontsize=9)
+
+    def _within(self, parts: Sequence[Axes]) -> None:
+        """Write in smaller letters and shorter lines what stands around given axes."""
+        for part in parts:
+            title = part.get_title(loc="left").replace(": ", ":\n", 1)
+            part.set_title(title, loc="left", fontsize=_SMALL, pad=_ABOVE, parse_math=False)
+            label = part.get_xlabel().replace("; ", ";\n", 1)
+            part.set_xlabel(label, fontsize=_SMALLER, parse_math=False)
+        if self.legend and parts[0].get_legend_handles_labels()[0]:
+            below = {"loc": "upper left", "bbox_to_anchor": (0, -0.16)}
+            parts[0].legend(ncols=3, fontsize=_SMALLER, **below)
 
 
 def _new(size: tuple[float, float]) -> Axes:

@@ -62,6 +62,9 @@ _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
 }
 
+_OF_ROW = 0.85
+"""So much of its row's height a letter has at most."""
+
 _LONGEST = 60
 """Names and notes of rows are cut to so many letters."""
 
@@ -155,7 +158,12 @@ def _cut(words: str) -> str:
 
 
 def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: float = 9) -> None:
-    """Give an axis a row per name, the first, at 0, on top; notes stand to the right of theirs."""
+    """Give an axis a row per name, the first, at 0, on top; notes stand to the right of theirs.
+
+    Letters are of a size in points, smaller where rows are lower than that.
+    """
+    axis_height = axis.get_window_extent().height * 72 / axis.figure.dpi
+    size = min(size, _OF_ROW * axis_height / max(len(names), 1))
     axis.set_ylim(max(len(names), 1) - 0.4, -0.6)
     axis.set_yticks(range(len(names)), list(map(_cut, names)), fontsize=size, parse_math=False)
     axis.tick_params(axis="x", labelsize=size)

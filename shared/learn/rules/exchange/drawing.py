@@ -123,12 +123,13 @@ def rules_chart(domain: Domain, rules: Sequence[Rule], most: int = MOST_RULES) -
             said = f"confidence {estimate:.3f} ({low:.3f} to {high:.3f}), lift {lift}"
             words = f"{name}: support {rule.support:.4f}, {said}"
             plots.interval(axis, row, estimate, (low, high), words)
-        axis.set_title(heading)
+        axis.set_title(heading, pad=20)
         if shown:
             plots.above(axis, 1.02, "lift", "axes fraction")
         axis.set_xlabel("confidence and its interval", fontsize=9)
 
-    return Chart(heading, "rules", plots.size_of(names, lifts), draw)
+    width, height = plots.size_of(names, lifts)
+    return Chart(heading, "rules", (width, height + 0.2), draw)
 
 
 def _name(domain: Domain, rule: Rule) -> str:

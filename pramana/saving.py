@@ -1,0 +1,240 @@
+"""Saving and loading what the face makes: plans, domains, reports and models; never a pickle."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import math
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pramana.estimators.base import Estimator
+from pramana.estimators.saved import FORMAT as MODEL
+from pramana.estimators.saved import LearnedFrom
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import shown
+from pramana.reporting.files import require_path, require_version, write_whole
+from pramana.reporting.reports import Reports
+from shared.domain import Domain
+from shared.errors import InputError, StoreCorrupt, TableUnreadable
+from shared.learn.common.documents import faults, variable_json, write_json
+from shared.plan import Plan
+from shared.study_plan import StudyPlan
+from shared.wire.base import Message
+from shared.wire.plans import PlanMessage, VariableMessage
+from shared.wire.study_plans import StudyPlanMessage
+
+FORMAT = "pramana"
+VERSION = 1
+
+_WANTED = "a plan, a study plan, a domain, reports or a fitted estimator"
+_PARQUET, _PICKLE, _ZIP = b"PAR1", b"\x80", b"PK"
+
+
+class _DomainMessage(Message):
+    variables: list[VariableMessage]
+
+
+def save(thing: Plan | StudyPlan | Domain | Reports | Estimator, path: str | Path) -> None:
+    """Write a plan, a study plan, a domain, reports or a fitted estimator to a file.
+
+    Reports become a Parquet file, everything else JSON, with the version of its form and, of
+    plans, their digest. Keys are not saved: they live in the folder of `pm.Keys.create`.
+
+    Args:
+        thing: what to save.
+        path: the file; one that is there is replaced.
+
+    Raises:
+        InputError: it is none of these.
+        NotFitted: an estimator that has not learned anything.
+        OptionError: the file cannot be written.
+
+    Examples:
+        >>> import pramana as pm, tempfile
+        >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pm.save(plan, f"{folder}/plan.json")
+        ...     pm.load(f"{folder}/plan.json") == plan
+        True
+    """
+    require_path(path)
+    if isinstance(thing, Reports):
+        thing.save(path)
+        return
+    if isinstance(thing, Estimator):
+        text = thing.to_json()
+    elif isinstance(thing, Plan):
+        text = _written("plan", thing.as_dict(), thing.digest)
+    elif isinstance(thing, StudyPlan):
+        text = _written("study-plan", thing.as_dict(), thing.digest)
+    elif isinstance(thing, Domain):
+        text = _written("domain", {"variables": [variable_json(v) for v in thing]}, None)
+    else:
+        raise InputError(f"thing must be {_WANTED}, not {shown(thing)}.", where="thing")
+    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
+def load(path: str | Path) -> Any:
+    """Read what `pm.save` wrote; also plans and models as the services write them.
+
+    Those are the JSON of a plan or of a study plan, a model as the miner serves it, and the
+    `tree.json`, `linear.json`, `bayes.json` and `network.json` of a joint session. Of these models
+    nothing says under which plans they were learned: their `epsilon_` is infinite, no bound being
+    known, and `plan_digests_` is empty.
+
+    Returns:
+        a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, or a fitted estimator.
+
+    Raises:
+        TableUnreadable: there is no such file, it is none of these, or of a later version.
+        StoreCorrupt: it is not what was saved.
+        InputError: a plan or a model with a part that cannot be.
+    """
+    place = require_path(path)
+    if not place.is_file():
+        raise TableUnreadable(f"path {str(place)!r} must be a file; there is none.", where="path")
+    content = place.read_bytes()
+    if content.startswith(_PARQUET):
+        return Reports.load(place)
+    document = _parsed(content, place)
+    if document.get("format") == MODEL:
+        require_version(document.get("version"), VERSION, place)
+        return Estimator.from_document(document, f"path {str(place)!r}")
+    if document.get("format") == FORMAT:
+        return _own(document, place)
+    if "blocks" in document:
+        return _plan(document, place)
+    if "owners" in document and "sets" in document:
+        return _study_plan(document, place)
+    if isinstance(document.get("kind"), str):
+        return _bare_model(document, place)
+    raise _none_of_these(place, "it holds other JSON")
+
+
+def _written(kind: str, content: Mapping[str, Any], digest: str | None) -> str:
+    told = {} if digest is None else {"digest": digest}
+    return write_json(
+        {"format": FORMAT, "version": VERSION, "kind": kind, **told, "content": content}
+    )
+
+
+def _parsed(content: bytes, place: Path) -> dict[str, Any]:
+    if content.startswith(_PICKLE):
+        raise _none_of_these(place, "it is a pickle, which could run any program and is not opened")
+    if content.startswith(_ZIP):
+        raise _none_of_these(place, "it is an archive")
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        raise _none_of_these(place, "it is neither JSON nor Parquet") from None
+    if not isinstance(document, dict):
+        raise _none_of_these(place, "it holds other JSON")
+    return document
+
+
+def _own(document: Mapping[str, Any], place: Path) -> Plan | StudyPlan | Domain:
+    """Read what `save` wrote, and compare its digest."""
+    require_version(document.get("version"), VERSION, place)
+    kind = document.get("kind")
+    if not isinstance(kind, str) or kind not in _READERS:
+        raise _none_of_these(place, f"it holds a {kind!r}, which this Pramana does not know")
+    found: Plan | StudyPlan | Domain = _READERS[kind](document.get("content"), place)
+    if not isinstance(found, Domain) and found.digest != document.get("digest"):
+        raise StoreCorrupt(
+            f"path {str(place)!r} holds another plan than was saved there: its digest is not the"
+            " one in the file.",
+            where="path",
+        )
+    return found
+
+
+def _plan(content: object, place: Path) -> Plan:
+    with one_sentence(f"path {str(place)!r}"):
+        found: Plan = _checked(PlanMessage, content, place).to_plan()
+        return found
+
+
+def _study_plan(content: object, place: Path) -> StudyPlan:
+    with one_sentence(f"path {str(place)!r}"):
+        found: StudyPlan = _checked(StudyPlanMessage, content, place).to_plan()
+        return found
+
+
+def _domain(content: object, place: Path) -> Domain:
+    with one_sentence(f"path {str(place)!r}"):
+        read = _checked(_DomainMessage, content, place)
+        return Domain(tuple(variable.to_variable() for variable in read.variables))
+
+
+_READERS: Mapping[str, Callable[[object, Path], Any]] = {
+    "plan": _plan,
+    "study-plan": _study_plan,
+    "domain": _domain,
+}
+
+
+def _checked(form: type[Any], content: object, place: Path) -> Any:
+    try:
+        return form.model_validate(content)
+    except ValidationError as error:
+        raise TableUnreadable(
+            f"it holds no such thing: {faults(error)}", where=str(place)
+        ) from None
+
+
+def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
+    """Return a model of the services as the estimator that would have learned it."""
+    kind = document["kind"]
+    known = [found for found in _estimators() if found.kind == kind]
+    if not known:
+        kinds = ", ".join(sorted({found.kind for found in _estimators()}))
+        raise _none_of_these(place, f"it is a {kind!r}, and models are of the kinds {kinds}")
+    inner = document.get("document")
+    model = inner if isinstance(inner, Mapping) else document
+    records = document.get("records", 0)
+    source = LearnedFrom(
+        records if isinstance(records, int) else 0, (), math.inf, math.inf, "an unknown estimator"
+    )
+    # Where two estimators share a kind, the one with more options can say what either learned.
+    found = max(known, key=lambda one: len(inspect.signature(one).parameters))
+    with one_sentence(f"path {str(place)!r}"):
+        try:
+            return found(**_options(found, model)).restore(model, source)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"it is no {kind!r} that can be read", where="path") from error
+
+
+def _options(found: type[Estimator], model: Mapping[str, Any]) -> dict[str, Any]:
+    options = model.get("options")
+    given = dict(options) if isinstance(options, Mapping) else {}
+    target, inputs = model.get("target"), model.get("inputs")
+    if isinstance(target, Mapping):
+        given["target"] = target.get("name")
+    if isinstance(inputs, list):
+        given["features"] = [one["name"] for one in inputs if isinstance(one, Mapping)]
+    known = inspect.signature(found).parameters
+    return {name: value for name, value in given.items() if name in known}
+
+
+def _estimators() -> Iterator[type[Estimator]]:
+    """Yield every estimator that there is."""
+    room = importlib.import_module("pramana.estimators")
+    for module in pkgutil.iter_modules(room.__path__):
+        importlib.import_module(f"{room.__name__}.{module.name}")
+    pending = Estimator.__subclasses__()
+    for one in pending:
+        if hasattr(one, "kind"):
+            yield one
+        pending += one.__subclasses__()
+
+
+def _none_of_these(place: Path, why: str) -> TableUnreadable:
+    return TableUnreadable(
+        f"path {str(place)!r} must be a file that pm.save wrote; {why}.", where="path"
+    )
