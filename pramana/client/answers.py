@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import RootModel
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import LearnedFrom
+from shared.wire.learning.learners import AssociationRulesSpec
 from shared.wire.learning.models import (
+    AssociationRulesMessage,
     BayesClassifierMessage,
     ContingencyTableMessage,
     DecisionTreeMessage,
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EstimatorT = TypeVar("EstimatorT", bound=Estimator)
+
+_OF_RULES = {"kind", "records", "items", "examined", "modelled_from", "itemsets", "rules"}
 
 NUMBERS = ("count", "se_records", "se_population")
 
@@ -42,8 +47,12 @@ def document_of(model: ModelMessage) -> dict[str, Any]:
     """Return what was learned as the packages below write it."""
     if isinstance(model, DecisionTreeMessage | LinearClassifierMessage | BayesClassifierMessage):
         return model.document
-    told: dict[str, Any] = model.model_dump(mode="json")
-    return told
+    if isinstance(model, AssociationRulesMessage):
+        spec = cast(AssociationRulesSpec, model.spec)
+        told = model.model_dump(mode="json", include=_OF_RULES)
+        return {**told, "options": asdict(spec.options())}
+    # A network is read from what the miner answers, which has its parameters one by one.
+    return model.model_dump(mode="json")
 
 
 def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:

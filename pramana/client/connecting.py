@@ -139,7 +139,7 @@ class Miner:
         if not isinstance(name, str):
             raise OptionError(f"name must be a study's name, not {shown(name)}.", where="name")
         try:
-            found = self._line.calls.call(StudyMessage, "GET", study_path(name))
+            found = self._line.ask(StudyMessage, "GET", study_path(name))
         except NotFound as error:
             known = ", ".join(repr(study.name) for study in self._seen())
             told = f"it may see {known}" if known else "it may see none"

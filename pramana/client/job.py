@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Self, TypeVar
 
-import httpx
-
-from owner_agent.release.calls import requested_delay
 from pramana.client.answers import Served, warnings_in
 from pramana.client.line import Line, job_path, model_path
+from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
 from shared.errors import JobCancelled, NotReady, OptionError, PramanaError
 from shared.wire.learning.jobs import Job as JobMessage
@@ -66,7 +64,10 @@ class Job(Generic[ModelT]):
         It has the class that the same work would have raised here.
         """
         problem = self._now().problem
-        return None if problem is None else error_of(problem)
+        if problem is None:
+            return None
+        said = joined(problem.detail, problem.remedy)
+        return error_of(problem.model_copy(update={"detail": said, "remedy": None}))
 
     @property
     def model(self) -> ModelT:
@@ -93,9 +94,8 @@ class Job(Generic[ModelT]):
     def refresh(self) -> Self:
         """Ask the miner how far the job is; one that is finished stays as it is."""
         if self._message.state in UNFINISHED:
-            path = job_path(self.id)
-            response = self._line.calls.send("GET", path)
-            self._take(self._line.calls.read(JobMessage, "GET", path, response), response.headers)
+            self._message, pause = self._line.look(JobMessage, job_path(self.id))
+            self._pause = pause or PAUSE
         return self
 
     def wait(self, timeout: float | None = None) -> Self:
@@ -134,7 +134,7 @@ class Job(Generic[ModelT]):
     def cancel(self) -> Self:
         """Ask the miner to stop the job; one that is finished stays as it is. Returns itself."""
         path = job_path(self.id)
-        self._message = self._line.calls.call(JobMessage, "DELETE", path)
+        self._message = self._line.ask(JobMessage, "DELETE", path)
         return self
 
     def _now(self) -> JobMessage:
@@ -155,14 +155,10 @@ class Job(Generic[ModelT]):
             pause = min(pause, left)
         self._line.sleep(pause)
 
-    def _take(self, message: JobMessage, headers: httpx.Headers) -> None:
-        self._message = message
-        self._pause = requested_delay(headers) or PAUSE
-
     def _model_message(self) -> ModelMessage:
         if self._served is None:
             path = model_path(self._require_model())
-            self._served = self._line.calls.call(Served, "GET", path).root
+            self._served = self._line.ask(Served, "GET", path).root
         return self._served
 
     def _require_model(self) -> str:

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from owner_agent.release.calls import Calls
+from pydantic import BaseModel
+
+from owner_agent.release.calls import Calls, requested_delay
+from pramana.frames.sentences import one_sentence
 from shared.wire.base import Message, Page
 
 PAGE = 500
 """The most items that a miner puts on one page."""
 
+AnswerT = TypeVar("AnswerT", bound=BaseModel)
 Item = TypeVar("Item", bound=Message)
 
 
@@ -30,12 +34,24 @@ class Line:
         """The miner's address."""
         return self.calls.url
 
+    def ask(self, kind: type[AnswerT], method: str, path: str, **options: Any) -> AnswerT:
+        """Send a request and read its answer; what is refused is told in one sentence."""
+        with one_sentence():
+            return self.calls.call(kind, method, path, **options)
+
+    def look(self, kind: type[AnswerT], path: str) -> tuple[AnswerT, float | None]:
+        """Read something that changes, and for how many seconds the miner asks to wait."""
+        with one_sentence():
+            response = self.calls.send("GET", path)
+            answer = self.calls.read(kind, "GET", path, response)
+        return answer, requested_delay(response.headers)
+
     def everything(self, kind: type[Item], path: str) -> Iterator[Item]:
         """Yield all items of a list, page by page."""
         asked: dict[str, Any] = {"limit": PAGE}
         page_kind = Page[kind]  # type: ignore[valid-type]
         while True:
-            page = self.calls.call(page_kind, "GET", path, params=asked)
+            page = self.ask(page_kind, "GET", path, params=asked)
             yield from page.items
             if page.next is None:
                 return

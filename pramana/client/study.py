@@ -89,7 +89,7 @@ class Study:
     def alignment(self) -> Alignment:
         """Return which records are found at which owners; its `to_frame()` is by owner."""
         path = study_path(self.name, "/alignment")
-        self._alignment = Alignment.of(self._line.calls.call(AlignmentMessage, "GET", path))
+        self._alignment = Alignment.of(self._line.ask(AlignmentMessage, "GET", path))
         return self._alignment
 
     def told(self) -> Told:
@@ -98,7 +98,7 @@ class Study:
         `epsilon` and `gamma` are of the whole record; `to_frame()` has owners and columns, too.
         """
         path = study_path(self.name, "/privacy")
-        return Told.of(self._line.calls.call(StudyPrivacy, "GET", path))
+        return Told.of(self._line.ask(StudyPrivacy, "GET", path))
 
     def jobs(self) -> pd.DataFrame:
         """Return the jobs, one a row, the oldest first.
@@ -206,7 +206,7 @@ class Study:
         if not isinstance(job, str):
             raise OptionError(f"job must be the id of a job, not {shown(job)}.", where="job")
         try:
-            found = self._line.calls.call(JobMessage, "GET", job_path(job))
+            found = self._line.ask(JobMessage, "GET", job_path(job))
         except NotFound:
             found = None
         if found is None or found.study != self.name:
@@ -223,7 +223,7 @@ class Study:
         body = JobCreate(spec=spec).model_dump_json().encode()
         path = study_path(self.name, "/jobs")
         headers = {"Content-Type": "application/json"}
-        made = self._line.calls.call(JobMessage, "POST", path, content=body, headers=headers)
+        made = self._line.ask(JobMessage, "POST", path, content=body, headers=headers)
         return Job(self._line, made, read)
 
     def _counts(self, records: Records, estimator: EstimatorName, order: int) -> dict[str, Any]:

@@ -153,9 +153,7 @@ def reports() -> dict[str, pm.Reports]:
         return Plan(tuple(Block((v,), Symmetric.from_probability(v.size, 0.1)) for v in variables))
 
     return {
-        owner: pm.randomize(
-            people, plan_of(names), keys, record_id=people.index, study=STUDY
-        )
+        owner: pm.randomize(people, plan_of(names), keys, record_id=people.index, study=STUDY)
         for owner, names in owners.items()
     }
 
