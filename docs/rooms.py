@@ -56,7 +56,7 @@ pramana.setups pramana.network_command
 pramana.simulate.inputs
 pramana.frames pramana.simulate
 pramana.showing pramana.frequent_patterns
-pramana.reporting
+pramana.planning pramana.reporting
 pramana.owner pramana.exchange
 pramana.estimators
 pramana.client pramana.saving
