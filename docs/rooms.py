@@ -58,6 +58,7 @@ pramana.frames pramana.simulate
 pramana.showing pramana.frequent_patterns
 pramana.planning pramana.reporting
 pramana.owner pramana.exchange
+pramana.networks
 pramana.estimators
 pramana.client pramana.saving
 pramana.simulate.commands pramana.reproduce.engine pramana.demo
