@@ -19,8 +19,8 @@ from .owner.accounting import Account as Account
 from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys
 from .owner.randomizing import randomize as randomize
+from .planning.designing import design as design
 from .planning.designs import Design as Design
-from .planning.designs import design as design
 from .planning.names import Block as Block
 from .planning.names import CutAndPaste as CutAndPaste
 from .planning.names import Dense as Dense

@@ -128,9 +128,9 @@ def _require_once(said: Mapping[str, Sequence[str]], domain: Domain) -> None:
     times = Counter(name for names in said.values() for name in names)
     for name in domain.names:
         if times[name] > 1:
-            where = [argument for argument, names in said.items() for n in names if n == name]
+            where = [argument for argument, names in said.items() if name in names]
             raise PlanError(
-                f"Variable {name!r} is named {times[name]} times, in {' and '.join(dict.fromkeys(where))}; it must"
+                f"Variable {name!r} is named {times[name]} times, in {' and '.join(where)}; it must"
                 " be named once.",
                 where=name,
             )
