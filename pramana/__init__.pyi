@@ -10,6 +10,7 @@ from .frames.categories import domain as domain
 from .frames.examples import example as example
 from .frames.names import Domain as Domain
 from .frames.names import InputError as InputError
+from .frames.names import NotFitted as NotFitted
 from .frames.names import PramanaError as PramanaError
 from .frames.names import Variable as Variable
 from .frames.observing import observed_categories as observed_categories
