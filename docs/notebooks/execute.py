@@ -6,8 +6,8 @@ is not to be edited.
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import tempfile
 from pathlib import Path
 
@@ -41,7 +41,10 @@ def executed(name: str, *, patience: int = 300) -> nbformat.NotebookNode:
     environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(
-            notebook, timeout=patience, kernel_name="python3", resources={"metadata": {"path": folder}}
+            notebook,
+            timeout=patience,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
         )
         client.execute(env=environment)
     notebook.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
@@ -51,9 +54,13 @@ def executed(name: str, *, patience: int = 300) -> nbformat.NotebookNode:
 
 
 def main() -> None:
-    """Execute those that are named, or all, and store them."""
-    for name in sys.argv[1:] or NAMES:
-        nbformat.write(executed(name), stored(name))
+    """Execute those that are named, or all, and store them, or one elsewhere."""
+    asked = argparse.ArgumentParser(description="Execute notebooks and store what they print.")
+    asked.add_argument("names", nargs="*", metavar="name", help=" or ".join(NAMES))
+    asked.add_argument("--to", type=Path, help="where to store it, of one that is named")
+    given = asked.parse_args()
+    for name in given.names or NAMES:
+        nbformat.write(executed(name), given.to or stored(name))
 
 
 if __name__ == "__main__":
