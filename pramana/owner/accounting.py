@@ -160,12 +160,8 @@ def accountant(*what: Told, different_people: bool = False) -> Account:
         Account(3 draws; whole record: gamma 320, epsilon 5.768)
         >>> pm.accountant(plan, plan)
         Account(6 draws; whole record: gamma 1.024e+05, epsilon 11.54)
-        >>> print(pm.accountant(plan, plan).to_frame()[["draws", "epsilon"]].round(2))
-                    draws  epsilon
-        variable
-        department      2     5.99
-        sex             2     2.77
-        admitted        2     2.77
+        >>> pm.accountant(plan, plan).to_frame()["epsilon"].round(2).to_dict()
+        {'department': 5.99, 'sex': 2.77, 'admitted': 2.77}
     """
     told: list[ToldBlock] = []
     seen: dict[str, list[tuple[str, Pseudonyms]]] = {}

@@ -230,10 +230,8 @@ class Reports:
             >>> import pramana as pm
             >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
             >>> reports = pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan)
-            >>> print(reports.privacy()[["kept", "gamma", "posterior"]].round(3))
-                      kept  gamma  posterior
-            variable
-            sex        0.9    9.0      0.321
+            >>> reports.privacy().loc["sex", ["kept", "gamma", "posterior"]].round(3).tolist()
+            [0.9, 9.0, 0.321]
         """
         return privacy_frame(self.plan, required_prior(prior))
 
