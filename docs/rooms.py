@@ -56,8 +56,9 @@ pramana.setups pramana.network_command
 pramana.simulate.inputs
 pramana.frames pramana.simulate
 pramana.showing pramana.frequent_patterns
-pramana.reporting
+pramana.planning pramana.reporting
 pramana.owner pramana.exchange
+pramana.networks
 pramana.estimators
 pramana.client pramana.saving
 pramana.simulate.commands pramana.reproduce.engine pramana.demo

@@ -156,12 +156,14 @@ def _own(document: Mapping[str, Any], place: Path) -> Plan | StudyPlan | Domain:
 
 def _plan(content: object, place: Path) -> Plan:
     with one_sentence(f"path {str(place)!r}"):
-        return _checked(PlanMessage, content, place).to_plan()
+        found: Plan = _checked(PlanMessage, content, place).to_plan()
+        return found
 
 
 def _study_plan(content: object, place: Path) -> StudyPlan:
     with one_sentence(f"path {str(place)!r}"):
-        return _checked(StudyPlanMessage, content, place).to_plan()
+        found: StudyPlan = _checked(StudyPlanMessage, content, place).to_plan()
+        return found
 
 
 def _domain(content: object, place: Path) -> Domain:
@@ -197,7 +199,7 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
     model = inner if isinstance(inner, Mapping) else document
     records = document.get("records", 0)
     source = LearnedFrom(
-        records if isinstance(records, int) else 0, (), math.inf, math.inf, "others"
+        records if isinstance(records, int) else 0, (), math.inf, math.inf, "an unknown estimator"
     )
     # Where two estimators share a kind, the one with more options can say what either learned.
     found = max(known, key=lambda one: len(inspect.signature(one).parameters))
@@ -225,7 +227,7 @@ def _estimators() -> Iterator[type[Estimator]]:
     room = importlib.import_module("pramana.estimators")
     for module in pkgutil.iter_modules(room.__path__):
         importlib.import_module(f"{room.__name__}.{module.name}")
-    pending: list[type[Estimator]] = [Estimator]
+    pending = Estimator.__subclasses__()
     for one in pending:
         if hasattr(one, "kind"):
             yield one

@@ -14,6 +14,9 @@ from functools import cached_property
 
 from shared.errors import DomainError, UnknownCategory, UnknownVariable
 
+_SHOWN = 10
+"""The printed form of a domain names so many variables."""
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -137,6 +140,11 @@ class Domain:
 
     def __contains__(self, name: object) -> bool:
         return name in self._axes
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{v.name} {v.size}" for v in self.variables[:_SHOWN])
+        more = ", ..." if len(self) > _SHOWN else ""
+        return f"Domain({len(self)} variables and their categories: {shown}{more})"
 
     def __getitem__(self, name: str) -> Variable:
         return self.variables[self.axis(name)]

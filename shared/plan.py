@@ -28,6 +28,9 @@ from shared.channels import (
 from shared.domain import Domain, Variable
 from shared.errors import PlanError
 
+_SHOWN = 10
+"""The printed form of a plan names so many blocks, and that of a block so many variables."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -58,6 +61,9 @@ class Block:
                 " a joint block must report each of its variables.",
                 where=self.name,
             )
+
+    def __repr__(self) -> str:
+        return f"Block({_told(self)})"
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -136,6 +142,10 @@ class Plan:
                 where=", ".join(repeated) or None,
             )
 
+    def __repr__(self) -> str:
+        told = [_told(block) for block in self.blocks[:_SHOWN]]
+        return f"Plan({'; '.join(told)}{'; ...' * (len(self.blocks) > _SHOWN)})"
+
     @classmethod
     def combine(cls, plans: Iterable[Plan]) -> Plan:
         """Join the plans of owners that hold different variables of the same records.
@@ -193,6 +203,12 @@ class Plan:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal."""
         return _digest(self.as_dict())
+
+
+def _told(block: Block) -> str:
+    """Return a block's names and channel in a few words."""
+    names = "*".join(block.names[:_SHOWN]) + "*..." * (len(block.names) > _SHOWN)
+    return f"{names}: {block.channel.describe()}"
 
 
 def _coordinated(blocks: Sequence[Block]) -> list[Block]:

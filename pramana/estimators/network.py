@@ -5,30 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pramana.estimators.base import Estimator
-from pramana.estimators.network_answers import NetworkAnswers
-from pramana.estimators.network_forms import NetworkForms
 from pramana.estimators.saved import FORMAT, LearnedFrom, parse
-from pramana.estimators.structures import (
+from pramana.frames.sentences import one_sentence
+from pramana.networks.answers import NetworkAnswers
+from pramana.networks.forms import NetworkForms
+from pramana.networks.structures import (
     NetworkTask,
     StructureLike,
-    names_of,
     scoring_of,
     structure_of,
 )
-from pramana.exchange import pgmpy_models, pyagrum_models
-from pramana.exchange.files import text_of
-from pramana.frames.sentences import one_sentence
 from pramana.reporting.estimating import EstimatedCounts
+from pramana.reporting.names import names_of
 from shared.errors import OptionError, UnknownVariable
 from shared.learn.common.options import Seed, require_limit
 from shared.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily, learn_parameters
-from shared.learn.networks.exchange.bif import read_bif
 from shared.learn.networks.exchange.documents import (
     NetworkDocument,
     network_json,
@@ -46,6 +42,7 @@ from shared.learn.networks.options import (
     SearchName,
 )
 from shared.learn.networks.search.structure_learning import LearnedLink, learn_structure
+from shared.learn.networks.structure import Structure
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -207,8 +204,8 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             OptionError: an option out of its range, or one that others have no use for.
             StructureError: the structure is none.
         """
-        variables = names_of(self.variables, "variables")
-        order = names_of(self.order, "order")
+        variables = None if self.variables is None else names_of(self.variables, "variables")
+        order = None if self.order is None else names_of(self.order, "order")
         if self.structure is not None:
             self._require_no_search()
         with one_sentence():
@@ -246,7 +243,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
                         f" {', '.join(counts.domain.names)}.",
                         where=argument,
                     )
-        structure, links = task.structure, ()
+        structure, links = task.structure, _NO_LINKS
         marginals = counts.project(task.variables).marginals if task.variables else counts.marginals
         if structure is None:
             found = learn_structure(
@@ -296,16 +293,6 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         return pd.DataFrame(rows, columns=columns)
 
     @classmethod
-    def from_bif(cls, source: str | Path) -> Self:
-        """Return the network of a BIF file, or of its text.
-
-        Raises:
-            InputError: the file cannot be read, or is no network in BIF.
-        """
-        with one_sentence():
-            return cls._of(read_bif(text_of(source, "source")))
-
-    @classmethod
     def from_json(cls, text: str) -> Self:
         """Return the network of JSON text.
 
@@ -322,40 +309,16 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         return cls._of(document.network, document)
 
     @classmethod
-    def from_pgmpy(cls, model: Any) -> Self:
-        """Return the network of a pgmpy `DiscreteBayesianNetwork` that has its parameters.
-
-        Raises:
-            InputError: it is no such model, or has no parameters.
-        """
-        with one_sentence():
-            return cls._of(pgmpy_models.of_model(model))
-
-    @classmethod
-    def from_pyagrum(cls, model: Any) -> Self:
-        """Return the network of a pyAgrum `BayesNet`.
-
-        Raises:
-            InputError: it is no such network.
-        """
-        with one_sentence():
-            return cls._of(pyagrum_models.of_model(model))
-
-    @classmethod
-    def from_networkx(cls, graph: Any) -> Self:
-        """Return an estimator of the structure of a `networkx.DiGraph`, to be fitted.
-
-        Raises:
-            StructureError: the graph has no directions, or a cycle.
-        """
-        return cls(structure_of(graph).as_dict())
-
-    @classmethod
     def _of(cls, network: Network, document: NetworkDocument | None = None) -> Self:
+        """Return a network that was not learned here."""
         made = cls(network.structure.as_dict())
         made._set_model(document or NetworkDocument(network))
         made._set_source(_ELSEWHERE)
         return made
+
+    @classmethod
+    def _of_structure(cls, structure: Structure) -> Self:
+        return cls(structure.as_dict())
 
     def _set_model(self, document: NetworkDocument) -> None:
         network = document.network
@@ -390,6 +353,8 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             return "not learned here"
         return super().source_told()
 
+
+_NO_LINKS: tuple[LearnedLink, ...] = ()
 
 _NUMBERS = ("estimate", "probability", "se", "se_records")
 

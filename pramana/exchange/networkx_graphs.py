@@ -10,19 +10,17 @@ from shared.errors import StructureError
 from shared.learn.networks.structure import Structure
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from shared.learn.networks.search.structure_learning import LearnedLink
 
 
-def to_graph(structure: Structure, links: tuple[LearnedLink, ...] = ()) -> nx.DiGraph[str]:
-    """Return a structure as a directed graph; links have what was learned of them.
+def to_graph(structure: Structure, links: tuple[LearnedLink, ...] = ()) -> Any:
+    """Return a structure as a `networkx.DiGraph`; links have what was learned of them.
 
     Raises:
         NotInstalled: networkx is not installed.
     """
     library = load("networkx", "networkx")
-    graph: nx.DiGraph[str] = library.DiGraph()
+    graph = library.DiGraph()
     graph.add_nodes_from(structure.nodes)
     graph.add_edges_from(structure.links)
     for link in links:

@@ -13,7 +13,7 @@ from owner_agent.departures.populations import same_people
 from pramana.frames.tables import shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports
-from pramana.reporting.telling import NO_BOUND
+from pramana.reporting.telling import NO_BOUND, required_prior
 from shared.errors import OptionError
 from shared.plan import Plan
 from shared.privacy import Amplification, composed
@@ -79,9 +79,7 @@ class Account:
         Raises:
             OptionError: no such prior.
         """
-        if not isinstance(prior, int | float) or not 0 < prior < 1:
-            raise OptionError(f"prior must be above 0 and below 1, not {prior!r}.", where="prior")
-        return self.amplification.grown(prior)
+        return self.amplification.grown(required_prior(prior))
 
     def to_frame(self, prior: float = PRIOR) -> pd.DataFrame:
         """Return what is told of each variable, a row each.
@@ -92,6 +90,7 @@ class Account:
         """
         import pandas as pd
 
+        required_prior(prior)
         names = dict.fromkeys(name for one in self.told for name in one.variables)
         draws = {(t.owner, t.draw, t.variables) for t in self.told if t.randomized}
         rows = []
@@ -161,12 +160,8 @@ def accountant(*what: Told, different_people: bool = False) -> Account:
         Account(3 draws; whole record: gamma 320, epsilon 5.768)
         >>> pm.accountant(plan, plan)
         Account(6 draws; whole record: gamma 1.024e+05, epsilon 11.54)
-        >>> print(pm.accountant(plan, plan).to_frame()[["draws", "epsilon"]].round(2))
-                    draws  epsilon
-        variable
-        department      2     5.99
-        sex             2     2.77
-        admitted        2     2.77
+        >>> pm.accountant(plan, plan).to_frame()["epsilon"].round(2).to_dict()
+        {'department': 5.99, 'sex': 2.77, 'admitted': 2.77}
     """
     told: list[ToldBlock] = []
     seen: dict[str, list[tuple[str, Pseudonyms]]] = {}

@@ -79,11 +79,7 @@ def randomize(
             ' once, and keys=pm.Keys.open("keys") from then on.',
             where="keys",
         )
-    if not isinstance(study, str) or not _STUDY.fullmatch(study):
-        raise OptionError(
-            f"study must be a name of letters, digits and . _ - (at most 64), not {shown(study)}.",
-            where="study",
-        )
+    _require_study(study)
     table = as_frame(frame, "frame")
     ids = record_ids(table, record_id)
     codes = encode(table, plan.domain, "frame")
@@ -95,3 +91,11 @@ def randomize(
     owner = keys.fingerprints["draw"]
     draws = tuple(Drawn(owner, b, draw_id(secrets, study, b)) for b in plan.blocks)
     return Reports(plan, made.columns, made.keys, draws, study)
+
+
+def _require_study(study: object) -> None:
+    if not isinstance(study, str) or not _STUDY.fullmatch(study):
+        raise OptionError(
+            f"study must be a name of letters, digits and . _ - (at most 64), not {shown(study)}.",
+            where="study",
+        )

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pramana.frames.tables import shown
-from pramana.reporting.reports import Reports
 from pramana.frames.sentences import joined, one_sentence
+from pramana.frames.tables import shown
+from pramana.reporting.names import names_of
+from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
 from pramana.reporting.sources import Sources, choose, sources_of
 from shared.domain import Domain
@@ -122,7 +123,7 @@ class EstimatedCounts:
         """
         import pandas as pd
 
-        names = _names(variables, "variables")
+        names = list(names_of(variables, "variables", one=True))
         with one_sentence():
             require_limit(level, InnerShare, "level")
             found = self.marginals.marginal(names)
@@ -144,7 +145,7 @@ class EstimatedCounts:
 
         A learner of all variables then learns of these.
         """
-        names = _names(variables, "variables")
+        names = list(names_of(variables, "variables", one=True))
         with one_sentence():
             return replace(
                 self, marginals=_marginals(self.sources, self.estimator, self.order, names)
@@ -197,8 +198,8 @@ class EstimatedCounts:
         from scipy.special import chdtrc
 
         sides = {"left": left, "right": right}
-        asked = {side: _names(names, side) for side, names in sides.items()}
-        asked["given"] = _names(given, "given") if given else []
+        asked = {side: names_of(names, side, one=True) for side, names in sides.items()}
+        asked["given"] = names_of(given, "given", one=True) if len(given) else ()
         everything = [name for names in asked.values() for name in names]
         twice = sorted({name for name in everything if everything.count(name) > 1})
         if twice:
@@ -291,15 +292,19 @@ def estimate(
             f" {shown(estimator)}.",
             where="estimator",
         )
+    _require_order(order)
+    with one_sentence():
+        sources = sources_of(reports, plan)
+        chosen = choose([source.plan for source in sources]) if estimator == "auto" else estimator
+        marginals = _marginals(sources, chosen, order)
+    return EstimatedCounts(sources, marginals, chosen, order)
+
+
+def _require_order(order: object) -> None:
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise OptionError(
             f"order must be a whole number of at least 1, not {shown(order)}.", where="order"
         )
-    with one_sentence():
-        sources = sources_of(reports, plan)
-        chosen = choose([s.plan for s in sources]) if estimator == "auto" else estimator
-        marginals = _marginals(sources, chosen, order)
-    return EstimatedCounts(sources, marginals, chosen, order)
 
 
 def _marginals(
@@ -316,17 +321,6 @@ def _marginals(
     )
 
 
-def _names(variables: str | Sequence[str], argument: str) -> list[str]:
-    names = [variables] if isinstance(variables, str) else variables
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise OptionError(
-            f"{argument} must be a name or a list of names, not {shown(variables)}.", where=argument
-        )
-    if not names:
-        raise OptionError(f"{argument} must name a variable; it is empty.", where=argument)
-    return list(names)
-
-
-def _title(asked: dict[str, list[str]]) -> str:
+def _title(asked: dict[str, tuple[str, ...]]) -> str:
     sides = (", ".join(asked[side]) for side in ("left", "right"))
     return " and ".join(sides) + (f" given {', '.join(asked['given'])}" if asked["given"] else "")

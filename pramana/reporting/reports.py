@@ -15,7 +15,7 @@ from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.files import Contents, not_what_was_saved, read_contents, write_contents
 from pramana.reporting.labels import read_labels, write_labels
-from pramana.reporting.telling import in_words, privacy_frame, told_by_record
+from pramana.reporting.telling import in_words, privacy_frame, required_prior, told_by_record
 from shared.domain import Domain
 from shared.errors import (
     DuplicateRecordId,
@@ -230,14 +230,10 @@ class Reports:
             >>> import pramana as pm
             >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
             >>> reports = pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan)
-            >>> print(reports.privacy()[["kept", "gamma", "posterior"]].round(3))
-                      kept  gamma  posterior
-            variable
-            sex        0.9    9.0      0.321
+            >>> reports.privacy().loc["sex", ["kept", "gamma", "posterior"]].round(3).tolist()
+            [0.9, 9.0, 0.321]
         """
-        if not isinstance(prior, int | float) or not 0 < prior < 1:
-            raise OptionError(f"prior must be above 0 and below 1, not {prior!r}.", where="prior")
-        return privacy_frame(self.plan, prior)
+        return privacy_frame(self.plan, required_prior(prior))
 
     def to_frame(self, *, pseudonyms: bool = False) -> pd.DataFrame:
         """Return the reports as labels, a row per record in the pseudonyms' order.

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pramana.frames.tables import shown
 from shared.channels import LISTED_ENTRIES, RESOLUTION, OneHot, Sampled, Transition
+from shared.errors import OptionError
 from shared.plan import Block, Plan
 from shared.privacy import Amplification, composed
 from shared.privacy.amplification import PRIOR
@@ -76,6 +78,15 @@ def privacy_frame(plan: Plan, prior: float = PRIOR) -> pd.DataFrame:
 def _kept_of(block: Block, name: str) -> float:
     alone = block.restrict([name])
     return math.nan if alone is None else kept(alone)
+
+
+def required_prior(prior: object) -> float:
+    """Return a belief. Raises OptionError where it is not above 0 and below 1."""
+    if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0 < prior < 1:
+        raise OptionError(
+            f"prior must be a number above 0 and below 1, not {shown(prior)}.", where="prior"
+        )
+    return prior
 
 
 def kept(channel: Transition) -> float:

@@ -46,13 +46,15 @@ def require_limits(options: object) -> None:
 
 
 def require_limit(value: Any, kind: Any, where: str) -> None:
-    """Check that a value is one of a `Literal`, or a finite number within limits.
+    """Check that a value is one of a `Literal`, true or false, or a finite number within limits.
 
     Raises:
         OptionError: it is not.
     """
     if value is None and NoneType in get_args(kind):
         return
+    if kind is bool and not isinstance(value, bool):
+        raise OptionError(f"{where} must be True or False, not {value!r}.", where=where)
     choices = [c for part in _parts(kind) if get_origin(part) is Literal for c in get_args(part)]
     if choices and value not in choices:
         raise OptionError(

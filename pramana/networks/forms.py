@@ -1,20 +1,21 @@
-"""A network as files and as models of other libraries."""
+"""A network as files and as models of other libraries, and back."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pramana.exchange import networkx_graphs, pgmpy_models, pyagrum_models
-from pramana.exchange.files import written
-from shared.learn.networks.exchange.bif import write_bif
+from pramana.exchange.files import text_of, written
+from pramana.frames.sentences import one_sentence
+from pramana.networks.structures import structure_of
+from shared.learn.networks.exchange.bif import read_bif, write_bif
 from shared.learn.networks.exchange.dot import write_dot
 from shared.learn.networks.network import BayesNet
+from shared.learn.networks.structure import Structure
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from shared.learn.networks.search.structure_learning import LearnedLink
 
 
@@ -62,7 +63,7 @@ class NetworkForms:
         confidence = {(k.parent, k.child): k.confidence for k in self.learned_links_}
         return written(write_dot(structure, name, confidence), path)
 
-    def to_networkx(self) -> nx.DiGraph[str]:
+    def to_networkx(self) -> Any:
         """Return the structure as a `networkx.DiGraph`.
 
         Learned links have the attributes gain, confidence and compelled.
@@ -90,3 +91,52 @@ class NetworkForms:
             NotInstalled: pyAgrum is not installed.
         """
         return pyagrum_models.to_model(self.network_)
+
+    @classmethod
+    def from_bif(cls, source: str | Path) -> Self:
+        """Return the network of a BIF file, or of its text.
+
+        Raises:
+            InputError: the file cannot be read, or is no network in BIF.
+        """
+        with one_sentence():
+            return cls._of(read_bif(text_of(source, "source")))
+
+    @classmethod
+    def from_pgmpy(cls, model: Any) -> Self:
+        """Return the network of a pgmpy `DiscreteBayesianNetwork` that has its parameters.
+
+        Raises:
+            InputError: it is no such model, or has no parameters.
+        """
+        with one_sentence():
+            return cls._of(pgmpy_models.of_model(model))
+
+    @classmethod
+    def from_pyagrum(cls, model: Any) -> Self:
+        """Return the network of a pyAgrum `BayesNet`.
+
+        Raises:
+            InputError: it is no such network.
+        """
+        with one_sentence():
+            return cls._of(pyagrum_models.of_model(model))
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Self:
+        """Return an estimator of the structure of a `networkx.DiGraph`, to be fitted.
+
+        Raises:
+            StructureError: the graph has no directions, or a cycle.
+        """
+        return cls._of_structure(structure_of(graph))
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, network: BayesNet) -> Self:
+        """Return a network that was not learned here."""
+
+    @classmethod
+    @abstractmethod
+    def _of_structure(cls, structure: Structure) -> Self:
+        """Return an estimator of a given structure."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.estimators.structures import names_of
 from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, shown
+from pramana.reporting.names import names_of
 from shared.errors import OptionError, UnknownVariable
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.records import log_likelihoods, posteriors
@@ -119,7 +119,7 @@ class NetworkAnswers:
         import pandas as pd
 
         network = self.network_
-        names = list(names_of([of] if isinstance(of, str) else of, "of") or ())
+        names = list(names_of(of, "of", one=True))
         known = self._evidence(given)
         self._require_nodes(names, "of")
         both = [name for name in names if name in known]
@@ -200,7 +200,7 @@ class NetworkAnswers:
                     where="target",
                 )
             return absent
-        names = list(names_of([target] if isinstance(target, str) else target, "target") or ())
+        names = list(names_of(target, "target", one=True))
         self._require_nodes(names, "target")
         return names
 

@@ -57,29 +57,6 @@ def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -
         return Structure.of(parents)
 
 
-def names_of(given: object, argument: str) -> tuple[str, ...] | None:
-    """Return a list of variables' names. Raises OptionError."""
-    if given is None:
-        return None
-    if isinstance(given, str) or not isinstance(given, Sequence | set | frozenset):
-        if hasattr(given, "tolist") and not isinstance(given, str):
-            return names_of(given.tolist(), argument)
-        raise OptionError(
-            f"{argument} must be a list of names, not {shown(given)}.", where=argument
-        )
-    for name in given:
-        if not isinstance(name, str):
-            raise OptionError(
-                f"{argument} must be a list of names, but holds {shown(name)}.", where=argument
-            )
-    names = tuple(given)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice or not names:
-        told = f"names {twice[0]!r} twice" if twice else "is empty"
-        raise OptionError(f"{argument} {told}; it must name each variable once.", where=argument)
-    return names
-
-
 def scoring_of(score: object) -> Scoring:
     """Return a score by its name, or by a dict of its name and options. Raises OptionError."""
     if isinstance(score, Scoring):

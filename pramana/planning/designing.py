@@ -1,0 +1,246 @@
+"""From a stated need to a design: the demand on the whole record, and what will be learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import cast, get_args
+
+from owner_agent.design.compared import ComparedDesigns
+from owner_agent.design.designing import LENGTH
+from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.tables import names_of, shown
+from pramana.planning.demands import number, one_of, require_domain, require_variables
+from pramana.planning.designs import Design
+from shared.design import (
+    Comparison,
+    Goal,
+    Learn,
+    Option,
+    Problem,
+    Requirements,
+    compare,
+    gamma_of_breach,
+    gamma_of_epsilon,
+    goal,
+    reference,
+)
+from shared.design.requirement import require_gamma
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.terminal import progress_bar
+
+AUTO = "auto"
+
+
+def design(
+    domain: Domain,
+    records: int,
+    *,
+    gamma: float | None = None,
+    epsilon: float | None = None,
+    breach: tuple[float, float] | None = None,
+    learn: Learn | Mapping[Learn, float] = "pairs",
+    target: str | None = None,
+    length: int | None = None,
+    minimum_support: float = 0.0,
+    structure: Mapping[str, Sequence[str]] | None = None,
+    public: Sequence[str] = (),
+    owners: Mapping[str, Sequence[str]] | None = None,
+    family: str = AUTO,
+) -> Design:
+    """Find the plan that serves a need best under a bound on what is told of a whole record.
+
+    Every family of plans that keeps to the bound is compared by the errors that it is predicted to
+    have. Nothing of the data enters but the number of records: errors are predicted as if variables
+    were independent and uniform.
+
+    Args:
+        domain: the variables.
+        records: how many records there will be.
+        gamma: the largest amplification of the whole record, above 1 (FRAPP eq. 1); one of `gamma`,
+            `epsilon` and `breach` is given.
+        epsilon: its logarithm, above 0.
+        breach: (rho1, rho2): a belief of rho1 may grow to rho2 at most (FRAPP eq. 2).
+        learn: what for: `counts`, `pairs`, `itemsets`, `structure`, `tree` or `classifier`; or
+            several with weights, as `{"pairs": 1, "classifier": 3}`.
+        target: the variable that a tree or a classifier predicts.
+        length: the most variables of an itemset; 3 if None.
+        minimum_support: cells of itemsets with a smaller expected share do not count, 0 to 1.
+        structure: the parents of each node, where a network's structure is known.
+        public: variables that are reported as they are.
+        owners: who holds which variables, where one does not hold all: `{"a": ["x"], "b": ["y"]}`;
+            `study_plan` is what they agree on, and `plan_of` each one's part.
+        family: which family to choose; `auto` is the one that errs least.
+
+    Returns:
+        The design.
+
+    Raises:
+        OptionError: a demand that cannot be met, or no or two demands on the whole record.
+        UnknownVariable: a name that is not a variable's.
+        LimitExceeded: a table that is too large to be predicted.
+        StructureError: a structure that has a cycle.
+
+    Examples:
+        >>> import pramana as pm
+        >>> domain = pm.Domain.of(age=["child", "adult"], sex=["f", "m"], town=["A", "B", "C"])
+        >>> made = pm.design(domain, 10_000, gamma=19)
+        >>> made.family, made.estimator, made.useful
+        ('gamma-diagonal', 'moment', True)
+        >>> made.to_frame()[["family", "error"]].head(3).round(3)
+                          family  error
+        0         gamma-diagonal  0.028
+        1  random-gamma-diagonal  0.028
+        2          sampled-mixed  0.028
+    """
+    require_domain(domain)
+    open_ = names_of(public, "public")
+    require_variables(open_, domain, "public")
+    whole = _gamma(gamma, epsilon, breach)
+    held = _owners(owners, domain)
+    if held:
+        domain = domain.project([name for _, names in held for name in names])
+    if not isinstance(records, Integral) or isinstance(records, bool) or records < 1:
+        raise OptionError(
+            f"records must be a whole number of 1 or more, not {shown(records)}; for a frame it is"
+            " len(frame).",
+            where="records",
+        )
+    wanted = _goal(domain, learn, target, length, minimum_support, structure)
+    with one_sentence():
+        limits = {name: whole for name in domain.names if name not in open_}
+        needs = Requirements(domain, limits, whole, owners=held)
+        problem = Problem(needs, wanted, reference(domain), int(records))
+        with progress_bar() as bar:
+            comparison = compare(problem, bar.stage)
+    chosen = comparison.best if family == AUTO else _named(comparison, family)
+    return Design(ComparedDesigns(problem, comparison, chosen, None, {}, None, ""))
+
+
+def _gamma(gamma: object, epsilon: object, breach: object) -> float:
+    """Return the amplification allowed for the whole record. Raises OptionError."""
+    given = one_of({"gamma": gamma, "epsilon": epsilon, "breach": breach})
+    if given is None:
+        raise OptionError(
+            "Give one of gamma, epsilon and breach: how much may be told of a whole record, as"
+            " gamma=19.",
+            where="gamma",
+        )
+    name, value = given
+    with one_sentence():
+        if name == "breach":
+            if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+                raise OptionError(
+                    "breach must be a pair of probabilities (rho1, rho2), such as (0.05, 0.5), not"
+                    f" {shown(value)}.",
+                    where="breach",
+                )
+            return gamma_of_breach([number(rho, "breach") for rho in value])
+        asked = number(value, name)
+        if name == "epsilon":
+            return gamma_of_epsilon(asked)
+        require_gamma(asked)
+        return asked
+
+
+def _owners(owners: object, domain: Domain) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the owners with their variables. Raises OptionError, UnknownVariable."""
+    if owners is None:
+        return ()
+    if not isinstance(owners, Mapping):
+        raise OptionError(
+            'owners must be a dict of lists of variables, such as {"a": ["x"], "b": ["y"]}, not'
+            f" {shown(owners)}.",
+            where="owners",
+        )
+    held = tuple((str(o), tuple(names_of(names, f"owners[{o!r}]"))) for o, names in owners.items())
+    named = [name for _, names in held for name in names]
+    require_variables(named, domain, "owners")
+    left = [name for name in domain.names if name not in named]
+    twice = [name for name in domain.names if named.count(name) > 1]
+    if left or twice or len(held) < 2 or not all(names for _, names in held):
+        told = (
+            f"{quoted(left)} is left out"
+            if left
+            else f"{quoted(twice)} is given twice"
+            if twice
+            else "one owner has all"
+            if len(held) < 2
+            else "some owner has none"
+        )
+        raise OptionError(
+            f"owners must give each variable to one of several owners, and {told}.", where="owners"
+        )
+    return held
+
+
+def _goal(
+    domain: Domain,
+    learn: object,
+    target: str | None,
+    length: int | None,
+    minimum_support: float,
+    structure: Mapping[str, Sequence[str]] | None,
+) -> Goal:
+    kinds = [learn] if isinstance(learn, str) else list(learn) if isinstance(learn, Mapping) else []
+    if not kinds or any(kind not in get_args(Learn) for kind in kinds):
+        given = shown(learn) if isinstance(learn, str) or not kinds else f"one of {quoted(kinds)}"
+        raise OptionError(
+            f"learn must be one of {quoted(get_args(Learn))}, or a dict of these with weights, not"
+            f" {given}.",
+            where="learn",
+        )
+    for name, value, kind in (
+        ("length", length, "itemsets"),
+        ("structure", structure, "structure"),
+    ):
+        if value is not None and kind not in kinds:
+            raise OptionError(
+                f"{name} is for learn={kind!r}, not for learning {quoted(kinds)}.", where=name
+            )
+    if structure is not None and not isinstance(structure, Mapping):
+        raise OptionError(
+            'structure must be a dict of each node\'s parents, such as {"a": [], "b": ["a"]}, not'
+            f" {shown(structure)}.",
+            where="structure",
+        )
+    support = number(minimum_support, "minimum_support")
+    if not 0 <= support < 1:
+        raise OptionError(
+            f"minimum_support must be 0 or more and below 1, not {minimum_support}.",
+            where="minimum_support",
+        )
+    if target is not None:
+        require_variables(names_of(target, "target"), domain, "target")
+    with one_sentence():
+        return goal(
+            domain,
+            cast("Learn | Mapping[Learn, float]", learn),
+            length=min(LENGTH, len(domain)) if length is None else length,
+            minimum_support=support,
+            structure=structure,
+            target=target,
+        )
+
+
+def _named(comparison: Comparison, family: object) -> Option:
+    """Return the best option of a family, of any size. Raises OptionError."""
+    named = [
+        made
+        for made in comparison.options
+        if made.family == family or made.family.startswith(f"{family}-")
+    ]
+    if not named:
+        raise OptionError(
+            f"family must be 'auto' or one of {quoted(o.family for o in comparison.options)}, not"
+            f" {shown(family)}.",
+            where="family",
+        )
+    if not math.isfinite(named[0].prediction.score):
+        with one_sentence():
+            raise OptionError(
+                f"family {family!r} cannot do this: {named[0].reason}", where="family"
+            )
+    return named[0]

@@ -1,0 +1,169 @@
+"""The best plan for a stated need, with every family of plans beside it."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from owner_agent.design.compared import ComparedDesigns
+from pramana.frames.sentences import one_sentence
+from shared.design import (
+    Option,
+    useful,
+)
+from shared.errors import PlanError
+from shared.estimation.estimated import Estimator
+from shared.plan import Plan
+from shared.study_plan import StudyPlan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Design:
+    """What the designer found for a need (see `pm.design`).
+
+    Attributes:
+        compared: every family, and the one that was chosen.
+    """
+
+    compared: ComparedDesigns
+
+    @property
+    def plan(self) -> Plan:
+        """The chosen plan; with several owners that of all their reports together."""
+        if self.study_plan is not None:
+            return self.study_plan.together
+        return cast(Plan, self.compared.chosen.plan)
+
+    @property
+    def family(self) -> str:
+        """The chosen family."""
+        return self.compared.chosen.family
+
+    @property
+    def estimator(self) -> Estimator:
+        """The estimator that is predicted to err least, for `pm.estimate`."""
+        return cast(Estimator, self.compared.chosen.estimator)
+
+    @property
+    def gamma(self) -> float:
+        """The amplification of the whole record under the plan, over all owners."""
+        return self.compared.chosen.gamma
+
+    @property
+    def epsilon(self) -> float:
+        """Its logarithm."""
+        return math.log(self.gamma)
+
+    @property
+    def records(self) -> int:
+        """For how many records it was made."""
+        return self.compared.problem.records
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """Every family with its plan and predicted errors, the most accurate first."""
+        return self.compared.comparison.options
+
+    @property
+    def useful(self) -> bool:
+        """Whether a moderate association (Cohen's w of 0.3) can be seen in the tables wanted."""
+        return useful(self.compared.chosen)
+
+    @property
+    def warning(self) -> str:
+        """What is to be said before it is used: that it is too noisy, or of what; else empty."""
+        return self.compared.advice
+
+    @property
+    def study_plan(self) -> StudyPlan | None:
+        """What several owners agree on: which of them reports what of a record; None for one."""
+        return self.compared.study_plan
+
+    def plan_of(self, owner: str) -> Plan:
+        """Return an owner's own part of the study's plan, by which it randomizes its columns.
+
+        Raises:
+            PlanError: no such owner, or one that reports nothing; or the design is for one owner.
+        """
+        if self.study_plan is None:
+            raise PlanError(
+                "This design is for one owner; its plan is its attribute plan.", where="owner"
+            )
+        with one_sentence():
+            return Plan((self.study_plan.block(owner),))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the families side by side, the most accurate first.
+
+        Columns: `family`; `chosen`; `error`, the predicted relative standard error of the cells of
+        the tables wanted; `kept`, how much of a moderate association noise leaves, from 0 to 1;
+        `gamma` of the whole record; `estimator`, which errs least; `withheld`, the share of a
+        record's cells that are not reported; `reason`, why a family cannot do it (its figures are
+        NaN then).
+        """
+        import pandas as pd
+
+        return pd.DataFrame([self._row(made) for made in self.options])
+
+    def _row(self, made: Option) -> dict[str, object]:
+        able = math.isfinite(made.prediction.score)
+        return {
+            "family": made.family,
+            "chosen": made is self.compared.chosen,
+            "error": made.prediction.score if able else math.nan,
+            "kept": made.prediction.kept if able else math.nan,
+            "gamma": made.gamma,
+            "estimator": made.estimator if able else "",
+            "withheld": math.nan if made.plan is None else _withheld(made.plan),
+            "reason": made.reason,
+        }
+
+    def __repr__(self) -> str:
+        families = self.to_frame()
+        able = families[families["error"].notna()]
+        chosen = able["chosen"].map({True: "* ", False: "  "})
+        table = able.assign(family=chosen + able["family"]).drop(columns=["reason", "chosen"])
+        width = int(table["family"].str.len().max())
+        heading = "  family".ljust(width)
+        written = table.rename(columns={"family": heading}).to_string(
+            index=False,
+            formatters={
+                heading: f"{{:<{width}}}".format,
+                "error": "{:.1%}".format,
+                "kept": "{:.0%}".format,
+                "gamma": "{:.4g}".format,
+                "withheld": "{:.0%}".format,
+            },
+        )
+        unable = ", ".join(families["family"][families["error"].isna()])
+        rest = [f"Not possible: {unable}." if unable else "", self.warning]
+        return "\n".join([self._title, written, *(line for line in rest if line)])
+
+    def _repr_html_(self) -> str:
+        rest = f"<p>{html.escape(self.warning)}</p>" if self.warning else ""
+        table = self.to_frame().to_html(index=False, na_rep="", float_format="{:.4g}".format)
+        return f"<p>{html.escape(self._title)}</p>{table}{rest}"
+
+    @property
+    def _title(self) -> str:
+        return (
+            f"Design for {self.records:,} records: {self.family}, gamma {self.gamma:.4g} about the"
+            " whole record"
+        )
+
+
+def _withheld(plan: Plan) -> float:
+    """Return the share of a record's cells that are not reported."""
+    reported = [
+        block.channel.share_reported(axis)
+        for block in plan.blocks
+        for axis in range(len(block.names))
+    ]
+    return 1 - math.fsum(reported) / len(reported)

@@ -1,0 +1,191 @@
+"""Plans as a person states them: a channel for each variable, or a few words that say it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
+
+from owner_agent.site.channels import AnyChannel
+from owner_agent.site.mistakes import mistake, own_mistakes
+from owner_agent.site.protection import require_estimable, require_protected
+from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.tables import names_of, shown
+from pramana.planning.demands import number, one_of, require_domain, require_variables
+from shared.channels import Identity, Transition
+from shared.design import gamma_of_epsilon, gamma_of_p
+from shared.design.requirement import require_gamma
+from shared.domain import Domain
+from shared.errors import ChannelError, PlanError, UnprotectedVariable
+from shared.plan import Block, Plan
+
+Names: TypeAlias = tuple[str, ...]
+
+Channel: TypeAlias = Transition | Mapping[str, Any]
+"""A channel, or its keys as in a site file: `{"kind": "symmetric", "p": 0.1}`."""
+
+_READER: TypeAdapter[AnyChannel] = TypeAdapter(AnyChannel)
+
+
+def plan(
+    domain: Domain,
+    channels: Mapping[str | tuple[str, ...], Channel] | None = None,
+    *,
+    p: float | None = None,
+    gamma: float | None = None,
+    epsilon: float | None = None,
+    public: Sequence[str] = (),
+    withheld: Sequence[str] = (),
+) -> Plan:
+    """State how each variable is randomized.
+
+    Something must be said of every variable: nothing is reported as it is by silence. The
+    amplifications of variables multiply: with `gamma=3` for each of four, the whole record has 81
+    (Ma 7.1.3). `pm.design` starts from the whole record instead.
+
+    Args:
+        domain: the variables.
+        channels: by variable, or by a tuple of variables that are randomized together, a channel or
+            its keys as in a site file: `{"kind": "symmetric", "p": 0.1}`,
+            `{"kind": "grouped", "groups": [["a", "b"], ["c", "d"]], "gamma": 9}`.
+        p: every other variable is replaced with this probability (Ma 2.1), which must be below
+            (K - 1)/K for K categories.
+        gamma: or randomized symmetrically with this amplification, above 1 (FRAPP eq. 13).
+        epsilon: or with its logarithm, above 0.
+        public: variables that are reported as they are.
+        withheld: variables that are not reported, and so no part of the plan.
+
+    Returns:
+        The plan, its blocks in the domain's order.
+
+    Raises:
+        PlanError: something is said twice of a variable, or nothing; a channel does not fit.
+        UnprotectedVariable: a channel reports what is true, or lets it be read off.
+        SingularChannel: nothing could be estimated from a channel's reports.
+        ChannelError, OptionError, UnknownVariable, UnknownCategory: what is asked cannot be.
+
+    Examples:
+        >>> import pramana as pm
+        >>> domain = pm.Domain.of(age=["child", "adult"], sex=["f", "m"], town=["A", "B", "C"])
+        >>> pm.plan(domain, p=0.1, public=["town"])
+        Plan(age: symmetric, kept 0.9; sex: symmetric, kept 0.9; town: none)
+        >>> together = {("age", "sex"): {"kind": "gamma-diagonal", "gamma": 19}}
+        >>> pm.plan(domain, together, withheld=["town"]).domain.names
+        ('age', 'sex')
+    """
+    require_domain(domain)
+    strength = one_of({"p": p, "gamma": gamma, "epsilon": epsilon})
+    asked = _keyed(channels, domain)
+    open_, hidden = names_of(public, "public"), names_of(withheld, "withheld")
+    require_variables(open_, domain, "public")
+    require_variables(hidden, domain, "withheld")
+    said = {"channels": [n for names in asked for n in names], "public": open_, "withheld": hidden}
+    _require_once(said, domain)
+    rest = [n for n in domain.names if all(n not in named for named in said.values())]
+    if rest and strength is None:
+        raise PlanError(
+            f"Nothing is said of {quoted(rest)}; give p, gamma or epsilon for every variable that"
+            " is not named, or name it in channels, in public (reported as it is) or in withheld"
+            " (not reported).",
+            where=rest[0],
+        )
+    blocks = [_block(names, given, domain) for names, given in asked.items()]
+    blocks += [Block((domain[name],), Identity(domain[name].size)) for name in open_]
+    if strength is not None:
+        blocks += [_symmetric(name, *strength, domain) for name in rest]
+    if not blocks:
+        raise PlanError("withheld names every variable, and nothing is left to report.")
+    return Plan(tuple(sorted(blocks, key=lambda block: domain.axis(block.names[0]))))
+
+
+def _keyed(channels: object, domain: Domain) -> dict[Names, Channel]:
+    """Return the channels by the names of their variables."""
+    if channels is None:
+        return {}
+    if not isinstance(channels, Mapping):
+        raise PlanError(
+            "channels must be a dict by variable, such as"
+            f' {{"age": {{"kind": "symmetric", "p": 0.1}}}}, not {shown(channels)}.',
+            where="channels",
+        )
+    found: dict[Names, Channel] = {}
+    for key, channel in channels.items():
+        names = (key,) if isinstance(key, str) else key
+        if not (isinstance(names, tuple) and names and all(isinstance(n, str) for n in names)):
+            raise PlanError(
+                f"channels must have a variable's name or a tuple of names as keys, not"
+                f" {shown(key)}.",
+                where="channels",
+            )
+        require_variables(names, domain, "channels")
+        found[names] = channel
+    return found
+
+
+def _require_once(said: Mapping[str, Sequence[str]], domain: Domain) -> None:
+    times = Counter(name for names in said.values() for name in names)
+    for name in domain.names:
+        if times[name] > 1:
+            where = [argument for argument, names in said.items() if name in names]
+            raise PlanError(
+                f"Variable {name!r} is named {times[name]} times, in {' and '.join(where)}; it must"
+                " be named once.",
+                where=name,
+            )
+
+
+def _block(names: Names, given: object, domain: Domain) -> Block:
+    """Return variables with the channel that is asked for them."""
+    key = names[0] if len(names) == 1 else names
+    variables = tuple(domain[name] for name in names)
+    with one_sentence(f"channels[{key!r}]"):
+        channel = given if isinstance(given, Transition) else _read(given).transition(variables)
+        block = Block(variables, channel)
+        require_estimable(block)
+        try:
+            require_protected(block, frozenset(names))
+        except UnprotectedVariable as error:
+            raise UnprotectedVariable(
+                error.message,
+                where=error.where,
+                remedy="Give it a channel that randomizes, or name it in public.",
+            ) from None
+    return block
+
+
+def _read(given: object) -> AnyChannel:
+    if not isinstance(given, Mapping):
+        raise ChannelError(
+            'It must be a channel, or its keys such as {"kind": "symmetric", "p": 0.1}, not'
+            f" {shown(given)}."
+        )
+    try:
+        return _READER.validate_python(dict(given))
+    except ValidationError as error:
+        found = own_mistakes(error)
+        if found[0]["type"].startswith("union_tag"):
+            kinds = found[0].get("ctx", {}).get("expected_tags") or quoted(_kinds())
+            has = f"not {given['kind']!r}" if "kind" in given else "and is not given"
+            raise ChannelError(f"kind must be one of {kinds}, {has}.", where="kind") from None
+        told = [mistake(("channel", *e["loc"]), e["type"], e["msg"]) for e in found]
+        words = "; ".join(t.replace("channel.", "").removeprefix("channel: ") for t in told)
+        raise ChannelError(f"{words.rstrip('.')}.", where="channels") from None
+
+
+def _kinds() -> list[str]:
+    return list(_READER.json_schema()["discriminator"]["mapping"])
+
+
+def _symmetric(name: str, demand: str, value: object, domain: Domain) -> Block:
+    """Return a variable with a symmetric channel of a strength. Raises OptionError."""
+    variable, strength = domain[name], number(value, demand)
+    with one_sentence(f"For variable {name!r}" if demand == "p" else ""):
+        if demand == "p":
+            gamma_of_p(variable.size, strength)
+        elif demand == "gamma":
+            require_gamma(strength)
+        else:
+            gamma_of_epsilon(strength)
+    return _block((name,), {"kind": "symmetric", demand: strength}, domain)
