@@ -337,7 +337,7 @@ def estimate(
     _require_order(order)
     with one_sentence():
         sources = sources_of(reports, plan)
-        chosen = choose(sources) if estimator == "auto" else estimator
+        chosen = choose([source.plan for source in sources]) if estimator == "auto" else estimator
         marginals = _marginals(sources, chosen, order)
     return EstimatedCounts(sources, marginals, chosen, order)
 
