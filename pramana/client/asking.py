@@ -127,6 +127,11 @@ def _of_naive_bayes(learner: NaiveBayes) -> Fields:
     return {**_options(learner), "model": "naive-bayes"}
 
 
+def _of_linear(learner: LinearClassifier) -> Fields:
+    asked = _options(learner)
+    return asked | {"numeric": asked["numeric"] or {}}
+
+
 def _of_itemsets(learner: FrequentItemsets) -> Fields:
     asked = _options(learner)
     # Without a limit here is with the widest that there is at a miner.
@@ -162,7 +167,7 @@ _ASKED: Mapping[type[Estimator], Callable[[Any], Fields]] = {
     DecisionTree: _of_tree,
     NaiveBayes: _of_naive_bayes,
     BayesClassifier: _options,
-    LinearClassifier: _options,
+    LinearClassifier: _of_linear,
     FrequentItemsets: _of_itemsets,
     BayesNet: _of_network,
 }

@@ -66,8 +66,9 @@ class Job(Generic[ModelT]):
         problem = self._now().problem
         if problem is None:
             return None
-        said = joined(problem.detail, problem.remedy)
-        return error_of(problem.model_copy(update={"detail": said, "remedy": None}))
+        error = error_of(problem)
+        error.message, error.remedy = joined(str(error)), None
+        return error
 
     @property
     def model(self) -> ModelT:
