@@ -52,9 +52,10 @@ owner_agent.peer.members
 owner_agent.peer.transport
 owner_agent.cli.display
 owner_agent.cli
-pramana.setups pramana.frequent_patterns pramana.network_command
+pramana.setups pramana.network_command
 pramana.simulate.inputs
 pramana.frames pramana.simulate
+pramana.showing pramana.frequent_patterns
 pramana.planning pramana.reporting
 pramana.owner pramana.exchange
 pramana.networks

@@ -78,6 +78,7 @@ def _classifier(model: LinearClassifier) -> Any:
     several.estimators_ = [_regression(row[None], np.array([0, 1])) for row in weights]
     several.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(labels)
     several.label_binarizer_.classes_ = labels
+    vars(several)["classes_"] = labels  # where it is no property that asks the former
     several.n_features_in_ = weights.shape[1] - 1
     return several
 
