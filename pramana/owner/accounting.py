@@ -37,6 +37,14 @@ class Account:
     Attributes:
         told: each block of what was told.
         different_people: whether no record is at more than one owner.
+
+    Examples:
+        >>> import pramana as pm
+        >>> account = pm.accountant(pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1))
+        >>> account
+        Account(1 draw; whole record: gamma 9, epsilon 2.197)
+        >>> round(account.breach(0.05), 3)
+        0.321
     """
 
     told: tuple[ToldBlock, ...]
