@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -84,7 +85,7 @@ def test_no_line_is_squeezed():
     """Both sides are written as the project's formatter writes them."""
     for block in BLOCKS:
         done = subprocess.run(
-            [ROOT / ".venv/bin/ruff", "format", "--line-length", "100", "-"],
+            [sys.executable, "-m", "ruff", "format", "--line-length", "100", "-"],
             input=block.code,
             capture_output=True,
             text=True,
