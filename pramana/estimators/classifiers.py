@@ -179,7 +179,7 @@ class Classifier(Estimator, Generic[ModelT]):
             )
         if self.features is None:
             return
-        if isinstance(self.features, str) or not _listed(self.features):
+        if isinstance(self.features, str | Mapping) or not _is_list(self.features):
             given = f"[{self.features!r}]" if isinstance(self.features, str) else "['a', 'b']"
             raise OptionError(
                 f"features must be a list of names such as {given}, not {shown(self.features)}.",
@@ -216,9 +216,9 @@ class Classifier(Estimator, Generic[ModelT]):
         )
 
 
-def _listed(names: object) -> bool:
-    """Whether something can be gone through, as a list can."""
-    return hasattr(names, "__iter__") and not isinstance(names, Mapping | bytes)
+def _is_list(names: object) -> bool:
+    """Whether something can be gone through more than once, as a list can."""
+    return hasattr(names, "__iter__") and hasattr(names, "__len__")
 
 
 def _true(table: pd.DataFrame, target: Variable, y: Labels | None) -> Codes:

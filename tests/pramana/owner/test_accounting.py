@@ -127,9 +127,10 @@ def test_of_a_study_plan_the_set_that_tells_most_counts():
     assert study.amplification.gamma == pytest.approx(9, rel=1e-6)
     for account in (accountant(*parts), accountant(join(*parts)), accountant(study)):
         assert account.epsilon == pytest.approx(study.amplification.epsilon, rel=1e-12)
-    # Apart nobody knows that one coin chose: each counts with what it tells most.
-    apart = accountant(*(Plan((study.block(owner),)) for owner in ("north", "south")))
-    assert apart.gamma == pytest.approx(9, rel=1e-6)
+    plans = {owner: Plan((study.block(owner),)) for owner in ("north", "south")}
+    assert accountant(*plans.items()).epsilon == pytest.approx(study.amplification.epsilon)
+    # One owner who draws twice may do so by two secrets: the coin is not one then.
+    assert accountant(*plans.values()).gamma == pytest.approx(15, rel=1e-6)
 
 
 def test_a_sampled_block_counts_with_its_largest_choice():
