@@ -1,4 +1,4 @@
-"""How long a person waits for a command's help, beside the start of Python with numpy.
+"""How long a person waits for a command's help and for `import pramana`, beside other starts.
 
 `python -m benchmarks.startup` measures these alone.
 """
@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 
 from benchmarks.measuring import Measured, compare, record
 
@@ -19,20 +20,32 @@ STARTED = {
     "pramana --help": ("-m", "pramana", "--help"),
     "python -c 'import pramana'": ("-c", "import pramana"),
 }
+SKLEARN = ("-c", "from sklearn.tree import DecisionTreeClassifier")
+FIRST_USE = {
+    "the first use of pm.DecisionTree": ("-c", "import pramana as pm; pm.DecisionTree"),
+}
 
 
 def starting() -> list[Measured]:
-    """Start each command and Python with numpy in turn: seconds that pass, and of processors."""
+    """Start commands beside Python with numpy: seconds that pass, and of processors."""
+    commands = _beside(STARTED, "python -c 'import numpy'", NUMPY)
+    return commands + _beside(FIRST_USE, "importing scikit-learn's tree", SKLEARN)
+
+
+def _beside(
+    started: Mapping[str, tuple[str, ...]], other: str, theirs: tuple[str, ...]
+) -> list[Measured]:
+    """Start each of several programs and another one in turn."""
     return [
         compare(
             f"{name}, {seconds}",
             lambda words=words: _run(words),
-            "python -c 'import numpy'",
-            lambda: _run(NUMPY),
+            other,
+            lambda: _run(theirs),
             clock=clock,
         )
         for seconds, clock in (("elapsed", time.perf_counter), ("processor time", _of_children))
-        for name, words in STARTED.items()
+        for name, words in started.items()
     ]
 
 

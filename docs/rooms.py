@@ -52,11 +52,13 @@ owner_agent.peer.members
 owner_agent.peer.transport
 owner_agent.cli.display
 owner_agent.cli
-pramana.setups pramana.frequent_patterns pramana.network_command
+pramana.setups pramana.network_command
 pramana.simulate.inputs
 pramana.frames pramana.simulate
+pramana.showing pramana.frequent_patterns
 pramana.planning pramana.reporting
 pramana.owner pramana.exchange
+pramana.networks
 pramana.estimators
 pramana.client pramana.saving
 pramana.simulate.commands pramana.reproduce.engine pramana.demo

@@ -1,12 +1,15 @@
-"""What a command loads before it knows what it is asked: nothing heavy.
+"""What a command and `import pramana` load before they know what is asked: nothing heavy.
 
 How long that takes is in benchmarks/results.json; here is what holds on any machine.
 """
 
+import json
 import subprocess
 import sys
 
 import pytest
+
+from tests.places import ROOT
 
 HEAVY = {
     "cryptography", "fastapi", "httpx", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow",
@@ -45,6 +48,14 @@ def test_help_loads_nothing_heavy(module, words):
 
 def test_the_package_itself_loads_nothing_heavy():
     assert loaded("import pramana") == set()
+
+
+def test_importing_the_package_costs_at_most_two_and_a_half_times_numpy():
+    """In processor time, side by side, as `python -m benchmarks.startup` last measured it."""
+    results = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    (measured,) = (m for m in results if m["what"] == "python -c 'import pramana', processor time")
+    assert measured["other"] == "python -c 'import numpy'"
+    assert measured["ratio"] <= 2.5
 
 
 def test_what_is_loaded_is_seen():

@@ -30,9 +30,9 @@ from owner_agent.site.strengths import Number
 from owner_agent.study_plan.section import StudyPlanSection
 from shared.discretize import CentredGroups
 from shared.errors import ConfigError, OptionError
+from shared.wire.addresses import require_address
 from shared.wire.base import KEY_COLUMN, Label, Name
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 ColumnName = Annotated[str, StringConstraints(min_length=1)]
@@ -51,16 +51,9 @@ class MinerSection(_Section):
 
     @model_validator(mode="after")
     def _safe_address(self) -> Self:
-        parts = urlsplit(self.url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError(f"{self.url!r} is not an http or https address")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise ValueError("the address must hold a host and a path only")
-        if parts.scheme == "http" and parts.hostname not in LOOPBACK and not self.allow_insecure:
-            raise ValueError(
-                f"{self.url!r} would carry the token unencrypted; use https, or set"
-                " allow_insecure = true if the network itself is private"
-            )
+        require_address(
+            self.url, allow_insecure=self.allow_insecure, permission="set allow_insecure = true"
+        )
         return self
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -19,9 +19,9 @@ from pramana.estimators.saved import (
 )
 from pramana.estimators.showing import Shown
 from pramana.frames.sentences import one_sentence
-from pramana.frames.tables import Frame, shown
-from pramana.reporting.estimating import EstimatedCounts, Source, estimate
-from pramana.reporting.reports import Reports
+from pramana.frames.tables import shown
+from pramana.reporting.estimating import EstimatedCounts, estimate
+from pramana.reporting.sources import Sources
 from shared.domain import Domain
 from shared.errors import InputError, NotFitted, OptionError, PlanError
 from shared.learn.common.documents import write_json
@@ -93,7 +93,7 @@ class Estimator(Shown, ABC):
 
     def fit(
         self,
-        reports: EstimatedCounts | Source | Sequence[Source] | Frame,
+        reports: EstimatedCounts | Sources,
         plan: Plan | None = None,
     ) -> Self:
         """Learn from reports and their plan, or from counts that `pm.estimate` made of them.
@@ -133,7 +133,9 @@ class Estimator(Shown, ABC):
         return self
 
     def _require_no_y(self, reports: object, plan: object) -> None:
-        """Refuse what people pass besides the reports."""
+        """Refuse what people pass besides the reports. Raises PlanError."""
+        if isinstance(reports, Plan):
+            return  # in the wrong order, which is said below
         if isinstance(plan, Domain):
             raise PlanError(
                 "plan must be a Plan, not a Domain: write pm.Plan.unrandomized(domain) if the table"
@@ -149,12 +151,6 @@ class Estimator(Shown, ABC):
         if isinstance(reports, EstimatedCounts) and plan is not None:
             raise PlanError(
                 "plan must be left out: the counts were estimated under a plan of their own.",
-                where="plan",
-            )
-        if plan is None and not isinstance(reports, EstimatedCounts | Reports | list | tuple):
-            raise PlanError(
-                f"plan must say how the reports, {shown(reports)}, were randomized: write"
-                " fit(reports, plan), with pm.Plan.unrandomized(domain) if they were not.",
                 where="plan",
             )
 

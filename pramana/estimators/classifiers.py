@@ -2,74 +2,265 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
 from pramana.estimators.base import Estimator
+from pramana.estimators.saved import plain
 from pramana.frames.codes import encode
-from pramana.frames.tables import Frame
-from shared.domain import Domain
-from shared.errors import OptionError
+from pramana.frames.tables import Frame, as_frame, shown
+from pramana.reporting.estimating import EstimatedCounts
+from shared.domain import Domain, Variable
+from shared.errors import MissingColumn, OptionError, TableError, UnknownVariable
 from shared.learn.common.documents import write_json
 from shared.learn.prediction import Predictor, read_predictor
+from shared.marginals.counts import Codes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pandas as pd
+    from sklearn.utils import Tags
+
+    Labels = Sequence[object] | npt.NDArray[Any]
+
+ModelT = TypeVar("ModelT", bound=Predictor)
+
+SUM_OUT = "NaiveBayes, BayesClassifier and DecisionTree"
+"""The classifiers that predict records of which values are missing."""
 
 
-class Classifier(Estimator):
+class Classifier(Estimator, Generic[ModelT]):
     """An estimator that tells a class from other variables.
 
-    After `fit` there are also `model_` (with all its errors), `classes_`, `feature_names_in_` and
-    `n_features_in_`.
+    After `fit` there are also:
+
+    Attributes:
+        model_: what was learned, with all its errors, as the packages below have it.
+        classes_: the classes' labels in the order of the domain, (classes,).
+        feature_names_in_: the names of the features, (features,).
+        n_features_in_: how many there are.
     """
 
+    options_of: ClassVar[type]
+    """The options, with their limits and defaults, as the packages below have them."""
+
     target: str
-    model_: Predictor
+    features: Sequence[str] | None
+    model_: ModelT
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """The classes' labels, (classes,)."""
-        self._require_fitted()
-        return np.array(self.model_.target.categories, dtype=object)
+        """The classes' labels in the order of the domain, (classes,)."""
+        return np.array(self._fitted.target.categories, dtype=object)
 
     @property
     def feature_names_in_(self) -> npt.NDArray[Any]:
         """The names of the features, (features,)."""
-        self._require_fitted()
-        return np.array(self.model_.inputs.names, dtype=object)
+        return np.array(self._fitted.inputs.names, dtype=object)
 
     @property
     def n_features_in_(self) -> int:
         """How many features there are."""
-        return len(self.feature_names_in_)
+        return len(self._fitted.inputs)
 
     def predict(self, frame: Frame) -> npt.NDArray[Any]:
-        """Return the class of each row, (n,) labels."""
-        self._require_fitted()
-        return self.classes_[self.model_.predict(self._codes(frame))]
+        """Return the class of each row.
+
+        Columns that are no features are left alone. `NaiveBayes`, `BayesClassifier` and
+        `DecisionTree` sum out features that have no column and cells that are empty.
+
+        Args:
+            frame: a table of n rows; where a feature's categories are intervals, of numbers too.
+
+        Returns:
+            labels, (n,).
+
+        Raises:
+            NotFitted: nothing was learned.
+            TableError: what was passed is no table.
+            MissingColumn: a feature is not there, or empty, that the model needs.
+            UnknownCategory: a cell holds none of its feature's categories.
+        """
+        codes = self._fitted.predict(self._codes(frame))
+        return self.classes_[codes]
 
     def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
-        """Return the probability of each class, (n, classes)."""
-        self._require_fitted()
-        shares = self.model_.probabilities(self._codes(frame))
+        """Return the probability of each class, in the order of `classes_`, (n, classes).
+
+        Raises:
+            OptionError: a linear classifier of another loss than the logistic has none.
+            Others: see `predict`.
+        """
+        shares = self._fitted.probabilities(self._codes(frame))
         if shares is None:
             raise OptionError(
-                f"This {type(self).__name__} predicts classes, not their probabilities.",
+                f"{self._options_told()} has no probabilities: predict_proba needs"
+                " loss='logistic'.",
                 where="predict_proba",
             )
         return shares
 
-    def score(self, frame: Frame) -> float:
-        """Return the share of rows whose class is predicted right."""
-        self._require_fitted()
-        truth = encode(frame, Domain((self.model_.target,)), "frame")[self.model_.target.name]
-        return float(np.mean(self.model_.predict(self._codes(frame)) == truth))
+    def score(self, frame: Frame, y: Labels | None = None) -> float:
+        """Return the share of rows whose class is predicted right.
 
-    def _codes(self, frame: Frame) -> dict[str, Any]:
-        return encode(frame, self.model_.inputs, "frame", missing=self.model_.sums_out)
+        Args:
+            frame: a table as in `predict`.
+            y: the true classes, n labels; by default the frame's column of the target.
+
+        Raises:
+            TableError: y has another length than the frame.
+            MissingColumn: neither y nor the target's column is there.
+            UnknownCategory: a true class that is none of the classes.
+            Others: see `predict`.
+        """
+        model, table = self._fitted, as_frame(frame, "frame")
+        true = _true(table, model.target, y)
+        return float(np.mean(model.predict(self._codes(table)) == true))
+
+    @property
+    def _fitted(self) -> ModelT:
+        self._require_fitted()
+        return self.model_
+
+    def _codes(self, frame: Frame) -> dict[str, Codes]:
+        model = self._fitted
+        if isinstance(getattr(frame, "index", None), Iterable) and self._is_row(frame):
+            raise TableError(
+                "frame must be a table, not one row of it; write frame.iloc[[0]] for a table of the"
+                " first row, rather than frame.iloc[0].",
+                where="frame",
+            )
+        table = as_frame(frame, "frame")
+        if not model.sums_out:
+            self._require_whole(table, model.inputs)
+        return encode(table, model.inputs, "frame", missing=model.sums_out)
+
+    def _is_row(self, frame: Frame) -> bool:
+        """Whether something is a row of a pandas frame: a series whose index names features."""
+        names = set(self._fitted.inputs.names)
+        return (
+            getattr(frame, "ndim", 2) == 1
+            and frame.name not in names
+            and any(name in names for name in frame.index)
+        )
+
+    def _require_whole(self, table: pd.DataFrame, inputs: Domain) -> None:
+        """Refuse a table with cells missing, for a model that does not sum them out."""
+        absent = [name for name in inputs.names if name not in table.columns]
+        if absent:
+            raise MissingColumn(
+                f"frame has no column {', '.join(map(repr, absent))}, which a"
+                f" {type(self).__name__} needs; {SUM_OUT} sum out what is missing.",
+                where="frame",
+            )
+        for name in inputs.names:
+            empty = int(table[name].isna().sum())
+            if empty:
+                raise MissingColumn(
+                    f"Column {name!r} of frame is empty in {empty} of {len(table)} rows, and a"
+                    f" {type(self).__name__} needs all values; {SUM_OUT} sum out what is missing.",
+                    where=name,
+                )
+
+    def _learn(self, counts: EstimatedCounts) -> None:
+        self._require_variables(counts.domain)
+        names = None if self.features is None else list(self.features)
+        self.model_ = self._learned(counts, names, self._options())
+
+    @abstractmethod
+    def _learned(self, counts: EstimatedCounts, features: list[str] | None, options: Any) -> ModelT:
+        """Return the model that is learned."""
+
+    def _options(self) -> Any:
+        """Return the options that have limits. Raises OptionError."""
+        named = {field.name: plain(getattr(self, field.name)) for field in fields(self.options_of)}
+        return self.options_of(**named)
+
+    def _require_variables(self, domain: Domain) -> None:
+        """Check the target and the features. Raises OptionError, UnknownVariable."""
+        known = ", ".join(domain.names)
+        if not isinstance(self.target, str):
+            raise OptionError(
+                f"target must be the name of a variable, not {shown(self.target)}; the reports have"
+                f" {known}.",
+                where="target",
+            )
+        if self.target not in domain:
+            raise UnknownVariable(
+                f"target {self.target!r} is no variable of the reports; they have {known}.",
+                where="target",
+            )
+        if len(domain) == 1:
+            raise OptionError(
+                f"target {self.target!r} is the only variable of the reports; a"
+                f" {type(self).__name__} needs others to tell it from.",
+                where="target",
+            )
+        if self.features is None:
+            return
+        if isinstance(self.features, str | Mapping) or not _is_list(self.features):
+            given = f"[{self.features!r}]" if isinstance(self.features, str) else "['a', 'b']"
+            raise OptionError(
+                f"features must be a list of names such as {given}, not {shown(self.features)}.",
+                where="features",
+            )
+        names = list(self.features)
+        unknown = [name for name in names if name not in domain.names]
+        if unknown:
+            raise UnknownVariable(
+                f"features name {', '.join(map(repr, unknown))}, no variable of the reports; they"
+                f" have {known}.",
+                where="features",
+            )
+        if not names or self.target in names or len(set(names)) < len(names):
+            raise OptionError(
+                f"features must be one or more other variables than the target {self.target!r},"
+                f" each once, not {names}.",
+                where="features",
+            )
 
     def _take(self, document: Mapping[str, Any]) -> None:
-        self.model_ = read_predictor(write_json(document))
+        self.model_ = cast("ModelT", read_predictor(write_json(document)))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say to scikit-learn what this is: a classifier of text and categories."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=False),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(string=True, categorical=True, allow_nan=True),
+            requires_fit=True,
+        )
+
+
+def _is_list(names: object) -> bool:
+    """Whether something can be gone through more than once, as a list can."""
+    tabular = hasattr(names, "columns")
+    return hasattr(names, "__iter__") and hasattr(names, "__len__") and not tabular
+
+
+def _true(table: pd.DataFrame, target: Variable, y: Labels | None) -> Codes:
+    """Return the true classes' codes."""
+    alone = Domain((target,))
+    if y is None and target.name not in table.columns:
+        raise MissingColumn(
+            f"frame has no column {target.name!r} of true classes; pass them as y, or with it.",
+            where="frame",
+        )
+    if y is None:
+        return encode(table, alone, "frame")[target.name]
+    labels = None if isinstance(y, str) else np.asarray(y, dtype=object)
+    if labels is None or labels.shape not in ((len(table),), (len(table), 1)):
+        given = (
+            shown(y) if labels is None or not labels.ndim else f"an array of shape {labels.shape}"
+        )
+        raise TableError(
+            f"y must be {len(table)} labels, one for each row of frame, not {given}.", where="y"
+        )
+    return encode({target.name: labels.ravel()}, alone, "y")[target.name]

@@ -2,22 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from annotated_types import Ge, Le
 
 from pramana.estimators.classifiers import Classifier
 from pramana.reporting.estimating import EstimatedCounts
+from shared.learn.common.options import require_limit
 from shared.learn.tree.exchange.documents import tree_json
+from shared.learn.tree.exchange.text import write_tree_text
 from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.model import DecisionTree as TreeModel
+from shared.learn.tree.model import DecisionTree as Tree
+from shared.learn.tree.node import Node
 from shared.learn.tree.options import Criterion, TreeOptions
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-class DecisionTree(Classifier):
-    """A decision tree of splits that are beyond chance under the noise (Ma 7.2)."""
+_MOST_DECIMALS = 15
+"""No number has more digits to tell."""
+
+
+class DecisionTree(Classifier[Tree]):
+    """A decision tree of splits that are beyond chance under the noise (ID3, Ma 7.2).
+
+    A node asks a variable and has a child for each of its categories. `DecisionTree(target,
+    significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as Ma has it; for
+    predictions alone `significance=None, prune=False` can be better.
+
+    Args:
+        target: the variable that holds the class.
+        features: what may be asked, in the order that decides between equals; by default all
+            other variables.
+        criterion: `gain`, by what an attribute tells of the class; `gain-ratio`, that divided by
+            what it tells of itself.
+        max_depth: the most questions on a path; None is no limit.
+        significance: a node is split if chance alone would show its best attribute's gain in no
+            more than this share of cases; None splits until nothing is gained.
+        least_records: a node that tells less of the class than so many records that are not
+            randomized is not split.
+        prune: take back splits that do not earn what it costs to describe them.
+        shrinkage: how far a child's class probabilities usually are from its parent's; the noisier
+            they are, the more of the parent's they take. None takes none.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("titanic")
+        >>> domain = pm.Domain.of(**{name: sorted(people[name].unique()) for name in people})
+        >>> tree = pm.DecisionTree("survived", ["sex", "age"])
+        >>> print(tree.fit(people, pm.Plan.unrandomized(domain)).to_text())
+        |--- sex = female
+        |   |--- class: yes
+        |--- sex = male
+        |   |--- age = adult
+        |   |   |--- class: no
+        |   |--- age = child
+        |   |   |--- class: no
+        <BLANKLINE>
+        >>> tree.predict({"sex": ["female", "male"]})
+        array(['yes', 'no'], dtype=object)
+    """
 
     kind = "decision-tree"
-    model_: TreeModel
+    options_of = TreeOptions
 
     def __init__(
         self,
@@ -40,16 +88,99 @@ class DecisionTree(Classifier):
         self.prune = prune
         self.shrinkage = shrinkage
 
-    def _learn(self, counts: EstimatedCounts) -> None:
-        options = TreeOptions(
-            self.criterion,
-            self.max_depth,
-            self.significance,
-            self.least_records,
-            self.prune,
-            self.shrinkage,
-        )
-        self.model_ = learn_tree(counts.marginals, self.target, self.features, options)
+    def _learned(self, counts: EstimatedCounts, features: list[str] | None, options: Any) -> Tree:
+        return learn_tree(counts.marginals, self.target, features, options)
 
     def _document(self) -> dict[str, Any]:
         return tree_json(self.model_)
+
+    def get_depth(self) -> int:
+        """Return the most questions on a path; 0 for a tree that asks nothing."""
+        return self._fitted.root.depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves, which is 1 for a tree that asks nothing."""
+        return len(self._fitted.leaves)
+
+    def to_text(
+        self, *, max_depth: int | None = None, show_weights: bool = False, decimals: int = 0
+    ) -> str:
+        """Return the rules in the form of scikit-learn's `export_text`.
+
+        Args:
+            max_depth: leave out the questions below so many others; None writes all.
+            show_weights: write what decided each question and each class, with its errors.
+            decimals: of the percentages.
+
+        Raises:
+            OptionError: a depth or a number of decimals that is none.
+        """
+        require_limit(max_depth, Annotated[int, Ge(0)] | None, "max_depth")
+        require_limit(decimals, Annotated[int, Ge(0), Le(_MOST_DECIMALS)], "decimals")
+        return write_tree_text(
+            self._fitted, max_depth=max_depth, show_weights=show_weights, decimals=decimals
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the nodes, a row each, a parent before its children; the index is `node`.
+
+        Columns: `parent` (missing for the root); `depth`; `when`, the answer that leads here
+        (`sex = male`); `asks`, the variable that is asked here (missing in a leaf); `gain` and
+        `p_value`, what it tells of the class in bits, and how often chance alone would show as
+        much; `class`, the most probable; `records`, how many are estimated to come here;
+        `effective`, how many that are not randomized would tell as much. And of each class, such as
+        `yes`: `probability_yes`, which decides; `low_yes` and `high_yes`, the 95 % interval of its
+        share of the node's records against the population; `count_yes`, the raw estimate of its
+        records, with its standard errors `se_records_yes` and `se_population_yes`.
+        """
+        import pandas as pd
+
+        model = self._fitted
+        frame = pd.DataFrame(list(_rows(model, model.root)))
+        frame["parent"] = frame["parent"].astype("Int64")
+        frame.index.name = "node"
+        return frame
+
+
+def _rows(tree: Tree, root: Node) -> Iterator[dict[str, Any]]:
+    """Yield what is known of each node, each before its children."""
+    waiting: list[tuple[Node, int | None, int, str]] = [(root, None, 0, "")]
+    number = 0
+    while waiting:
+        node, parent, depth, when = waiting.pop()
+        split = node.split
+        yield {
+            "parent": parent,
+            "depth": depth,
+            "when": when,
+            "asks": None if split is None else split.attribute,
+            "gain": None if split is None else split.gain,
+            "p_value": None if split is None else split.p_value,
+            "class": tree.target.categories[node.classes.decision],
+            "records": node.classes.total,
+            "effective": node.classes.effective,
+            **_of_classes(tree, node),
+        }
+        if split is not None:
+            labels = tree.inputs[split.attribute].categories
+            children = [
+                (child, number, depth + 1, f"{split.attribute} = {label}")
+                for label, child in zip(labels, node.children, strict=True)
+            ]
+            waiting += reversed(children)
+        number += 1
+
+
+def _of_classes(tree: Tree, node: Node) -> dict[str, float]:
+    known = node.classes
+    told: dict[str, float] = {}
+    for code, label in enumerate(tree.target.categories):
+        told |= {
+            f"probability_{label}": known.probabilities[code],
+            f"low_{label}": known.low[code],
+            f"high_{label}": known.high[code],
+            f"count_{label}": known.counts[code],
+            f"se_records_{label}": known.se_records[code],
+            f"se_population_{label}": known.se_population[code],
+        }
+    return told

@@ -78,7 +78,7 @@ def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
     return pd.DataFrame(
         {
             v.name: pd.Categorical.from_codes(
-                np.where(codes[v.name] < v.size, codes[v.name], -1).astype(np.int64),
+                np.where(codes[v.name] < v.size, codes[v.name].astype(np.int64), -1),
                 dtype=pd.CategoricalDtype(list(v.categories)),
             )
             for v in domain

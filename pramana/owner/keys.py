@@ -118,7 +118,7 @@ class Keys:
         Examples:
             >>> import pramana as pm
             >>> pm.Keys.for_experiments(1)
-            Keys(seed 1, for experiments only; draw 56df9ccd3af42c5a, linkage 72a17e4ac2c0d59d)
+            Keys(seed 1, for experiments only; draw 62b62716e86ccda5, linkage 9629fe10af92c0ab)
         """
         linkage_seed = seed if linkage_seed is None else linkage_seed
         for name, given in (("seed", seed), ("linkage_seed", linkage_seed)):

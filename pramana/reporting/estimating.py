@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+from pramana.frames.sentences import joined, one_sentence
 from pramana.frames.tables import shown
+from pramana.reporting.names import names_of
 from pramana.reporting.reports import Reports
-from pramana.reporting.sentences import in_one_sentence, joined
 from pramana.reporting.sources import Source as Source
 from pramana.reporting.sources import Sources, choose, sources_of
+from pramana.showing.axes import plotted
+from pramana.showing.charts import counts_chart
+from pramana.showing.html import DIGITS, card
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import EstimatedMarginals
@@ -18,10 +22,12 @@ from shared.learn.common.options import InnerShare, require_limit
 from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import LEVEL
 from shared.marginals.lack_of_fit import warnings_of
+from shared.pictures.chart import Chart
 from shared.plan import Plan
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from shared.estimation.estimated import Estimator
 
@@ -41,6 +47,7 @@ class EstimatedCounts:
         sources: the reports and their plans.
         marginals: what learners ask.
         estimator: the one that was chosen.
+        order: the most variables that interact, for `log-linear` and `pooled`.
 
     Examples:
         >>> import pramana as pm
@@ -61,6 +68,7 @@ class EstimatedCounts:
     sources: tuple[Reports, ...]
     marginals: EstimatedMarginals
     estimator: Estimator
+    order: int = 2
 
     @property
     def domain(self) -> Domain:
@@ -120,8 +128,8 @@ class EstimatedCounts:
         """
         import pandas as pd
 
-        names = _names(variables, "variables")
-        with in_one_sentence():
+        names = list(names_of(variables, "variables", one=True))
+        with one_sentence():
             require_limit(level, InnerShare, "level")
             found = self.marginals.marginal(names)
             frame = found.frame(level)
@@ -136,6 +144,17 @@ class EstimatedCounts:
             frame[numbers] = frame[numbers] / self.records
             frame = frame.rename(columns={"count": "share"})
         return frame
+
+    def project(self, variables: Sequence[str]) -> EstimatedCounts:
+        """Return the same counts of some variables alone, in their order. Raises UnknownVariable.
+
+        A learner of all variables then learns of these.
+        """
+        names = list(names_of(variables, "variables", one=True))
+        with one_sentence():
+            return replace(
+                self, marginals=_marginals(self.sources, self.estimator, self.order, names)
+            )
 
     def to_frame(self, *, level: float = LEVEL, shares: bool = False) -> pd.DataFrame:
         """Return all one-way tables, a row per category: `variable`, `category`, then as `table`.
@@ -184,8 +203,8 @@ class EstimatedCounts:
         from scipy.special import chdtrc
 
         sides = {"left": left, "right": right}
-        asked = {side: _names(names, side) for side, names in sides.items()}
-        asked["given"] = _names(given, "given") if given else []
+        asked = {side: names_of(names, side, one=True) for side, names in sides.items()}
+        asked["given"] = names_of(given, "given", one=True) if len(given) else ()
         everything = [name for names in asked.values() for name in names]
         twice = sorted({name for name in everything if everything.count(name) > 1})
         if twice:
@@ -194,7 +213,7 @@ class EstimatedCounts:
                 f"left, right and given must be different variables; {told} is there twice.",
                 where="given",
             )
-        with in_one_sentence():
+        with one_sentence():
             found = self.marginals.independence(asked["left"], asked["right"], asked["given"])
             statistic, freedom = 2 * found.ratio, found.degrees_of_freedom
         p_value = float(chdtrc(freedom, statistic)) if freedom else 1.0
@@ -220,6 +239,43 @@ class EstimatedCounts:
             for name in block.names
         }
         return [name for name in self.domain.names if name in told]
+
+    def plot(
+        self,
+        variables: str | Sequence[str] | None = None,
+        ax: Axes | None = None,
+        *,
+        shares: bool = False,
+    ) -> Axes:
+        """Draw an estimated table, a row per cell with its interval against the population.
+
+        Args:
+            variables: one name, or a list of them; None draws each variable by itself.
+            ax: matplotlib axes to draw on; None makes a figure.
+            shares: whether to draw shares of the records in place of their numbers.
+
+        Returns:
+            the axes.
+
+        Raises:
+            OptionError: `ax` is no axes.
+            Others: as for `table`.
+        """
+        return plotted(self._picture(variables, shares=shares), ax)
+
+    def _picture(self, variables: str | Sequence[str] | None, *, shares: bool) -> Chart:
+        if variables is None:
+            return counts_chart(self.to_frame(shares=shares), ["variable", "category"], "=")
+        names = names_of(variables, "variables")
+        return counts_chart(self.table(names, shares=shares), names)
+
+    def _repr_html_(self) -> str:
+        names = ", ".join(self.domain.names)
+        facts = [("records", f"{self.records:,}"), ("variables", names), ("by", self.estimator)]
+        facts += [("plan", source.plan.digest[:DIGITS]) for source in self.sources]
+        facts += [("warning", words) for words in self.lack_of_fit]
+        frame = self.to_frame()
+        return card("EstimatedCounts", facts, self._picture(None, shares=False).svg(), frame)
 
     def __repr__(self) -> str:
         names = ", ".join(self.domain.names)
@@ -278,30 +334,35 @@ def estimate(
             f" {shown(estimator)}.",
             where="estimator",
         )
+    _require_order(order)
+    with one_sentence():
+        sources = sources_of(reports, plan)
+        chosen = choose([source.plan for source in sources]) if estimator == "auto" else estimator
+        marginals = _marginals(sources, chosen, order)
+    return EstimatedCounts(sources, marginals, chosen, order)
+
+
+def _require_order(order: object) -> None:
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise OptionError(
             f"order must be a whole number of at least 1, not {shown(order)}.", where="order"
         )
-    with in_one_sentence():
-        sources = sources_of(reports, plan)
-        chosen = choose(sources) if estimator == "auto" else estimator
-        marginals = EstimatedMarginals.of(
-            [(s.counts, s.plan) for s in sources], estimator=chosen, order=order
-        )
-    return EstimatedCounts(sources, marginals, chosen)
 
 
-def _names(variables: str | Sequence[str], argument: str) -> list[str]:
-    names = [variables] if isinstance(variables, str) else variables
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise OptionError(
-            f"{argument} must be a name or a list of names, not {shown(variables)}.", where=argument
-        )
-    if not names:
-        raise OptionError(f"{argument} must name a variable; it is empty.", where=argument)
-    return list(names)
+def _marginals(
+    sources: Sequence[Reports],
+    estimator: Estimator,
+    order: int,
+    variables: Sequence[str] | None = None,
+) -> EstimatedMarginals:
+    return EstimatedMarginals.of(
+        [(source.counts, source.plan) for source in sources],
+        estimator=estimator,
+        order=order,
+        variables=variables,
+    )
 
 
-def _title(asked: dict[str, list[str]]) -> str:
+def _title(asked: dict[str, tuple[str, ...]]) -> str:
     sides = (", ".join(asked[side]) for side in ("left", "right"))
     return " and ".join(sides) + (f" given {', '.join(asked['given'])}" if asked["given"] else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.reports import Reports
@@ -38,21 +38,21 @@ def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
         raise TableError(f"reports must be {WANTED}, not a Plan; {told}.", where="reports")
     if _is_pair(reports):
         _require_no_plan(plan, "a pair of a frame and its plan")
-        return (_of_one(*reports, "reports"),)
+        frame, own = reports
+        return (_of_one(frame, own, "reports"),)
     if isinstance(reports, list | tuple) and not _is_records(reports):
         _require_no_plan(plan, "a list, each with a plan of its own")
         return _of_several(reports)
     return (_of_one(reports, plan, "reports"),)
 
 
-def choose(sources: Sequence[Reports]) -> Estimator:
-    """Return the estimator that serves some sources best (see `estimate`)."""
-    blocks = [block for source in sources for block in source.plan.blocks]
+def choose(plans: Sequence[Plan]) -> Estimator:
+    """Return the estimator that serves sources of some plans best (see `estimate`)."""
+    blocks = [block for plan in plans for block in plan.blocks]
     if any(block.channel.choices for block in blocks):
         return "pooled"
     told = [
-        {name for b in source.plan.blocks if not b.channel.withheld for name in b.names}
-        for source in sources
+        {name for b in plan.blocks if not b.channel.withheld for name in b.names} for plan in plans
     ]
     channels = [block.channel for block in blocks if not block.channel.withheld]
     if any(names != told[0] for names in told):
@@ -62,7 +62,7 @@ def choose(sources: Sequence[Reports]) -> Estimator:
     return "moment"
 
 
-def _is_pair(given: object) -> bool:
+def _is_pair(given: object) -> TypeGuard[tuple[Frame, Plan]]:
     return (
         isinstance(given, tuple)
         and len(given) == 2
@@ -77,9 +77,14 @@ def _is_records(given: Sequence[object]) -> bool:
 
 def _of_several(several: Sequence[object]) -> tuple[Reports, ...]:
     if not several:
-        raise EmptyTable(f"reports is an empty list; it must hold {WANTED[:-23]}.", where="reports")
+        raise EmptyTable(
+            "reports is an empty list; it must hold Reports or pairs (frame, plan).",
+            where="reports",
+        )
     if len(several) == 2 and isinstance(several[0], Plan):
-        raise TableError("reports must be (frame, plan), not (plan, frame).", where="reports")
+        raise TableError(
+            "reports must be a pair (frame, plan), not (plan, frame).", where="reports"
+        )
     found = []
     for place, one in enumerate(several):
         argument = f"reports[{place}]"
@@ -102,8 +107,7 @@ def _of_one(reports: object, plan: object, argument: str) -> Reports:
             f"{argument} must be a frame and then its plan, not the plan first.", where="reports"
         )
     if plan is not None and not isinstance(plan, Plan):
-        hint = "; reports and plan are in the wrong order" if _is_plan(reports) else ""
-        raise PlanError(f"plan must be a Plan, not {shown(plan)}{hint}.", where="plan")
+        raise PlanError(f"plan must be a Plan, not {shown(plan)}.", where="plan")
     if isinstance(reports, Reports):
         if plan is not None and plan.digest != reports.plan.digest:
             raise PlanError(
@@ -121,10 +125,6 @@ def _of_one(reports: object, plan: object, argument: str) -> Reports:
         )
     _require_table(reports, argument)
     return Reports.from_frame(reports, plan)
-
-
-def _is_plan(given: object) -> bool:
-    return isinstance(given, Plan)
 
 
 def _require_table(given: object, argument: str) -> None:

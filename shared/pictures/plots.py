@@ -12,7 +12,9 @@ import io
 import re
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +62,9 @@ _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
 }
 
+_OF_ROW = 0.85
+"""So much of its row's height a letter has at most."""
+
 _LONGEST = 60
 """Names and notes of rows are cut to so many letters."""
 
@@ -67,6 +72,11 @@ _TITLE = "title: "
 """Begins the id of a group that is to have a title."""
 
 _GROUP = re.compile(r"""<g id=(["'])(.*?)\1""", re.DOTALL)
+
+_SHEET = re.compile(
+    r"<defs>\s*<style[^>]*>\*\{stroke-linejoin: round; stroke-linecap: butt\}</style>\s*</defs>"
+)
+_LINES = ' stroke-linejoin="round" stroke-linecap="butt"'
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -83,18 +93,25 @@ def picture(
         salt: makes ids that differ from those of figures with another.
         how: more for matplotlib's `savefig`.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     buffer = io.BytesIO()
-    style = _STYLE | {"svg.hashsalt": salt}
-    with _ONE_AT_A_TIME, mpl.rc_context(style), warnings.catch_warnings():
+    with styled({"svg.hashsalt": salt}), warnings.catch_warnings():
         # The browser has the fonts for what ours cannot draw.
         warnings.filterwarnings("ignore", message="Glyph")
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         figure.savefig(buffer, format=form, **how)
     return buffer.getvalue()
+
+
+@contextmanager
+def styled(more: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
+    """Let what is drawn inside have our style, and nobody else draw meanwhile."""
+    import matplotlib as mpl
+
+    with _ONE_AT_A_TIME, mpl.rc_context({**_STYLE, **more}):
+        yield
 
 
 def svg(
@@ -112,6 +129,9 @@ def svg(
     text = printable(found.decode())
     opening, rest = text[text.index("<svg") :].split(">", 1)
     rest = re.sub("<metadata>.*?</metadata>", "", rest, count=1, flags=re.DOTALL)
+    # A style sheet would hold in the whole page, so that the drawing says it of itself.
+    rest, sheets = _SHEET.subn("", rest, count=1)
+    opening += _LINES * sheets
     named = f' role="img"><title>{escape(title)}</title>' if title else ">"
     return opening + named + _GROUP.sub(_group, rest)
 
@@ -138,7 +158,12 @@ def _cut(words: str) -> str:
 
 
 def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: float = 9) -> None:
-    """Give an axis a row per name, the first, at 0, on top; notes stand to the right of theirs."""
+    """Give an axis a row per name, the first, at 0, on top; notes stand to the right of theirs.
+
+    Letters are of a size in points, smaller where rows are lower than that.
+    """
+    axis_height = axis.get_window_extent().height * 72 / axis.figure.dpi
+    size = min(size, _OF_ROW * axis_height / max(len(names), 1))
     axis.set_ylim(max(len(names), 1) - 0.4, -0.6)
     axis.set_yticks(range(len(names)), list(map(_cut, names)), fontsize=size, parse_math=False)
     axis.tick_params(axis="x", labelsize=size)

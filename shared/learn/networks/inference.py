@@ -71,7 +71,7 @@ def posterior(
     asked = domain.project(query)
     codes = {domain.axis(name): domain[name].code(label) for name, label in known.items()}
     library = load_pyagrum()
-    propagation = library.LazyPropagation(_peer(library, network, domain))
+    propagation = library.LazyPropagation(peer(library, network, domain))
     for node, code in codes.items():
         propagation.addEvidence(node, code)
     targets = {domain.axis(name) for name in query}
@@ -102,6 +102,33 @@ def load_pyagrum() -> ModuleType:
     return library
 
 
+def peer(library: ModuleType, network: BayesNet, domain: Domain, *, labelled: bool = False) -> Any:
+    """Return the network in the library's form.
+
+    Args:
+        library: what `load_pyagrum` returned.
+        network: the network.
+        domain: its nodes, in the order of the library's numbers.
+        labelled: whether nodes and categories are called by their names; else by their numbers.
+    """
+    made = library.BayesNet()
+    called = {v.name: v.name if labelled else str(axis) for axis, v in enumerate(domain)}
+    for variable in domain:
+        name = called[variable.name]
+        if labelled:
+            made.add(library.LabelizedVariable(name, "", list(variable.categories)))
+        else:
+            made.add(library.RangeVariable(name, "", 0, variable.size - 1))
+    for parent, child in network.structure.links:
+        made.addArc(domain.axis(parent), domain.axis(child))
+    for node, parents in network.structure.families:
+        table = made.cpt(domain.axis(node))
+        scope = [called[name] for name in (*parents, node)]
+        axes = [scope.index(name) for name in reversed(table.names)]
+        table[:] = np.ascontiguousarray(network.tables[node].transpose(axes), dtype=np.float64)
+    return made
+
+
 def _require_question(query: list[str], known: Mapping[str, str]) -> None:
     if not query:
         raise OptionError("The question names no node to ask for.", where="of")
@@ -115,21 +142,6 @@ def _require_question(query: list[str], known: Mapping[str, str]) -> None:
             where=", ".join(both),
             remedy="Ask for other nodes, or do not give these.",
         )
-
-
-def _peer(library: ModuleType, network: BayesNet, domain: Domain) -> Any:
-    """Return the network in the library's form; node i is called by its number there."""
-    peer = library.BayesNet()
-    for axis, variable in enumerate(domain):
-        peer.add(library.RangeVariable(str(axis), "", 0, variable.size - 1))
-    for parent, child in network.structure.links:
-        peer.addArc(domain.axis(parent), domain.axis(child))
-    for node, parents in network.structure.families:
-        table = peer.cpt(domain.axis(node))
-        scope = [str(domain.axis(name)) for name in (*parents, node)]
-        axes = [scope.index(name) for name in reversed(table.names)]
-        table[:] = np.ascontiguousarray(network.tables[node].transpose(axes), dtype=np.float64)
-    return peer
 
 
 def _evidence_probability(library: ModuleType, propagation: Any, known: Mapping[str, str]) -> float:

@@ -110,18 +110,20 @@ def _order(
     order: list[str] = []
     widest, left = 1, set(free)
     while left:
-
-        def cost(node: str) -> int:
-            touched = set().union(*(scope for scope in scopes if node in scope))
-            return math.prod(network.domain[name].size for name in touched)
-
-        node = min(left, key=lambda name: (cost(name), numbers[name]))
-        widest = max(widest, cost(node))
+        costs = {node: _cost(network, node, scopes) for node in left}
+        node = min(left, key=lambda name: (costs[name], numbers[name]))
+        widest = max(widest, costs[node])
         joined = set().union(*(scope for scope in scopes if node in scope)) - {node}
         scopes = [*(scope for scope in scopes if node not in scope), joined]
         order.append(node)
         left.remove(node)
     return order, widest
+
+
+def _cost(network: BayesNet, node: str, scopes: Sequence[set[str]]) -> int:
+    """Return the cells of the table that the elimination of a node takes."""
+    touched = set().union(*(scope for scope in scopes if node in scope))
+    return math.prod(network.domain[name].size for name in touched)
 
 
 def _chunks(records: int, most: int) -> Iterator[slice]:

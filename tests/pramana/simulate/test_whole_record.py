@@ -18,7 +18,7 @@ from tests.places import DATA
 GAMMA = "19"
 
 FLOORS = {"nursery": 0.78, "car": 0.66, "mushroom": 0.84, "breast-cancer-wisconsin": 0.88}
-"""Accuracies below which two runs hardly ever fall: means of five, less four deviations of one."""
+"""Below these no mean of two runs falls: they are more than four deviations under means of five."""
 
 
 def simulated(*arguments: str) -> dict[str, Any]:

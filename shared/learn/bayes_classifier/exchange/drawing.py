@@ -1,16 +1,18 @@
-"""Pictures of Bayesian network classifiers as self-contained SVG: what each attribute tells."""
+"""Pictures of Bayesian network classifiers: what each attribute tells."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shared.learn.bayes_classifier.exchange.words import beside, summary
 from shared.learn.bayes_classifier.model import BayesClassifier
 from shared.pictures import plots
+from shared.pictures.chart import Chart
 from shared.pictures.svg import breadth
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 _DRAWN = 60
 """Attributes in a picture; of more, those that tell the most."""
@@ -20,7 +22,12 @@ _AROUND = 24
 
 
 def draw_bayes_classifier(model: BayesClassifier) -> str:
-    """Return an SVG picture of what each attribute tells of the class, in bits, the most first.
+    """Return the picture of `bayes_chart` as self-contained SVG."""
+    return bayes_chart(model).svg()
+
+
+def bayes_chart(model: BayesClassifier) -> Chart:
+    """Return a picture of what each attribute tells of the class, in bits, the most first.
 
     The bar of an attribute that depends on others is what it tells beside them, and in another
     colour; these are named with the number.
@@ -28,8 +35,8 @@ def draw_bayes_classifier(model: BayesClassifier) -> str:
     ranked = sorted(model.attributes, key=lambda a: -a.information)[:_DRAWN]
     notes = [f"{a.information:.3f}{beside(a.parents)}" for a in ranked]
 
-    def draw(figure: Figure) -> None:
-        axis = figure.subplots()
+    def draw(axes: Sequence[Axes]) -> None:
+        (axis,) = axes
         plots.rows(axis, [a.name for a in ranked], notes)
         for row, attribute in enumerate(ranked):
             colour = plots.ORANGE if attribute.parents else plots.BLUE
@@ -37,11 +44,11 @@ def draw_bayes_classifier(model: BayesClassifier) -> str:
             plots.entitle(bar, f"{attribute.name}: {notes[row]} bits")
         axis.set_xlim(left=0)
         axis.set_xlabel(_label(model), fontsize=9, parse_math=False)
-        figure.suptitle(_heading(model), x=0.01, ha="left", fontsize=10, parse_math=False)
 
     width, height = plots.size_of([a.name for a in ranked], notes)
     size = max(width, (breadth(_heading(model), 10) + _AROUND) / 72), height + 0.5
-    return plots.svg(draw, size, "bayes", "What each attribute tells of the class")
+    title = "What each attribute tells of the class"
+    return Chart(title, "bayes", size, draw, _heading(model))
 
 
 def _label(model: BayesClassifier) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of linear classifiers as self-contained SVG: weights with their intervals."""
+"""Pictures of linear classifiers: weights with their intervals."""
 
 from __future__ import annotations
 
@@ -9,22 +9,30 @@ from typing import TYPE_CHECKING
 from shared.learn.linear.columns import Column
 from shared.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
 from shared.pictures import plots
+from shared.pictures.chart import Chart
 from shared.pictures.svg import breadth, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _PALE = 0.35
 _BESIDE = 0.05
 """What an axis leaves beside bars and ends, as a share of its width."""
+
+_LONGEST = 36
+"""Letters of a title, beside which the intercept stands."""
 
 _AROUND = 24
 """Points beside the heading."""
 
 
 def draw_weights(model: LinearClassifier) -> str:
-    """Return an SVG picture of a classifier's weights.
+    """Return the picture of `weights_chart` as self-contained SVG."""
+    return weights_chart(model).svg()
+
+
+def weights_chart(model: LinearClassifier) -> Chart:
+    """Return a picture of a classifier's weights.
 
     A bar is a weight times the deviation of its column, so that bars of columns in different units
     can be compared: how far the score moves when the column moves by one standard deviation. The
@@ -33,17 +41,17 @@ def draw_weights(model: LinearClassifier) -> str:
     stands the weight in its own unit.
     """
 
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots(len(model.planes), squeeze=False).ravel()
+    def draw(axes: Sequence[Axes]) -> None:
         for axis, plane in zip(axes, model.planes, strict=True):
             _draw_plane(axis, model, plane)
-        figure.suptitle(_summary(model) + "\n", x=0.01, ha="left", fontsize=10)
+        axes[-1].set_xlabel("weight × standard deviation of its column", fontsize=9)
 
     notes = [_written(weight) for plane in model.planes for weight in plane.weights]
     width, height = plots.size_of([column.name for column in model.columns], notes)
     heading = (breadth(_summary(model), 10) + _AROUND) / 72
-    size = max(width, heading), 0.35 + height * len(model.planes)
-    return plots.svg(draw, size, "weights", "Linear classifier: weights")
+    size = max(width, heading), 0.55 + height * len(model.planes)
+    title = "Linear classifier: weights"
+    return Chart(title, "weights", size, draw, _summary(model) + "\n", len(model.planes))
 
 
 def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
@@ -61,7 +69,7 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
             _draw_interval(axis, row, column, ends, f"{column.name}: {_range(ends)}")
     axis.axvline(0.0, color="#555555", linewidth=1)
     title = f"{model.target.name} = {plane.positive}"
-    axis.set_title(short(title, 60), parse_math=False)
+    axis.set_title(short(title, _LONGEST), parse_math=False)
     axis.set_title(f"intercept {_written(intercept)}", loc="right", fontsize=9, fontweight="normal")
 
 
@@ -111,7 +119,7 @@ def _summary(model: LinearClassifier) -> str:
     said = f"{model.options.loss}, {model.records:,} records"
     if model.accuracy is not None:
         said += f", accuracy {_percent(model.accuracy)}"
-    return f"{said}; bars: weight × standard deviation of the column"
+    return said
 
 
 def _percent(accuracy: Accuracy) -> str:

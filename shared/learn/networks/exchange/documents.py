@@ -1,15 +1,16 @@
 """Bayesian networks as JSON: written without loss, and read back.
 
 The document lists the nodes with their categories, parents and table (parents in order, the node's
-own categories last), and what is known of the links if the structure was learned. A model as the
-miner gives it, which has `parameters` in place of tables, is read too.
+own categories last), with the parameters' errors if they were learned, and what is known of the
+links if the structure was. A model as the miner gives it, which has `parameters` in place of
+tables, is read too.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
@@ -19,18 +20,23 @@ from pydantic import BaseModel, Field, ValidationError
 from shared.domain import Domain, Variable
 from shared.errors import InputError
 from shared.learn.common.documents import DocumentPart, faults, variable_json, write_json
+from shared.learn.networks.bayes_net import LearnedFamily
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.search.structure_learning import LearnedLink
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Tensor
 
+_ERRORS = ("estimate", "se", "se_records", "low", "high")
+"""What a family's parameters have besides their probabilities."""
+
 
 @dataclass(frozen=True)
 class NetworkDocument:
-    """A network, and what was learned of its links; nothing where the structure was given."""
+    """A network, and what was learned of its links and of its parameters: nothing if given."""
 
     network: BayesNet
     links: tuple[LearnedLink, ...] = ()
+    families: tuple[LearnedFamily, ...] = ()
 
     @property
     def confidence(self) -> dict[tuple[str, str], float | None]:
@@ -40,12 +46,19 @@ class NetworkDocument:
 
 def write_network_json(network: BayesNet, links: Sequence[LearnedLink] = ()) -> str:
     """Return a network as JSON text; every probability is written so that none is lost."""
+    return write_json(network_json(network, links))
+
+
+def network_json(
+    network: BayesNet, links: Sequence[LearnedLink] = (), families: Sequence[LearnedFamily] = ()
+) -> dict[str, Any]:
+    """Return a network as what JSON is made of, with the errors of its parameters if given."""
+    errors = {family.node: {"errors": _errors(family)} for family in families}
     nodes = [
-        _node(network.domain[name], parents, network.tables[name])
+        _node(network.domain[name], parents, network.tables[name]) | errors.get(name, {})
         for name, parents in network.structure.families
     ]
-    document = {"kind": "bayes-net", "nodes": nodes, "links": [_written(link) for link in links]}
-    return write_json(document)
+    return {"kind": "bayes-net", "nodes": nodes, "links": [_written(link) for link in links]}
 
 
 def read_network_json(text: str) -> NetworkDocument:
@@ -56,17 +69,23 @@ def read_network_json(text: str) -> NetworkDocument:
         StructureError, DomainError, NotStochastic: it is, but describes no network.
     """
     try:
-        body = json.loads(text)
+        return network_of_json(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise _not_one("it is not JSON") from error
+
+
+def network_of_json(body: object) -> NetworkDocument:
+    """Read a network from what its JSON holds; see `read_network_json`."""
+    try:
         form = _Model if isinstance(body, dict) and "parameters" in body else _Document
         document = form.model_validate(body)
     except ValidationError as error:
         raise _not_one(faults(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise _not_one("it is not JSON") from error
     domain = Domain(tuple(node.variable() for node in document.nodes))
     structure = Structure.of({node.name: node.parents for node in document.nodes})
     network = BayesNet(domain, structure, document.tables(domain, structure))
-    return NetworkDocument(network, tuple(_learned(structure, document.links)))
+    links = tuple(_learned(structure, document.links))
+    return NetworkDocument(network, links, document.families(network))
 
 
 def finite(inflation: float) -> float | None:
@@ -100,8 +119,19 @@ class _Node(DocumentPart, strict=False):
         return Variable(self.name, tuple(self.categories), numbers)
 
 
+class _Errors(DocumentPart, strict=False):
+    """What a learned family has besides its table, in the table's shape; null where unknown."""
+
+    estimate: list[Any]
+    se: list[Any]
+    se_records: list[Any]
+    low: list[Any]
+    high: list[Any]
+
+
 class _NodeWithTable(_Node):
     table: list[Any]
+    errors: _Errors | None = None
 
 
 class _Document(DocumentPart, strict=False):
@@ -112,12 +142,31 @@ class _Document(DocumentPart, strict=False):
     def tables(self, _domain: Domain, _structure: Structure) -> dict[str, Tensor]:
         return {node.name: _numbers(node.name, node.table) for node in self.nodes}
 
+    def families(self, network: BayesNet) -> tuple[LearnedFamily, ...]:
+        """Return the parameters with their errors; none unless all nodes have them."""
+        errors = [node.errors for node in self.nodes]
+        if not all(errors):
+            return ()
+        listed = {
+            node.name: {name: _numbers(node.name, getattr(node.errors, name)) for name in _ERRORS}
+            for node in self.nodes
+        }
+        return _families(network, listed)
+
 
 class _Parameter(BaseModel):
     node: str
     value: str
     parents: dict[str, str]
     probability: float
+    estimate: float | None = None
+    se: float | None = None
+    se_records: float | None = None
+    interval: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def numbers(self) -> tuple[float | None, ...]:
+        return (self.estimate, self.se, self.se_records, *self.interval)
 
 
 class _Model(BaseModel):
@@ -142,6 +191,19 @@ class _Model(BaseModel):
             raise InputError(f"The model lacks parameters of the nodes {short}.", where=short[0])
         return tables
 
+    def families(self, network: BayesNet) -> tuple[LearnedFamily, ...]:
+        """Return the parameters with their errors."""
+        listed = {
+            node: {name: np.full(table.shape, np.nan) for name in _ERRORS}
+            for node, table in network.tables.items()
+        }
+        for parameter in self.parameters:
+            node, parents = parameter.node, network.structure.parents[parameter.node]
+            cell = _cell(network.domain, parents, parameter)
+            for name, number in zip(_ERRORS, parameter.numbers, strict=True):
+                listed[node][name][cell] = np.nan if number is None else number
+        return _families(network, listed)
+
 
 def _cell(domain: Domain, parents: Sequence[str], parameter: _Parameter) -> tuple[int, ...]:
     if set(parameter.parents) != set(parents):
@@ -156,6 +218,31 @@ def _cell(domain: Domain, parents: Sequence[str], parameter: _Parameter) -> tupl
 
 def _node(variable: Variable, parents: Sequence[str], table: Tensor) -> dict[str, Any]:
     return variable_json(variable) | {"parents": list(parents), "table": table.tolist()}
+
+
+def _errors(family: LearnedFamily) -> dict[str, Any]:
+    return {name: _listed(getattr(family, name).tolist()) for name in _ERRORS}
+
+
+def _listed(numbers: Any) -> Any:
+    if isinstance(numbers, list):
+        return [_listed(part) for part in numbers]
+    return numbers if math.isfinite(numbers) else None
+
+
+def _families(
+    network: BayesNet, listed: Mapping[str, Mapping[str, Tensor]]
+) -> tuple[LearnedFamily, ...]:
+    """Return learned families. Raises InputError for errors that are not in the table's shape."""
+    for node, errors in listed.items():
+        if any(numbers.shape != network.tables[node].shape for numbers in errors.values()):
+            raise InputError(
+                f"The errors of node {node!r} are not in the shape of its table.", where=node
+            )
+    return tuple(
+        LearnedFamily(node=node, parents=parents, probability=network.tables[node], **listed[node])
+        for node, parents in network.structure.families
+    )
 
 
 def _numbers(node: str, table: list[Any]) -> Tensor:

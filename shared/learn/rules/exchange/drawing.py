@@ -1,4 +1,4 @@
-"""Pictures of itemsets and rules with their errors, as self-contained SVG."""
+"""Pictures of itemsets and rules with their errors."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from shared.learn.rules.items import item_label
 from shared.learn.rules.itemsets import FoundItemsets
 from shared.learn.rules.rules import Rule
 from shared.pictures import plots
+from shared.pictures.chart import Chart
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 COLOURS: dict[Verdict, str] = {
     "frequent": plots.BLUE,
@@ -25,11 +26,23 @@ COLOURS: dict[Verdict, str] = {
 
 _MARKS: dict[Verdict, str] = {"frequent": "o", "undecided": "o", "not frequent": "s"}
 _HOLLOW: Verdict = "undecided"
+MOST_ITEMSETS, MOST_RULES = 30, 40
+"""Of more, a picture shows the first."""
+
 _LARGEST_LIFT = 1000.0
 """Of an interval of a lift that ends beyond, the end is not written out."""
 
 
-def draw_itemsets(found: FoundItemsets, most: int = 30, *, examined: bool = False) -> str:
+def draw_itemsets(
+    found: FoundItemsets, most: int = MOST_ITEMSETS, *, examined: bool = False
+) -> str:
+    """Return the picture of `itemsets_chart` as self-contained SVG."""
+    return itemsets_chart(found, most, examined=examined).svg()
+
+
+def itemsets_chart(
+    found: FoundItemsets, most: int = MOST_ITEMSETS, *, examined: bool = False
+) -> Chart:
     """Return a picture of the frequent itemsets of the largest support, a row each.
 
     A mark at the estimate, a line over its interval, the colour and the shape of the verdict, and
@@ -47,8 +60,8 @@ def draw_itemsets(found: FoundItemsets, most: int = 30, *, examined: bool = Fals
     kind = "Examined" if examined else "Frequent"
     heading = f"{kind} itemsets: the {len(shown)} of largest support, of {len(listed)}"
 
-    def draw(figure: Figure) -> None:
-        axis = figure.subplots()
+    def draw(axes: Sequence[Axes]) -> None:
+        (axis,) = axes
         plots.rows(axis, names)
         for row, (itemset, name) in enumerate(zip(shown, names, strict=True)):
             low, high = itemset.interval
@@ -75,14 +88,17 @@ def draw_itemsets(found: FoundItemsets, most: int = 30, *, examined: bool = Fals
             if any(itemset.verdict == verdict for itemset in shown):
                 filled = "white" if verdict == _HOLLOW else colour
                 axis.plot([], [], _MARKS[verdict], color=colour, mfc=filled, label=verdict)
-        if shown:
-            figure.legend(loc="outside lower left", ncols=len(COLOURS), fontsize=9)
 
     width, height = plots.size_of(names)
-    return plots.svg(draw, (width, height + 0.5), "itemsets", heading)
+    return Chart(heading, "itemsets", (width, height + 0.5), draw, legend=True)
 
 
-def draw_rules(domain: Domain, rules: Sequence[Rule], most: int = 40) -> str:
+def draw_rules(domain: Domain, rules: Sequence[Rule], most: int = MOST_RULES) -> str:
+    """Return the picture of `rules_chart` as self-contained SVG."""
+    return rules_chart(domain, rules, most).svg()
+
+
+def rules_chart(domain: Domain, rules: Sequence[Rule], most: int = MOST_RULES) -> Chart:
     """Return a picture of the rules of surest confidence, a row each.
 
     A dot at the confidence, a line over its interval, and the lift in words. The surest are those
@@ -99,20 +115,21 @@ def draw_rules(domain: Domain, rules: Sequence[Rule], most: int = 40) -> str:
     lifts = [_lift(rule) for rule in shown]
     heading = f"Rules: the {len(shown)} of surest confidence, of {len(rules)}"
 
-    def draw(figure: Figure) -> None:
-        axis = figure.subplots()
+    def draw(axes: Sequence[Axes]) -> None:
+        (axis,) = axes
         plots.rows(axis, names, lifts)
         for row, (rule, name, lift) in enumerate(zip(shown, names, lifts, strict=True)):
             estimate, (low, high) = min(1.0, rule.confidence), rule.confidence_interval
             said = f"confidence {estimate:.3f} ({low:.3f} to {high:.3f}), lift {lift}"
             words = f"{name}: support {rule.support:.4f}, {said}"
             plots.interval(axis, row, estimate, (low, high), words)
-        axis.set_title(heading)
+        axis.set_title(heading, pad=20)
         if shown:
             plots.above(axis, 1.02, "lift", "axes fraction")
         axis.set_xlabel("confidence and its interval", fontsize=9)
 
-    return plots.svg(draw, plots.size_of(names, lifts), "rules", heading)
+    width, height = plots.size_of(names, lifts)
+    return Chart(heading, "rules", (width, height + 0.2), draw)
 
 
 def _name(domain: Domain, rule: Rule) -> str:

@@ -1,14 +1,18 @@
-"""Itemsets as data frames, and what rules have there: mlxtend's columns first, then errors."""
+"""Itemsets and rules as data frames: mlxtend's columns first, then errors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shared.domain import Domain
 from shared.learn.rules.decisions import VERDICTS
+from shared.learn.rules.items import item_label
 from shared.learn.rules.itemsets import FoundItemsets, Level
+from shared.learn.rules.measures import MEASURES, measures
+from shared.learn.rules.rules import Rule
 from shared.marginals.score_interval import possible
 from shared.marginals.support_counts import Item
 
@@ -27,11 +31,9 @@ ITEMSET_ERRORS = (
 )
 """Our columns of itemsets, after `support` and `itemsets`."""
 
-RULE_ERRORS = tuple(
-    f"{name}_{end}"
-    for name in ("support", "confidence", "lift", "leverage")
-    for end in ("se", "low", "high")
-)
+MEASURED, ENDS = ("support", "confidence", "lift", "leverage"), ("se", "low", "high")
+
+RULE_ERRORS = tuple(f"{name}_{end}" for name in MEASURED for end in ENDS)
 """Our columns of rules, after mlxtend's."""
 
 
@@ -69,6 +71,36 @@ def itemsets_frame(
     # An empty column of objects, not of floats, where nothing was found.
     sets = pd.Series(itemsets, dtype=object)
     return pd.DataFrame({"support": joined.pop("support"), "itemsets": sets, **joined})
+
+
+def rules_frame(domain: Domain, rules: Sequence[Rule]) -> pd.DataFrame:
+    """Return rules, a row each: `antecedents`, `consequents`, `MEASURES` and `RULE_ERRORS`.
+
+    Args:
+        domain: the variables.
+        rules: the rules; their sides become frozensets of `variable=category`.
+    """
+    import pandas as pd
+
+    sides = {
+        f"{side}s": pd.Series(
+            [frozenset(item_label(domain, i) for i in getattr(rule, side)) for rule in rules],
+            dtype=object,
+        )
+        for side in ("antecedent", "consequent")
+    }
+    supports = ("support", "antecedent_support", "consequent_support")
+    measured = measures(*(np.array([getattr(r, s) for r in rules], float) for s in supports))
+    errors = {
+        f"{name}_{end}": np.array([_told(rule, name)[place] for rule in rules], float)
+        for name in MEASURED
+        for place, end in enumerate(ENDS)
+    }
+    return pd.DataFrame({**sides, **{name: measured[name] for name in MEASURES}, **errors})
+
+
+def _told(rule: Rule, name: str) -> tuple[float, float, float]:
+    return getattr(rule, f"{name}_se"), *getattr(rule, f"{name}_interval")
 
 
 def _columns(level: Level, *, population: bool) -> dict[str, Any]:

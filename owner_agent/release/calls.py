@@ -1,0 +1,167 @@
+"""Requests to a miner: tried again where they did not get through, and read as messages.
+
+Every foreign error becomes one of ours here. What is asked, and by whom, is for the callers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from shared.errors import PramanaError, Unreachable
+from shared.wire.addresses import is_loopback
+from shared.wire.problems import ProblemDetail, read_problem
+
+FIRST_DELAY = 0.5
+LONGEST_DELAY = 8.0
+LONGEST_REQUESTED_DELAY = 60.0
+"""A miner that asks for a longer pause than this is asked again after it anyway."""
+
+TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=60.0, pool=10.0)
+
+_BUSY = frozenset(
+    {
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.GATEWAY_TIMEOUT,
+    }
+)
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How requests are sent: over what, how often, and what is said where they fail.
+
+    `transport` None is the network; `attempts` is how often a request is tried before the miner
+    counts as unreachable, `remedy` what to do then, and `refusal` the error of a problem document.
+    """
+
+    refusal: Callable[[ProblemDetail], PramanaError]
+    remedy: str
+    transport: httpx.BaseTransport | None = None
+    sleep: Callable[[float], None] = time.sleep
+    attempts: int = 5
+    timeout: httpx.Timeout | float = field(default_factory=lambda: TIMEOUT)
+
+
+class Calls:
+    """Requests to the miner at an address, with a token or without one.
+
+    The token is in no text that this makes.
+    """
+
+    def __init__(self, url: str, token: str | None, manner: Manner):
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.url = url
+        self._manner = manner
+        self._client = httpx.Client(
+            base_url=url,
+            headers=headers,
+            timeout=manner.timeout,
+            transport=manner.transport,
+            # A proxy named by the environment is never right for this machine itself.
+            trust_env=not is_loopback(url),
+        )
+
+    def close(self) -> None:
+        """End the connections."""
+        self._client.close()
+
+    def call(
+        self,
+        kind: type[Answer],
+        method: str,
+        path: str,
+        *,
+        repeatable: bool = True,
+        **options: Any,
+    ) -> Answer:
+        """Send a request and read its answer. Raises what `send` and `read` do."""
+        response = self.send(method, path, repeatable=repeatable, **options)
+        return self.read(kind, method, path, response)
+
+    def read(self, kind: type[Answer], method: str, path: str, response: httpx.Response) -> Answer:
+        """Return an answer as a message.
+
+        Raises:
+            PramanaError: the miner refused, as `Manner.refusal` says it.
+            Unreachable: what answered does not speak the contract.
+        """
+        if response.is_success:
+            try:
+                return kind.model_validate_json(response.content)
+            except ValidationError:
+                # Its text would quote the answer.
+                raise self.not_a_miner(f"answered {method} {path} with another message") from None
+        problem = read_problem(response.content)
+        if problem is None:
+            raise self.not_a_miner(
+                f"answered {method} {path} with status {response.status_code} and no problem"
+                " document"
+            )
+        # The status is that of the answer: a document may say another.
+        raise self._manner.refusal(problem.model_copy(update={"status": response.status_code}))
+
+    def send(
+        self, method: str, path: str, *, repeatable: bool = True, **options: Any
+    ) -> httpx.Response:
+        """Send a request until it is answered by anything but "later"; return the answer.
+
+        Args:
+            method: of HTTP.
+            path: under the address.
+            repeatable: whether it may be sent again after it may have arrived.
+            options: as `httpx.Client.request` takes them.
+
+        Raises:
+            Unreachable: no answer came.
+        """
+        attempts = self._manner.attempts
+        delay = FIRST_DELAY
+        for attempt in range(1, attempts + 1):
+            try:
+                response = self._client.request(method, path, **options)
+            except httpx.TransportError as error:
+                arrived = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+                if attempt == attempts or (arrived and not repeatable):
+                    raise self._gave_up(attempt, type(error).__name__) from error
+                pause = delay
+            else:
+                last = attempt == attempts or not repeatable
+                if response.status_code not in _BUSY or last:
+                    return response
+                pause = requested_delay(response.headers) or delay
+            self._manner.sleep(pause)
+            delay = min(2 * delay, LONGEST_DELAY)
+        raise AssertionError("the loop above returns or raises")
+
+    def not_a_miner(self, what: str) -> Unreachable:
+        """Return the error of an answer that does not speak the contract."""
+        return Unreachable(
+            f"What runs at {self.url} {what}.",
+            where=self.url,
+            remedy="Check that the address is a miner's and that both sides have one version.",
+        )
+
+    def _gave_up(self, attempts: int, reason: str) -> Unreachable:
+        times = "once" if attempts == 1 else f"{attempts} times"
+        return Unreachable(
+            f"The miner at {self.url} could not be reached; tried {times} ({reason}).",
+            where=self.url,
+            remedy=self._manner.remedy,
+        )
+
+
+def requested_delay(headers: Mapping[str, str]) -> float | None:
+    """Return for how many seconds an answer asks to wait, within reason; None if it does not."""
+    text = headers.get("Retry-After", "")
+    return min(float(text), LONGEST_REQUESTED_DELAY) if text.isascii() and text.isdigit() else None

@@ -1,0 +1,199 @@
+"""Bayesian classifiers: naive Bayes, and networks of attributes beside the class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pramana.estimators.classifiers import Classifier
+from pramana.estimators.saved import plain
+from pramana.reporting.estimating import EstimatedCounts
+from shared.learn.bayes_classifier.exchange.documents import bayes_classifier_json
+from shared.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+from shared.learn.bayes_classifier.model import BayesClassifier as Learned
+from shared.learn.bayes_classifier.options import BayesClassifierOptions, BayesModel
+from shared.learn.networks.bayes_net import LearnedFamily
+from shared.marginals.counts import Tensor
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+
+class BayesClassifier(Classifier[Learned]):
+    """A Bayesian network in which every attribute depends on the class, and perhaps on others.
+
+    Naive Bayes (Ma 5.6), the tree of Friedman, Geiger and Goldszmidt (1997), and the
+    k-dependence classifier of Sahami (1996), from estimated counts.
+
+    Args:
+        target: the variable that holds the class.
+        features: what it is told from; by default all other variables.
+        model: on what an attribute depends besides the class: on nothing (`naive-bayes`), on one
+            other attribute at most (`tan`), or on up to `max_parents` (`kdb`). `auto` keeps those
+            links of the tree that earn what their parameters cost under the noise of the reports,
+            and lets attributes that repeat each other count for less.
+        max_parents: the most attributes that one depends on, with `kdb`; 1 to 4.
+        alpha: records added to every cell, each as uncertain as the reports; above 0.
+
+    Attributes:
+        links_: the (parent, child) pairs of attributes.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("titanic")
+        >>> domain = pm.Domain.of(**{name: sorted(people[name].unique()) for name in people})
+        >>> model = pm.BayesClassifier("survived", model="tan")
+        >>> model.fit(people, pm.Plan.unrandomized(domain)).links_
+        (('sex', 'class'), ('class', 'age'))
+        >>> model.predict({"class": ["1st", "3rd"], "sex": ["female", "male"]})
+        array(['yes', 'no'], dtype=object)
+    """
+
+    kind = "bayes-classifier"
+    options_of = BayesClassifierOptions
+
+    def __init__(
+        self,
+        target: str,
+        features: Sequence[str] | None = None,
+        *,
+        model: BayesModel = BayesClassifierOptions.model,
+        max_parents: int = BayesClassifierOptions.max_parents,
+        alpha: float = BayesClassifierOptions.alpha,
+    ):
+        self.target = target
+        self.features = features
+        self.model = model
+        self.max_parents = max_parents
+        self.alpha = alpha
+
+    def _learned(
+        self, counts: EstimatedCounts, features: list[str] | None, options: Any
+    ) -> Learned:
+        return learn_bayes_classifier(counts.marginals, self.target, features, options)
+
+    def _document(self) -> dict[str, Any]:
+        return bayes_classifier_json(self.model_)
+
+    @property
+    def links_(self) -> tuple[tuple[str, str], ...]:
+        """The (parent, child) pairs of attributes, none for naive Bayes."""
+        return self._fitted.links
+
+    def to_text(self) -> str:
+        """Return what each attribute tells, the most first, with its probabilities in percent."""
+        return write_bayes_classifier_text(self._fitted)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the parameters, a row for each category of a variable, class and other parents.
+
+        Columns: `variable`, the class first; `category`; `class`, missing in the rows of the class
+        itself; `given`, the other parents' categories (`age=child`), empty without any;
+        `probability`, which predicts; `estimate`, the raw ratio of counts, which may be outside
+        [0, 1] or missing; `se_records` and `se_population`, its standard errors given these records
+        and against their population; `low` and `high`, its 95 % interval against the population;
+        and `evidence`, what the category says for the class against all others, ln P(category |
+        class) / P(category | not class) (Good's weight of evidence, in nats), where the attribute
+        depends on the class alone.
+        """
+        import pandas as pd
+
+        model = self._fitted
+        families = [model.prior, *(attribute.family for attribute in model.attributes)]
+        return pd.DataFrame([row for family in families for row in _rows(model, family)])
+
+
+class NaiveBayes(BayesClassifier):
+    """Naive Bayes: attributes that are independent given the class (Ma 5.6).
+
+    It needs no more than the tables of the class with each feature, which reports tell well. On a
+    table that is not randomized it is scikit-learn's `CategoricalNB`.
+
+    Args:
+        target: the variable that holds the class.
+        features: what it is told from; by default all other variables.
+        alpha: records added to every cell, each as uncertain as the reports; above 0.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("titanic")
+        >>> domain = pm.Domain.of(**{name: sorted(people[name].unique()) for name in people})
+        >>> plan = pm.Plan.unrandomized(domain)
+        >>> model = pm.NaiveBayes("survived", ["sex", "class"]).fit(people, plan)
+        >>> model.classes_
+        array(['no', 'yes'], dtype=object)
+        >>> model.predict_proba({"sex": ["female"], "class": ["1st"]}).round(2)
+        array([[0.1, 0.9]])
+        >>> model.score(people).__round__(3)
+        0.776
+    """
+
+    kind = "bayes-classifier"
+
+    def __init__(
+        self,
+        target: str,
+        features: Sequence[str] | None = None,
+        *,
+        alpha: float = BayesClassifierOptions.alpha,
+    ):
+        self.target = target
+        self.features = features
+        self.alpha = alpha
+
+    def _options(self) -> BayesClassifierOptions:
+        return BayesClassifierOptions(model="naive-bayes", alpha=plain(self.alpha))
+
+    @property
+    def class_log_prior_(self) -> npt.NDArray[np.float64]:
+        """The logarithm of each class's probability, (classes,); as in `CategoricalNB`."""
+        return _logarithms(self._fitted.prior.probability)
+
+    @property
+    def feature_log_prob_(self) -> list[npt.NDArray[np.float64]]:
+        """For each feature ln P(category | class), (classes, categories); as in `CategoricalNB`."""
+        return [_logarithms(attribute.family.probability) for attribute in self._fitted.attributes]
+
+
+def _logarithms(shares: Tensor) -> Tensor:
+    with np.errstate(divide="ignore"):
+        found: Tensor = np.log(shares)
+    return found
+
+
+def _rows(model: Learned, family: LearnedFamily) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a variable's parameters, those of its first category first."""
+    node = model.domain[family.node]
+    classes, parents = family.parents[:1], family.parents[1:]
+    evidence = _evidence(model, family.probability) if classes and not parents else None
+    for code, category in enumerate(node.categories):
+        for place in np.ndindex(*family.estimate.shape[:-1]):
+            cell = (*place, code)
+            told = zip(parents, place[1:], strict=True)
+            yield {
+                "variable": node.name,
+                "category": category,
+                "class": model.target.categories[place[0]] if classes else None,
+                "given": ", ".join(f"{n}={model.inputs[n].categories[at]}" for n, at in told),
+                "probability": family.probability[cell],
+                "estimate": family.estimate[cell],
+                "se_records": family.se_records[cell],
+                "se_population": family.se[cell],
+                "low": family.low[cell],
+                "high": family.high[cell],
+                "evidence": np.nan if evidence is None else evidence[cell],
+            }
+
+
+def _evidence(model: Learned, shares: Tensor) -> Tensor:
+    """Return what each category says for each class, (classes, categories), in nats."""
+    prior = model.prior.probability[:, None]
+    others = 1 - prior
+    with np.errstate(divide="ignore", invalid="ignore"):
+        elsewhere = (prior * shares).sum(axis=0) - prior * shares
+        found: Tensor = np.log(shares) - np.log(elsewhere / others)
+    return found

@@ -1,0 +1,231 @@
+"""Linear classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pramana.estimators.classifiers import Classifier
+from pramana.estimators.saved import plain
+from pramana.frames.tables import Frame, shown
+from pramana.reporting.estimating import EstimatedCounts
+from shared.errors import OptionError
+from shared.learn.linear.exchange.documents import linear_json
+from shared.learn.linear.fitting import learn_linear
+from shared.learn.linear.model import LinearClassifier as Planes
+from shared.learn.linear.model import Plane
+from shared.learn.linear.options import Counts, Encoding, Keep, LinearOptions, Loss
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+    from sklearn.pipeline import Pipeline
+
+
+class LinearClassifier(Classifier[Planes]):
+    """Logistic regression, least squares or a perceptron on estimated counts (Ma 6).
+
+    A variable that is text has a column for each of its categories but the first. Several classes
+    are each told from all others.
+
+    Args:
+        target: the variable that holds the class; the second of two is on the positive side.
+        features: what it is told from; by default all other variables.
+        loss: `logistic`, `least-squares` (of targets -1 and +1), or `perceptron` (Ma 6.2).
+        l2: half of this times the sum of the squared weights of scaled columns is added to the mean
+            loss; not for the perceptron.
+        encoding: `indicator`, or `ordinal`: one column of the categories' numbers 1 .. K.
+        numeric: the number that stands for each category, by variable, in the domain's order.
+        counts: `raw` or `expected` counts; None takes the raw ones where they have a solution.
+        steps: the most updates of the perceptron for each plane.
+        sample: the records drawn from a learned network, where there are too many cells together.
+        keep: which of the perceptron's weights are kept: `fewest-wrong`, `longest-run`, `ratchet`.
+        seed: decides the draws of the perceptron and of such records; nothing else is random.
+
+    Attributes:
+        coef_: the weights of the columns in their own units, (planes, columns).
+        intercept_: (planes,).
+        coef_error_: the standard errors of `coef_` against the population.
+        feature_names_out_: the columns' names, (columns,).
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("titanic")
+        >>> domain = pm.Domain.of(**{name: sorted(people[name].unique()) for name in people})
+        >>> model = pm.LinearClassifier("survived", ["sex", "age"])
+        >>> model.fit(people, pm.Plan.unrandomized(domain)).to_frame()[["term", "weight", "se"]]
+                  term    weight        se
+        0  (intercept)  0.957523  0.104983
+        1     sex=male -2.294007  0.120235
+        2    age=child  0.556439  0.269918
+        >>> model.predict_proba({"sex": ["female"], "age": ["adult"]}).round(3)
+        array([[0.277, 0.723]])
+    """
+
+    kind = "linear-classifier"
+    options_of = LinearOptions
+
+    def __init__(
+        self,
+        target: str,
+        features: Sequence[str] | None = None,
+        *,
+        loss: Loss = LinearOptions.loss,
+        l2: float = LinearOptions.l2,
+        encoding: Encoding = LinearOptions.encoding,
+        numeric: Mapping[str, Sequence[float]] | None = None,
+        counts: Counts | None = LinearOptions.counts,
+        steps: int = LinearOptions.steps,
+        sample: int = LinearOptions.sample,
+        keep: Keep = LinearOptions.keep,
+        seed: int = 0,
+    ):
+        self.target = target
+        self.features = features
+        self.loss = loss
+        self.l2 = l2
+        self.encoding = encoding
+        self.numeric = numeric
+        self.counts = counts
+        self.steps = steps
+        self.sample = sample
+        self.keep = keep
+        self.seed = seed
+
+    def _learned(self, counts: EstimatedCounts, features: list[str] | None, options: Any) -> Planes:
+        return learn_linear(counts.marginals, self.target, features, options, seed=self.seed)
+
+    def _options(self) -> LinearOptions:
+        named = {field.name: plain(getattr(self, field.name)) for field in fields(LinearOptions)}
+        return LinearOptions(**named | {"numeric": _numbers(self.numeric)})
+
+    def _document(self) -> dict[str, Any]:
+        return linear_json(self.model_)
+
+    @property
+    def coef_(self) -> npt.NDArray[np.float64]:
+        """The weights of the columns in their own units, (planes, columns).
+
+        Of two classes there is one plane, with the second on its positive side; otherwise one for
+        each class, in the order of `classes_`. A class that is estimated to have no records has
+        weights of 0 and an intercept of minus infinity.
+        """
+        return self._weights("estimate")[:, 1:]
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float64]:
+        """The intercepts, (planes,)."""
+        return self._weights("estimate")[:, 0]
+
+    @property
+    def coef_error_(self) -> npt.NDArray[np.float64]:
+        """The standard errors of `coef_` against the population; NaN where none is known."""
+        return self._weights("se")[:, 1:]
+
+    @property
+    def feature_names_out_(self) -> npt.NDArray[Any]:
+        """The columns' names, such as `sex=male`, (columns,)."""
+        return np.array([column.name for column in self._fitted.columns], dtype=object)
+
+    def decision_function(self, frame: Frame) -> npt.NDArray[np.float64]:
+        """Return the linear functions of each row.
+
+        Returns:
+            of two classes the function whose positive side is the second, (n,); of more one of each
+            class, (n, classes).
+
+        Raises:
+            as `predict`.
+        """
+        model = self._fitted
+        scores = model.scores(self._codes(frame))
+        if model.target.size == 2:
+            found: npt.NDArray[np.float64] = scores[:, 0]
+            return found
+        every = np.full((len(scores), model.target.size), -np.inf)
+        every[:, [model.target.code(plane.positive) for plane in model.planes]] = scores
+        return every
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the weights, a row for each term of each plane.
+
+        Columns: `class`, that on the positive side; `term`, the intercept or a column; `weight`, in
+        the column's unit; `se` and `se_records`, its standard errors against the population and
+        given these records; `low` and `high`, the 95 % interval against the population, which may
+        be infinite on a side. Errors are missing where the theory has none (see `model_.notes`).
+        """
+        import pandas as pd
+
+        rows = [
+            {
+                "class": plane.positive,
+                "term": weight.column,
+                "weight": weight.estimate,
+                "se": weight.se,
+                "se_records": weight.se_records,
+                "low": None if weight.interval is None else weight.interval[0],
+                "high": None if weight.interval is None else weight.interval[1],
+            }
+            for plane in self._fitted.planes
+            for weight in plane.weights
+        ]
+        return pd.DataFrame(rows).astype(dict.fromkeys(("se", "se_records", "low", "high"), float))
+
+    def to_sklearn(self) -> Pipeline:
+        """Return the same model as a fitted pipeline of scikit-learn's.
+
+        `indicators` is a `OneHotEncoder` of the features that drops the first category, and
+        `classifier` a `LogisticRegression`, or of three or more classes one for each
+        (`OneVsRestClassifier`). It takes frames of labels, and its probabilities are ours.
+
+        Raises:
+            NotFitted: nothing was learned.
+            OptionError: another loss than the logistic, columns that are no indicators, or a class
+                without a plane.
+            NotInstalled: scikit-learn is not installed.
+        """
+        from pramana.estimators.sklearn import logistic_pipeline
+
+        return logistic_pipeline(self._fitted)
+
+    def _weights(self, what: str) -> npt.NDArray[np.float64]:
+        """Return a number of each weight, intercept first, (planes, 1 + columns)."""
+        model = self._fitted
+        if model.target.size == 2:
+            return _row(model.planes[0], what)[None]
+        empty = 0.0 if what == "estimate" else np.nan
+        every = np.full((model.target.size, 1 + len(model.columns)), empty)
+        every[:, 0] = -np.inf if what == "estimate" else np.nan
+        for plane in model.planes:
+            every[model.target.code(plane.positive)] = _row(plane, what)
+        return every
+
+
+def _row(plane: Plane, what: str) -> npt.NDArray[np.float64]:
+    return np.array([getattr(weight, what) for weight in plane.weights], dtype=float)
+
+
+def _numbers(numeric: object) -> dict[str, tuple[float, ...]]:
+    """Return the numbers that stand for categories. Raises OptionError."""
+    if numeric is None:
+        return {}
+    if not isinstance(numeric, Mapping):
+        raise OptionError(
+            "numeric must say the numbers of each variable's categories, as {'age': [20, 50]}, not"
+            f" {shown(numeric)}.",
+            where="numeric",
+        )
+    read = {}
+    for name, numbers in numeric.items():
+        try:
+            read[name] = tuple(float(number) for number in numbers)
+        except (TypeError, ValueError) as error:
+            raise OptionError(
+                f"numeric of {name!r} must be a list of numbers, one for each category, not"
+                f" {shown(numbers)}.",
+                where=f"numeric.{name}",
+            ) from error
+    return read

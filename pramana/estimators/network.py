@@ -1,0 +1,370 @@
+"""Bayesian networks: parameters of a given structure, or structure and parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from pramana.estimators.base import Estimator
+from pramana.estimators.saved import FORMAT, LearnedFrom, parse
+from pramana.frames.sentences import one_sentence
+from pramana.networks.answers import NetworkAnswers
+from pramana.networks.forms import NetworkForms
+from pramana.networks.structures import (
+    NetworkTask,
+    StructureLike,
+    scoring_of,
+    structure_of,
+)
+from pramana.reporting.estimating import EstimatedCounts
+from pramana.reporting.names import names_of
+from shared.errors import OptionError, UnknownVariable
+from shared.learn.common.options import Seed, require_limit
+from shared.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily, learn_parameters
+from shared.learn.networks.exchange.documents import (
+    NetworkDocument,
+    network_json,
+    network_of_json,
+)
+from shared.learn.networks.network import BayesNet as Network
+from shared.learn.networks.options import (
+    DRAWS,
+    Draws,
+    Method,
+    ParameterOptions,
+    ScoreName,
+    Scoring,
+    Search,
+    SearchName,
+)
+from shared.learn.networks.search.structure_learning import LearnedLink, learn_structure
+from shared.learn.networks.structure import Structure
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+_ELSEWHERE = LearnedFrom(0, (), math.inf, math.inf, "unknown")
+"""The source of a network that was not learned here: nothing is known of what it tells."""
+
+_OF_SEARCH = ("scoring", "search", "order", "max_parents", "tabu", "refine", "draws")
+"""Options that a given structure has no use for."""
+
+
+class BayesNet(NetworkAnswers, NetworkForms, Estimator):
+    """A Bayesian network: its parameters, and its structure unless that is given (Ma 5).
+
+    Args:
+        structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
+            a list of `(parent, child)`; a `networkx.DiGraph`; or a network of pgmpy, pyAgrum or
+            this class, whose parameters are left. None: it is learned.
+        variables: the nodes to learn a structure over, in an order that decides ties, by default
+            all; beside a structure, nodes that may have no link.
+        method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
+        alpha: the prior's pseudo-count per cell; used by `map` only.
+        scoring: what a link is worth: `likelihood` of the reports, `bic`, `bayesian` or `bdeu` of
+            estimated counts; a dict gives a score's own options, such as
+            `{"name": "bdeu", "equivalent_sample_size": 5.0}`.
+        search: without an order: `hill-climbing`, `chow-liu`, or `auto`, which climbs where some
+            records report all variables together.
+        order: the variables in an order in which only earlier ones can be parents (K2).
+        max_parents: the most parents of a node.
+        tabu: how many moves hill climbing goes on after its last improvement.
+        refine: whether K2 also drops and exchanges parents.
+        draws: bootstrap samples for the confidence of each link; 0 for none.
+        seed: decides them.
+
+    After `fit`, besides what every estimator has:
+
+    Attributes:
+        network_: the network, valid tables; see `network_`.
+        model_: all parameters with their errors, as arrays.
+        edges_: the links, as a list of (parent, child).
+        links_: a frame of the links and how far each can be trusted.
+        feature_names_in_: the names of the nodes.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("berkeley")
+        >>> domain = pm.Domain.of(department=list("ABCDEF"), sex=["female", "male"],
+        ...                       admitted=["no", "yes"])
+        >>> plan = pm.Plan.unrandomized(domain)
+        >>> net = pm.BayesNet().fit(people, plan)
+        >>> net.edges_
+        [('department', 'sex'), ('department', 'admitted')]
+        >>> print(net.query("admitted", given={"department": "A"}).round(3).to_string(index=False))
+        admitted  probability
+              no        0.356
+             yes        0.644
+        >>> known = pm.BayesNet([("sex", "admitted")]).fit(people, plan)
+        >>> print(known.to_frame("admitted")[["sex", "value", "estimate", "se"]].round(3)
+        ...     .to_string(index=False))
+           sex value  estimate    se
+        female    no     0.696 0.011
+          male    no     0.555 0.010
+        female   yes     0.304 0.011
+          male   yes     0.445 0.010
+    """
+
+    kind = "bayes-net"
+
+    _learned: LearnedBayesNet
+    _links: tuple[LearnedLink, ...]
+
+    def __init__(
+        self,
+        structure: StructureLike = None,
+        *,
+        variables: Sequence[str] | None = None,
+        method: Method = ParameterOptions.method,
+        alpha: float = ParameterOptions.alpha,
+        scoring: ScoreName | Mapping[str, Any] = Scoring.name,
+        search: SearchName = Search.method,
+        order: Sequence[str] | None = Search.order,
+        max_parents: int = Search.max_parents,
+        tabu: int = Search.tabu,
+        refine: bool = Search.refine,
+        draws: int = DRAWS,
+        seed: int = 0,
+    ):
+        self.structure = structure
+        self.variables = variables
+        self.method = method
+        self.alpha = alpha
+        self.scoring = scoring
+        self.search = search
+        self.order = order
+        self.max_parents = max_parents
+        self.tabu = tabu
+        self.refine = refine
+        self.draws = draws
+        self.seed = seed
+
+    @property
+    def network_(self) -> Network:
+        """The network: its domain, its structure and a valid table of each node."""
+        return self.model_.network()
+
+    @property
+    def model_(self) -> LearnedBayesNet:
+        """All parameters with their errors, as arrays by node."""
+        self._require_fitted()
+        return self._learned
+
+    @property
+    def learned_links_(self) -> tuple[LearnedLink, ...]:
+        """What was learned of each link; nothing where the structure was given."""
+        self._require_fitted()
+        return self._links
+
+    @property
+    def edges_(self) -> list[tuple[str, str]]:
+        """The links, as (parent, child)."""
+        return list(self.model_.structure.links)
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[Any]:
+        """The names of the nodes, (nodes,)."""
+        return np.array(self.model_.structure.nodes, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many nodes there are."""
+        return len(self.model_.structure.nodes)
+
+    @property
+    def links_(self) -> pd.DataFrame:
+        """The links and how far each can be trusted, a row per link.
+
+        Columns: `parent`, `child`; `gain`, what the link is worth given the child's other parents,
+        in nats above the penalty; `inflation`, how many times randomization multiplies the chance
+        part of it; `confidence`, the probability that the link is there; and `compelled`, whether
+        all structures that say the same direct it so. The last four are missing where the structure
+        was given.
+        """
+        import pandas as pd
+
+        columns = ["gain", "inflation", "confidence", "compelled"]
+        told = {(link.parent, link.child): link for link in self.learned_links_}
+        rows = [
+            [*pair, *(getattr(told.get(pair), name, None) for name in columns)]
+            for pair in self.edges_
+        ]
+        frame = pd.DataFrame(rows, columns=["parent", "child", *columns])
+        return frame.astype(dict.fromkeys(columns[:3], float) | {"compelled": "boolean"})
+
+    def task(self) -> NetworkTask:
+        """Return what the options ask for, checked: what the miner's jobs are made of.
+
+        Raises:
+            OptionError: an option out of its range, or one that others have no use for.
+            StructureError: the structure is none.
+        """
+        variables = None if self.variables is None else names_of(self.variables, "variables")
+        order = None if self.order is None else names_of(self.order, "order")
+        if self.structure is not None:
+            self._require_no_search()
+        with one_sentence():
+            parameters = ParameterOptions(self.method, self.alpha)
+            search = Search(order, self.max_parents, self.tabu, self.refine, self.search)
+            require_limit(self.draws, Draws, "draws")
+            require_limit(self.seed, Seed, "seed")
+        structure = None
+        if self.structure is not None:
+            structure = structure_of(self.structure, variables)
+        scoring = scoring_of(self.scoring)
+        return NetworkTask(structure, variables, parameters, scoring, search, self.draws, self.seed)
+
+    def _require_no_search(self) -> None:
+        defaults = type(self)().get_params()
+        idle = [n for n in _OF_SEARCH if repr(getattr(self, n)) != repr(defaults[n])]
+        if idle:
+            raise OptionError(
+                f"{idle[0]} is of no use beside a given structure; leave out one of the two.",
+                where=idle[0],
+            )
+
+    def _learn(self, counts: EstimatedCounts) -> None:
+        task = self.task()
+        named = {
+            "structure": task.structure.nodes if task.structure else (),
+            "variables": task.variables or (),
+            "order": task.search.order or (),
+        }
+        for argument, names in named.items():
+            for name in names:
+                if name not in counts.domain:
+                    raise UnknownVariable(
+                        f"{argument} names {name!r}, which is not among the variables:"
+                        f" {', '.join(counts.domain.names)}.",
+                        where=argument,
+                    )
+        structure, links = task.structure, _NO_LINKS
+        marginals = counts.project(task.variables).marginals if task.variables else counts.marginals
+        if structure is None:
+            found = learn_structure(
+                marginals, task.scoring, task.search, draws=task.draws, seed=task.seed
+            )
+            structure, links = found.structure, found.links
+        parameters = task.parameters
+        self._learned = learn_parameters(
+            counts.marginals, structure, method=parameters.method, alpha=parameters.alpha
+        )
+        self._links = links
+
+    def to_frame(self, node: str | None = None) -> pd.DataFrame:
+        """Return the parameters with their errors, a row per parameter.
+
+        Args:
+            node: the node whose parameters are wanted; by default all.
+
+        Returns:
+            of one node a column for each of its parents, then `value`; of all `node`, `value` and
+            `given`, the parents' categories in words. Then `estimate`, the raw ratio, which may
+            lie outside [0, 1]; `probability`, its projection, which is valid in a network; `se`,
+            the standard error against the population; `se_records`, that given the records (the
+            noise of randomization alone); `low` and `high`, the 95 % interval against the
+            population. Errors are missing where the network was not learned here.
+
+        Raises:
+            NotFitted: nothing was learned.
+            UnknownVariable: no such node.
+        """
+        import pandas as pd
+
+        if node is not None:
+            self._require_nodes([node], "node")
+        rows = []
+        for one in self.model_.parameters():
+            if node not in (None, one.node):
+                continue
+            given = ", ".join(f"{name}={label}" for name, label in one.parents.items())
+            where = {"node": one.node, "value": one.value, "given": given}
+            if node is not None:
+                where = {**one.parents, "value": one.value}
+            numbers = {name: _float(getattr(one, name)) for name in _NUMBERS}
+            low, high = one.interval
+            rows.append([*where.values(), *numbers.values(), low, high])
+            columns = [*where, *numbers, "low", "high"]
+        return pd.DataFrame(rows, columns=columns)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the network of JSON text.
+
+        It is that of `to_json`, of `pramana network convert --to json`, or a model of the miner's.
+
+        Raises:
+            InputError: the text is none of these.
+        """
+        body = parse(text)
+        if isinstance(body, Mapping) and body.get("format") == FORMAT:
+            return super().from_json(text)
+        with one_sentence():
+            document = network_of_json(body)
+        return cls._of(document.network, document)
+
+    @classmethod
+    def _of(cls, network: Network, document: NetworkDocument | None = None) -> Self:
+        """Return a network that was not learned here."""
+        made = cls(network.structure.as_dict())
+        made._set_model(document or NetworkDocument(network))
+        made._set_source(_ELSEWHERE)
+        return made
+
+    @classmethod
+    def _of_structure(cls, structure: Structure) -> Self:
+        return cls(structure.as_dict())
+
+    def _set_model(self, document: NetworkDocument) -> None:
+        network = document.network
+        families = document.families or tuple(
+            _without_errors(network, node, parents) for node, parents in network.structure.families
+        )
+        domain = network.domain.project(network.structure.nodes)
+        self._learned = LearnedBayesNet(domain, network.structure, 0, families)
+        self._links = document.links
+
+    def _set_source(self, source: LearnedFrom) -> None:
+        super()._set_source(source)
+        self._learned = replace(self._learned, records=source.records)
+
+    def _document(self) -> dict[str, Any]:
+        known = not np.isnan(self.model_.families[0].estimate).all()
+        families = self.model_.families if known else ()
+        return network_json(self.network_, self.learned_links_, families)
+
+    def _take(self, document: Mapping[str, Any]) -> None:
+        self._set_model(network_of_json(dict(document)))
+
+    def _options_written(self) -> dict[str, Any]:
+        written = super()._options_written()
+        if self.structure is not None:
+            written["structure"] = structure_of(self.structure).as_dict()
+        return written
+
+    def source_told(self) -> str:
+        """Return in words what was learned from. Raises NotFitted."""
+        if self._source().estimated_by == _ELSEWHERE.estimated_by:
+            return "not learned here"
+        return super().source_told()
+
+
+_NO_LINKS: tuple[LearnedLink, ...] = ()
+
+_NUMBERS = ("estimate", "probability", "se", "se_records")
+
+
+def _float(number: float | None) -> float:
+    return math.nan if number is None else number
+
+
+def _without_errors(network: Network, node: str, parents: tuple[str, ...]) -> LearnedFamily:
+    """Return a node's table as a family of which nothing else is known."""
+    table = network.tables[node]
+    unknown = np.full(table.shape, np.nan)
+    return LearnedFamily(node, parents, unknown, table, unknown, unknown, unknown, unknown)

@@ -1,0 +1,292 @@
+"""Frequent itemsets and association rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pramana.estimators.base import Estimator
+from pramana.frames.tables import shown
+from pramana.reporting.estimating import EstimatedCounts
+from shared.domain import Domain
+from shared.errors import OptionError
+from shared.learn.rules.exchange.documents import Found, read_found, write_found
+from shared.learn.rules.exchange.drawing import itemsets_chart, rules_chart
+from shared.learn.rules.exchange.frames import itemsets_frame, rules_frame
+from shared.learn.rules.items import chosen_items, items_wanted
+from shared.learn.rules.mining import mine_itemsets
+from shared.learn.rules.options import MINIMUM_CONFIDENCE, Against, Decisions, RuleOptions
+from shared.learn.rules.rules import derive_rules
+from shared.marginals.support_counts import Item
+from shared.pictures.chart import Picture
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ITEMSET_NUMBERS = ("itemsets", "support", "support_se", "support_low", "support_high", "verdict")
+_RULE_NUMBERS = (
+    "antecedents",
+    "consequents",
+    "support",
+    "confidence",
+    "confidence_low",
+    "confidence_high",
+    "lift",
+)
+"""The columns that a notebook shows."""
+
+
+class FrequentItemsets(Estimator):
+    """The sets of categories that many records have together (Ma 7.1.2; FRAPP 6).
+
+    An item is a category of a variable; an itemset has at most one of each variable. There is no
+    `score`, `predict` or `transform`: itemsets describe the records and foretell nothing of one.
+
+    Args:
+        minimum_support: the least share of the records, above 0 and at most 1.
+        max_length: the most items of an itemset; None for no limit.
+        decisions: `point` holds an itemset frequent whose estimate reaches the minimum;
+            `controlled` keeps the share of mistakes among them at `false_discovery`.
+        confidence: of intervals and verdicts.
+        false_discovery: the rate that `controlled` decisions keep.
+        against: the errors of intervals and verdicts: given these `records`, or against their
+            `population`.
+        consistent: whether supports are also made consistent with each other.
+        variables: whose categories are items; None for all.
+        present: the one category that is an item, of the variables that have it: say `"yes"`.
+        items: the categories that are items, by variable: `{"sex": ["female"]}`.
+
+    Attributes:
+        itemsets_: the frequent ones as mlxtend has them, `support` (a share) and `itemsets`
+            (frozensets of `variable=category`), then `support_se`, `support_low`, `support_high`,
+            `se_records`, `se_population`, `verdict`, `p_value` and `consistent`.
+        model_: all that was examined.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("titanic")
+        >>> domain = pm.Domain.of(
+        ...     sex=["female", "male"], survived=["no", "yes"])
+        >>> found = pm.FrequentItemsets(0.5).fit(people, pm.Plan.unrandomized(domain))
+        >>> for support, items in zip(found.itemsets_["support"], found.itemsets_["itemsets"]):
+        ...     print(round(support, 3), sorted(items))
+        0.786 ['sex=male']
+        0.677 ['survived=no']
+        0.62 ['sex=male', 'survived=no']
+    """
+
+    kind = "association-rules"
+    model_: Found
+
+    def __init__(
+        self,
+        minimum_support: float,
+        *,
+        max_length: int | None = RuleOptions.max_length,
+        decisions: Decisions = RuleOptions.decisions,
+        confidence: float = RuleOptions.confidence,
+        false_discovery: float = RuleOptions.false_discovery,
+        against: Against = RuleOptions.against,
+        consistent: bool = RuleOptions.consistent,
+        variables: Sequence[str] | None = None,
+        present: str | None = None,
+        items: Mapping[str, Sequence[str]] | None = None,
+    ):
+        self.minimum_support = minimum_support
+        self.max_length = max_length
+        self.decisions = decisions
+        self.confidence = confidence
+        self.false_discovery = false_discovery
+        self.against = against
+        self.consistent = consistent
+        self.variables = variables
+        self.present = present
+        self.items = items
+
+    @property
+    def itemsets_(self) -> pd.DataFrame:
+        """The frequent itemsets, a row each, by length."""
+        self._require_fitted()
+        return itemsets_frame(self.model_.itemsets)
+
+    def to_frame(self, *, examined: bool = False) -> pd.DataFrame:
+        """Return the frequent itemsets as `itemsets_` has them.
+
+        Args:
+            examined: list all itemsets that were examined, with their verdicts.
+
+        Raises:
+            NotFitted: nothing was learned.
+        """
+        self._require_fitted()
+        return itemsets_frame(self.model_.itemsets, examined=examined)
+
+    def _learn(self, counts: EstimatedCounts) -> None:
+        self.model_ = self._found(counts)
+
+    def _found(self, counts: EstimatedCounts) -> Found:
+        options = RuleOptions(
+            self.minimum_support,
+            self.max_length,
+            self.decisions,
+            self.confidence,
+            self.false_discovery,
+            self.against,
+            self.consistent,
+        )
+        items = _wanted(counts.domain, self.variables, self.present, self.items)
+        return Found(mine_itemsets(counts.marginals, items, options))
+
+    def _document(self) -> dict[str, Any]:
+        return write_found(self.model_)
+
+    def _take(self, document: Mapping[str, Any]) -> None:
+        self.model_ = read_found(document)
+
+    def _picture(self) -> Picture:
+        return itemsets_chart(self.model_.itemsets)
+
+    def _numbers(self) -> pd.DataFrame:
+        return self.itemsets_[list(_ITEMSET_NUMBERS)].sort_values(
+            "support", ascending=False, ignore_index=True
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        options = self.model_.itemsets.options
+        kind = "given these records" if options.against == "records" else "against the population"
+        examined = sum(len(level) for level in self.model_.itemsets.levels)
+        return [
+            ("found", f"{len(self.model_.itemsets.frequent):,} of {examined:,} examined"),
+            ("errors", f"{100 * options.confidence:g} % intervals {kind}"),
+        ]
+
+
+class AssociationRules(FrequentItemsets):
+    """Rules "who has these categories has those too", made of frequent itemsets (Ma 7.1.1).
+
+    There is no `score`, `predict` or `transform`: rules describe the records.
+
+    Args:
+        minimum_support: the least share of the records with both sides, above 0 and at most 1.
+        minimum_confidence: the least confidence, from 0 to 1.
+        certain: ask it of the lower end of the confidence's interval, not of the estimate.
+        max_length: and all others: as for `FrequentItemsets`.
+
+    Attributes:
+        rules_: the rules as mlxtend has them, `antecedents` and `consequents` (frozensets of
+            `variable=category`) and its measures, then the standard error and the interval of
+            support, confidence, lift and leverage (`confidence_se`, `confidence_low`, ...).
+        itemsets_: the frequent itemsets; see `FrequentItemsets`.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("titanic")
+        >>> domain = pm.Domain.of(
+        ...     sex=["female", "male"], survived=["no", "yes"])
+        >>> plan = pm.Plan.unrandomized(domain)
+        >>> found = pm.AssociationRules(0.1, minimum_confidence=0.7).fit(people, plan)
+        >>> for rule in found.rules_.itertuples():
+        ...     print(*rule.antecedents, "->", *rule.consequents, round(rule.confidence, 3))
+        sex=female -> survived=yes 0.732
+        sex=male -> survived=no 0.788
+        survived=no -> sex=male 0.915
+    """
+
+    def __init__(
+        self,
+        minimum_support: float,
+        minimum_confidence: float = MINIMUM_CONFIDENCE,
+        *,
+        certain: bool = False,
+        max_length: int | None = RuleOptions.max_length,
+        decisions: Decisions = RuleOptions.decisions,
+        confidence: float = RuleOptions.confidence,
+        false_discovery: float = RuleOptions.false_discovery,
+        against: Against = RuleOptions.against,
+        consistent: bool = RuleOptions.consistent,
+        variables: Sequence[str] | None = None,
+        present: str | None = None,
+        items: Mapping[str, Sequence[str]] | None = None,
+    ):
+        super().__init__(
+            minimum_support,
+            max_length=max_length,
+            decisions=decisions,
+            confidence=confidence,
+            false_discovery=false_discovery,
+            against=against,
+            consistent=consistent,
+            variables=variables,
+            present=present,
+            items=items,
+        )
+        self.minimum_confidence = minimum_confidence
+        self.certain = certain
+
+    @property
+    def rules_(self) -> pd.DataFrame:
+        """The rules, a row each, by length."""
+        self._require_fitted()
+        return rules_frame(self.model_.itemsets.domain, self.model_.rules)
+
+    def to_frame(self) -> pd.DataFrame:  # type: ignore[override]
+        """Return the rules as `rules_` has them. Raises NotFitted."""
+        return self.rules_
+
+    def _learn(self, counts: EstimatedCounts) -> None:
+        found = self._found(counts).itemsets
+        rules = derive_rules(found, counts.marginals, self.minimum_confidence, certain=self.certain)
+        self.model_ = Found(found, rules)
+
+    def _picture(self) -> Picture:
+        return rules_chart(self.model_.itemsets.domain, self.model_.rules)
+
+    def _numbers(self) -> pd.DataFrame:
+        return self.rules_[list(_RULE_NUMBERS)].sort_values(
+            "confidence_low", ascending=False, ignore_index=True
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        (_, found), *errors = super()._facts()
+        return [("itemsets", found), ("rules", f"{len(self.model_.rules):,}"), *errors]
+
+
+def _wanted(
+    domain: Domain,
+    variables: Sequence[str] | None,
+    present: str | None,
+    items: Mapping[str, Sequence[str]] | None,
+) -> tuple[Item, ...]:
+    """Return the items that were asked for, in the order of the domain."""
+    if sum(one is not None for one in (present, items)) > 1:
+        raise OptionError(
+            "items and present exclude each other: items names the categories that are items,"
+            " present the one of all variables.",
+            where="items",
+        )
+    if present is not None and not isinstance(present, str):
+        raise OptionError(f"present must be a category, not {shown(present)}.", where="present")
+    if items is not None:
+        return chosen_items(domain, _lists(items))
+    if variables is not None:
+        domain = domain.project(_list(variables, "variables", "names of variables"))
+    return items_wanted(domain, present, None)
+
+
+def _lists(items: object) -> dict[str, list[str]]:
+    if not isinstance(items, Mapping):
+        raise OptionError(
+            f'items must be a dict of lists of categories by variable, {{"sex": ["female"]}}, not'
+            f" {shown(items)}.",
+            where="items",
+        )
+    return {name: _list(labels, f"items[{name!r}]", "categories") for name, labels in items.items()}
+
+
+def _list(given: object, argument: str, of: str) -> list[str]:
+    if isinstance(given, str) or not isinstance(given, Sequence | set | frozenset):
+        raise OptionError(f"{argument} must be a list of {of}, not {shown(given)}.", where=argument)
+    listed = list(given)
+    if len(set(map(str, listed))) < len(listed):
+        raise OptionError(f"{argument} names {of} twice.", where=argument)
+    return listed

@@ -1,0 +1,140 @@
+"""Structures of networks as people give them: parents by child, links, graphs, models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pramana.exchange import networkx_graphs, pyagrum_models
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import shown
+from shared.errors import OptionError, StructureError
+from shared.learn.networks.options import ParameterOptions, Scoring, Search
+from shared.learn.networks.structure import Structure
+
+StructureLike: TypeAlias = Any
+"""A dict of each child's parents, a list of (parent, child), a graph of networkx, or a network of
+ours, pgmpy's or pyAgrum's."""
+
+WANTED = (
+    "a dict of each node's parents, a list of links (parent, child), a networkx.DiGraph, or a"
+    " network of pramana, pgmpy or pyAgrum"
+)
+
+
+@dataclass(frozen=True)
+class NetworkTask:
+    """What a `BayesNet` is asked to learn, checked: what jobs of the miner are made of.
+
+    Attributes:
+        structure: the structure given; None if it is to be learned.
+        variables: the nodes to learn it over; None for all.
+        parameters: how parameters are learned.
+        scoring, search, draws, seed: how the structure is learned.
+    """
+
+    structure: Structure | None
+    variables: tuple[str, ...] | None
+    parameters: ParameterOptions
+    scoring: Scoring
+    search: Search
+    draws: int
+    seed: int
+
+
+def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -> Structure:
+    """Return a structure as it was given; `variables` without a link are nodes of it, too.
+
+    Raises:
+        StructureError: it is none of what is understood, or has a cycle, a link twice, or no link
+            where the nodes are not named.
+    """
+    parents = _parents(given)
+    for name in variables or ():
+        parents.setdefault(name, [])
+    with one_sentence():
+        return Structure.of(parents)
+
+
+def scoring_of(score: object) -> Scoring:
+    """Return a score by its name, or by a dict of its name and options. Raises OptionError."""
+    if isinstance(score, Scoring):
+        return score
+    given = {"name": score} if isinstance(score, str) else score
+    if not isinstance(given, Mapping) or "name" not in given:
+        raise OptionError(
+            "score must be a name, such as 'bic', or a dict such as {'name': 'bic', 'c_star': 2.0},"
+            f" not {shown(score)}.",
+            where="score",
+        )
+    known = Scoring.__dataclass_fields__
+    for option in given:
+        if option not in known:
+            raise OptionError(
+                f"score has no option {option!r}; it has {', '.join(known)}.", where="score"
+            )
+    with one_sentence():
+        return Scoring(**given)
+
+
+def _parents(given: StructureLike) -> dict[str, list[str]]:
+    if isinstance(given, Structure):
+        return given.as_dict()
+    network = getattr(given, "network_", None)
+    if network is not None:
+        return _parents(network.structure)
+    if isinstance(given, Mapping):
+        return _of_mapping(given)
+    if networkx_graphs.is_graph(given):
+        return _of_links(*networkx_graphs.links_of(given, "structure"))
+    if pyagrum_models.is_model(given):
+        return _of_links(*pyagrum_models.links_of(given))
+    if isinstance(given, list | tuple | set):
+        links = [_link(link) for link in given]
+        nodes = dict.fromkeys(name for link in links for name in link)
+        return _of_links(list(nodes), links)
+    raise StructureError(f"structure must be {WANTED}, not {shown(given)}.", where="structure")
+
+
+def _of_mapping(given: Mapping[Any, Any]) -> dict[str, list[str]]:
+    parents: dict[str, list[str]] = {}
+    for child, listed in given.items():
+        if isinstance(listed, str):
+            raise StructureError(
+                f"structure must give {child!r} a list of its parents, such as [{listed!r}], not"
+                f" the text {listed!r}.",
+                where="structure",
+            )
+        if not isinstance(listed, list | tuple | set | frozenset):
+            raise StructureError(
+                f"structure must give {child!r} a list of its parents, not {shown(listed)}.",
+                where="structure",
+            )
+        parents[_name(child)] = [_name(parent) for parent in listed]
+    for name in [name for listed in parents.values() for name in listed]:
+        parents.setdefault(name, [])
+    return parents
+
+
+def _of_links(nodes: list[str], links: list[tuple[str, str]]) -> dict[str, list[str]]:
+    parents: dict[str, list[str]] = {node: [] for node in nodes}
+    for parent, child in links:
+        parents[child].append(parent)
+    return parents
+
+
+def _link(link: object) -> tuple[str, str]:
+    if not isinstance(link, list | tuple) or len(link) != 2:
+        raise StructureError(
+            f"structure must list links as (parent, child), not as {link!r}.", where="structure"
+        )
+    return _name(link[0]), _name(link[1])
+
+
+def _name(given: object) -> str:
+    if not isinstance(given, str):
+        raise StructureError(
+            f"structure must name its nodes by text, not by {shown(given)}.", where="structure"
+        )
+    return given

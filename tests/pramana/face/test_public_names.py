@@ -1,0 +1,108 @@
+"""The public names: a list that only a decision changes, each there and none hidden by a module.
+
+Whoever adds or removes a name writes it here, too, and into CHANGELOG.md.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import pramana as pm
+from docs.pages import grouped, public_names
+from tests.places import ROOT
+
+NAMES = [
+    "Account",
+    "AssociationRules",
+    "BayesClassifier",
+    "BayesNet",
+    "Block",
+    "CutAndPaste",
+    "DecisionTree",
+    "Dense",
+    "Design",
+    "Domain",
+    "EstimatedCounts",
+    "FrequentItemsets",
+    "Grouped",
+    "Identity",
+    "InputError",
+    "Keys",
+    "LinearClassifier",
+    "Mixture",
+    "NaiveBayes",
+    "NotFitted",
+    "OneHot",
+    "Plan",
+    "PramanaError",
+    "RandomSymmetric",
+    "Reports",
+    "Sampled",
+    "StructuralZeros",
+    "Symmetric",
+    "Variable",
+    "Withheld",
+    "accountant",
+    "apriori",
+    "association_rules",
+    "connect",
+    "design",
+    "domain",
+    "estimate",
+    "example",
+    "join",
+    "load",
+    "observed_categories",
+    "plan",
+    "randomize",
+    "save",
+]
+
+
+def test_these_are_the_public_names():
+    assert sorted(public_names()) == NAMES
+
+
+def test_a_notebook_offers_them():
+    assert sorted(pm.__all__) == NAMES
+    assert set(NAMES) <= set(dir(pm))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_there_and_called_so(name: str):
+    assert getattr(pm, name).__name__ == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_module_hides_a_name(name: str):
+    """Whoever imports the module `pramana.<name>` would have it in place of the public object."""
+    assert not (ROOT / "pramana" / name).exists()
+    assert not (ROOT / "pramana" / f"{name}.py").exists()
+
+
+def test_every_name_has_its_page_of_the_reference():
+    assert sorted(name for names in grouped(public_names()).values() for name in names) == NAMES
+
+
+def test_a_name_of_no_group_is_refused():
+    with pytest.raises(ValueError, match="thing of pramana.elsewhere.* has no group"):
+        grouped({"thing": "pramana.elsewhere.things"})
+
+
+def test_a_misspelt_name_is_no_attribute():
+    with pytest.raises(AttributeError, match="DecisionTrees"):
+        pm.DecisionTrees  # noqa: B018
+
+
+def test_a_name_is_loaded_with_its_first_use():
+    script = (
+        "import sys, pramana as pm; before = 'pandas' in sys.modules; pm.example('titanic');"
+        " print(before, 'pandas' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "True"]

@@ -1,0 +1,234 @@
+"""Randomizing a frame: what the owner's agent would send, the same however often it is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from owner_agent.randomize.reports import randomize as draw
+from owner_agent.release.publish import read_records
+from owner_agent.site.planning import planned
+from owner_agent.site.site import load_site
+from owner_agent.state.keys import KeyStore
+from pramana.frames.examples import example
+from pramana.owner.keys import Keys
+from pramana.owner.randomizing import randomize
+from shared.channels import RESOLUTION, Identity, StructuralZeros, Symmetric
+from shared.domain import Domain
+from shared.errors import (
+    DuplicateRecordId,
+    MissingColumn,
+    MissingRecordId,
+    TableError,
+    UnknownCategory,
+)
+from shared.plan import Block, Plan
+from shared.privacy import Amplification
+from shared.study_plan import StudyPart, StudyPlan, StudySet
+
+DOMAIN = Domain.of(sex=["f", "m"], region=["north", "south", "east"])
+PLAN = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, 0.3)) for v in DOMAIN))
+KEYS = Keys.for_experiments(7)
+SITE = """
+owner = "clinic"
+table = "patients.parquet"
+record_id = "id"
+[miner]
+url = "http://127.0.0.1:9"
+study = "asia"
+[[variables]]
+name = "sex"
+categories = ["f", "m"]
+sensitive = true
+channel = { kind = "symmetric", p = 0.3 }
+[[variables]]
+name = "region"
+categories = ["north", "south", "east"]
+sensitive = true
+channel = { kind = "symmetric", p = 0.3 }
+"""
+
+
+def people(ids) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    n = len(ids)
+    return pd.DataFrame(
+        {
+            "id": ids,
+            "sex": rng.choice(["f", "m"], n),
+            "region": rng.choice(["north", "south", "east"], n),
+        }
+    )
+
+
+def told(reports) -> dict[str, tuple]:
+    frame = reports.to_frame(pseudonyms=True)
+    return dict(zip(frame.index, frame.itertuples(index=False, name=None), strict=True))
+
+
+IDS = {
+    "text with spaces around": [" a", "b ", "c\t", "é", "é1", "日本"],
+    "whole numbers": [3, 1, 2, 50, 4, 1000],
+    "numbers beside missing cells elsewhere": [3.0, 1.0, 2.5, 50.0, 4.0, 1e3],
+    "dates": list(pd.date_range("2020-01-01", periods=6)),
+}
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS.keys())
+def test_the_reports_are_those_that_the_owners_agent_publishes(tmp_path, ids):
+    table = people(ids)
+    keys = Keys.create(tmp_path / "state")
+    table.to_parquet(tmp_path / "patients.parquet")
+    (tmp_path / "site.toml").write_text(SITE)
+    site = load_site(tmp_path / "site.toml")
+    plan = planned(site)
+    records, own = read_records(
+        site, "asia", plan, KeyStore(tmp_path / "state").load(), lambda *_: None
+    )
+    made = draw(plan.plan, records.secrets, "asia", records.keys, own.columns)
+    reports = randomize(table, plan.plan, keys, record_id="id", study="asia")
+    assert plan.plan == PLAN
+    assert reports.digest == made.digest
+    assert np.array_equal(reports.pseudonyms, made.keys)
+
+
+def test_the_same_records_give_the_same_reports_in_any_order_and_company():
+    table = people([f"person {i}" for i in range(200)])
+    first = randomize(table, PLAN, KEYS, record_id="id")
+    assert randomize(table, PLAN, KEYS, record_id="id").digest == first.digest
+    mixed = table.sample(frac=1, random_state=1)
+    assert randomize(mixed, PLAN, KEYS, record_id="id").digest == first.digest
+    more = pd.concat([people([f"other {i}" for i in range(50)]), mixed])
+    again = told(randomize(more, PLAN, KEYS, record_id="id"))
+    assert len(again) == 250
+    assert told(first).items() <= again.items()
+
+
+def test_other_keys_studies_and_plans_draw_otherwise():
+    table = people(list(range(300)))
+    digests = {
+        randomize(table, plan, keys, record_id="id", study=study).digest
+        for plan, keys, study in (
+            (PLAN, KEYS, "study"),
+            (PLAN, KEYS, "another"),
+            (PLAN, Keys.for_experiments(8), "study"),
+            (PLAN, Keys.for_experiments(8, linkage_seed=7), "study"),
+        )
+    }
+    assert len(digests) == 4
+
+
+TABLE = people(list("abcdef"))
+SAME = {
+    "the index": (TABLE.set_index("id"), "id"),
+    "the index itself": (TABLE.set_index("id"), TABLE.set_index("id").index),
+    "a list": (TABLE, list("abcdef")),
+    "a tuple": (TABLE, tuple("abcdef")),
+    "an array": (TABLE, np.array(list("abcdef"))),
+    "a series": (TABLE, TABLE["id"]),
+    "a generator": (TABLE, iter("abcdef")),
+    "a list of one name": (TABLE, ["id"]),
+    "a dict of columns": (TABLE.to_dict("list"), "id"),
+    "polars": (pl.from_pandas(TABLE), "id"),
+    "categories": (TABLE.astype("category"), "id"),
+    "polars' series": (TABLE, pl.Series(list("abcdef"))),
+}
+
+
+@pytest.mark.parametrize(("frame", "record_id"), SAME.values(), ids=SAME.keys())
+def test_ids_are_understood_however_they_come(frame, record_id):
+    wanted = randomize(TABLE, PLAN, KEYS, record_id="id").digest
+    assert randomize(frame, PLAN, KEYS, record_id=record_id).digest == wanted
+
+
+def test_a_number_and_its_text_are_one_id():
+    digests = {
+        randomize(people(ids), PLAN, KEYS, record_id="id").digest
+        for ids in ([7, 8], ["7", "8"], [7.0, 8.0], [7, "8"], np.array([7, 8], dtype=np.uint8))
+    }
+    assert len(digests) == 1
+
+
+def test_columns_of_ids_are_told_apart():
+    frame = TABLE.assign(house=["1", "12", "1", "2", "2", "2"], id=["23", "3", "3", "1", "2", "3"])
+    made = randomize(frame, PLAN, KEYS, record_id=["house", "id"])
+    assert len(made) == 6
+    swapped = randomize(frame, PLAN, KEYS, record_id=["id", "house"])
+    assert len(set(told(made)) & set(told(swapped))) == 1  # 2 of house 2
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "said"),
+    [
+        (["a", "a ", "b", "c", "d", "e"], DuplicateRecordId, "1 ids more than once, in 2 rows"),
+        (["a", "", "b", "c", "d", None], MissingRecordId, "empty in 2 rows (rows 2, 6)"),
+        ([7, 7.0, 8, 9, 10, 11], DuplicateRecordId, "rows 1, 2"),
+        ([1.0, np.nan, 2, 3, 4, 5], MissingRecordId, "1 row (row 2)"),
+    ],
+)
+def test_ids_that_cannot_tell_records_apart_are_refused_by_row(ids, error, said):
+    with pytest.raises(error) as caught:
+        randomize(people(ids), PLAN, KEYS, record_id="id")
+    assert said in str(caught.value)
+
+
+def test_a_series_of_another_order_is_not_taken_for_the_rows():
+    with pytest.raises(TableError, match=r"series\.to_numpy\(\)"):
+        randomize(TABLE, PLAN, KEYS, record_id=TABLE["id"][::-1])
+    with pytest.raises(TableError, match="one id for each of the 6 rows of frame, not 5"):
+        randomize(TABLE, PLAN, KEYS, record_id=list("abcde"))
+
+
+def test_a_frame_that_does_not_fit_the_plan_is_refused():
+    with pytest.raises(MissingColumn, match="'region'"):
+        randomize(TABLE[["id", "sex"]], PLAN, KEYS, record_id="id")
+    with pytest.raises(UnknownCategory, match="'west'"):
+        randomize(TABLE.replace("north", "west"), PLAN, KEYS, record_id="id")
+    possible = StructuralZeros(6, (0,), Symmetric.from_probability(5, 0.3))
+    zeros = Plan((Block(DOMAIN.variables, possible),))
+    with pytest.raises(TableError, match=r"calls impossible; .*\.$"):
+        randomize(TABLE.assign(sex="f", region="north"), zeros, KEYS, record_id="id")
+
+
+def test_variables_that_the_plan_tells_are_told_and_the_reports_say_so():
+    plan = Plan((Block((DOMAIN["sex"],), Identity(2)), PLAN.blocks[1]))
+    reports = randomize(TABLE, plan, KEYS, record_id="id")
+    assert sorted(reports.to_frame()["sex"]) == sorted(TABLE["sex"])
+    assert reports.amplification == Amplification.of(PLAN.blocks[1].channel)
+    assert "sex as it is" in repr(reports)
+
+
+def test_owners_of_one_study_plan_report_the_sets_of_one_coin():
+    titanic = example("titanic")
+    domain = Domain.of(**{c: sorted(titanic[c].unique()) for c in titanic})
+    half = RESOLUTION // 2
+    kept = {v.name: Symmetric.from_gamma(v.size, 3.0) for v in domain}
+    study = StudyPlan(
+        (
+            ("line", (domain["class"], domain["age"])),
+            ("registry", (domain["sex"], domain["survived"])),
+        ),
+        (
+            StudySet(
+                half, (StudyPart(0, (0,), kept["class"]), StudyPart(1, (1,), kept["survived"]))
+            ),
+            StudySet(half, (StudyPart(0, (1,), kept["age"]), StudyPart(1, (0,), kept["sex"]))),
+        ),
+    )
+    made = [
+        randomize(
+            titanic,
+            Plan((study.block(owner),)),
+            Keys.for_experiments(seed, linkage_seed=9),
+            record_id="person",
+        ).to_frame(pseudonyms=True)
+        for seed, owner in enumerate(("line", "registry"))
+    ]
+    both = made[0].join(made[1], how="inner")
+    assert len(both) == len(titanic)
+    assert (both["class"].notna() == both["survived"].notna()).all()
+    assert (both["age"].notna() == both["sex"].notna()).all()
+    assert (both["class"].isna() == both["age"].notna()).all()
+    assert set(both["class"].notna()) == {True, False}
