@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
 from pramana.client.answers import fitted, table_frame
 from pramana.client.asking import job_of, learner_of, spec_of
@@ -125,8 +125,8 @@ class Study:
         self,
         learner: EstimatorT,
         /,
-        *,
         records: Records = "identical",
+        *,
         estimator: EstimatorName = "auto",
         order: int = 2,
     ) -> Job[EstimatorT]:
@@ -166,8 +166,8 @@ class Study:
     def table(
         self,
         variables: str | Sequence[str],
-        *,
         records: Records = "identical",
+        *,
         estimator: EstimatorName = "auto",
         order: int = 2,
     ) -> Job[pd.DataFrame]:
@@ -227,13 +227,15 @@ class Study:
         return Job(self._line, made, read)
 
     def _counts(self, records: Records, estimator: EstimatorName, order: int) -> dict[str, Any]:
+        counts = {"records": records, "estimator": estimator, "order": order}
+        _require_counts(counts)
         if estimator == "auto":
             plans = self._plans()
             together = records != "any" or self.alignment().state == "identical"
-            chosen = choose(_joined(plans) if together else plans) if plans else "moment"
-        else:
-            chosen = estimator
-        return {"records": records, "estimator": chosen, "order": order}
+            counts["estimator"] = (
+                choose(_joined(plans) if together else plans) if plans else "moment"
+            )
+        return counts
 
     def _plans(self) -> list[Plan]:
         """Return the plans of the releases in use, owner by owner."""
@@ -271,6 +273,16 @@ class Study:
 
 def _table(model: ModelMessage) -> pd.DataFrame:
     return table_frame(cast(ContingencyTableMessage, model))
+
+
+def _require_counts(counts: Mapping[str, Any]) -> None:
+    for name, choices in (("records", get_args(Records)), ("estimator", get_args(EstimatorName))):
+        if not isinstance(counts[name], str) or counts[name] not in choices:
+            raise OptionError(
+                f"{name} must be one of {', '.join(map(repr, choices))}, not"
+                f" {shown(counts[name])}.",
+                where=name,
+            )
 
 
 def _joined(plans: Sequence[Plan]) -> list[Plan]:
