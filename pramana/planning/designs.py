@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from owner_agent.design.compared import ComparedDesigns
 from pramana.frames.sentences import one_sentence
-from shared.design import (
-    Option,
-    useful,
-)
+from pramana.showing.axes import plotted
+from pramana.showing.charts import families_chart
+from pramana.showing.html import DIGITS, card
+from shared.design import Option, useful
 from shared.errors import PlanError
 from shared.estimation.estimated import Estimator
 from shared.plan import Plan
@@ -20,6 +19,7 @@ from shared.study_plan import StudyPlan
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,10 +153,30 @@ class Design:
         rest = [f"Not possible: {unable}." if unable else "", self.warning]
         return "\n".join([self._title, written, *(line for line in rest if line)])
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the families side by side: the predicted error of each.
+
+        Args:
+            ax: matplotlib axes to draw on; None makes a figure.
+
+        Returns:
+            the axes.
+
+        Raises:
+            OptionError: `ax` is no axes.
+        """
+        return plotted(families_chart(self.to_frame()), ax)
+
     def _repr_html_(self) -> str:
-        rest = f"<p>{html.escape(self.warning)}</p>" if self.warning else ""
-        table = self.to_frame().to_html(index=False, na_rep="", float_format="{:.4g}".format)
-        return f"<p>{html.escape(self._title)}</p>{table}{rest}"
+        facts = [
+            ("records", f"{self.records:,}"),
+            ("chosen", f"{self.family}, estimated by {self.estimator}"),
+            ("whole record", f"gamma {self.gamma:.4g}"),
+            ("plan", self.plan.digest[:DIGITS]),
+            *([("warning", self.warning)] if self.warning else []),
+        ]
+        frame = self.to_frame()
+        return card("Design", facts, families_chart(frame).svg(), frame)
 
     @property
     def _title(self) -> str:
