@@ -116,6 +116,16 @@ class Classifier(Estimator, Generic[ModelT]):
             MissingColumn: neither y nor the target's column is there.
             UnknownCategory: a true class that is none of the classes.
             Others: see `predict`.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.domain(people, pm.observed_categories(people))
+            >>> model = pm.DecisionTree("admitted").fit(people, pm.Plan.unrandomized(domain))
+            >>> round(model.score(people), 3)
+            0.706
+            >>> round(model.score(people[["department"]], people["admitted"]), 3)
+            0.706
         """
         model, table = self._fitted, as_frame(frame, "frame")
         true = _true(table, model.target, y)
