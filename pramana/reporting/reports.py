@@ -298,7 +298,8 @@ class Reports:
     def _repr_html_(self) -> str:
         facts = [("records", f"{len(self):,}"), ("told", in_words(self.plan))]
         digest = ("plan", self.plan.digest[:DIGITS])
-        return card("Reports", [*facts, digest], self._picture().svg(), self.head())
+        rows = self.head().astype(object).fillna("withheld")
+        return card("Reports", [*facts, digest], self._picture().svg(), rows)
 
 
 def require_plan(plan: object, argument: str = "plan") -> Plan:
