@@ -93,6 +93,36 @@ def privacy_chart(frame: pd.DataFrame, whole: float) -> Chart:
     return Chart(heading, "privacy", (width, height), draw)
 
 
+def families_chart(frame: pd.DataFrame) -> Chart:
+    """Return a chart of a design's families: the predicted error of each, the least first.
+
+    Args:
+        frame: as `Design.to_frame` returns it; what cannot do it is left out.
+    """
+    able = frame[frame["error"].notna()]
+    names = list(map(str, able["family"]))
+    errors = [100 * float(error) for error in able["error"]]
+    chosen = list(map(bool, able["chosen"]))
+    notes = [
+        f"{error:.3g} %, noise leaves {100 * kept:.0f} %"
+        for error, kept in zip(errors, map(float, able["kept"]), strict=True)
+    ]
+
+    def draw(axes: Sequence[Axes]) -> None:
+        (axis,) = axes
+        plots.rows(axis, names, notes)
+        for row, (error, one) in enumerate(zip(errors, chosen, strict=True)):
+            (bar,) = axis.barh(row, error, 0.6, color=plots.BLUE if one else plots.GREY)
+            plots.entitle(bar, f"{names[row]}: {notes[row]}{' (chosen)' if one else ''}")
+        axis.set_xlabel(
+            "predicted relative standard error of the cells, %; blue: chosen", fontsize=9
+        )
+        axis.set_title(heading)
+
+    heading = "Families side by side"
+    return Chart(heading, "families", plots.size_of(names, notes), draw)
+
+
 def _count(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 10 else f"{number:.3g}"
 
