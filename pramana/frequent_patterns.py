@@ -15,15 +15,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import as_frame, shown
 from shared.domain import Domain, Variable
-from shared.errors import EmptyTable, MissingColumn, OptionError, TableError
+from shared.errors import EmptyTable, MissingColumn, OptionError, PlanError, TableError
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.common.options import InnerShare, require_limit
+from shared.learn.common.options import InnerShare, Share, require_limit
 from shared.learn.rules.exchange.frames import RULE_ERRORS, itemsets_frame
 from shared.learn.rules.measures import MEASURES, measures
 from shared.learn.rules.mining import mine_itemsets
@@ -39,6 +42,7 @@ _Split = tuple[frozenset[Any], frozenset[Any]]
 _PLAIN = ["support", "itemsets"]
 
 
+@one_sentence()
 def apriori(
     df: pd.DataFrame,
     min_support: float = 0.5,
@@ -74,6 +78,8 @@ def apriori(
         OptionError: an option outside its range.
         TableError: no such table, or columns that do not fit the plan.
     """
+    df = _table(df, "df")
+    require_limit(min_support, Share, "min_support")
     options = RuleOptions(
         min_support, max_len, decisions, confidence, false_discovery, against, consistent
     )
@@ -85,6 +91,7 @@ def apriori(
     return frame if plan is not None else frame[_PLAIN]
 
 
+@one_sentence()
 def association_rules(
     df: pd.DataFrame,
     num_itemsets: int | None = 1,  # noqa: ARG001
@@ -117,11 +124,16 @@ def association_rules(
         OptionError: an unknown measure, missing subsets, missing values, or a plan without table.
         TableError: no frequent itemsets, or a table as for `apriori`.
     """
+    df = _table(df, "df")
     if null_values:
         raise OptionError(
             "Missing values cannot be declared by `null_values`.",
             where="null_values",
             remedy="Give a plan in which the variable is withheld.",
+        )
+    if isinstance(min_threshold, bool) or not isinstance(min_threshold, Real):
+        raise OptionError(
+            f"min_threshold must be a number, not {shown(min_threshold)}.", where="min_threshold"
         )
     metric = "support" if support_only else metric
     _require_measures((metric, *return_metrics))
@@ -143,6 +155,11 @@ def association_rules(
     return frame.assign(**errors)
 
 
+def _table(given: Any, argument: str) -> pd.DataFrame:
+    """Return what was given as a frame; one of pandas stays as it is, sparse or not."""
+    return given if isinstance(given, pd.DataFrame) else as_frame(given, argument)
+
+
 def _sides(splits: Sequence[_Split]) -> pd.DataFrame:
     return pd.DataFrame(
         {
@@ -156,9 +173,7 @@ def _require_measures(names: Iterable[str]) -> None:
     for name in names:
         if name not in MEASURES:
             raise OptionError(
-                f"There is no measure {name!r}.",
-                where="metric",
-                remedy=f"The measures are {list(MEASURES)}.",
+                f"metric must be one of {', '.join(MEASURES)}, not {name!r}.", where="metric"
             )
 
 
@@ -166,9 +181,13 @@ def _known(df: pd.DataFrame) -> dict[frozenset[Any], float]:
     """Return the supports of the given itemsets."""
     missing = [name for name in _PLAIN if name not in df.columns]
     if missing:
-        raise MissingColumn(f"Frequent itemsets have no column {missing}.", where=missing[0])
+        raise MissingColumn(
+            f"df has no column {', '.join(map(repr, missing))}; it must be a frame of frequent"
+            " itemsets, as apriori returns it.",
+            where=missing[0],
+        )
     if df.empty:
-        raise EmptyTable("There are no frequent itemsets to make rules of.")
+        raise EmptyTable("df has no rows: there are no frequent itemsets to make rules of.")
     return dict(zip(map(frozenset, df["itemsets"]), df["support"].to_numpy(float), strict=True))
 
 
@@ -203,6 +222,7 @@ def _errors(
 ) -> dict[str, Floats]:
     """Return the columns of errors of rules, items named by columns or by their places."""
     require_limit(level, InnerShare, "confidence")
+    df = _table(df, "df_orig")
     table, z = _Table.of(df, plan), normal_quantile(level)
     # Under a plan names are strings, so that a number can only be a place.
     places: dict[Hashable, int] = {place: place for place in range(df.shape[1])}
@@ -246,6 +266,8 @@ class _Table:
 
     @classmethod
     def of(cls, df: pd.DataFrame, plan: Plan | None) -> _Table:
+        if plan is not None and not isinstance(plan, Plan):
+            raise PlanError(f"plan must be a Plan, not {shown(plan)}.", where="plan")
         flags = _flags(df)
         if plan is None:
             names = [f"column {place}" for place in range(df.shape[1])]

@@ -108,7 +108,7 @@ network = pm.BayesNet().fit(counts)
 network.links_
 
 # %%
-network.plot()
+pm.NaiveBayes("admitted").fit(counts).plot()
 plt.show()
 
 # %% [markdown]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pramana.estimators.classifiers import Classifier
+from pramana.estimators.saved import plain
 from pramana.reporting.estimating import EstimatedCounts
 from shared.learn.bayes_classifier.exchange.documents import bayes_classifier_json
 from shared.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
@@ -145,7 +146,7 @@ class NaiveBayes(BayesClassifier):
         self.alpha = alpha
 
     def _options(self) -> BayesClassifierOptions:
-        return BayesClassifierOptions(model="naive-bayes", alpha=self.alpha)
+        return BayesClassifierOptions(model="naive-bayes", alpha=plain(self.alpha))
 
     @property
     def class_log_prior_(self) -> npt.NDArray[np.float64]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pramana.estimators.classifiers import Classifier
+from pramana.estimators.saved import plain
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.estimating import EstimatedCounts
 from shared.errors import OptionError
@@ -98,7 +99,7 @@ class LinearClassifier(Classifier[Planes]):
         return learn_linear(counts.marginals, self.target, features, options, seed=self.seed)
 
     def _options(self) -> LinearOptions:
-        named = {field.name: getattr(self, field.name) for field in fields(LinearOptions)}
+        named = {field.name: plain(getattr(self, field.name)) for field in fields(LinearOptions)}
         return LinearOptions(**named | {"numeric": _numbers(self.numeric)})
 
     def _document(self) -> dict[str, Any]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pramana.frames.tables import shown
 from pramana.showing.axes import plotted
-from pramana.showing.html import card, plain
+from pramana.showing.html import DIGITS, card, plain
 from shared.errors import OptionError
 from shared.learn.bayes_classifier.exchange.drawing import bayes_chart
 from shared.learn.bayes_classifier.model import BayesClassifier
 from shared.learn.linear.exchange.drawing import weights_chart
 from shared.learn.linear.model import LinearClassifier
+from shared.learn.networks.bayes_net import LearnedBayesNet
 from shared.learn.networks.exchange.drawing import draw_structure
-from shared.learn.networks.structure import Structure
+from shared.learn.networks.search.structure_learning import LearnedLink
 from shared.learn.tree.exchange.drawing import draw_tree
 from shared.learn.tree.model import DecisionTree
 from shared.pictures.chart import Layout, Picture
@@ -23,14 +25,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-_DIGITS = 12
-"""So much of a plan's digest is shown."""
-
 
 class Shown:
     """What every estimator has of pictures: `plot`, and what a notebook shows."""
 
-    model_: Any
     n_records_: int
     plan_digests_: tuple[str, ...]
     gamma_: float
@@ -66,25 +64,35 @@ class Shown:
         """Raise NotFitted where nothing was learned."""
 
     @abstractmethod
+    def source_told(self) -> str:
+        """Return in words what was learned from."""
+
+    @abstractmethod
     def _options_told(self) -> str:
         """Return the options that are not the defaults, as in a call."""
 
     def _picture(self) -> Picture:
         """Return what `plot` draws."""
-        return picture_of(self.model_)
+        told: Any = self
+        return picture_of(told.model_, getattr(self, "learned_links_", ()))
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return what is known of the model besides where it was learned from."""
-        return [("errors", _ERRORS[type(self.model_)])] if type(self.model_) in _ERRORS else []
+        told: Any = self
+        words = _ERRORS.get(type(told.model_))
+        return [("errors", words)] if words else []
 
     def _numbers(self) -> pd.DataFrame | None:
         """Return the main numbers, a row each; None if there are none."""
-        to_frame = getattr(self, "to_frame", None)
-        return None if to_frame is None else to_frame()
+        told: Any = self
+        frame: pd.DataFrame = told.to_frame()
+        return frame
 
     def _learned_from(self) -> list[tuple[str, str]]:
         """Return the records, plans and amplification that were learned from, and by what."""
-        plans = ", ".join(digest[:_DIGITS] for digest in self.plan_digests_)
+        if not self.plan_digests_:
+            return [("source", self.source_told())]
+        plans = ", ".join(digest[:DIGITS] for digest in self.plan_digests_)
         return [
             (
                 "learned from",
@@ -104,20 +112,30 @@ class Shown:
 
 
 _ERRORS: dict[type, str] = {
-    DecisionTree: "of leaves, 95 % intervals against the population, given the splits",
+    DecisionTree: "95 % intervals of leaves against the population, given the splits",
     LinearClassifier: "95 % intervals of weights against the population",
-    BayesClassifier: "of each table, given these records and against the population: to_frame()",
+    BayesClassifier: "95 % intervals of probabilities against the population",
+    LearnedBayesNet: "95 % intervals of parameters against the population, given the links",
 }
 
 
-def picture_of(model: object) -> Picture:
-    """Return the picture of a model that was learned. Raises OptionError for one without."""
+def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
+    """Return the picture of a model that was learned.
+
+    Args:
+        model: a tree, a classifier, a network.
+        links: what was learned of a network's links.
+
+    Raises:
+        OptionError: it is none of these.
+    """
     if isinstance(model, DecisionTree):
         return Layout(draw_tree(model))
     if isinstance(model, BayesClassifier):
         return bayes_chart(model)
     if isinstance(model, LinearClassifier):
         return weights_chart(model)
-    if isinstance(model, Structure):
-        return Layout(draw_structure(model))
+    if isinstance(model, LearnedBayesNet):
+        confidence = {(link.parent, link.child): link.confidence for link in links}
+        return Layout(draw_structure(model.structure, confidence=confidence))
     raise OptionError(f"model must be a learned model, not {shown(model)}.", where="model")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from annotated_types import Ge, Le
 
 from pramana.estimators.classifiers import Classifier
-from pramana.frames.sentences import one_sentence
 from pramana.reporting.estimating import EstimatedCounts
+from shared.learn.common.options import require_limit
 from shared.learn.tree.exchange.documents import tree_json
 from shared.learn.tree.exchange.text import write_tree_text
 from shared.learn.tree.growth import learn_tree
@@ -17,6 +19,9 @@ from shared.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MOST_DECIMALS = 15
+"""No number has more digits to tell."""
 
 
 class DecisionTree(Classifier[Tree]):
@@ -108,12 +113,13 @@ class DecisionTree(Classifier[Tree]):
             decimals: of the percentages.
 
         Raises:
-            OptionError: a negative depth or number of decimals.
+            OptionError: a depth or a number of decimals that is none.
         """
-        with one_sentence():
-            return write_tree_text(
-                self._fitted, max_depth=max_depth, show_weights=show_weights, decimals=decimals
-            )
+        require_limit(max_depth, Annotated[int, Ge(0)] | None, "max_depth")
+        require_limit(decimals, Annotated[int, Ge(0), Le(_MOST_DECIMALS)], "decimals")
+        return write_tree_text(
+            self._fitted, max_depth=max_depth, show_weights=show_weights, decimals=decimals
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the nodes, a row each, a parent before its children; the index is `node`.

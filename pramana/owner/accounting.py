@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pramana.frames.tables import shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports
 from pramana.reporting.telling import NO_BOUND, required_prior
+from pramana.showing.html import card
 from shared.errors import OptionError
 from shared.plan import Plan
 from shared.privacy import Amplification, composed
@@ -124,8 +124,7 @@ class Account:
         return f"Account({self._words()})"
 
     def _repr_html_(self) -> str:
-        title = html.escape(self._words())
-        return f"<p><strong>{title}</strong></p>{self.to_frame().round(4).to_html()}"
+        return card("Account", [("told", self._words())], table=self.to_frame())
 
 
 def accountant(*what: Told, different_people: bool = False) -> Account:

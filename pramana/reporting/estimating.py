@@ -12,6 +12,9 @@ from pramana.reporting.names import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
 from pramana.reporting.sources import Sources, choose, sources_of
+from pramana.showing.axes import plotted
+from pramana.showing.charts import counts_chart
+from pramana.showing.html import DIGITS, card
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import EstimatedMarginals
@@ -19,10 +22,12 @@ from shared.learn.common.options import InnerShare, require_limit
 from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import LEVEL
 from shared.marginals.lack_of_fit import warnings_of
+from shared.pictures.chart import Chart
 from shared.plan import Plan
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from shared.estimation.estimated import Estimator
 
@@ -234,6 +239,43 @@ class EstimatedCounts:
             for name in block.names
         }
         return [name for name in self.domain.names if name in told]
+
+    def plot(
+        self,
+        variables: str | Sequence[str] | None = None,
+        ax: Axes | None = None,
+        *,
+        shares: bool = False,
+    ) -> Axes:
+        """Draw an estimated table, a row per cell with its interval against the population.
+
+        Args:
+            variables: one name, or a list of them; None draws each variable by itself.
+            ax: matplotlib axes to draw on; None makes a figure.
+            shares: whether to draw shares of the records in place of their numbers.
+
+        Returns:
+            the axes.
+
+        Raises:
+            OptionError: `ax` is no axes.
+            Others: as for `table`.
+        """
+        return plotted(self._picture(variables, shares=shares), ax)
+
+    def _picture(self, variables: str | Sequence[str] | None, *, shares: bool) -> Chart:
+        if variables is None:
+            return counts_chart(self.to_frame(shares=shares), ["variable", "category"], "=")
+        names = _names(variables, "variables")
+        return counts_chart(self.table(names, shares=shares), names)
+
+    def _repr_html_(self) -> str:
+        names = ", ".join(self.domain.names)
+        facts = [("records", f"{self.records:,}"), ("variables", names), ("by", self.estimator)]
+        facts += [("plan", source.plan.digest[:DIGITS]) for source in self.sources]
+        facts += [("warning", words) for words in self.lack_of_fit]
+        frame = self.to_frame()
+        return card("EstimatedCounts", facts, self._picture(None, shares=False).svg(), frame)
 
     def __repr__(self) -> str:
         names = ", ".join(self.domain.names)

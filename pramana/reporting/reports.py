@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,9 @@ from pramana.reporting.drawn import Drawn
 from pramana.reporting.files import Contents, not_what_was_saved, read_contents, write_contents
 from pramana.reporting.labels import read_labels, write_labels
 from pramana.reporting.telling import in_words, privacy_frame, required_prior, told_by_record
+from pramana.showing.axes import plotted
+from pramana.showing.charts import privacy_chart
+from pramana.showing.html import DIGITS, card
 from shared.domain import Domain
 from shared.errors import (
     DuplicateRecordId,
@@ -26,6 +28,7 @@ from shared.errors import (
     TableError,
 )
 from shared.marginals.counts import Codes, ReportedCounts
+from shared.pictures.chart import Chart
 from shared.plan import Plan
 from shared.privacy import Amplification
 from shared.privacy.amplification import PRIOR
@@ -35,6 +38,7 @@ from shared.wire.parts import key_order, records_digest, strictly_ascending
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 PSEUDONYM = "pseudonym"
 """What the index of a frame of reports is called where it holds the pseudonyms."""
@@ -273,12 +277,27 @@ class Reports:
         names = ", ".join(self.domain.names)
         return f"Reports({len(self):,} records of {names}; {in_words(self.plan)})"
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the epsilon of each variable's block, and of the whole record.
+
+        Args:
+            ax: matplotlib axes to draw on; None makes a figure.
+
+        Returns:
+            the axes.
+
+        Raises:
+            OptionError: `ax` is no axes.
+        """
+        return plotted(self._picture(), ax)
+
+    def _picture(self) -> Chart:
+        return privacy_chart(self.privacy(), self.epsilon)
+
     def _repr_html_(self) -> str:
-        title = html.escape(f"{len(self):,} reports; {in_words(self.plan)}")
-        return (
-            f"<p><strong>{title}</strong></p>"
-            f"{self.privacy().round(4).to_html()}{self.head().to_html(na_rep='withheld')}"
-        )
+        facts = [("records", f"{len(self):,}"), ("told", in_words(self.plan))]
+        digest = ("plan", self.plan.digest[:DIGITS])
+        return card("Reports", [*facts, digest], self._picture().svg(), self.head())
 
 
 def require_plan(plan: object, argument: str = "plan") -> Plan:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from shared.pictures.svg import escape
+from shared.pictures.svg import escape, short
 
 if TYPE_CHECKING:
     import pandas as pd
+
+DIGITS = 12
+"""So much of a plan's digest is shown."""
 
 ROWS = 12
 """Of a longer table so many rows are shown."""
@@ -23,10 +26,14 @@ _LARGEST = 1_000_000
 _SHRUNK = 0.6
 """A picture is shown at least this large; if the cell is narrower still, it scrolls."""
 
+_LONGEST = 60
+"""So many letters of a cell are shown."""
+
 _CARD = "max-width:100%;box-sizing:border-box;line-height:1.4"
 _HEAD = "font-weight:600;overflow-wrap:anywhere"
+_FACTS = "border:0;color:inherit;margin:0.3em 0;border-collapse:collapse"
 _FACT = "padding:0 1em 0 0;text-align:left;vertical-align:top;border:0;background:none"
-_SCROLL = "max-width:100%;overflow-x:auto;margin:0.5em 0"
+_SCROLL = "max-width:100%;overflow:auto;margin:0.5em 0"
 _WHITE = "background:#fff;color:#222;border:1px solid rgba(128,128,128,0.4);border-radius:4px"
 _FAINT = "opacity:0.75"
 
@@ -54,7 +61,7 @@ def card(
     )
     parts = [
         f'<div style="{_HEAD}">{escape(heading)}</div>',
-        f'<table style="border:0;color:inherit;margin:0.3em 0;border-collapse:collapse">{rows}</table>',
+        f'<table style="{_FACTS}">{rows}</table>',
         _picture(picture) if picture else "",
         "" if table is None else _table(table, more),
     ]
@@ -72,7 +79,7 @@ def _picture(svg: str) -> str:
     head, rest = svg.split(">", 1)
     width = _width(head)
     style = f"max-width:100%;min-width:{_SHRUNK * width:.0f}px;height:auto;display:block"
-    return f'<div style="{_SCROLL};{_WHITE}">{head} style="{style}">{rest}</div>'
+    return f'<div style="{_SCROLL};{_WHITE};max-height:48em">{head} style="{style}">{rest}</div>'
 
 
 def _width(opening: str) -> float:
@@ -88,7 +95,7 @@ def _table(frame: pd.DataFrame, more: str) -> str:
     )
     note = f"{len(frame):,} rows{more and f'; {more}'}" if len(frame) > ROWS else ""
     told = f'<div style="{_FAINT}">the first {ROWS} of {note}</div>' if note else ""
-    return f'<div style="{_SCROLL}">{html}</div>{told}'
+    return f'<div style="{_SCROLL};white-space:nowrap">{html}</div>{told}'
 
 
 def _numbered(frame: pd.DataFrame) -> bool:
@@ -98,12 +105,10 @@ def _numbered(frame: pd.DataFrame) -> bool:
 
 
 def _cell(value: object) -> object:
-    """Return a cell as it is shown: a set as its members, text that a page can hold."""
-    if isinstance(value, frozenset | set | tuple | list):
-        return ", ".join(
-            sorted(map(str, value)) if isinstance(value, frozenset) else map(str, value)
-        )
-    return value
+    """Return a cell as it is shown: a set as its members, long text cut."""
+    if isinstance(value, frozenset):
+        value = ", ".join(sorted(map(str, value)))
+    return short(value, _LONGEST) if isinstance(value, str) else value
 
 
 def _number(value: float) -> str:

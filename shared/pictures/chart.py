@@ -22,8 +22,8 @@ _UNITS = 96
 _LARGEST = 200.0
 """Inches; matplotlib makes no picture of more than 65,535 pixels a side."""
 
-_ABOVE = 20.0
-"""Points between axes and their title, room for a line of words."""
+_ABOVE, _NEAR = 20.0, 4.0
+"""Points between axes and their title, with and without room for a line of words."""
 
 _HEADING, _SMALL, _SMALLER = 10, 9, 8
 """Points: of what stands above, and of what stands around given axes."""
@@ -119,7 +119,10 @@ class Chart:
         """Write in smaller letters and shorter lines what stands around given axes."""
         for part in parts:
             title = part.get_title(loc="left").replace(": ", ":\n", 1)
-            part.set_title(title, loc="left", fontsize=_SMALL, pad=_ABOVE, parse_math=False)
+            pad = _ABOVE if len(parts) == 1 else _NEAR
+            part.set_title(title, loc="left", fontsize=_SMALL, pad=pad, parse_math=False)
+            beside = part.get_title(loc="right")
+            part.set_title(beside, loc="right", fontsize=_SMALLER, fontweight="normal", pad=pad)
             label = part.get_xlabel().replace("; ", ";\n", 1)
             part.set_xlabel(label, fontsize=_SMALLER, parse_math=False)
         if self.legend and parts[0].get_legend_handles_labels()[0]:
@@ -137,4 +140,4 @@ def _new(size: tuple[float, float]) -> Axes:
 def _places(parts: int) -> list[tuple[float, float, float, float]]:
     """Return where inside axes so many parts stand, each below a line for its title."""
     high = 1.0 / parts
-    return [(0.0, 1.0 - high * (k + 1) + 0.1 * high, 1.0, 0.7 * high) for k in range(parts)]
+    return [(0.0, 1.0 - high * (k + 0.8), 1.0, 0.6 * high) for k in range(parts)]

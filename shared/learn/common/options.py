@@ -26,6 +26,9 @@ NotNegative = Annotated[float, Ge(0), Le(10**12)]
 Seed = Annotated[int, Ge(0), Lt(1 << 53)]
 """Below 2^53, so that no reader of JSON rounds it."""
 
+_LONGEST = 40
+"""What is longer is not quoted."""
+
 _WORDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
@@ -71,9 +74,19 @@ def _require_number(value: Any, kind: Any, where: str) -> None:
     whole = any(get_origin(part) is Annotated and get_args(part)[0] is int for part in _parts(kind))
     wanted, name = (Integral, "whole number") if whole else (Real, "finite number")
     if isinstance(value, bool) or not isinstance(value, wanted):
-        raise OptionError(f"{where} must be a {name} {limits_of(kind)}.", where=where)
+        raise OptionError(
+            f"{where} must be a {name} {limits_of(kind)}, not {_given(value)}.", where=where
+        )
     if not isinstance(value, Integral) and not math.isfinite(value):
-        raise OptionError(f"{where} must be a finite number {limits_of(kind)}.", where=where)
+        raise OptionError(
+            f"{where} must be a finite number {limits_of(kind)}, not {_given(value)}.", where=where
+        )
+
+
+def _given(value: Any) -> str:
+    """Return a value as a message holds it: itself where that is short, else its type."""
+    text = repr(value) if isinstance(value, str | int | float | None) else ""
+    return text if 0 < len(text) <= _LONGEST else f"a {type(value).__name__}"
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:

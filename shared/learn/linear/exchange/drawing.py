@@ -19,6 +19,9 @@ _PALE = 0.35
 _BESIDE = 0.05
 """What an axis leaves beside bars and ends, as a share of its width."""
 
+_LONGEST = 36
+"""Letters of a title, beside which the intercept stands."""
+
 _AROUND = 24
 """Points beside the heading."""
 
@@ -41,11 +44,12 @@ def weights_chart(model: LinearClassifier) -> Chart:
     def draw(axes: Sequence[Axes]) -> None:
         for axis, plane in zip(axes, model.planes, strict=True):
             _draw_plane(axis, model, plane)
+        axes[-1].set_xlabel("weight × standard deviation of its column", fontsize=9)
 
     notes = [_written(weight) for plane in model.planes for weight in plane.weights]
     width, height = plots.size_of([column.name for column in model.columns], notes)
     heading = (breadth(_summary(model), 10) + _AROUND) / 72
-    size = max(width, heading), 0.35 + height * len(model.planes)
+    size = max(width, heading), 0.55 + height * len(model.planes)
     title = "Linear classifier: weights"
     return Chart(title, "weights", size, draw, _summary(model) + "\n", len(model.planes))
 
@@ -65,7 +69,7 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
             _draw_interval(axis, row, column, ends, f"{column.name}: {_range(ends)}")
     axis.axvline(0.0, color="#555555", linewidth=1)
     title = f"{model.target.name} = {plane.positive}"
-    axis.set_title(short(title, 60), parse_math=False)
+    axis.set_title(short(title, _LONGEST), parse_math=False)
     axis.set_title(f"intercept {_written(intercept)}", loc="right", fontsize=9, fontweight="normal")
 
 
@@ -115,7 +119,7 @@ def _summary(model: LinearClassifier) -> str:
     said = f"{model.options.loss}, {model.records:,} records"
     if model.accuracy is not None:
         said += f", accuracy {_percent(model.accuracy)}"
-    return f"{said}; bars: weight × standard deviation of the column"
+    return said
 
 
 def _percent(accuracy: Accuracy) -> str:

@@ -189,7 +189,7 @@ MISTAKES = [
         "a depth as text",
         lambda: learn("DecisionTree", max_depth="4"),
         OptionError,
-        ("max_depth", "whole number"),
+        ("max_depth", "whole number", "'4'"),
     ),
     Mistake(
         "text for a switch",
@@ -202,6 +202,36 @@ MISTAKES = [
         lambda: learn("NaiveBayes", alpha=0),
         OptionError,
         ("alpha", "above 0"),
+    ),
+    Mistake(
+        "a number as text",
+        lambda: learn("NaiveBayes", alpha="1"),
+        OptionError,
+        ("alpha", "finite number", "'1'"),
+    ),
+    Mistake(
+        "features as a table",
+        lambda: learn("NaiveBayes", "survived", people()),
+        OptionError,
+        ("features", "DataFrame", "list of names"),
+    ),
+    Mistake(
+        "reports of the target alone",
+        lambda: pm.NaiveBayes("survived").fit(people(), plan("survived")),
+        OptionError,
+        ("target", "'survived'", "others"),
+    ),
+    Mistake(
+        "a prediction of one row",
+        lambda: fitted().predict(people().iloc[0]),
+        TableError,
+        ("frame", "one row", "iloc[[0]]"),
+    ),
+    Mistake(
+        "a seed that is none",
+        lambda: learn("LinearClassifier", seed=None),
+        OptionError,
+        ("seed", "None", "whole number"),
     ),
     Mistake(
         "a loss by another name",
@@ -297,7 +327,7 @@ MISTAKES = [
         "the rules of a tree to a depth below 0",
         lambda: fitted("DecisionTree").to_text(max_depth=-1),
         OptionError,
-        ("depth", "0 or more"),
+        ("max_depth", "at least 0", "-1"),
     ),
     Mistake(
         "a model read from text that is none",

@@ -216,7 +216,7 @@ def test_what_has_no_end_leads_beyond_all_ends_of_the_picture() -> None:
 
 def test_a_long_heading_makes_the_picture_as_wide() -> None:
     model = replace(classifier(), accuracy=Accuracy(1.896, 0.566, None), records=1_234_567)
-    (heading,) = (said for said in texts(draw_weights(model)) if "standard deviation" in said)
+    (heading,) = (said for said in texts(draw_weights(model)) if "accuracy" in said)
     assert "1,234,567 records, accuracy 189.6 ± 56.6 %" in heading
     width = float(ET.fromstring(draw_weights(model)).get("width").removesuffix("pt"))
     assert width >= breadth(heading, 10)

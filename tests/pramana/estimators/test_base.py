@@ -1,0 +1,186 @@
+"""Options of estimators, what they were learned from, and their saved form."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import pickle
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pramana as pm
+from pramana.estimators.base import Estimator
+from shared.learn.bayes_classifier.options import BayesClassifierOptions
+from shared.learn.linear.options import LinearOptions
+from shared.learn.prediction import read_predictor
+from shared.learn.tree.options import TreeOptions
+from tests.pramana.estimators.aboard import CLASSIFIERS, clean, domain, fitted, people, reports
+
+OPTIONS = {
+    "NaiveBayes": (BayesClassifierOptions, {"model", "max_parents"}),
+    "BayesClassifier": (BayesClassifierOptions, set()),
+    "DecisionTree": (TreeOptions, set()),
+    "LinearClassifier": (LinearOptions, set()),
+}
+"""By estimator the options that it has, and those of them that it decides itself."""
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_options_and_defaults_are_those_of_the_learner(name: str):
+    options, decided = OPTIONS[name]
+    given = {
+        option: parameter.default
+        for option, parameter in inspect.signature(getattr(pm, name)).parameters.items()
+        if option not in ("target", "features", "seed")
+    }
+    default = options()
+    assert {option: {} if value is None and option == "numeric" else value
+            for option, value in given.items()} == {
+        field.name: getattr(default, field.name)
+        for field in fields(options) if field.name not in decided
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_every_option_reaches_the_learner(name: str):
+    other = {
+        "NaiveBayes": {"alpha": 3.0},
+        "BayesClassifier": {"alpha": 3.0, "model": "kdb", "max_parents": 1},
+        "DecisionTree": {
+            "criterion": "gain-ratio", "max_depth": 1, "significance": 0.01,
+            "least_records": 20.0, "prune": False, "shrinkage": 0.2,
+        },
+        "LinearClassifier": {
+            "loss": "least-squares", "l2": 0.1, "encoding": "ordinal", "counts": "raw",
+            "steps": 10, "sample": 100, "keep": "ratchet", "numeric": {"age": (40.0, 8.0)},
+        },
+    }[name]  # fmt: skip
+    made = getattr(pm, name)("survived", **other).fit(people(), clean())
+    assert set(other) == {field.name for field in fields(OPTIONS[name][0])} - OPTIONS[name][1]
+    assert {option: getattr(made.model_.options, option) for option in other} == other
+
+
+def test_the_seed_decides_the_draws_of_the_perceptron():
+    weights = [
+        pm.LinearClassifier("survived", loss="perceptron", keep="ratchet", steps=30, seed=seed)
+        .fit(people(), clean())
+        .coef_
+        for seed in (0, 0, 1)
+    ]
+    assert np.array_equal(weights[0], weights[1])
+    assert not np.array_equal(weights[0], weights[2])
+
+
+def test_options_are_read_and_set():
+    tree = pm.DecisionTree("survived", max_depth=2)
+    assert tree.get_params()["max_depth"] == 2
+    assert tree.set_params(max_depth=3, prune=False) is tree
+    assert repr(tree) == "DecisionTree(target='survived', max_depth=3, prune=False)"
+
+
+def test_features_in_any_list_of_names():
+    frame = people()[["sex", "age"]]
+    for features in (frame.columns, frame.columns.to_numpy(), ("sex", "age")):
+        model = pm.NaiveBayes("survived", features).fit(people(), clean())  # type: ignore[arg-type]
+        assert list(model.feature_names_in_) == ["sex", "age"]
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_fit_says_what_it_was_learned_from(name: str):
+    model = fitted(name, noisy=True)
+    assert model.n_records_ == 2201
+    assert model.plan_digests_ == (reports().plan.digest,)
+    assert (model.gamma_, model.epsilon_) == (reports().gamma, reports().epsilon)
+    assert model.estimated_by_ == "moment"
+    said = repr(model)
+    assert said.startswith(f"{name}(target='survived')")
+    for part in ("2,201 records", "epsilon 9.888", reports().plan.digest[:12], "moment"):
+        assert part in said
+
+
+def test_what_is_not_randomized_has_no_bound():
+    assert fitted("NaiveBayes").epsilon_ == math.inf
+
+
+def test_several_sources_and_counts_are_learned_from():
+    frame, plan = people(), clean()
+    parts = pm.NaiveBayes("survived").fit([(frame[:1000], plan), (frame[1000:], plan)])
+    whole = pm.NaiveBayes("survived").fit(pm.estimate(frame, plan))
+    assert parts.plan_digests_ == (plan.digest, plan.digest)
+    assert parts.n_records_ == whole.n_records_ == 2201
+    assert np.allclose(parts.predict_proba(frame), whole.predict_proba(frame), atol=1e-12)
+
+
+def test_a_fit_that_fails_leaves_what_was_learned():
+    model = pm.NaiveBayes("survived").fit(people(), clean())
+    before = model.to_json()
+    with pytest.raises(pm.PramanaError):
+        model.set_params(alpha=-1.0).fit(people(), clean())
+    assert model.set_params(alpha=1.0).to_json() == before
+
+
+@pytest.mark.parametrize("noisy", [False, True], ids=["true", "reports"])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_model_is_saved_and_read_without_loss(name: str, noisy: bool, tmp_path: Path):
+    model = fitted(name, noisy=noisy, features=("class", "sex"))
+    path = model.save(tmp_path / "model.json")
+    read = Estimator.from_json(path.read_text(encoding="utf-8"))
+    assert type(read) is type(model)
+    assert repr(read) == repr(model).replace("('class', 'sex')", "['class', 'sex']")
+    assert read.to_json() == model.to_json()
+    assert np.array_equal(read.predict_proba(people()), model.predict_proba(people()))
+    assert read.gamma_ == model.gamma_
+
+
+def test_the_saved_form_has_a_version_and_the_shared_document():
+    document = json.loads(fitted("DecisionTree").to_json())
+    assert {key: document[key] for key in ("format", "version", "kind", "estimator")} == {
+        "format": "pramana-model",
+        "version": 1,
+        "kind": "decision-tree",
+        "estimator": "DecisionTree",
+    }
+    assert document["learned_from"] == {
+        "records": 2201,
+        "plans": [clean().digest],
+        "gamma": None,
+        "epsilon": None,
+        "estimated_by": "moment",
+    }
+    assert read_predictor(json.dumps(document["document"])) == fitted("DecisionTree").model_
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": "pickle"}, "must be a JSON object whose format is 'pramana-model'"),
+        ({"version": 0}, "has version 0"),
+        ({"estimator": "Forest"}, "holds a Forest"),
+        ({"kind": "linear-classifier"}, "of the kind 'linear-classifier'"),
+        ({"params": {"depth": 3}}, "no option 'depth'"),
+        ({"params": {}}, "has no options of a DecisionTree"),
+        ({"learned_from": {}}, "learned_from.records"),
+        ({"document": {}}, "kind"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_a_document_that_is_no_model_is_refused(change: dict[str, object], said: str):
+    with pytest.raises(pm.InputError) as caught:
+        Estimator.from_document(fitted("DecisionTree").to_document() | change)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_model_goes_to_another_process(name: str):
+    model = pickle.loads(pickle.dumps(fitted(name)))
+    assert model.to_json() == fitted(name).to_json()
+
+
+def test_what_is_not_learned_is_not_there():
+    for name in CLASSIFIERS:
+        assert not hasattr(getattr(pm, name)("survived"), "classes_")
+    assert domain()["survived"].categories == tuple(fitted("NaiveBayes").classes_)

@@ -1,0 +1,124 @@
+"""Linear classifiers: weights with errors, and scikit-learn's own model of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import OneHotEncoder
+
+import pramana as pm
+from tests.pramana.estimators.aboard import clean, fitted, people
+
+
+@pytest.mark.parametrize("table", ["titanic", "berkeley"])
+def test_of_a_table_that_is_true_it_is_scikit_learns(table: str):
+    frame = pm.example(table)  # type: ignore[arg-type]
+    target = frame.columns[-1]
+    domain = pm.Domain.of(**{name: sorted(frame[name].unique()) for name in frame})
+    ours = pm.LinearClassifier(target).fit(frame, pm.Plan.unrandomized(domain))
+    encoder = OneHotEncoder(drop="first", sparse_output=False)
+    columns = encoder.fit_transform(frame.drop(columns=target))
+    theirs = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(columns, frame[target])
+    assert ours.coef_.shape == theirs.coef_.shape
+    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    assert np.allclose(ours.intercept_, theirs.intercept_, atol=1e-6)
+    assert np.allclose(ours.decision_function(frame), theirs.decision_function(columns), atol=1e-6)
+    assert [n.replace("=", "_") for n in ours.feature_names_out_] == list(
+        encoder.get_feature_names_out()
+    )
+
+
+def test_errors_are_those_of_the_information_matrix():
+    model, frame = fitted("LinearClassifier"), people()
+    columns = OneHotEncoder(drop="first", sparse_output=False).fit_transform(
+        frame.drop(columns="survived")
+    )
+    columns = np.column_stack([np.ones(len(frame)), columns])
+    share = model.predict_proba(frame)[:, 1]
+    score = columns * ((frame["survived"] == "yes").to_numpy() - share)[:, None]
+    bread = np.linalg.inv(columns.T @ (columns * (share * (1 - share))[:, None]))
+    errors = np.sqrt(np.diag(bread @ score.T @ score @ bread))
+    assert np.allclose(model.coef_error_[0], errors[1:], rtol=2e-3)
+
+
+def test_the_frame_has_weights_with_errors_and_intervals():
+    model = fitted("LinearClassifier", noisy=True)
+    frame = model.to_frame()
+    assert list(frame["term"]) == ["(intercept)", *model.feature_names_out_]
+    assert set(frame["class"]) == {"yes"}
+    assert np.array_equal(frame["weight"], [*model.intercept_, *model.coef_[0]])
+    assert np.array_equal(frame["se"][1:], model.coef_error_[0])
+    assert frame["weight"].between(frame["low"], frame["high"]).all()
+    assert (frame["se"] > frame["se_records"]).all()
+
+
+def test_decisions_are_linear_functions():
+    model, frame = fitted("LinearClassifier"), people()
+    decisions = model.decision_function(frame)
+    assert decisions.shape == (len(frame),)
+    assert np.array_equal(model.predict(frame) == "yes", decisions > 0)
+    (first,) = model.decision_function({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
+    assert first == pytest.approx(model.intercept_[0])
+
+
+def test_a_class_without_records_is_never_predicted():
+    frame = people()
+    domain = pm.Domain.of(
+        **{"class": ["1st", "2nd", "3rd", "4th", "crew"], "age": ["adult", "child"],
+           "survived": ["no", "yes"], "sex": ["female", "male"]}
+    )  # fmt: skip
+    model = pm.LinearClassifier("class", l2=0.01).fit(frame, pm.Plan.unrandomized(domain))
+    assert model.coef_.shape == (5, 3)
+    assert model.intercept_[3] == -np.inf
+    decisions = model.decision_function(frame)
+    assert decisions.shape == (2201, 5)
+    assert np.array_equal(model.classes_[decisions.argmax(axis=1)], model.predict(frame))
+    assert "4th" not in model.predict(frame)
+    with pytest.raises(pm.InputError, match="'4th' has none"):
+        model.to_sklearn()
+
+
+@pytest.mark.parametrize("noisy", [False, True], ids=["true", "reports"])
+def test_scikit_learns_pipeline_has_our_probabilities(noisy: bool):
+    model, frame = fitted("LinearClassifier", noisy=noisy), people()
+    pipeline = model.to_sklearn()
+    assert np.abs(pipeline.predict_proba(frame) - model.predict_proba(frame)).max() < 1e-12
+    assert np.array_equal(pipeline.predict(frame), model.predict(frame))
+    regression = pipeline[-1]
+    assert isinstance(regression, LogisticRegression)
+    assert np.array_equal(regression.coef_, model.coef_)
+    assert np.array_equal(regression.intercept_, model.intercept_)
+    assert list(pipeline.classes_) == list(model.classes_)
+    assert pipeline.score(frame, frame["survived"]) == model.score(frame)
+
+
+def test_so_it_has_of_several_classes():
+    frame = people()
+    model = pm.LinearClassifier("class", l2=0.01).fit(frame, clean())
+    pipeline = model.to_sklearn()
+    assert np.abs(pipeline.predict_proba(frame) - model.predict_proba(frame)).max() < 1e-12
+    assert np.array_equal(pipeline.predict(frame), model.predict(frame))
+    assert list(pipeline.classes_) == list(model.classes_)
+
+
+def test_several_classes_in_an_order_of_their_own():
+    frame = people()
+    labels = {name: sorted(frame[name].unique()) for name in frame} | {
+        "class": ["crew", "3rd", "2nd", "1st"]
+    }
+    plan = pm.Plan.unrandomized(pm.Domain.of(**labels))
+    model = pm.LinearClassifier("class", l2=0.01).fit(frame, plan)
+    pipeline = model.to_sklearn()
+    assert list(pipeline.classes_) == ["crew", "3rd", "2nd", "1st"]
+    assert np.abs(pipeline.predict_proba(frame) - model.predict_proba(frame)).max() < 1e-12
+    assert np.array_equal(pipeline.predict(frame), model.predict(frame))
+
+
+def test_numbers_stand_for_categories():
+    model = fitted("LinearClassifier")
+    ages = pm.LinearClassifier("survived", numeric={"age": [40, 8]}).fit(people(), clean())
+    assert "age" in ages.feature_names_out_
+    assert np.allclose(ages.predict_proba(people()), model.predict_proba(people()), atol=1e-7)
+    with pytest.raises(pm.InputError, match="'age' stands as a number"):
+        ages.to_sklearn()

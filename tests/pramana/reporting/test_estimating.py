@@ -1,0 +1,262 @@
+"""Counts estimated from whatever reports come as."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2_contingency
+
+import pramana as pm
+from pramana.reporting.sources import choose, sources_of
+from shared.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
+from shared.domain import Domain, Variable
+from shared.errors import DomainError, EmptyTable, OptionError, PlanError, TableError
+from shared.plan import Block, Plan
+
+BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
+CLEAN = Plan.unrandomized(BERKELEY)
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    return pm.example("berkeley")
+
+
+@pytest.fixture(scope="module")
+def counts(people: pd.DataFrame) -> pm.EstimatedCounts:
+    return pm.estimate(people, CLEAN)
+
+
+@pytest.fixture(scope="module")
+def randomized(people: pd.DataFrame) -> pm.Reports:
+    plan = pm.plan(BERKELEY, p=0.1)
+    return pm.randomize(people, plan, pm.Keys.for_experiments(3), record_id=people.index)
+
+
+def test_a_clean_frame_is_counted_as_pandas_counts_it(
+    people: pd.DataFrame, counts: pm.EstimatedCounts
+):
+    table = counts.table(["department", "admitted"])
+    wanted = pd.crosstab(people["department"], people["admitted"])
+    found = table.pivot(index="department", columns="admitted", values="count")
+    assert list(found.index) == list(wanted.index)
+    assert list(found.columns) == list(wanted.columns)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    assert (table["se_records"] == 0).all()
+    share = table["count"] / len(people)
+    np.testing.assert_allclose(
+        table["se_population"], np.sqrt(len(people) * share * (1 - share)), rtol=1e-12
+    )
+
+
+def test_cells_are_in_the_domains_order_also_when_pivoted(people: pd.DataFrame):
+    plan = Plan.unrandomized(Domain.of(sex=["male", "female"], admitted=["yes", "no"]))
+    table = pm.estimate(people, plan).table(["sex", "admitted"])
+    pivot = table.pivot(index="sex", columns="admitted", values="count")
+    assert list(pivot.index) == ["male", "female"]
+    assert list(pivot.columns) == ["yes", "no"]
+
+
+def test_a_name_alone_is_one_variable(counts: pm.EstimatedCounts):
+    pd.testing.assert_frame_equal(counts.table("sex"), counts.table(["sex"]))
+    pd.testing.assert_frame_equal(counts.table("sex"), counts.table(pd.Index(["sex"])))
+
+
+def test_shares_are_counts_by_records_with_all_their_errors(randomized: pm.Reports):
+    counts = pm.estimate(randomized)
+    plain = counts.table(["sex"], projected=True)
+    shares = counts.table(["sex"], shares=True, projected=True)
+    assert list(shares.columns) == [
+        "sex", "share", "projected", "se_records", "se_population", "low", "high",
+    ]  # fmt: skip
+    np.testing.assert_allclose(shares.iloc[:, 1:], plain.iloc[:, 1:] / counts.records, rtol=1e-15)
+
+
+def test_a_projected_table_is_possible_and_the_raw_one_stays(people: pd.DataFrame):
+    few = people[(people["department"] == "A") & (people["sex"] == "female")].head(40)
+    plan = pm.plan(BERKELEY, p=0.4)
+    reports = pm.randomize(few, plan, pm.Keys.for_experiments(2), record_id=few.index)
+    table = pm.estimate(reports).table(["department", "sex"], projected=True)
+    assert table["count"].min() < 0
+    assert table["projected"].min() == 0
+    assert table["projected"].sum() == pytest.approx(40)
+    assert table["count"].sum() == pytest.approx(40)
+
+
+def test_all_one_way_tables(people: pd.DataFrame, counts: pm.EstimatedCounts):
+    frame = counts.to_frame()
+    assert list(frame["variable"].unique()) == list(BERKELEY.names)
+    rows = frame.set_index(["variable", "category"])["count"]
+    for name in BERKELEY.names:
+        for label, count in people[name].value_counts().items():
+            assert rows[name, label] == count
+
+
+def test_independence_is_the_g_test_on_plain_counts(
+    people: pd.DataFrame, counts: pm.EstimatedCounts
+):
+    found = counts.independence("sex", "admitted")
+    table = pd.crosstab(people["sex"], people["admitted"])
+    wanted = chi2_contingency(table, correction=False, lambda_="log-likelihood")
+    assert found["statistic"] == pytest.approx(wanted.statistic)
+    assert found["degrees_of_freedom"] == wanted.dof
+    assert found["p_value"] == pytest.approx(wanted.pvalue)
+    given = counts.independence("sex", "admitted", given=["department"])
+    parts = [
+        chi2_contingency(
+            pd.crosstab(group["sex"], group["admitted"]), correction=False, lambda_="log-likelihood"
+        ).statistic
+        for _, group in people.groupby("department")
+    ]
+    assert given["statistic"] == pytest.approx(sum(parts), rel=1e-6)
+    assert given["degrees_of_freedom"] == 6
+    assert given.name == "sex and admitted given department"
+
+
+def test_noise_weakens_the_evidence(randomized: pm.Reports, counts: pm.EstimatedCounts):
+    noisy = pm.estimate(randomized).independence("department", "admitted")
+    plain = counts.independence("department", "admitted")
+    assert 0 < noisy["statistic"] < plain["statistic"]
+    assert noisy["p_value"] < 1e-9
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda frame: (frame, CLEAN),
+        lambda frame: [(frame, CLEAN)],
+        lambda frame: pm.Reports.from_frame(frame, CLEAN),
+        lambda frame: [pm.Reports.from_frame(frame[:1000], CLEAN), (frame[1000:], CLEAN)],
+        lambda frame: ((frame[:1000], CLEAN), [frame[1000:], CLEAN]),
+    ],
+    ids=["pair", "list", "reports", "several", "tuple of pairs"],
+)
+def test_forms_of_reports_mean_the_same(form, people: pd.DataFrame, counts: pm.EstimatedCounts):
+    found = pm.estimate(form(people))
+    assert found.records == len(people) == len(found)
+    pd.testing.assert_frame_equal(found.table("department"), counts.table("department"))
+
+
+def test_a_dict_and_records_are_tables_too(people: pd.DataFrame, counts: pm.EstimatedCounts):
+    columns = {name: list(people[name]) for name in people}
+    for table in (columns, people.to_dict("records")):
+        found = pm.estimate(table, CLEAN)
+        pd.testing.assert_frame_equal(found.table("sex"), counts.table("sex"))
+
+
+def test_owners_of_other_people_and_other_plans_add_up(people: pd.DataFrame):
+    keys = pm.Keys.for_experiments(1)
+    plans = [pm.plan(BERKELEY, p=0.05), pm.plan(BERKELEY, p=0.2)]
+    halves = [people[::2], people[1::2]]
+    reports = [
+        pm.randomize(half, plan, keys, record_id=half.index)
+        for half, plan in zip(halves, plans, strict=True)
+    ]
+    both = pm.estimate(reports)
+    assert both.estimator == "moment"
+    assert "2 sources" in repr(both)
+    parts = [pm.estimate(one).table("sex")["count"] for one in reports]
+    np.testing.assert_allclose(both.table("sex")["count"], parts[0] + parts[1])
+
+
+def block(name: str, channel: object) -> Block:
+    return Block((Variable(name, ("x", "y")),), channel)  # type: ignore[arg-type]
+
+
+SYMMETRIC = Symmetric.from_probability(2, 0.1)
+USELESS = Dense.from_probabilities([[0.5, 0.5], [0.5, 0.5]])
+PAIRED = Block(
+    (Variable("a", ("x", "y")), Variable("b", ("x", "y"))),
+    Sampled((2, 2), (Choice((0,), 1 << 31, SYMMETRIC), Choice((1,), 1 << 31, SYMMETRIC))),
+)
+
+
+@pytest.mark.parametrize(
+    ("plans", "wanted"),
+    [
+        ([Plan((block("a", SYMMETRIC), block("b", Identity(2))))], "moment"),
+        ([Plan((block("a", SYMMETRIC), block("b", Withheld(2))))], "moment"),
+        ([Plan((block("a", USELESS), block("b", SYMMETRIC)))], "ml"),
+        ([Plan((PAIRED,))], "pooled"),
+        ([Plan((block("a", SYMMETRIC),)), Plan((block("a", Identity(2)),))], "moment"),
+        (
+            [Plan((block("a", SYMMETRIC), block("b", SYMMETRIC))), Plan((block("a", SYMMETRIC),))],
+            "ml",
+        ),
+        (
+            [
+                Plan((block("a", SYMMETRIC), block("b", SYMMETRIC))),
+                Plan((block("a", SYMMETRIC), block("b", Withheld(2)))),
+            ],
+            "ml",
+        ),
+    ],
+    ids=["plain", "withheld", "no inverse", "sampled", "alike", "lacking", "one withholds"],
+)
+def test_auto_takes_what_serves(plans: list[Plan], wanted: str):
+    sources = [
+        pm.Reports(plan, {name: np.zeros(2, np.uint8) for name in plan.domain.names})
+        for plan in plans
+    ]
+    assert choose(sources) == wanted
+
+
+def test_fewer_variables_are_the_same_counts(counts: pm.EstimatedCounts):
+    part = counts.project(["admitted", "sex"])
+    assert part.domain.names == ("admitted", "sex")
+    pd.testing.assert_frame_equal(part.table("sex"), counts.table("sex"))
+
+
+def test_what_a_model_of_pairs_does_not_fit_is_said():
+    """The third is the exclusive or of two coins: all pairs are independent, all three are not."""
+    cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
+    frame = pd.DataFrame(np.where(cells, "y", "x"), columns=["a", "b", "c"])
+    domain = Domain.of(a=["x", "y"], b=["x", "y"], c=["x", "y"])
+    counts = pm.estimate(frame, Plan.unrandomized(domain), estimator="log-linear")
+    assert counts.lack_of_fit == []
+    counts.table(["a", "b", "c"])
+    assert len(counts.lack_of_fit) == 1
+    assert "a, b, c" in counts.lack_of_fit[0]
+    assert "see lack_of_fit" in repr(counts)
+
+
+@pytest.mark.parametrize(
+    ("reports", "plan", "error"),
+    [
+        (CLEAN, None, TableError),
+        (None, CLEAN, TableError),
+        ("berkeley.csv", CLEAN, TableError),
+        ([], None, EmptyTable),
+        ({"sex": ["male"]}, None, PlanError),
+        ({"sex": ["male"]}, BERKELEY, PlanError),
+        ([({"sex": ["male"]}, None)], None, PlanError),
+        ([CLEAN, {"sex": ["male"]}], None, TableError),
+        ([1, 2], None, TableError),
+        ([("x", CLEAN)], None, TableError),
+        ([({"sex": ["male"]}, CLEAN)], CLEAN, OptionError),
+    ],
+)
+def test_what_is_no_source_is_refused(reports: object, plan: object, error: type[Exception]):
+    with pytest.raises(error):
+        sources_of(reports, plan)  # type: ignore[arg-type]
+
+
+def test_sources_with_other_categories_are_refused():
+    plans = [Plan.unrandomized(Domain.of(sex=labels)) for labels in (["f", "m"], ["m", "f"])]
+    with pytest.raises(DomainError, match="'sex'"):
+        pm.estimate([({"sex": ["m"]}, plan) for plan in plans])
+
+
+def test_options_are_refused(counts: pm.EstimatedCounts, people: pd.DataFrame):
+    for wrong in (
+        lambda: pm.estimate(people, CLEAN, estimator="mle"),  # type: ignore[arg-type]
+        lambda: pm.estimate(people, CLEAN, order=0),
+        lambda: counts.table([]),
+        lambda: counts.table(["sex", "sex"]),
+        lambda: counts.table("sex", level=95),
+        lambda: counts.independence("sex", "admitted", given="sex"),
+        lambda: counts.independence("sex", []),
+    ):
+        with pytest.raises(OptionError):
+            wrong()
