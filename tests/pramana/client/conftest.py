@@ -10,14 +10,11 @@ from typing import Any
 import pytest
 
 import pramana as pm
-from miner_service.http.app import create_app
 from miner_service.jobs.runner import learn_model
-from miner_service.settings import Settings
-from miner_service.store.people import rotate_admin_token
 from shared.channels import Symmetric
 from shared.domain import Domain
 from shared.plan import Block, Plan
-from tests.pramana.client.world import STUDY, TestClient, Through, World
+from tests.pramana.client.world import STUDY, World, opened
 
 
 @pytest.fixture
@@ -26,16 +23,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., World]]:
     with ExitStack() as stack:
 
         def start_one(learn: Any = learn_model) -> World:
-            app = create_app(Settings(tmp_path / "miner-data", stop_seconds=3600.0), learn=learn)
-            client = stack.enter_context(TestClient(app, raise_server_exceptions=False))
-            services = app.state.services
-            with services.database.write() as session:
-                admin = rotate_admin_token(session, services.now()).text
-            world = World(client, admin, "", Through(client), services)
-            world.rest("POST", "/v1/studies", json={"name": STUDY, "title": "The Titanic's people"})
-            path = f"/v1/studies/{STUDY}/tokens"
-            world.token = world.rest("POST", path, json={"name": "ana"})["token"]
-            return world
+            return stack.enter_context(opened(tmp_path, learn))
 
         yield start_one
 

@@ -12,7 +12,17 @@ from pramana.estimators.rules import AssociationRules, FrequentItemsets
 from shared.channels import Choice, Sampled, Symmetric
 from shared.errors import NotFitted
 from shared.plan import Block, Plan
-from tests.pramana.client.world import STUDY
+from tests.pramana.client.world import STUDY, opened
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory, reports):
+    """A miner with the releases of both owners, for all of these: they change nothing."""
+    with opened(tmp_path_factory.mktemp("learning")) as world:
+        for owner, made in reports.items():
+            world.publish(owner, made)
+        yield world
+
 
 LEARNERS = {
     "tree": lambda: pm.DecisionTree("survived", max_depth=2, prune=False),

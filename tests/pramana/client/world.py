@@ -5,13 +5,19 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
 
 import pramana as pm
+from miner_service.http.app import create_app
+from miner_service.jobs.runner import learn_model
+from miner_service.settings import Settings
+from miner_service.store.people import rotate_admin_token
 from pramana.client.connecting import Miner
 from shared.wire.parts import PART_MEDIA_TYPE, encode_part
 from shared.wire.plans import PlanMessage
@@ -109,3 +115,18 @@ class World:
         media = {"Content-Type": PART_MEDIA_TYPE}
         self.rest("PUT", f"{path}/parts/0", token, content=part, headers=media)
         self.rest("POST", f"{path}/seal", token)
+
+
+@contextmanager
+def opened(folder: Path, learn: Any = learn_model) -> Iterator[World]:
+    """Run a miner with an empty study."""
+    app = create_app(Settings(folder / "miner-data", stop_seconds=3600.0), learn=learn)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        services = app.state.services
+        with services.database.write() as session:
+            admin = rotate_admin_token(session, services.now()).text
+        world = World(client, admin, "", Through(client), services)
+        world.rest("POST", "/v1/studies", json={"name": STUDY, "title": "The Titanic's people"})
+        path = f"/v1/studies/{STUDY}/tokens"
+        world.token = world.rest("POST", path, json={"name": "ana"})["token"]
+        yield world
