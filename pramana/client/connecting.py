@@ -57,6 +57,21 @@ def connect(
         KeyFileError: the token's file is not there, may be read by others, or holds no token.
         Unauthenticated: the miner does not know the token.
         Unreachable: nothing answers there, or no miner.
+
+    Examples:
+        An analyst lets a miner learn from what several owners released:
+
+            study = pm.connect("https://miner.example.org", token_file="me.token").study("schools")
+            tree = study.run(pm.DecisionTree("class", max_depth=4)).wait().model
+
+        Without a network, as tests do it, of a miner that has no studies:
+
+        >>> import httpx
+        >>> import pramana as pm
+        >>> empty = httpx.MockTransport(lambda request: httpx.Response(200, json={"items": []}))
+        >>> pm.connect("https://miner.example.org", token="t-0123456789ab.stands-in-for-43-letters",
+        ...            transport=empty)
+        Miner(https://miner.example.org; studies: none)
     """
     _require_address(url, allow_insecure)
     if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
