@@ -266,7 +266,7 @@ class EstimatedCounts:
     def _picture(self, variables: str | Sequence[str] | None, *, shares: bool) -> Chart:
         if variables is None:
             return counts_chart(self.to_frame(shares=shares), ["variable", "category"], "=")
-        names = names_of(variables, "variables", one=True)
+        names = list(names_of(variables, "variables", one=True))
         return counts_chart(self.table(names, shares=shares), names)
 
     def _repr_html_(self) -> str:
