@@ -90,4 +90,4 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) .venv-peers demo-out build site *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-peers demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache
