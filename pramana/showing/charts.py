@@ -18,6 +18,9 @@ MOST = 40
 
 _PALE = 0.55
 
+_CATEGORY = "="
+"""Stands between a variable and its category."""
+
 
 def counts_chart(frame: pd.DataFrame, names: Sequence[str], between: str = ", ") -> Chart:
     """Return a chart of a table's cells, a row each: the count and its interval.
@@ -54,7 +57,8 @@ def counts_chart(frame: pd.DataFrame, names: Sequence[str], between: str = ", ")
         axis.set_title(heading, parse_math=False)
 
     cut = f": the first {MOST} of {len(frame):,} cells" if len(frame) > MOST else ""
-    heading = f"Estimated {value}s by {', '.join(names)}{cut}"
+    of = "of each variable" if between == _CATEGORY else f"by {', '.join(names)}"
+    heading = f"Estimated {value}s {of}{cut}"
     width, height = plots.size_of(labels, notes)
     return Chart(heading, "counts", (width, height), draw)
 
@@ -85,12 +89,43 @@ def privacy_chart(frame: pd.DataFrame, whole: float) -> Chart:
             )  # fmt: skip
             plots.entitle(bar, f"{names[row]}: epsilon {notes[row]}")
         axis.set_xlim(0, 1.15 * most)
-        axis.set_xlabel("epsilon; hatched: no bound", fontsize=9)
+        unbounded = "; hatched: no bound" if len(finite) < len(values) else ""
+        axis.set_xlabel(f"epsilon{unbounded}", fontsize=9)
         axis.set_title(heading, parse_math=False)
 
     heading = "What one record tells"
     width, height = plots.size_of(names, notes)
     return Chart(heading, "privacy", (width, height), draw)
+
+
+def families_chart(frame: pd.DataFrame) -> Chart:
+    """Return a chart of a design's families: the predicted error of each, the least first.
+
+    Args:
+        frame: as `Design.to_frame` returns it; what cannot do it is left out.
+    """
+    able = frame[frame["error"].notna()]
+    names = list(map(str, able["family"]))
+    errors = [100 * float(error) for error in able["error"]]
+    chosen = list(map(bool, able["chosen"]))
+    notes = [
+        f"{error:.3g} %, noise leaves {100 * kept:.0f} %"
+        for error, kept in zip(errors, map(float, able["kept"]), strict=True)
+    ]
+
+    def draw(axes: Sequence[Axes]) -> None:
+        (axis,) = axes
+        plots.rows(axis, names, notes)
+        for row, (error, one) in enumerate(zip(errors, chosen, strict=True)):
+            (bar,) = axis.barh(row, error, 0.6, color=plots.BLUE if one else plots.GREY)
+            plots.entitle(bar, f"{names[row]}: {notes[row]}{' (chosen)' if one else ''}")
+        axis.set_xlabel(
+            "predicted relative standard error of the cells, %; blue: chosen", fontsize=9
+        )
+        axis.set_title(heading)
+
+    heading = "Families side by side"
+    return Chart(heading, "families", plots.size_of(names, notes), draw)
 
 
 def _count(number: float) -> str:

@@ -84,7 +84,7 @@ class Chart:
         """Return it as SVG."""
 
         def draw(figure: Figure) -> None:
-            axes = figure.subplots(self.parts, squeeze=False).ravel()
+            axes = list(figure.subplots(self.parts, squeeze=False).ravel())
             self.draw(axes)
             self._around(figure, axes[0])
 
@@ -123,11 +123,10 @@ class Chart:
             part.set_title(title, loc="left", fontsize=_SMALL, pad=pad, parse_math=False)
             beside = part.get_title(loc="right")
             part.set_title(beside, loc="right", fontsize=_SMALLER, fontweight="normal", pad=pad)
-            label = part.get_xlabel().replace("; ", ";\n", 1)
+            label = part.get_xlabel().replace("; ", ";\n")
             part.set_xlabel(label, fontsize=_SMALLER, parse_math=False)
         if self.legend and parts[0].get_legend_handles_labels()[0]:
-            below = {"loc": "upper left", "bbox_to_anchor": (0, -0.16)}
-            parts[0].legend(ncols=3, fontsize=_SMALLER, **below)
+            parts[0].legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=3, fontsize=_SMALLER)
 
 
 def _new(size: tuple[float, float]) -> Axes:
