@@ -1,4 +1,4 @@
-"""The pages that are made when the site is built: the reference, and the files that lie beside docs/.
+"""The pages that are made when the site is built: the reference, and files that lie beside docs/.
 
 A hook of `mkdocs.yml`. The reference has every name of `pramana/__init__.pyi`, put into a group by
 the room it comes from; a name of no group stops the build.
@@ -6,7 +6,6 @@ the room it comes from; a name of no group stops the build.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import posixpath
 import re
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
-STUB = ROOT / "pramana" / "__init__.pyi"
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,8 @@ class Group:
     title: str
     about: str
     rooms: tuple[str, ...]
+    inherited: bool = True
+    """Whether what classes inherit is told of each."""
 
 
 GROUPS = (
@@ -45,7 +45,8 @@ GROUPS = (
         "plans",
         "Plans",
         "How each column is randomized: channels, plans of them, and the designer.",
-        ("pramana.planning", "shared.channels", "shared.plan", "shared.design"),
+        ("pramana.planning", "shared.channels", "shared.plan"),
+        inherited=False,
     ),
     Group(
         "owner",
@@ -75,7 +76,7 @@ GROUPS = (
         "files",
         "Files",
         "Plans, reports and models as JSON with a version, and back.",
-        ("pramana.exchange",),
+        ("pramana.exchange", "pramana.saving"),
     ),
     Group(
         "client",
@@ -88,6 +89,7 @@ GROUPS = (
         "Errors",
         "What is raised on purpose; each says in one sentence what was given and what is wanted.",
         ("shared.errors",),
+        inherited=False,
     ),
 )
 
@@ -100,14 +102,11 @@ BESIDE = {
 """Files outside docs/ that are pages of the site, and where they are there."""
 
 
-def public_names(stub: Path = STUB) -> dict[str, str]:
-    """Return the public names in their order, each with the module it comes from."""
-    found = {}
-    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom):
-            module = f"pramana.{node.module}" if node.level else str(node.module)
-            found |= {alias.asname or alias.name: module for alias in node.names}
-    return found
+def public_names() -> dict[str, str]:
+    """Return the public names in their order, each with the module that it is made in."""
+    import pramana
+
+    return {name: getattr(pramana, name).__module__ for name in pramana.__all__}
 
 
 def grouped(names: Mapping[str, str]) -> dict[Group, list[str]]:
@@ -131,7 +130,7 @@ def reference() -> dict[str, str]:
     groups = {group: names for group, names in grouped(public_names()).items() if names}
     pages = {
         f"reference/{group.page}.md": f"# {group.title}\n\n{group.about}\n\n"
-        + "\n".join(f"::: pramana.{name}\n" for name in names)
+        + "\n".join(_described(group, name) for name in names)
         for group, names in groups.items()
     }
     index = (
@@ -139,9 +138,16 @@ def reference() -> dict[str, str]:
         " Each example runs as a test.\n"
     )
     for group, names in groups.items():
-        index += f"\n## [{group.title}]({group.page}.md)\n\n{group.about}\n\n| name | what it is |\n"
+        index += (
+            f"\n## [{group.title}]({group.page}.md)\n\n{group.about}\n\n| name | what it is |\n"
+        )
         index += "| --- | --- |\n" + "".join(_row(group, name) for name in names)
     return {"reference/index.md": index, **pages}
+
+
+def _described(group: Group, name: str) -> str:
+    options = "" if group.inherited else "    options:\n      inherited_members: false\n"
+    return f"::: pramana.{name}\n{options}"
 
 
 def _row(group: Group, name: str) -> str:

@@ -1,3 +1,4 @@
+from .client.connecting import connect as connect
 from .estimators.bayes import BayesClassifier as BayesClassifier
 from .estimators.bayes import NaiveBayes as NaiveBayes
 from .estimators.linear import LinearClassifier as LinearClassifier

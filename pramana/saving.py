@@ -184,7 +184,7 @@ def _checked(form: type[Any], content: object, place: Path) -> Any:
         return form.model_validate(content)
     except ValidationError as error:
         raise TableUnreadable(
-            f"it holds no such thing: {faults(error)}", where=str(place)
+            f"it holds no such thing: {faults(error)}.", where=str(place)
         ) from None
 
 
@@ -207,7 +207,7 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
         try:
             return found(**_options(found, model)).restore(model, source)
         except (TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"it is no {kind!r} that can be read", where="path") from error
+            raise InputError(f"it is no {kind!r} that can be read.", where="path") from error
 
 
 def _options(found: type[Estimator], model: Mapping[str, Any]) -> dict[str, Any]:

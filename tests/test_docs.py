@@ -33,7 +33,8 @@ def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]):
     exec(compile(example, "README.md", "exec"), {})
     said = capsys.readouterr().out
     assert "se_population" in said
-    assert "smoker" in said
+    assert "survived" in said
+    assert "DecisionTree(" in said
 
 
 def test_nothing_names_a_host_to_install_from():

@@ -12,11 +12,10 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 import httpx
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from shared.errors import PramanaError, Unreachable
 from shared.wire.addresses import is_loopback
-from shared.wire.base import Message
 from shared.wire.problems import ProblemDetail, read_problem
 
 FIRST_DELAY = 0.5
@@ -35,7 +34,7 @@ _BUSY = frozenset(
     }
 )
 
-Answer = TypeVar("Answer", bound=Message)
+Answer = TypeVar("Answer", bound=BaseModel)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ class Estimator(Shown, ABC):
         gamma_: the amplification of one person's whole record, the largest of the sources.
         epsilon_: its logarithm.
         estimated_by_: what estimated the counts.
+        lack_of_fit_: a sentence for each model of the counts that the reports contradict; empty
+            where they fit, and by `moment` and `ml`, which suppose nothing.
     """
 
     kind: ClassVar[str]
@@ -52,6 +54,7 @@ class Estimator(Shown, ABC):
     gamma_: float
     epsilon_: float
     estimated_by_: str
+    lack_of_fit_: tuple[str, ...]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -114,6 +117,16 @@ class Estimator(Shown, ABC):
             TableError, PlanError: what was passed cannot be understood.
             OptionError: an option is out of its range.
             EstimationError: the reports do not tell what is to be learned.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.domain(people, pm.observed_categories(people))
+            >>> reports = pm.randomize(people, pm.plan(domain, gamma=100),
+            ...                        pm.Keys.for_experiments(1), record_id=people.index)
+            >>> model = pm.NaiveBayes("admitted").fit(reports)
+            >>> model.n_records_, round(model.epsilon_, 2), model.estimated_by_
+            (4526, 13.82, 'moment')
         """
         with one_sentence():
             self._require_no_y(reports, plan)
@@ -128,6 +141,7 @@ class Estimator(Shown, ABC):
                 max(one.gamma for one in told),
                 max(one.epsilon for one in told),
                 reports.estimator,
+                tuple(reports.lack_of_fit),
             )
         )
         return self
@@ -185,11 +199,17 @@ class Estimator(Shown, ABC):
         self.plan_digests_ = source.plans
         self.gamma_, self.epsilon_ = source.gamma, source.epsilon
         self.estimated_by_ = source.estimated_by
+        self.lack_of_fit_ = source.lack_of_fit
 
     def _source(self) -> LearnedFrom:
         self._require_fitted()
         return LearnedFrom(
-            self.n_records_, self.plan_digests_, self.gamma_, self.epsilon_, self.estimated_by_
+            self.n_records_,
+            self.plan_digests_,
+            self.gamma_,
+            self.epsilon_,
+            self.estimated_by_,
+            self.lack_of_fit_,
         )
 
     def to_document(self) -> dict[str, Any]:
@@ -251,6 +271,15 @@ class Estimator(Shown, ABC):
         Raises:
             NotFitted: nothing was learned.
             InputError: the file cannot be written.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.domain(people, pm.observed_categories(people))
+            >>> model = pm.NaiveBayes("admitted").fit(people, pm.Plan.unrandomized(domain))
+            >>> path = model.save("model.json")
+            >>> bool((pm.load(path).predict(people) == model.predict(people)).all())
+            True
         """
         text = self.to_json()
         try:
@@ -290,9 +319,11 @@ class Estimator(Shown, ABC):
         """
         source = self._source()
         plans = ", ".join(digest[:_DIGITS] for digest in source.plans)
+        doubt = ", whose model the reports contradict (see lack_of_fit_)"
+        doubt = doubt if source.lack_of_fit else ""
         return (
             f"learned from {source.records:,} records; whole record: gamma {source.gamma:.4g},"
-            f" epsilon {source.epsilon:.4g}; plan {plans}; counts by {source.estimated_by}"
+            f" epsilon {source.epsilon:.4g}; plan {plans}; counts by {source.estimated_by}{doubt}"
         )
 
     def __repr__(self) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
 from pramana.estimators.base import Estimator
+from pramana.estimators.saved import plain
 from pramana.frames.codes import encode
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.estimating import EstimatedCounts
@@ -115,6 +116,16 @@ class Classifier(Estimator, Generic[ModelT]):
             MissingColumn: neither y nor the target's column is there.
             UnknownCategory: a true class that is none of the classes.
             Others: see `predict`.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.domain(people, pm.observed_categories(people))
+            >>> model = pm.DecisionTree("admitted").fit(people, pm.Plan.unrandomized(domain))
+            >>> round(model.score(people), 3)
+            0.706
+            >>> round(model.score(people[["department"]], people["admitted"]), 3)
+            0.706
         """
         model, table = self._fitted, as_frame(frame, "frame")
         true = _true(table, model.target, y)
@@ -126,10 +137,26 @@ class Classifier(Estimator, Generic[ModelT]):
         return self.model_
 
     def _codes(self, frame: Frame) -> dict[str, Codes]:
-        model, table = self._fitted, as_frame(frame, "frame")
+        model = self._fitted
+        if isinstance(getattr(frame, "index", None), Iterable) and self._is_row(frame):
+            raise TableError(
+                "frame must be a table, not one row of it; write frame.iloc[[0]] for a table of the"
+                " first row, rather than frame.iloc[0].",
+                where="frame",
+            )
+        table = as_frame(frame, "frame")
         if not model.sums_out:
             self._require_whole(table, model.inputs)
         return encode(table, model.inputs, "frame", missing=model.sums_out)
+
+    def _is_row(self, frame: Frame) -> bool:
+        """Whether something is a row of a pandas frame: a series whose index names features."""
+        names = set(self._fitted.inputs.names)
+        return (
+            getattr(frame, "ndim", 2) == 1
+            and frame.name not in names
+            and any(name in names for name in frame.index)
+        )
 
     def _require_whole(self, table: pd.DataFrame, inputs: Domain) -> None:
         """Refuse a table with cells missing, for a model that does not sum them out."""
@@ -160,7 +187,7 @@ class Classifier(Estimator, Generic[ModelT]):
 
     def _options(self) -> Any:
         """Return the options that have limits. Raises OptionError."""
-        named = {field.name: getattr(self, field.name) for field in fields(self.options_of)}
+        named = {field.name: plain(getattr(self, field.name)) for field in fields(self.options_of)}
         return self.options_of(**named)
 
     def _require_variables(self, domain: Domain) -> None:
@@ -175,6 +202,12 @@ class Classifier(Estimator, Generic[ModelT]):
         if self.target not in domain:
             raise UnknownVariable(
                 f"target {self.target!r} is no variable of the reports; they have {known}.",
+                where="target",
+            )
+        if len(domain) == 1:
+            raise OptionError(
+                f"target {self.target!r} is the only variable of the reports; a"
+                f" {type(self).__name__} needs others to tell it from.",
                 where="target",
             )
         if self.features is None:
@@ -218,7 +251,8 @@ class Classifier(Estimator, Generic[ModelT]):
 
 def _is_list(names: object) -> bool:
     """Whether something can be gone through more than once, as a list can."""
-    return hasattr(names, "__iter__") and hasattr(names, "__len__")
+    tabular = hasattr(names, "columns")
+    return hasattr(names, "__iter__") and hasattr(names, "__len__") and not tabular
 
 
 def _true(table: pd.DataFrame, target: Variable, y: Labels | None) -> Codes:
@@ -233,7 +267,9 @@ def _true(table: pd.DataFrame, target: Variable, y: Labels | None) -> Codes:
         return encode(table, alone, "frame")[target.name]
     labels = None if isinstance(y, str) else np.asarray(y, dtype=object)
     if labels is None or labels.shape not in ((len(table),), (len(table), 1)):
-        given = shown(y) if labels is None else f"an array of shape {labels.shape}"
+        given = (
+            shown(y) if labels is None or not labels.ndim else f"an array of shape {labels.shape}"
+        )
         raise TableError(
             f"y must be {len(table)} labels, one for each row of frame, not {given}.", where="y"
         )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from annotated_types import Ge, Le
 
 from pramana.estimators.classifiers import Classifier
-from pramana.frames.sentences import one_sentence
 from pramana.reporting.estimating import EstimatedCounts
+from shared.learn.common.options import require_limit
 from shared.learn.tree.exchange.documents import tree_json
 from shared.learn.tree.exchange.text import write_tree_text
 from shared.learn.tree.growth import learn_tree
@@ -17,6 +19,9 @@ from shared.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MOST_DECIMALS = 15
+"""No number has more digits to tell."""
 
 
 class DecisionTree(Classifier[Tree]):
@@ -44,16 +49,23 @@ class DecisionTree(Classifier[Tree]):
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
-        >>> domain = pm.Domain.of(**{name: sorted(people[name].unique()) for name in people})
-        >>> tree = pm.DecisionTree("survived", ["sex", "age"])
-        >>> print(tree.fit(people, pm.Plan.unrandomized(domain)).to_text())
+        >>> domain = pm.domain(people, pm.observed_categories(people))
+        >>> keys = pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(
+        ...     people, pm.plan(domain, p=0.1), keys, record_id=people.index)
+        >>> tree = pm.DecisionTree("survived").fit(reports)
+        >>> print(tree.to_text())
         |--- sex = female
-        |   |--- class: yes
+        |   |--- class = 1st
+        |   |   |--- class: yes
+        |   |--- class = 2nd
+        |   |   |--- class: yes
+        |   |--- class = 3rd
+        |   |   |--- class: no
+        |   |--- class = crew
+        |   |   |--- class: yes
         |--- sex = male
-        |   |--- age = adult
-        |   |   |--- class: no
-        |   |--- age = child
-        |   |   |--- class: no
+        |   |--- class: no
         <BLANKLINE>
         >>> tree.predict({"sex": ["female", "male"]})
         array(['yes', 'no'], dtype=object)
@@ -108,12 +120,13 @@ class DecisionTree(Classifier[Tree]):
             decimals: of the percentages.
 
         Raises:
-            OptionError: a negative depth or number of decimals.
+            OptionError: a depth or a number of decimals that is none.
         """
-        with one_sentence():
-            return write_tree_text(
-                self._fitted, max_depth=max_depth, show_weights=show_weights, decimals=decimals
-            )
+        require_limit(max_depth, Annotated[int, Ge(0)] | None, "max_depth")
+        require_limit(decimals, Annotated[int, Ge(0), Le(_MOST_DECIMALS)], "decimals")
+        return write_tree_text(
+            self._fitted, max_depth=max_depth, show_weights=show_weights, decimals=decimals
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the nodes, a row each, a parent before its children; the index is `node`.
@@ -126,6 +139,23 @@ class DecisionTree(Classifier[Tree]):
         `yes`: `probability_yes`, which decides; `low_yes` and `high_yes`, the 95 % interval of its
         share of the node's records against the population; `count_yes`, the raw estimate of its
         records, with its standard errors `se_records_yes` and `se_population_yes`.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.domain(people, pm.observed_categories(people))
+            >>> tree = pm.DecisionTree("admitted", max_depth=1)
+            >>> frame = tree.fit(people, pm.Plan.unrandomized(domain)).to_frame()
+            >>> shown = ["when", "class", "records", "low_yes", "high_yes"]
+            >>> print(frame[shown].round(2).to_string(index=False))
+                      when class  records  low_yes  high_yes
+                              no   4526.0     0.37      0.40
+            department = A   yes    933.0     0.61      0.67
+            department = B   yes    585.0     0.59      0.67
+            department = C    no    918.0     0.32      0.38
+            department = D    no    792.0     0.31      0.37
+            department = E    no    584.0     0.22      0.29
+            department = F    no    714.0     0.05      0.08
         """
         import pandas as pd
 

@@ -14,9 +14,9 @@ from owner_agent.site.planning import categories_of
 from owner_agent.site.site import VariableSection, read_toml
 from pramana.frames.codes import EMPTY, encode, label_of
 from pramana.frames.sentences import one_sentence, quoted
-from pramana.frames.tables import Frame, as_frame, names_of, shown
+from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from shared.domain import Domain, Variable
-from shared.errors import ConfigError, DomainError, MissingColumn
+from shared.errors import ConfigError, DomainError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,15 +78,20 @@ def domain(
     table = as_frame(frame, "frame")
     given, folder = _listed(categories, table)
     names = list(table.columns) if columns is None else names_of(columns, "columns")
+    _require_named(table, names, given, "categories" if columns is None else "columns")
+    with one_sentence():
+        made = Domain(tuple(_variable(name, given[name], table[name], folder) for name in names))
+    encode(table, made, "frame")
+    return made
+
+
+def _require_named(
+    table: pd.DataFrame, names: Sequence[str], given: Mapping[str, Categories], argument: str
+) -> None:
+    """Raise where columns and categories do not go together; `argument` says which columns."""
     if not names:
         raise DomainError("columns must name at least one column, not none.", where="columns")
-    absent = [name for name in (given if columns is None else names) if name not in table.columns]
-    if absent:
-        raise MissingColumn(
-            f"{'categories' if columns is None else 'columns'} names {quoted(absent)}, of which"
-            f" frame has no column; it has {quoted(table.columns)}.",
-            where=absent[0],
-        )
+    require_columns(table, names if argument == "columns" else given, argument)
     unlisted = [name for name in names if name not in given]
     if unlisted:
         kept = json.dumps([name for name in names if name in given], ensure_ascii=False)
@@ -96,10 +101,6 @@ def domain(
             f" {'it' if len(unlisted) == 1 else 'them'} out with columns={kept}.",
             where=unlisted[0],
         )
-    with one_sentence():
-        made = Domain(tuple(_variable(name, given[name], table[name], folder) for name in names))
-    encode(table, made, "frame")
-    return made
 
 
 def _listed(

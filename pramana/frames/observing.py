@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pramana.frames.codes import label_of
-from pramana.frames.sentences import quoted
-from pramana.frames.tables import Frame, as_frame, names_of, shown
-from shared.errors import MissingColumn, OptionError, TableError
+from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
+from shared.errors import OptionError, TableError
 from shared.learn.prediction import interval_cuts
 
 if TYPE_CHECKING:
@@ -59,13 +58,7 @@ def observed_categories(
 
     table = as_frame(frame, "frame")
     names = list(table.columns) if columns is None else names_of(columns, "columns")
-    absent = [name for name in names if name not in table.columns]
-    if absent:
-        raise MissingColumn(
-            f"columns names {quoted(absent)}, of which frame has no column; it has"
-            f" {quoted(table.columns)}.",
-            where=absent[0],
-        )
+    require_columns(table, names, "columns")
     whole = isinstance(intervals, int) and not isinstance(intervals, bool)
     if intervals is not None and not (whole and 2 <= intervals <= MOST_INTERVALS):
         raise OptionError(

@@ -38,6 +38,7 @@ def one_sentence(of: str = "") -> Iterator[None]:
     except PramanaError as error:
         said = joined(str(error))
         error.message, error.remedy = f"{of}: {said}" if of else said, None
+        error.args = (error.message, *error.args[1:])
         raise
 
 

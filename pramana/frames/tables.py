@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from pramana.frames.sentences import quoted
-from shared.errors import EmptyTable, OptionError, TableError
+from shared.errors import EmptyTable, MissingColumn, OptionError, TableError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,10 +74,21 @@ def names_of(given: object, argument: str) -> list[str]:
     if isinstance(given, str):
         return [given]
     if isinstance(given, Sequence) or hasattr(given, "tolist"):
-        names = list(given)
-        if all(isinstance(name, str) for name in names):
+        names = [name for name in cast("Iterable[object]", given) if isinstance(name, str)]
+        if len(names) == len(cast("Sequence[object]", given)):
             return names
     raise OptionError(f"{argument} must be a list of names, not {shown(given)}.", where=argument)
+
+
+def require_columns(table: pd.DataFrame, names: Iterable[str], argument: str) -> None:
+    """Raise MissingColumn where an argument names what is not a column of `frame`."""
+    absent = [name for name in names if name not in table.columns]
+    if absent:
+        raise MissingColumn(
+            f"{argument} names {quoted(absent)}, of which frame has no column; it has"
+            f" {quoted(table.columns)}.",
+            where=absent[0],
+        )
 
 
 def _frame(table: Frame, argument: str) -> pd.DataFrame:

@@ -96,6 +96,7 @@ def randomize(
 def _require_study(study: object) -> None:
     if not isinstance(study, str) or not _STUDY.fullmatch(study):
         raise OptionError(
-            f"study must be a name of letters, digits and . _ - (at most 64), not {shown(study)}.",
+            "study must be a name of letters, digits, '-', '_' and '.' (at most 64), not"
+            f" {shown(study)}.",
             where="study",
         )

@@ -52,30 +52,25 @@ def design(
 ) -> Design:
     """Find the plan that serves a need best under a bound on what is told of a whole record.
 
-    Every family of plans that keeps to the bound is compared by the errors that it is predicted to
-    have. Nothing of the data enters but the number of records: errors are predicted as if variables
-    were independent and uniform.
+    Every family of plans that keeps to the bound is compared by its predicted errors, as if
+    variables were independent and uniform: of the data nothing enters but the number of records.
 
     Args:
         domain: the variables.
         records: how many records there will be.
         gamma: the largest amplification of the whole record, above 1 (FRAPP eq. 1); one of `gamma`,
-            `epsilon` and `breach` is given.
-        epsilon: its logarithm, above 0.
+            `epsilon`, its logarithm, and `breach` is given.
+        epsilon: see `gamma`; above 0.
         breach: (rho1, rho2): a belief of rho1 may grow to rho2 at most (FRAPP eq. 2).
-        learn: what for: `counts`, `pairs`, `itemsets`, `structure`, `tree` or `classifier`; or
-            several with weights, as `{"pairs": 1, "classifier": 3}`.
+        learn: `counts`, `pairs`, `itemsets`, `structure`, `tree` or `classifier`; or several with
+            weights, as `{"pairs": 1, "classifier": 3}`.
         target: the variable that a tree or a classifier predicts.
         length: the most variables of an itemset; 3 if None.
-        minimum_support: cells of itemsets with a smaller expected share do not count, 0 to 1.
+        minimum_support: cells of a smaller expected share do not count; 0 or more, below 1.
         structure: the parents of each node, where a network's structure is known.
         public: variables that are reported as they are.
-        owners: who holds which variables, where one does not hold all: `{"a": ["x"], "b": ["y"]}`;
-            `study_plan` is what they agree on, and `plan_of` each one's part.
-        family: which family to choose; `auto` is the one that errs least.
-
-    Returns:
-        The design.
+        owners: who holds which variables, where one does not hold all: `{"a": ["x"], "b": ["y"]}`.
+        family: which family of plans; `auto` is the one that errs least.
 
     Raises:
         OptionError: a demand that cannot be met, or no or two demands on the whole record.
@@ -89,32 +84,36 @@ def design(
         >>> made = pm.design(domain, 10_000, gamma=19)
         >>> made.family, made.estimator, made.useful
         ('gamma-diagonal', 'moment', True)
-        >>> made.to_frame()[["family", "error"]].head(3).round(3)
-                          family  error
-        0         gamma-diagonal  0.028
-        1  random-gamma-diagonal  0.028
-        2          sampled-mixed  0.028
     """
-    require_domain(domain)
+    whole = _gamma(gamma, epsilon, breach)
+    needs = _needs(require_domain(domain), whole, public, owners)
+    wanted = _goal(needs.domain, learn, target, length, minimum_support, structure)
+    return _designed(needs, wanted, records, family)
+
+
+def _needs(domain: Domain, whole: float, public: object, owners: object) -> Requirements:
+    """Return what is demanded. Raises OptionError, UnknownVariable."""
     open_ = names_of(public, "public")
     require_variables(open_, domain, "public")
-    whole = _gamma(gamma, epsilon, breach)
     held = _owners(owners, domain)
     if held:
         domain = domain.project([name for _, names in held for name in names])
-    if not isinstance(records, Integral) or isinstance(records, bool) or records < 1:
+    limits = {name: whole for name in domain.names if name not in open_}
+    with one_sentence():
+        return Requirements(domain, limits, whole, owners=held)
+
+
+def _designed(needs: Requirements, wanted: Goal, records: object, family: object) -> Design:
+    many = int(records) if isinstance(records, Integral) else 0
+    if isinstance(records, bool) or many < 1:
         raise OptionError(
             f"records must be a whole number of 1 or more, not {shown(records)}; for a frame it is"
             " len(frame).",
             where="records",
         )
-    wanted = _goal(domain, learn, target, length, minimum_support, structure)
-    with one_sentence():
-        limits = {name: whole for name in domain.names if name not in open_}
-        needs = Requirements(domain, limits, whole, owners=held)
-        problem = Problem(needs, wanted, reference(domain), int(records))
-        with progress_bar() as bar:
-            comparison = compare(problem, bar.stage)
+    with one_sentence(), progress_bar() as bar:
+        problem = Problem(needs, wanted, reference(needs.domain), many)
+        comparison = compare(problem, bar.stage)
     chosen = comparison.best if family == AUTO else _named(comparison, family)
     return Design(ComparedDesigns(problem, comparison, chosen, None, {}, None, ""))
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-AUTO = "auto"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design:
@@ -107,6 +105,15 @@ class Design:
         `gamma` of the whole record; `estimator`, which errs least; `withheld`, the share of a
         record's cells that are not reported; `reason`, why a family cannot do it (its figures are
         NaN then).
+
+        Examples:
+            >>> import pramana as pm
+            >>> made = pm.design(pm.Domain.of(age=["child", "adult"], sex=["f", "m"]), 500, gamma=9)
+            >>> made.to_frame()[["family", "error", "withheld"]].head(3).round(2)
+                       family  error  withheld
+            0  gamma-diagonal   0.09       0.0
+            1   sampled-mixed   0.09       0.0
+            2     independent   0.17       0.0
         """
         import pandas as pd
 

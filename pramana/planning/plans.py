@@ -17,7 +17,7 @@ from pramana.planning.demands import number, one_of, require_domain, require_var
 from shared.channels import Identity, Transition
 from shared.design import gamma_of_epsilon, gamma_of_p
 from shared.design.requirement import require_gamma
-from shared.domain import Domain
+from shared.domain import Domain, Variable
 from shared.errors import ChannelError, PlanError, UnprotectedVariable
 from shared.plan import Block, Plan
 
@@ -77,30 +77,39 @@ def plan(
     """
     require_domain(domain)
     strength = one_of({"p": p, "gamma": gamma, "epsilon": epsilon})
-    asked = _keyed(channels, domain)
+    asked = _keyed(channels)
     open_, hidden = names_of(public, "public"), names_of(withheld, "withheld")
-    require_variables(open_, domain, "public")
-    require_variables(hidden, domain, "withheld")
-    said = {"channels": [n for names in asked for n in names], "public": open_, "withheld": hidden}
-    _require_once(said, domain)
-    rest = [n for n in domain.names if all(n not in named for named in said.values())]
-    if rest and strength is None:
-        raise PlanError(
-            f"Nothing is said of {quoted(rest)}; give p, gamma or epsilon for every variable that"
-            " is not named, or name it in channels, in public (reported as it is) or in withheld"
-            " (not reported).",
-            where=rest[0],
-        )
+    rest = _rest({"channels": sum(asked, ()), "public": open_, "withheld": hidden}, domain)
     blocks = [_block(names, given, domain) for names, given in asked.items()]
     blocks += [Block((domain[name],), Identity(domain[name].size)) for name in open_]
-    if strength is not None:
-        blocks += [_symmetric(name, *strength, domain) for name in rest]
+    blocks += [_symmetric(domain[name], strength) for name in rest]
     if not blocks:
         raise PlanError("withheld names every variable, and nothing is left to report.")
     return Plan(tuple(sorted(blocks, key=lambda block: domain.axis(block.names[0]))))
 
 
-def _keyed(channels: object, domain: Domain) -> dict[Names, Channel]:
+def _rest(said: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
+    """Return the variables of which no argument says anything; others are named once.
+
+    Raises:
+        UnknownVariable: an argument names what is not a variable.
+        PlanError: one is named twice.
+    """
+    for argument, names in said.items():
+        require_variables(names, domain, argument)
+    times = Counter(name for names in said.values() for name in names)
+    for name in domain.names:
+        if times[name] > 1:
+            where = [argument for argument, names in said.items() if name in names]
+            raise PlanError(
+                f"Variable {name!r} is named {times[name]} times, in {' and '.join(where)}; it must"
+                " be named once.",
+                where=name,
+            )
+    return [name for name in domain.names if not times[name]]
+
+
+def _keyed(channels: object) -> dict[Names, Channel]:
     """Return the channels by the names of their variables."""
     if channels is None:
         return {}
@@ -119,21 +128,8 @@ def _keyed(channels: object, domain: Domain) -> dict[Names, Channel]:
                 f" {shown(key)}.",
                 where="channels",
             )
-        require_variables(names, domain, "channels")
         found[names] = channel
     return found
-
-
-def _require_once(said: Mapping[str, Sequence[str]], domain: Domain) -> None:
-    times = Counter(name for names in said.values() for name in names)
-    for name in domain.names:
-        if times[name] > 1:
-            where = [argument for argument, names in said.items() if name in names]
-            raise PlanError(
-                f"Variable {name!r} is named {times[name]} times, in {' and '.join(where)}; it must"
-                " be named once.",
-                where=name,
-            )
 
 
 def _block(names: Names, given: object, domain: Domain) -> Block:
@@ -178,14 +174,23 @@ def _kinds() -> list[str]:
     return list(_READER.json_schema()["discriminator"]["mapping"])
 
 
-def _symmetric(name: str, demand: str, value: object, domain: Domain) -> Block:
-    """Return a variable with a symmetric channel of a strength. Raises OptionError."""
-    variable, strength = domain[name], number(value, demand)
-    with one_sentence(f"For variable {name!r}" if demand == "p" else ""):
+def _symmetric(variable: Variable, strength: tuple[str, object] | None) -> Block:
+    """Return a variable with a symmetric channel of a strength. Raises OptionError, PlanError."""
+    if strength is None:
+        raise PlanError(
+            f"Nothing is said of {variable.name!r}; give p, gamma or epsilon for every variable"
+            " that is not named, or name it in channels, in public (reported as it is) or in"
+            " withheld (not reported).",
+            where=variable.name,
+        )
+    demand, value = strength
+    asked = number(value, demand)
+    with one_sentence(f"For variable {variable.name!r}" if demand == "p" else ""):
         if demand == "p":
-            gamma_of_p(variable.size, strength)
+            gamma_of_p(variable.size, asked)
         elif demand == "gamma":
-            require_gamma(strength)
+            require_gamma(asked)
         else:
-            gamma_of_epsilon(strength)
-    return _block((name,), {"kind": "symmetric", demand: strength}, domain)
+            gamma_of_epsilon(asked)
+    keys = {"kind": "symmetric", demand: asked}
+    return _block((variable.name,), keys, Domain((variable,)))

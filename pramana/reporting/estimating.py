@@ -266,7 +266,7 @@ class EstimatedCounts:
     def _picture(self, variables: str | Sequence[str] | None, *, shares: bool) -> Chart:
         if variables is None:
             return counts_chart(self.to_frame(shares=shares), ["variable", "category"], "=")
-        names = names_of(variables, "variables", one=True)
+        names = list(names_of(variables, "variables", one=True))
         return counts_chart(self.table(names, shares=shares), names)
 
     def _repr_html_(self) -> str:
@@ -337,7 +337,7 @@ def estimate(
     _require_order(order)
     with one_sentence():
         sources = sources_of(reports, plan)
-        chosen = choose(sources) if estimator == "auto" else estimator
+        chosen = choose([source.plan for source in sources]) if estimator == "auto" else estimator
         marginals = _marginals(sources, chosen, order)
     return EstimatedCounts(sources, marginals, chosen, order)
 

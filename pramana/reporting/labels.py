@@ -101,7 +101,8 @@ def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
             codes[name] = _nothing(table, name, argument)
         else:
             sometimes = form is Form.SOMETIMES
-            found = encode(table[[name]], Domain((variable,)), argument, missing=sometimes)[name]
+            own = Domain((variable,))
+            found = encode(table, own, argument, missing=sometimes, reported=True)[name]
             codes[name] = found.astype(code_dtype(plan.reported_sizes[name]))
     for block in plan.blocks:
         _require_sampled(block, codes, argument)

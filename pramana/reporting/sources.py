@@ -46,14 +46,13 @@ def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
     return (_of_one(reports, plan, "reports"),)
 
 
-def choose(sources: Sequence[Reports]) -> Estimator:
-    """Return the estimator that serves some sources best (see `estimate`)."""
-    blocks = [block for source in sources for block in source.plan.blocks]
+def choose(plans: Sequence[Plan]) -> Estimator:
+    """Return the estimator that serves sources of some plans best (see `estimate`)."""
+    blocks = [block for plan in plans for block in plan.blocks]
     if any(block.channel.choices for block in blocks):
         return "pooled"
     told = [
-        {name for b in source.plan.blocks if not b.channel.withheld for name in b.names}
-        for source in sources
+        {name for b in plan.blocks if not b.channel.withheld for name in b.names} for plan in plans
     ]
     channels = [block.channel for block in blocks if not block.channel.withheld]
     if any(names != told[0] for names in told):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shared.errors import NotFound, PramanaError, error_classes
+from shared.errors import InputError, NotFound, PramanaError, Refused, error_classes
 from shared.wire.base import Message
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
@@ -98,6 +98,24 @@ def read_problem(body: bytes) -> ProblemDetail | None:
         return ProblemDetail.model_validate_json(body)
     except ValueError:
         return None
+
+
+def error_of(problem: ProblemDetail) -> PramanaError:
+    """Return the error that a problem document tells of, of the class that has its code.
+
+    One of a code that no class has, or of a class that says more than words, is Refused.
+    """
+    kind = next((kind for kind in error_classes() if kind.code == problem.code), Refused)
+    if problem.code == "request-invalid":
+        kind = InputError
+    if issubclass(kind, Refused):
+        return Refused(
+            f"The miner refused ({problem.status} {problem.code}): {problem.detail}",
+            status=problem.status,
+            problem_code=problem.code,
+            remedy=problem.remedy,
+        )
+    return kind(problem.detail, where=problem.where, remedy=problem.remedy)
 
 
 def _http_problem(code: str, detail: str, **more: str | None) -> ProblemDetail:

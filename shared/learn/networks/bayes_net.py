@@ -163,7 +163,8 @@ def learn_family(
     noise = second - of_records
     noise = np.where(noise > _ROUNDING * np.abs(second), noise, 0.0)
     se = np.sqrt(population) / divisor
-    low, high = possible(*table.ratio_interval([node]), cell / np.where(positive, margin, 1.0))
+    counted = margin > _NO_COUNT * table.records  # a prior's weight may be all there is
+    low, high = possible(*table.ratio_interval([node]), cell / np.where(counted, margin, 1.0))
     return LearnedFamily(
         node=node,
         parents=parents,

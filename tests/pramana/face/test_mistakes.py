@@ -12,7 +12,7 @@ from tests.pramana.face.mistakes import Mistake, all_mistakes
 
 MISTAKES = all_mistakes()
 
-LEAST = 1
+LEAST = 60
 """So many mistakes there are in all."""
 
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)")

@@ -14,13 +14,52 @@ import pramana as pm
 from docs.pages import grouped, public_names
 from tests.places import ROOT
 
-NAMES = """
-Account AssociationRules BayesClassifier BayesNet Block CutAndPaste DecisionTree Dense Design Domain
-EstimatedCounts FrequentItemsets Grouped Identity InputError Keys LinearClassifier Mixture NaiveBayes
-NotFitted OneHot Plan PramanaError RandomSymmetric Reports Sampled StructuralZeros Symmetric Variable
-Withheld accountant apriori association_rules connect design domain estimate example join load
-observed_categories plan randomize save
-""".split()
+NAMES = [
+    "Account",
+    "AssociationRules",
+    "BayesClassifier",
+    "BayesNet",
+    "Block",
+    "CutAndPaste",
+    "DecisionTree",
+    "Dense",
+    "Design",
+    "Domain",
+    "EstimatedCounts",
+    "FrequentItemsets",
+    "Grouped",
+    "Identity",
+    "InputError",
+    "Keys",
+    "LinearClassifier",
+    "Mixture",
+    "NaiveBayes",
+    "NotFitted",
+    "OneHot",
+    "Plan",
+    "PramanaError",
+    "RandomSymmetric",
+    "Reports",
+    "Sampled",
+    "StructuralZeros",
+    "Symmetric",
+    "Variable",
+    "Withheld",
+    "accountant",
+    "apriori",
+    "association_rules",
+    "connect",
+    "design",
+    "domain",
+    "estimate",
+    "example",
+    "join",
+    "load",
+    "observed_categories",
+    "plan",
+    "randomize",
+    "save",
+]
 
 
 def test_these_are_the_public_names():

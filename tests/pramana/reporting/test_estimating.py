@@ -93,6 +93,15 @@ def test_all_one_way_tables(people: pd.DataFrame, counts: pm.EstimatedCounts):
             assert rows[name, label] == count
 
 
+def test_a_table_is_drawn_with_its_intervals(counts: pm.EstimatedCounts):
+    from matplotlib.figure import Figure
+
+    axes = counts.plot(["sex", "admitted"], Figure().add_subplot())
+    assert axes.figure is not None
+    assert len(axes.get_yticklabels()) + len(axes.get_xticklabels()) + len(axes.texts) >= 4
+    assert "4,526" in counts._repr_html_()
+
+
 def test_independence_is_the_g_test_on_plain_counts(
     people: pd.DataFrame, counts: pm.EstimatedCounts
 ):
@@ -195,11 +204,7 @@ PAIRED = Block(
     ids=["plain", "withheld", "no inverse", "sampled", "alike", "lacking", "one withholds"],
 )
 def test_auto_takes_what_serves(plans: list[Plan], wanted: str):
-    sources = [
-        pm.Reports(plan, {name: np.zeros(2, np.uint8) for name in plan.domain.names})
-        for plan in plans
-    ]
-    assert choose(sources) == wanted
+    assert choose(plans) == wanted
 
 
 def test_fewer_variables_are_the_same_counts(counts: pm.EstimatedCounts):

@@ -50,12 +50,25 @@ def rest(**columns: object) -> Any:
     return people().drop(columns="survived").assign(**columns)
 
 
+def cross_validated() -> object:
+    """Pass a classifier to what fits features and y."""
+    from sklearn.model_selection import cross_val_predict
+
+    return cross_val_predict(pm.NaiveBayes("survived"), rest(), people()["survived"])
+
+
 MISTAKES = [
     Mistake(
         "y passed to fit as in scikit-learn",
         lambda: pm.DecisionTree("survived").fit(people(), people()["survived"]),
         PlanError,
         ("plan", "Series", "takes no y"),
+    ),
+    Mistake(
+        "cross-validation by scikit-learn",
+        cross_validated,
+        PlanError,
+        ("plan", "takes no y"),
     ),
     Mistake(
         "a frame without its plan",
@@ -189,7 +202,7 @@ MISTAKES = [
         "a depth as text",
         lambda: learn("DecisionTree", max_depth="4"),
         OptionError,
-        ("max_depth", "whole number"),
+        ("max_depth", "whole number", "'4'"),
     ),
     Mistake(
         "text for a switch",
@@ -202,6 +215,36 @@ MISTAKES = [
         lambda: learn("NaiveBayes", alpha=0),
         OptionError,
         ("alpha", "above 0"),
+    ),
+    Mistake(
+        "a number as text",
+        lambda: learn("NaiveBayes", alpha="1"),
+        OptionError,
+        ("alpha", "finite number", "'1'"),
+    ),
+    Mistake(
+        "features as a table",
+        lambda: learn("NaiveBayes", "survived", people()),
+        OptionError,
+        ("features", "DataFrame", "list of names"),
+    ),
+    Mistake(
+        "reports of the target alone",
+        lambda: pm.NaiveBayes("survived").fit(people(), plan("survived")),
+        OptionError,
+        ("target", "'survived'", "others"),
+    ),
+    Mistake(
+        "a prediction of one row",
+        lambda: fitted().predict(people().iloc[0]),
+        TableError,
+        ("frame", "one row", "iloc[[0]]"),
+    ),
+    Mistake(
+        "a seed that is none",
+        lambda: learn("LinearClassifier", seed=None),
+        OptionError,
+        ("seed", "None", "whole number"),
     ),
     Mistake(
         "a loss by another name",
@@ -297,7 +340,7 @@ MISTAKES = [
         "the rules of a tree to a depth below 0",
         lambda: fitted("DecisionTree").to_text(max_depth=-1),
         OptionError,
-        ("depth", "0 or more"),
+        ("max_depth", "at least 0", "-1"),
     ),
     Mistake(
         "a model read from text that is none",

@@ -376,3 +376,16 @@ def test_bif_tables_with_comments_and_properties():
     """
     network = read_bif(text)
     np.testing.assert_allclose(network.tables["b"], [[0.1, 0.9], [0.4, 0.6]])
+
+
+def test_a_prior_alone_tells_of_parents_that_no_record_has():
+    domain = Domain.of(a="xy", b="xy")
+    codes = {"a": np.zeros(4, np.uint8), "b": np.array([0, 0, 0, 1], np.uint8)}
+    marginals = EstimatedMarginals(
+        ReportedCounts(codes, {"a": 2, "b": 2}), Plan.unrandomized(domain)
+    )
+    structure = Structure.of({"a": [], "b": ["a"]})
+    family = learn_parameters(marginals, structure, method="map", alpha=1.0).families[1]
+    np.testing.assert_allclose(family.probability, [[4 / 6, 2 / 6], [0.5, 0.5]])
+    np.testing.assert_array_equal(family.low[1], [0, 0])
+    np.testing.assert_array_equal(family.high[1], [1, 1])

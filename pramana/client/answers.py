@@ -1,0 +1,82 @@
+"""Models as the miner answers them, as what a person has here: fitted estimators and frames."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from pydantic import RootModel
+
+from pramana.estimators.base import Estimator
+from pramana.estimators.saved import LearnedFrom
+from shared.wire.learning.learners import AssociationRulesSpec
+from shared.wire.learning.models import (
+    AssociationRulesMessage,
+    BayesClassifierMessage,
+    ContingencyTableMessage,
+    DecisionTreeMessage,
+    LinearClassifierMessage,
+    ModelMessage,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EstimatorT = TypeVar("EstimatorT", bound=Estimator)
+
+_OF_RULES = {"kind", "records", "items", "examined", "modelled_from", "itemsets", "rules"}
+
+NUMBERS = ("count", "se_records", "se_population")
+
+
+class Served(RootModel[ModelMessage]):
+    """A model of any kind, as the miner answers it."""
+
+
+def fitted(learner: EstimatorT, model: ModelMessage, source: LearnedFrom) -> EstimatorT:
+    """Return an estimator like the one that asked, with what the miner learned.
+
+    Raises:
+        InputError: the miner's document is no such model.
+    """
+    made = type(learner)(**learner.get_params())
+    return made.restore(document_of(model), source)
+
+
+def document_of(model: ModelMessage) -> dict[str, Any]:
+    """Return what was learned as the packages below write it."""
+    if isinstance(model, DecisionTreeMessage | LinearClassifierMessage | BayesClassifierMessage):
+        return model.document
+    if isinstance(model, AssociationRulesMessage):
+        spec = cast(AssociationRulesSpec, model.spec)
+        told = model.model_dump(mode="json", include=_OF_RULES)
+        return {**told, "options": asdict(spec.options())}
+    # A network is read from what the miner answers, which has its parameters one by one.
+    return model.model_dump(mode="json")
+
+
+def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
+    """Return a contingency table as `EstimatedCounts.table` does, a row per cell."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {
+        variable.name: pd.Categorical(
+            [cell.values[variable.name] for cell in model.cells], categories=variable.categories
+        )
+        for variable in model.variables
+    }
+    columns |= {name: [getattr(cell, name) for cell in model.cells] for name in NUMBERS}
+    columns |= {
+        end: [cell.interval[place] for cell in model.cells]
+        for place, end in enumerate(("low", "high"))
+    }
+    return pd.DataFrame(columns)
+
+
+def warnings_in(model: ModelMessage) -> tuple[str, ...]:
+    """Return what must be known before a model is trusted: of releases, and of how counts fit."""
+    strange = [
+        f"Release {release} does not fit its plan (p = {p:.2g}); ask its owner what was changed."
+        for release, p in model.inconsistent.items()
+    ]
+    return (*strange, *(test.warning for test in model.lack_of_fit if test.warning))

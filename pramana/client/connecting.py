@@ -1,0 +1,167 @@
+"""The way to a miner: its address, a token, and the studies that the token may see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from owner_agent.release.calls import Calls, Manner
+from pramana.client.line import Line, study_path
+from pramana.client.study import Study
+from pramana.client.tokens import token_from
+from pramana.frames.tables import shown
+from shared.errors import NotFound, OptionError, Unauthenticated
+from shared.wire.addresses import require_address
+from shared.wire.people import Study as StudyMessage
+from shared.wire.problems import error_of
+
+if TYPE_CHECKING:
+    import httpx
+    import pandas as pd
+
+
+def connect(
+    url: str,
+    *,
+    token: str | None = None,
+    token_file: str | Path | None = None,
+    allow_insecure: bool = False,
+    transport: httpx.BaseTransport | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+    attempts: int = 5,
+) -> Miner:
+    """Connect to a miner as an analyst, and make sure that it takes the token.
+
+    Every request that does not get through is sent again, more slowly each time. This is harmless:
+    the miner takes the same request for the same, so that no job is ever made twice.
+
+    Args:
+        url: the miner's address, `https://miner.example.org`. Plain http is for this machine alone.
+        token: the analyst's token; better is `token_file`, which leaves it out of notebooks.
+        token_file: the file of the token, readable by nobody else (mode 0600).
+        allow_insecure: whether plain http may carry the token to another machine, over a network
+            that is itself private.
+        transport: what carries requests, in place of the network.
+        sleep: waits for so many seconds.
+        clock: the time in seconds, from any start.
+        attempts: how often a request is tried before the miner counts as unreachable.
+
+    Returns:
+        the miner. Close it, or use it in `with`.
+
+    Raises:
+        OptionError: an address that is none or unsafe, or no token, or two.
+        KeyFileError: the token's file is not there, may be read by others, or holds no token.
+        Unauthenticated: the miner does not know the token.
+        Unreachable: nothing answers there, or no miner.
+    """
+    _require_address(url, allow_insecure)
+    if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
+        raise OptionError(
+            f"attempts must be a whole number of at least 1, not {shown(attempts)}.",
+            where="attempts",
+        )
+    manner = Manner(
+        refusal=error_of,
+        remedy="Check the address, and that the miner is running.",
+        transport=transport,
+        sleep=sleep,
+        attempts=attempts,
+    )
+    calls = Calls(url.rstrip("/"), token_from(token, token_file).text, manner)
+    miner = Miner(Line(calls, sleep, clock))
+    try:
+        miner.refresh()
+    except Unauthenticated as error:
+        miner.close()
+        raise Unauthenticated(
+            f"The miner at {calls.url} does not take this token: it is wrong or was revoked; ask"
+            " whoever runs the study for another one.",
+            where="token" if token_file is None else "token_file",
+        ) from error
+    except BaseException:
+        miner.close()
+        raise
+    return miner
+
+
+def _require_address(url: object, allow_insecure: bool) -> None:
+    if not isinstance(url, str):
+        raise OptionError(f"url must be a string, not {shown(url)}.", where="url")
+    try:
+        require_address(url, allow_insecure=allow_insecure, permission="pass allow_insecure=True")
+    except ValueError as error:
+        raise OptionError(f"url must be the address of a miner: {error}.", where="url") from None
+
+
+class Miner:
+    """A miner, and the studies that a token may see. Made by `pm.connect`.
+
+    No printed form and no error has the token.
+    """
+
+    def __init__(self, line: Line):
+        self._line = line
+        self._studies: list[StudyMessage] = []
+
+    @property
+    def url(self) -> str:
+        """The miner's address."""
+        return self._line.url
+
+    def refresh(self) -> Self:
+        """Ask the miner again for its studies; return this."""
+        self._seen()
+        return self
+
+    def studies(self) -> pd.DataFrame:
+        """Return the studies that the token may see, one a row.
+
+        Columns: `name`; `title`; `created`; `max_epsilon_record` and `max_epsilon_column`, the
+        study's budget, empty where it has none.
+        """
+        import pandas as pd
+
+        names = ["name", "title", "created", "max_epsilon_record", "max_epsilon_column"]
+        rows = [[getattr(study, name) for name in names] for study in self._seen()]
+        frame = pd.DataFrame(rows, columns=names)
+        return frame.astype({"max_epsilon_record": float, "max_epsilon_column": float})
+
+    def study(self, name: str) -> Study:
+        """Return a study as it stands.
+
+        Raises:
+            NotFound: there is none of this name that the token may see.
+        """
+        if not isinstance(name, str):
+            raise OptionError(f"name must be a study's name, not {shown(name)}.", where="name")
+        try:
+            found = self._line.ask(StudyMessage, "GET", study_path(name))
+        except NotFound as error:
+            known = ", ".join(repr(study.name) for study in self._seen())
+            told = f"it may see {known}" if known else "it may see none"
+            raise NotFound(
+                f"There is no study {name!r} that this token may see; {told}.", where="name"
+            ) from error
+        return Study(self._line, found).refresh()
+
+    def close(self) -> None:
+        """End the connections; further requests fail."""
+        self._line.calls.close()
+
+    def _seen(self) -> list[StudyMessage]:
+        self._studies = list(self._line.everything(StudyMessage, "/v1/studies"))
+        return self._studies
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        known = ", ".join(study.name for study in self._studies) or "none"
+        return f"Miner({self.url}; studies: {known})"

@@ -1,0 +1,73 @@
+"""The line to a miner: what is read over it, whole lists of it, and how to wait for more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from pydantic import BaseModel
+
+from owner_agent.release.calls import Calls, requested_delay
+from pramana.frames.sentences import one_sentence
+from shared.wire.base import Message, Page
+
+PAGE = 500
+"""The most items that a miner puts on one page."""
+
+AnswerT = TypeVar("AnswerT", bound=BaseModel)
+Item = TypeVar("Item", bound=Message)
+
+
+@dataclass(frozen=True, repr=False)
+class Line:
+    """The requests to one miner, with a clock in seconds and a way to wait, both replaceable."""
+
+    calls: Calls
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+    @property
+    def url(self) -> str:
+        """The miner's address."""
+        return self.calls.url
+
+    def ask(self, kind: type[AnswerT], method: str, path: str, **options: Any) -> AnswerT:
+        """Send a request and read its answer; what is refused is told in one sentence."""
+        with one_sentence():
+            return self.calls.call(kind, method, path, **options)
+
+    def look(self, kind: type[AnswerT], path: str) -> tuple[AnswerT, float | None]:
+        """Read something that changes, and for how many seconds the miner asks to wait."""
+        with one_sentence():
+            response = self.calls.send("GET", path)
+            answer = self.calls.read(kind, "GET", path, response)
+        return answer, requested_delay(response.headers)
+
+    def everything(self, kind: type[Item], path: str) -> Iterator[Item]:
+        """Yield all items of a list, page by page."""
+        asked: dict[str, Any] = {"limit": PAGE}
+        page_kind = Page[kind]  # type: ignore[valid-type]
+        while True:
+            page = self.ask(page_kind, "GET", path, params=asked)
+            yield from page.items
+            if page.next is None:
+                return
+            asked["cursor"] = page.next
+
+
+def study_path(study: str, rest: str = "") -> str:
+    """Return the path of a study, or of what is under it."""
+    return f"/v1/studies/{quote(study, safe='')}{rest}"
+
+
+def job_path(job: str) -> str:
+    """Return the path of a job."""
+    return f"/v1/jobs/{quote(job, safe='')}"
+
+
+def model_path(model: str) -> str:
+    """Return the path of a model."""
+    return f"/v1/models/{quote(model, safe='')}"

@@ -1,0 +1,177 @@
+"""How a study stands: whose records are there, and what it has told of them, as values to read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shared.wire.privacy import AmplificationMessage, StudyPrivacy
+from shared.wire.releases import Alignment as AlignmentMessage
+from shared.wire.releases import AlignmentState, Release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Which records are found at which owners, from their releases in use.
+
+    Attributes:
+        state: `identical`, all owners reported the same records; `partial`, only `in_all` of
+            `in_any`; `disjoint`, no record is at every owner; `waiting`, owners are `missing`.
+        in_all: the records at every owner; None where the caller may not know.
+        in_any: the records at any owner; likewise.
+        missing: owners that have no release in use.
+    """
+
+    state: AlignmentState
+    in_all: int | None
+    in_any: int | None
+    missing: tuple[str, ...]
+    _message: AlignmentMessage
+
+    @classmethod
+    def of(cls, message: AlignmentMessage) -> Alignment:
+        """Return the alignment of a message."""
+        return cls(message.state, message.in_all, message.in_any, tuple(message.missing), message)
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The ids of the releases in use, one per owner."""
+        return tuple(owner.release for owner in self._message.owners)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return an owner a row: `owner`, `release`, `records`, `not_everywhere`.
+
+        `not_everywhere` is how many of its records some other owner lacks.
+        """
+        import pandas as pd
+
+        names = ["owner", "release", "records", "not_everywhere"]
+        rows = [[getattr(owner, name) for name in names] for owner in self._message.owners]
+        return pd.DataFrame(rows, columns=names).astype({"not_everywhere": "Int64"})
+
+    def __repr__(self) -> str:
+        return f"Alignment({self.told()})"
+
+    def told(self) -> str:
+        """Return it in words."""
+        match self.state:
+            case "waiting":
+                return f"waiting for {', '.join(self.missing) or 'a first release'}"
+            case "identical":
+                return f"the same {self.in_all:,} records at every owner"
+            case "partial" if self.in_all is not None:
+                return f"{self.in_all:,} of {self.in_any:,} records at every owner"
+        return (
+            "records are not the same at all owners"
+            if self.state != "disjoint"
+            else ("no record is at every owner")
+        )
+
+
+@dataclass(frozen=True)
+class Told:
+    """What everything that left for a study tells of one person, as the miner states it.
+
+    Attributes:
+        epsilon: of the whole record over all owners, if its columns determine each other: the most
+            that the logarithm of the odds of any belief about it can change.
+        gamma: the same as a factor of the odds.
+        grows_to: what a belief of `prior` can grow to.
+        prior: such a belief, usually 5 %.
+        left: what a budget leaves for the record, in epsilon; None without a budget.
+        warnings: where a record has lost more than any owner, or the study's plan, says.
+    """
+
+    epsilon: float
+    gamma: float
+    grows_to: float
+    prior: float
+    left: float | None
+    warnings: tuple[str, ...]
+    _message: StudyPrivacy
+
+    @classmethod
+    def of(cls, message: StudyPrivacy) -> Told:
+        """Return what a message says."""
+        record = message.record.determined
+        return cls(
+            _epsilon(record),
+            _gamma(record),
+            record.grows_to,
+            message.prior,
+            message.budget.left_for_record,
+            tuple(message.warnings),
+            message,
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what was told of the record, by each owner and of each column, a row each.
+
+        Columns: `of` (`record`, `record, columns independent`, `owner`, `column`), `owner`,
+        `variable`, `epsilon`, `gamma`, `grows_to`. What was told as it is has an infinite epsilon.
+        """
+        import pandas as pd
+
+        said = self._message
+        plain = AmplificationMessage(epsilon=None, gamma=None, grows_to=1.0)
+        rows = [
+            ("record", None, None, said.record.determined),
+            ("record, columns independent", None, None, said.record.independent),
+            *(("owner", one.owner, None, one.determined) for one in said.owners),
+            *(("column", c.owner, c.variable, c.amplification or plain) for c in said.columns),
+        ]
+        return pd.DataFrame(
+            [
+                (of, owner, variable, _epsilon(told), _gamma(told), told.grows_to)
+                for of, owner, variable, told in rows
+            ],
+            columns=["of", "owner", "variable", "epsilon", "gamma", "grows_to"],
+        )
+
+    def __repr__(self) -> str:
+        left = "" if self.left is None else f"; epsilon {self.left:.4g} of the budget is left"
+        warned = "; see warnings" if self.warnings else ""
+        return (
+            f"Told(whole record: gamma {self.gamma:.4g}, epsilon {self.epsilon:.4g}; a belief of"
+            f" {self.prior:.0%} can grow to {self.grows_to:.4g}{left}{warned})"
+        )
+
+
+def releases_frame(releases: Sequence[Release], in_use: Sequence[str]) -> pd.DataFrame:
+    """Return releases, one a row; see `Study.releases`."""
+    import pandas as pd
+
+    rows = [
+        {
+            "id": one.id,
+            "owner": one.owner,
+            "name": one.name,
+            "state": one.state,
+            "in_use": one.id in in_use,
+            "records": one.records,
+            "variables": tuple(v.name for block in one.plan.blocks for v in block.variables),
+            "consistency": one.consistency.state if one.consistency else None,
+            "p_value": one.consistency.p_value if one.consistency else None,
+            "plan_digest": one.plan_digest,
+            "sealed": one.sealed,
+        }
+        for one in releases
+    ]
+    columns = [
+        "id", "owner", "name", "state", "in_use", "records", "variables", "consistency", "p_value",
+        "plan_digest", "sealed",
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns).astype({"p_value": float, "in_use": bool})
+
+
+def _epsilon(told: AmplificationMessage) -> float:
+    return math.inf if told.epsilon is None else told.epsilon
+
+
+def _gamma(told: AmplificationMessage) -> float:
+    return math.inf if told.gamma is None else told.gamma

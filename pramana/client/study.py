@@ -1,0 +1,293 @@
+"""A study at the miner: who takes part, what was released and told, and what can be learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
+
+from pramana.client.answers import fitted, table_frame
+from pramana.client.asking import job_of, learner_of, spec_of
+from pramana.client.job import Job
+from pramana.client.line import Line, job_path, study_path
+from pramana.client.standing import Alignment, Told, releases_frame
+from pramana.estimators.base import Estimator
+from pramana.estimators.saved import LearnedFrom
+from pramana.frames.tables import shown
+from pramana.reporting.estimating import EstimatorName
+from pramana.reporting.sources import choose
+from shared.domain import Domain
+from shared.errors import NotFound, OptionError
+from shared.plan import Plan
+from shared.wire.learning.jobs import Job as JobMessage
+from shared.wire.learning.jobs import JobCreate, JobSpec
+from shared.wire.learning.models import ContingencyTableMessage, ModelMessage
+from shared.wire.people import Owner
+from shared.wire.people import Study as StudyMessage
+from shared.wire.privacy import StudyPrivacy
+from shared.wire.releases import Alignment as AlignmentMessage
+from shared.wire.releases import Release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EstimatorT = TypeVar("EstimatorT", bound=Estimator)
+
+Records = Literal["identical", "common", "any"]
+
+
+class Study:
+    """A study at a miner. Made by `Miner.study`.
+
+    Its printed form is how it stood when it was asked for last; `refresh()` asks again.
+    """
+
+    def __init__(self, line: Line, message: StudyMessage):
+        self._line = line
+        self._message = message
+        self._owners: list[Owner] = []
+        self._alignment: Alignment | None = None
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self._message.name
+
+    @property
+    def title(self) -> str:
+        """What it is about."""
+        return self._message.title
+
+    @property
+    def domain(self) -> Domain:
+        """The variables that are reported now, with their categories, owner by owner."""
+        found = {v.name: v for plan in self._plans() for v in plan.domain}
+        return Domain(tuple(found.values()))
+
+    def refresh(self) -> Self:
+        """Ask the miner again for owners and alignment; return this."""
+        self._owners = self._all(Owner, "/owners")
+        self.alignment()
+        return self
+
+    def owners(self) -> pd.DataFrame:
+        """Return the owners, one a row: `name`, `joined`, `active`."""
+        import pandas as pd
+
+        self._owners = self._all(Owner, "/owners")
+        rows = [owner.model_dump() for owner in self._owners]
+        return pd.DataFrame(rows, columns=["name", "joined", "active"])
+
+    def releases(self) -> pd.DataFrame:
+        """Return the releases, one a row.
+
+        Columns: `id`, `owner`, `name`; `state` (`open`, `sealed`, `withdrawn`); whether it is
+        `in_use`; `records`; `variables`, a tuple of names; `consistency` of its reports with its
+        plan, and the `p_value` of that; `plan_digest`; when it was `sealed`.
+        """
+        return releases_frame(self._all(Release, "/releases"), self.alignment().releases)
+
+    def alignment(self) -> Alignment:
+        """Return which records are found at which owners; its `to_frame()` is by owner."""
+        path = study_path(self.name, "/alignment")
+        self._alignment = Alignment.of(self._line.ask(AlignmentMessage, "GET", path))
+        return self._alignment
+
+    def told(self) -> Told:
+        """Return what everything that left tells of one person, as the miner states it.
+
+        `epsilon` and `gamma` are of the whole record; `to_frame()` has owners and columns, too.
+        """
+        path = study_path(self.name, "/privacy")
+        return Told.of(self._line.ask(StudyPrivacy, "GET", path))
+
+    def jobs(self) -> pd.DataFrame:
+        """Return the jobs, one a row, the oldest first.
+
+        Columns: `id`, `kind`, `state`, `progress`, `model` (its id), `error` (the code of what a
+        failed one ended with), `created`, `finished`.
+        """
+        import pandas as pd
+
+        columns = ["id", "kind", "state", "progress", "model", "error", "created", "finished"]
+        rows = [
+            {
+                **job.model_dump(
+                    include={"id", "state", "progress", "model", "created", "finished"}
+                ),
+                "kind": job.spec.kind,
+                "error": job.problem.code if job.problem else None,
+            }
+            for job in self._all(JobMessage, "/jobs")
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
+    def run(
+        self,
+        learner: EstimatorT,
+        /,
+        records: Records = "identical",
+        *,
+        estimator: EstimatorName = "auto",
+        order: int = 2,
+    ) -> Job[EstimatorT]:
+        """Let the miner learn what `learner.fit` would learn here, from all owners' reports.
+
+        The same work on the same reports is the same job, whoever asks: asking again finds it.
+        One that failed or was cancelled runs again.
+
+        Args:
+            learner: any estimator, such as `pm.DecisionTree("ill", max_depth=4)`, with its options.
+                It stays as it is: the job's `model` is another one, fitted.
+            records: what to do where owners do not report the same records: `identical` refuses,
+                `common` takes those at every owner, `any` takes all (what an owner does not report
+                of a record is missing there, which must have nothing to do with its value).
+            estimator: how counts are estimated, as in `pm.estimate`.
+            order: the most variables that interact, for `log-linear` and `pooled`.
+
+        Returns:
+            the job; `wait()` for its `model`.
+
+        Raises:
+            OptionError: no estimator, or an option that the miner does not take.
+            RecordsDoNotAlign: the records are not the same at all owners.
+            VariablesMissing: nobody reports a variable that is asked for.
+            LimitExceeded: it is more than the miner computes.
+            Forbidden: the token may only look on.
+        """
+        if not isinstance(learner, Estimator):
+            given = f"the class {learner.__name__}" if isinstance(learner, type) else shown(learner)
+            raise OptionError(
+                f"learner must be an estimator, such as pm.DecisionTree('ill'), not {given}.",
+                where="learner",
+            )
+        counts = self._counts(records, estimator, order)
+        return self._create(job_of(learner, counts), self._reader(learner))
+
+    def table(
+        self,
+        variables: str | Sequence[str],
+        records: Records = "identical",
+        *,
+        estimator: EstimatorName = "auto",
+        order: int = 2,
+    ) -> Job[pd.DataFrame]:
+        """Let the miner estimate a contingency table.
+
+        Args:
+            variables: one name, or a list of them.
+            records: see `run`.
+            estimator: see `run`.
+            order: see `run`.
+
+        Returns:
+            the job; its `model` is the frame that `EstimatedCounts.table` returns, intervals at
+            95 %.
+
+        Raises:
+            OptionError, RecordsDoNotAlign, VariablesMissing, LimitExceeded, Forbidden: see `run`.
+        """
+        names = [variables] if isinstance(variables, str) else variables
+        if not isinstance(names, list | tuple):
+            raise OptionError(
+                f"variables must be a name or a list of names, not {shown(variables)}.",
+                where="variables",
+            )
+        if not names:
+            raise OptionError("variables must name a variable; it is empty.", where="variables")
+        asked = {"kind": "contingency-table", "variables": list(names)}
+        return self._create(spec_of(asked | self._counts(records, estimator, order)), _table)
+
+    def job(self, job: str) -> Job[Any]:
+        """Return a job that was made before, by its id.
+
+        Raises:
+            NotFound: this study has no such job, or none that the token may see.
+        """
+        if not isinstance(job, str):
+            raise OptionError(f"job must be the id of a job, not {shown(job)}.", where="job")
+        try:
+            found = self._line.ask(JobMessage, "GET", job_path(job))
+        except NotFound:
+            found = None
+        if found is None or found.study != self.name:
+            raise NotFound(
+                f"Study {self.name!r} has no job {job!r} that this token may see; jobs() lists"
+                " them.",
+                where="job",
+            )
+        if found.spec.kind == "contingency-table":
+            return Job(self._line, found, _table)
+        return Job(self._line, found, self._reader(learner_of(found.spec)))
+
+    def _create(self, spec: JobSpec, read: Callable[[ModelMessage], Any]) -> Job[Any]:
+        body = JobCreate(spec=spec).model_dump_json().encode()
+        path = study_path(self.name, "/jobs")
+        headers = {"Content-Type": "application/json"}
+        made = self._line.ask(JobMessage, "POST", path, content=body, headers=headers)
+        return Job(self._line, made, read)
+
+    def _counts(self, records: Records, estimator: EstimatorName, order: int) -> dict[str, Any]:
+        counts = {"records": records, "estimator": estimator, "order": order}
+        _require_counts(counts)
+        if estimator == "auto":
+            plans = self._plans()
+            together = records != "any" or self.alignment().state == "identical"
+            counts["estimator"] = (
+                choose(_joined(plans) if together else plans) if plans else "moment"
+            )
+        return counts
+
+    def _plans(self) -> list[Plan]:
+        """Return the plans of the releases in use, owner by owner."""
+        known = {release.id: release for release in self._all(Release, "/releases")}
+        in_use = [known[name] for name in self.alignment().releases if name in known]
+        return [release.plan.to_plan() for release in in_use]
+
+    def _reader(self, learner: EstimatorT) -> Callable[[ModelMessage], EstimatorT]:
+        def read(model: ModelMessage) -> EstimatorT:
+            return fitted(learner, model, self._source(model))
+
+        return read
+
+    def _source(self, model: ModelMessage) -> LearnedFrom:
+        digests = {one.id: one.plan_digest for one in self._all(Release, "/releases")}
+        told = self.told()
+        return LearnedFrom(
+            records=model.records,
+            plans=tuple(digests[name] for name in model.releases if name in digests),
+            gamma=told.gamma,
+            epsilon=told.epsilon,
+            estimated_by=model.spec.estimator,
+        )
+
+    def _all(self, kind: Any, rest: str) -> list[Any]:
+        return list(self._line.everything(kind, study_path(self.name, rest)))
+
+    def __repr__(self) -> str:
+        title = f" ({self.title})" if self.title else ""
+        active = [owner.name for owner in self._owners if owner.active]
+        owners = ", ".join(active) or "no owners yet"
+        aligned = self._alignment.told() if self._alignment else "alignment not known"
+        return f"Study({self.name}{title} at {self._line.url}; owners: {owners}; {aligned})"
+
+
+def _table(model: ModelMessage) -> pd.DataFrame:
+    return table_frame(cast(ContingencyTableMessage, model))
+
+
+def _require_counts(counts: Mapping[str, Any]) -> None:
+    for name, choices in (("records", get_args(Records)), ("estimator", get_args(EstimatorName))):
+        if not isinstance(counts[name], str) or counts[name] not in choices:
+            raise OptionError(
+                f"{name} must be one of {', '.join(map(repr, choices))}, not"
+                f" {shown(counts[name])}.",
+                where=name,
+            )
+
+
+def _joined(plans: Sequence[Plan]) -> list[Plan]:
+    """Return the plan of all owners together, where no variable is reported by two."""
+    names = [name for plan in plans for name in plan.domain.names]
+    if len(set(names)) < len(names):
+        return list(plans)
+    return [Plan(tuple(block for plan in plans for block in plan.blocks))]

@@ -1,0 +1,5 @@
+"""Pictures are drawn without a screen."""
+
+import os
+
+os.environ.setdefault("MPLBACKEND", "Agg")

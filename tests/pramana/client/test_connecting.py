@@ -1,0 +1,140 @@
+"""The line to a miner: who may use it, what goes wrong on it, and that no secret is told."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+import httpx
+import pytest
+
+import pramana as pm
+from shared.errors import (
+    Forbidden,
+    InputError,
+    KeyFileError,
+    NotFound,
+    OptionError,
+    Refused,
+    Unauthenticated,
+    Unreachable,
+    VariablesMissing,
+)
+from tests.pramana.client.conftest import STUDY, URL
+
+WRONG = "t-0123456789ab.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+
+def test_a_miner_tells_its_studies(world):
+    with world.connect() as miner:
+        assert repr(miner) == f"Miner({URL}; studies: voyage)"
+        assert miner.studies()["name"].tolist() == [STUDY]
+        assert miner.study(STUDY).title == "The Titanic's people"
+
+
+def test_a_token_is_read_from_a_private_file(world, tmp_path):
+    file = tmp_path / "analyst.token"
+    file.touch(mode=0o600)
+    file.write_text(world.token + "\n")
+    assert STUDY in repr(world.connect(token_file=file))
+    assert STUDY in repr(world.connect(token_file=str(file)))
+    file.chmod(0o644)
+    with pytest.raises(KeyFileError, match="readable by nobody but you.*chmod 600"):
+        world.connect(token_file=file)
+
+
+def test_a_wrong_token_is_said_to_be_wrong_and_not_what_it_is(world):
+    with pytest.raises(Unauthenticated, match="does not take this token") as raised:
+        world.connect(token=WRONG)
+    assert WRONG[15:] not in "".join(traceback.format_exception(raised.value))
+
+
+def test_no_text_has_the_token(world, caplog):
+    caplog.set_level(logging.DEBUG)
+    miner = world.connect()
+    study = miner.study(STUDY)
+    job = study.run(pm.NaiveBayes("survived")).wait()
+    texts = [repr(miner), repr(study), repr(job), repr(job.model), repr(vars(miner)), caplog.text]
+    with pytest.raises(NotFound) as raised:
+        miner.study("nothing")
+    texts += ["".join(traceback.format_exception(raised.value))]
+    world.transport.mishaps = [_down] * 9
+    with pytest.raises(Unreachable) as raised:
+        study.told()
+    texts += ["".join(traceback.format_exception(raised.value))]
+    assert not any(world.token.partition(".")[2] in text for text in texts)
+
+
+def test_an_unknown_study_is_answered_with_those_that_there_are(world):
+    with pytest.raises(NotFound, match=r"no study 'voyages' .* it may see 'voyage'\.$"):
+        world.connect().study("voyages")
+
+
+def test_an_owner_may_look_on_and_not_let_learn(world):
+    study = world.connect(token=world.owner("guest")).study(STUDY)
+    with pytest.raises(Forbidden):
+        study.run(pm.NaiveBayes("survived"), estimator="moment")
+
+
+def _down(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("down")
+
+
+def test_a_miner_that_does_not_answer_is_asked_again_and_given_up(world):
+    world.transport.mishaps = [_down] * 2
+    assert STUDY in repr(world.connect())
+    assert world.slept == [0.5, 1.0]
+    world.transport.mishaps = [_down] * 5
+    with pytest.raises(Unreachable, match="tried 5 times .*; check the address") as raised:
+        world.connect()
+    assert raised.value.code == "miner-unreachable"
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_miner_that_asks_to_wait_is_waited_for(world, status):
+    busy = httpx.Response(status, headers={"Retry-After": "7"})
+    world.transport.mishaps = [lambda r: busy, lambda r: busy]
+    assert STUDY in repr(world.connect())
+    assert world.slept == [7.0, 7.0]
+
+
+def test_what_is_no_miner_is_said_to_be_none(world):
+    world.transport.mishaps = [lambda r: httpx.Response(200, text="<h1>Welcome</h1>")]
+    with pytest.raises(Unreachable, match="another message") as raised:
+        world.connect()
+    assert "Welcome" not in str(raised.value)
+
+
+def _problem(code: str, status: int) -> httpx.Response:
+    told = {"type": "urn:x", "title": "t", "status": status, "code": code}
+    return httpx.Response(status, json={**told, "detail": "It is so.", "remedy": "Do this."})
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        ("variables-missing", 409, VariablesMissing),
+        ("request-invalid", 422, InputError),
+        ("option-invalid", 422, OptionError),
+        ("internal", 500, Refused),
+        ("of-a-later-version", 418, Refused),
+    ],
+)
+def test_a_problem_is_raised_as_the_error_that_it_tells_of(world, code, status, kind):
+    miner = world.connect()
+    world.transport.mishaps = [lambda r: _problem(code, status)]
+    with pytest.raises(kind) as raised:
+        miner.studies()
+    assert type(raised.value) is kind
+    assert str(raised.value).endswith("It is so; do this.")
+
+
+def test_lists_are_read_to_their_end(world, monkeypatch):
+    monkeypatch.setattr("pramana.client.line.PAGE", 2)
+    for number in range(3):
+        world.rest("POST", f"/v1/studies/{STUDY}/invitations", json={"owner": f"o{number}"})
+        world.owner(f"o{number}")
+    study = world.study()
+    world.transport.seen.clear()
+    assert study.owners()["name"].tolist() == ["line", "port", "o0", "o1", "o2"]
+    assert len(world.transport.seen) == 3

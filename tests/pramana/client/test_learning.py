@@ -1,0 +1,95 @@
+"""What the miner learns is what `fit` learns here from the same reports."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import pramana as pm
+from pramana.estimators.rules import AssociationRules, FrequentItemsets
+from shared.errors import NotFitted
+from shared.plan import Plan
+
+LEARNERS = {
+    "tree": lambda: pm.DecisionTree("survived", max_depth=2, prune=False),
+    "tree of some": lambda: pm.DecisionTree("survived", ["sex", "class"]),
+    "naive Bayes": lambda: pm.NaiveBayes("survived", alpha=2.0),
+    "Bayes": lambda: pm.BayesClassifier("survived", model="tan"),
+    "linear": lambda: pm.LinearClassifier("survived", l2=0.01),
+    "linear by numbers": lambda: pm.LinearClassifier(
+        "survived", ["age", "class"], loss="least-squares", numeric={"age": [40.0, 8.0]}
+    ),
+    "network": lambda: pm.BayesNet(draws=20, seed=3, max_parents=2),
+    "network by K2": lambda: pm.BayesNet(
+        variables=["sex", "class", "survived"],
+        order=["sex", "class", "survived"],
+        scoring={"name": "bic", "c_star": 0.5},
+        draws=0,
+    ),
+    "network given": lambda: pm.BayesNet([("sex", "survived"), ("class", "survived")]),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_miner_learns_what_fit_learns(world, together, name):
+    learner = LEARNERS[name]()
+    found = world.study().run(learner, estimator="ml").wait().model
+    here = LEARNERS[name]().fit(pm.estimate(together, estimator="ml"))
+    assert type(found) is type(here)
+    assert found is not learner
+    assert found.get_params() == here.get_params()
+    assert found.to_document()["document"] == here.to_document()["document"]
+    assert found.n_records_ == here.n_records_ == 2201
+    assert found.estimated_by_ == here.estimated_by_ == "ml"
+    assert found.epsilon_ == pytest.approx(here.epsilon_)
+    assert found.gamma_ == pytest.approx(here.gamma_)
+    assert len(found.plan_digests_) == 2
+
+
+@pytest.mark.parametrize(
+    "learner", [AssociationRules(0.2, 0.7), FrequentItemsets(0.3, present="male", max_length=2)]
+)
+def test_itemsets_and_rules_are_those_that_fit_finds(world, together, learner):
+    found = world.study().run(learner).wait().model
+    here = type(learner)(**learner.get_params()).fit(together)
+    pd.testing.assert_frame_equal(found.itemsets_, here.itemsets_)
+    pd.testing.assert_frame_equal(found.to_frame(), here.to_frame())
+    assert len(found.to_frame())
+
+
+def test_the_learner_itself_stays_unfitted(world):
+    learner = pm.DecisionTree("survived")
+    world.study().run(learner).wait()
+    with pytest.raises(NotFitted):
+        learner.score(pm.example("titanic"))
+
+
+def test_a_model_from_the_miner_predicts_saves_and_prints(world, tmp_path):
+    model = world.study().run(pm.NaiveBayes("survived")).wait().model
+    people = pm.example("titanic")
+    assert model.score(people) > 0.7
+    again = type(model).from_json(model.save(tmp_path / "model.json").read_text())
+    assert (again.predict(people) == model.predict(people)).all()
+    assert "2,201 records" in repr(again)
+    assert "epsilon 9.888" in repr(again)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_job_that_was_made_before_has_the_same_model(world, name):
+    study = world.study()
+    made = study.run(LEARNERS[name]()).wait()
+    found = study.job(made.id).model
+    assert type(found) is type(made.model)
+    assert found.to_document()["document"] == made.model.to_document()["document"]
+    assert study.run(found).id == made.id
+
+
+@pytest.mark.parametrize("estimator", ["auto", "ml", "pooled", "log-linear"])
+def test_a_table_is_the_frame_that_estimate_has(world, together, estimator):
+    asked = ["sex", "survived"]
+    found = world.study().table(asked, estimator=estimator).wait().model
+    # A job counts the variables that it names: what is modelled is modelled of these.
+    blocks = tuple(block for block in together.plan.blocks if set(block.names) <= set(asked))
+    alone = pm.Reports(Plan(blocks), {name: together.codes[name] for name in asked})
+    here = pm.estimate(alone, estimator=estimator).table(asked)
+    pd.testing.assert_frame_equal(found, here)

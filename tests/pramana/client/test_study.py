@@ -1,0 +1,73 @@
+"""A study as it stands: who is there, what was released, and what it told."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import pramana as pm
+from shared.plan import Plan
+from tests.pramana.client.conftest import STUDY
+
+
+def test_a_study_says_how_it_stands(world):
+    study = world.study()
+    assert repr(study) == (
+        "Study(voyage (The Titanic's people) at http://127.0.0.1:9; owners: line, port; the same"
+        " 2,201 records at every owner)"
+    )
+    assert study.owners()[["name", "active"]].values.tolist() == [["line", True], ["port", True]]
+    assert study.domain.names == ("class", "sex", "age", "survived")
+
+
+def test_a_study_that_nobody_joined_says_so(start):
+    study = start().study()
+    assert repr(study).endswith("owners: no owners yet; waiting for a first release)")
+    assert study.owners().empty
+    assert study.releases().columns.tolist()[:3] == ["id", "owner", "name"]
+    assert study.jobs().empty
+    assert study.domain.names == ()
+
+
+def test_releases_say_what_is_in_them(world):
+    releases = world.study().releases().set_index("owner")
+    assert releases["in_use"].tolist() == [True, True]
+    assert releases.loc["line", "variables"] == ("class", "sex")
+    assert releases.loc["port", "consistency"] == "consistent"
+    assert releases.loc["port", "records"] == 2201
+
+
+def test_records_that_differ_are_counted(world, reports):
+    part, plan = reports["port"], Plan.unrandomized(pm.Domain.of(boat=["no", "yes"]))
+    codes = {"boat": part.codes["age"][:100]}
+    world.publish("late", pm.Reports(plan, codes, part.pseudonyms[:100]))
+    study = world.study()
+    aligned = study.alignment()
+    assert (aligned.state, aligned.in_all, aligned.in_any) == ("partial", 100, 2201)
+    assert "100 of 2,201 records at every owner" in repr(study)
+    assert aligned.to_frame()["not_everywhere"].tolist() == [2101, 2101, 0]
+
+
+def test_what_a_study_told_is_what_its_owners_reports_tell_together(world, together):
+    told = world.study().told()
+    assert told.epsilon == pytest.approx(together.epsilon)
+    assert told.gamma == pytest.approx(math.exp(told.epsilon))
+    frame = told.to_frame()
+    owners = frame[frame["of"] == "owner"]
+    assert owners["epsilon"].sum() == pytest.approx(told.epsilon)
+    columns = frame[frame["of"] == "column"].set_index("variable")
+    assert columns.loc["sex", "epsilon"] == pytest.approx(math.log(9), rel=1e-6)
+    assert "a belief of 5% can grow to" in repr(told)
+    assert told.warnings
+
+
+def test_jobs_are_listed(world):
+    study = world.study()
+    made = study.table("sex").wait()
+    listed = study.jobs()
+    assert listed[["id", "kind", "state"]].values.tolist() == [
+        [made.id, "contingency-table", "succeeded"]
+    ]
+    assert listed.loc[0, "model"].startswith("m-")
+    assert world.connect().study(STUDY).job(made.id).model.equals(made.model)

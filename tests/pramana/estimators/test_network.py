@@ -1,0 +1,336 @@
+"""`pm.BayesNet` as a data scientist uses it, on exact and on randomized records."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pramana as pm
+from pramana.exchange.libraries import load
+from shared.domain import Domain
+from shared.errors import InputError, NotFitted, OptionError, PramanaError, UnknownVariable
+from shared.learn.networks.options import DRAWS, ParameterOptions, Scoring, Search
+
+BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
+CLEAN = pm.Plan.unrandomized(BERKELEY)
+LINKS = [("sex", "department"), ("sex", "admitted"), ("department", "admitted")]
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    return pm.example("berkeley")
+
+
+@pytest.fixture(scope="module")
+def given(people: pd.DataFrame) -> pm.BayesNet:
+    return pm.BayesNet(LINKS).fit(people, CLEAN)
+
+
+@pytest.fixture(scope="module")
+def reports(people: pd.DataFrame) -> pm.Reports:
+    plan = pm.plan(BERKELEY, p=0.1)
+    return pm.randomize(people, plan, pm.Keys.for_experiments(1), record_id=people.index)
+
+
+@pytest.fixture(scope="module")
+def learned(reports: pm.Reports) -> pm.BayesNet:
+    return pm.BayesNet(draws=50).fit(reports)
+
+
+def test_options_and_defaults_are_those_of_the_learners():
+    defaults = {
+        name: option.default for name, option in inspect.signature(pm.BayesNet).parameters.items()
+    }
+    assert defaults == {
+        "structure": None,
+        "variables": None,
+        "method": ParameterOptions.method,
+        "alpha": ParameterOptions.alpha,
+        "scoring": Scoring.name,
+        "search": Search.method,
+        "order": Search.order,
+        "max_parents": Search.max_parents,
+        "tabu": Search.tabu,
+        "refine": Search.refine,
+        "draws": DRAWS,
+        "seed": 0,
+    }
+    task = pm.BayesNet().task()
+    assert (task.parameters, task.scoring, task.search) == (ParameterOptions(), Scoring(), Search())
+
+
+def test_options_reach_the_learners():
+    task = pm.BayesNet(
+        variables=["a", "b"],
+        method="map",
+        alpha=2.0,
+        scoring={"name": "bic", "c_star": 3.0},
+        order=["b", "a"],
+        max_parents=1,
+        tabu=0,
+        refine=False,
+        draws=0,
+        seed=7,
+    ).task()
+    assert task.parameters == ParameterOptions("map", 2.0)
+    assert task.scoring == Scoring("bic", c_star=3.0)
+    assert task.search == Search(("b", "a"), 1, 0, refine=False)
+    assert (task.variables, task.draws, task.seed) == (("a", "b"), 0, 7)
+
+
+def test_parameters_of_plain_records_are_pgmpys(people: pd.DataFrame, given: pm.BayesNet):
+    model = load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork(LINKS)
+    learner = load("pgmpy.parameter_estimator", "pgmpy").DiscreteMLE(
+        state_names={v.name: list(v.categories) for v in BERKELEY}
+    )
+    tables = {cpd.variable: cpd for cpd in learner.fit(model, people).parameters_}
+    for node, parents in given.network_.structure.families:
+        order = [tables[node].variables.index(name) for name in (*parents, node)]
+        np.testing.assert_allclose(
+            given.network_.tables[node], np.transpose(tables[node].values, order), atol=1e-12
+        )
+
+
+def test_parameters_with_a_prior_are_pyagrums(people: pd.DataFrame):
+    ours = pm.BayesNet(LINKS, method="map", alpha=1.0).fit(people, CLEAN)
+    library = load("pyagrum", "pyagrum")
+    template = ours.to_pyagrum()
+    learner = library.BNLearner(people, template)
+    learner.useSmoothingPrior(1)
+    theirs = pm.BayesNet.from_pyagrum(learner.learnParameters(template.dag()))
+    for node, parents in ours.network_.structure.families:
+        other = theirs.network_.structure.parents[node]
+        order = [[*other, node].index(name) for name in (*parents, node)]
+        np.testing.assert_allclose(
+            ours.network_.tables[node], theirs.network_.tables[node].transpose(order), atol=1e-12
+        )
+
+
+def test_a_structure_is_learned_through_the_noise(learned: pm.BayesNet):
+    """Berkeley's: who applies where depends on sex, and who is admitted on the department alone."""
+    assert {frozenset(link) for link in learned.edges_} == {
+        frozenset(("department", "sex")),
+        frozenset(("department", "admitted")),
+    }
+    links = learned.links_
+    assert list(links.columns) == [
+        "parent", "child", "gain", "inflation", "confidence", "compelled",
+    ]  # fmt: skip
+    assert (links["confidence"] > 0.99).all()
+    assert (links["inflation"] > 1.5).all()
+
+
+def test_parameters_have_both_errors(learned: pm.BayesNet, people: pd.DataFrame):
+    frame = learned.to_frame("admitted")
+    assert list(frame.columns) == [
+        "department", "value", "estimate", "probability", "se", "se_records", "low", "high",
+    ]  # fmt: skip
+    assert (frame["se"] > frame["se_records"]).all()
+    assert (frame["se_records"] > 0).all()
+    truth = people.groupby("department")["admitted"].value_counts(normalize=True)
+    errors = [
+        (row.estimate - truth[row.department, row.value]) / row.se_records
+        for row in frame.itertuples()
+    ]
+    assert max(map(abs, errors)) < 4
+    everything = learned.to_frame()
+    assert len(everything) == 6 + 12 + 12
+    assert set(everything["given"]) >= {"", "department=A"}
+
+
+def test_what_was_learned_from_is_said(learned: pm.BayesNet, reports: pm.Reports):
+    assert learned.n_records_ == 4526
+    assert learned.plan_digests_ == (reports.plan.digest,)
+    assert learned.gamma_ == reports.gamma
+    assert learned.epsilon_ == reports.epsilon
+    assert learned.estimated_by_ == "moment"
+    assert "draws=50" in repr(learned)
+    assert list(learned.feature_names_in_) == list(BERKELEY.names)
+    assert learned.n_features_in_ == 3
+
+
+def test_a_part_of_the_variables(reports: pm.Reports):
+    net = pm.BayesNet(variables=["admitted", "department"], draws=0).fit(reports)
+    assert list(net.feature_names_in_) == ["admitted", "department"]
+    assert net.links_["confidence"].isna().all()
+    one = pm.BayesNet([("sex", "admitted")]).fit(reports)
+    assert list(one.feature_names_in_) == ["sex", "admitted"]
+    assert one.links_[["gain", "inflation", "confidence", "compelled"]].isna().all(axis=None)
+
+
+def test_an_order_is_kept_to(people: pd.DataFrame):
+    net = pm.BayesNet(order=["admitted", "sex", "department"], draws=0).fit(people, CLEAN)
+    places = {name: k for k, name in enumerate(["admitted", "sex", "department"])}
+    assert net.edges_
+    assert all(places[parent] < places[child] for parent, child in net.edges_)
+
+
+def test_predictions_are_the_shares_of_the_records(people: pd.DataFrame, given: pm.BayesNet):
+    shares = given.predict_proba(people[["sex", "department"]])
+    truth = people.groupby(["sex", "department"])["admitted"].value_counts(normalize=True)
+    wanted = [truth[s, d, "yes"] for s, d in zip(people["sex"], people["department"], strict=True)]
+    np.testing.assert_allclose(shares["yes"], wanted, atol=1e-12)
+    assert shares.index.equals(people.index)
+    labels = given.predict(people, "admitted")
+    assert list(labels) == list(shares.idxmax(axis=1))
+
+
+def test_missing_columns_and_cells_are_summed_out(people: pd.DataFrame, given: pm.BayesNet):
+    share = people.groupby("sex")["admitted"].value_counts(normalize=True)["male", "yes"]
+    row = pd.DataFrame({"sex": ["male", "male"], "department": [None, np.nan]})
+    for frame in (row, row[["sex"]]):
+        shares = given.predict_proba(frame, "admitted")
+        np.testing.assert_allclose(shares["yes"], share, atol=1e-12)
+    both = given.predict(row[["sex"]])
+    assert list(both.columns) == ["department", "admitted"]
+    assert list(both.iloc[0]) == ["B", "no"] or list(both.iloc[0]) == ["A", "no"]
+
+
+def test_questions_equal_conditional_shares(people: pd.DataFrame, given: pm.BayesNet):
+    found = given.query(["department", "sex"], given={"admitted": "yes"})
+    part = people[people["admitted"] == "yes"]
+    wanted = pd.crosstab(part["department"], part["sex"], normalize=True)
+    pivot = found.pivot(index="department", columns="sex", values="probability")
+    np.testing.assert_allclose(pivot, wanted, atol=1e-12)
+    assert given.query("sex")["probability"].sum() == pytest.approx(1)
+
+
+def test_the_score_is_the_mean_log_likelihood(people: pd.DataFrame, given: pm.BayesNet):
+    shares = people.value_counts(normalize=True)
+    entropy = -(shares * np.log(shares)).sum()
+    assert given.score(people) == pytest.approx(-entropy, abs=1e-12)
+    sex = people["sex"].value_counts(normalize=True)
+    assert given.score(people[["sex"]]) == pytest.approx((sex * np.log(sex)).sum(), abs=1e-12)
+
+
+def test_an_impossible_row_is_said_to_be():
+    domain = Domain.of(a=["x", "y"], b=["x", "y"])
+    table = {"a": ["x", "x"], "b": ["x", "y"]}
+    net = pm.BayesNet([("a", "b")]).fit(table, pm.Plan.unrandomized(domain))
+    rows = {"a": ["x", "y"]}
+    assert net.score(rows) == -math.inf
+    assert list(net.predict(rows, "b")) == ["x", None]
+    assert net.predict_proba(rows, "b").isna().all(axis=1).tolist() == [False, True]
+    with pytest.raises(OptionError, match="a=y"):
+        net.query("b", given={"a": "y"})
+    prior = pm.BayesNet([("a", "b")], method="map").fit(table, pm.Plan.unrandomized(domain))
+    assert math.isfinite(prior.score(rows))
+
+
+def test_samples_are_records_of_the_network(given: pm.BayesNet):
+    drawn = given.sample(20_000, seed=1)
+    assert list(drawn.columns) == list(given.feature_names_in_)
+    pd.testing.assert_frame_equal(drawn, given.sample(20_000, seed=1))
+    assert not drawn.equals(given.sample(20_000, seed=2))
+    again = pm.BayesNet(LINKS).fit(drawn, CLEAN)
+    assert again.score(drawn) >= given.score(drawn)
+
+
+def test_a_saved_network_says_all_that_it_said(learned: pm.BayesNet, given: pm.BayesNet):
+    for net in (learned, given):
+        text = net.to_json()
+        back = pm.BayesNet.from_json(text)
+        assert repr(back) == repr(net) or net.structure is not None
+        pd.testing.assert_frame_equal(back.to_frame(), net.to_frame())
+        pd.testing.assert_frame_equal(back.links_, net.links_)
+        assert back.to_json() == text
+        assert back.task() == net.task()
+    assert json.loads(learned.to_json())["learned_from"]["records"] == 4526
+
+
+def test_a_saved_network_with_rows_without_records():
+    """NaN of parameters that no record tells of is kept."""
+    domain = Domain.of(a=["x", "y"], b=["x", "y"])
+    net = pm.BayesNet([("a", "b")]).fit(
+        {"a": ["x", "x"], "b": ["x", "y"]}, pm.Plan.unrandomized(domain)
+    )
+    frame = net.to_frame("b")
+    assert frame["estimate"].isna().tolist() == [False, True, False, True]
+    pd.testing.assert_frame_equal(pm.BayesNet.from_json(net.to_json()).to_frame("b"), frame)
+
+
+def test_it_is_saved_and_loaded(learned: pm.BayesNet, tmp_path):
+    learned.save(tmp_path / "net.json")
+    loaded = pm.load(tmp_path / "net.json")
+    assert isinstance(loaded, pm.BayesNet)
+    pd.testing.assert_frame_equal(loaded.to_frame(), learned.to_frame())
+
+
+def test_a_model_of_counts_that_do_not_fit_says_so_also_when_saved():
+    """The third variable is the exclusive or of two coins, which a model of pairs cannot say."""
+    cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
+    frame = pd.DataFrame(np.where(cells, "y", "x"), columns=["a", "b", "c"])
+    plan = pm.Plan.unrandomized(Domain.of(a=["x", "y"], b=["x", "y"], c=["x", "y"]))
+    counts = pm.estimate(frame, plan, estimator="log-linear")
+    net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
+    assert "lack_of_fit_" in repr(net)
+    assert "a, b, c" in net.lack_of_fit_[0]
+    assert pm.BayesNet.from_json(net.to_json()).lack_of_fit_ == net.lack_of_fit_
+    assert pm.BayesNet({"c": ["a", "b"]}).fit(frame, plan).lack_of_fit_ == ()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda net: net.network_,
+        lambda net: net.links_,
+        lambda net: net.edges_,
+        lambda net: net.to_frame(),
+        lambda net: net.to_bif(),
+        lambda net: net.to_dot(),
+        lambda net: net.to_pgmpy(),
+        lambda net: net.to_json(),
+        lambda net: net.predict({"sex": ["male"]}),
+        lambda net: net.score({"sex": ["male"]}),
+        lambda net: net.query("sex"),
+        lambda net: net.sample(3),
+    ],
+)
+def test_before_fit_there_is_nothing(ask):
+    with pytest.raises(NotFitted, match="BayesNet"):
+        ask(pm.BayesNet())
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"structure": LINKS, "max_parents": 2}, OptionError),
+        ({"structure": LINKS, "order": ["sex"]}, OptionError),
+        ({"structure": [("sex", "age")]}, UnknownVariable),
+        ({"variables": ["age"]}, UnknownVariable),
+        ({"variables": "sex"}, OptionError),
+        ({"order": ["sex", "admitted"]}, OptionError),
+        ({"order": ["sex", "admitted", "department"], "search": "chow-liu"}, OptionError),
+        ({"scoring": "aic"}, OptionError),
+        ({"method": "bayes"}, OptionError),
+        ({"alpha": -1, "method": "map"}, OptionError),
+        ({"max_parents": 0}, OptionError),
+        ({"draws": -1}, OptionError),
+        ({"seed": "x"}, OptionError),
+    ],
+)
+def test_wrong_options_are_refused_by_fit(
+    options: dict[str, object], error: type[PramanaError], people: pd.DataFrame
+):
+    with pytest.raises(error):
+        pm.BayesNet(**options).fit(people, CLEAN)
+
+
+def test_json_of_other_origins(given: pm.BayesNet, tmp_path):
+    from shared.learn.networks.exchange.documents import write_network_json
+
+    plain = pm.BayesNet.from_json(write_network_json(given.network_))
+    assert plain.edges_ == given.edges_
+    assert plain.to_frame()["se"].isna().all()
+    assert "not learned here" in repr(plain)
+    pd.testing.assert_frame_equal(
+        pm.BayesNet.from_json(plain.to_json()).to_frame(), plain.to_frame()
+    )
+    for text in ("{}", "nothing", "[]"):
+        with pytest.raises(InputError):
+            pm.BayesNet.from_json(text)

@@ -1,0 +1,162 @@
+"""Networks as models of other libraries and back: names, tables and answers are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+import pramana as pm
+from pramana.exchange import files, networkx_graphs, pgmpy_models, pyagrum_models
+from pramana.exchange.libraries import load
+from shared.domain import Domain, Variable
+from shared.errors import InputError
+from shared.learn.networks.network import BayesNet
+from shared.learn.networks.structure import Structure
+
+LABELS: dict[str, tuple[str, ...]] = {
+    "numbers": ("1", "2.50", "-3", "1e5"),
+    "a name, with (marks)": ("<= 10", "10 to 20", '"quoted"', "it's"),
+    "Größe": ("groß", "klein|", "{other}"),
+    "yes/no": ("True", "no"),
+}
+"""Labels that look like something else, in the order given and not sorted."""
+
+
+@pytest.fixture
+def network() -> BayesNet:
+    """Random tables over awkward names, the parents of a node not in the nodes' order."""
+    rng = np.random.default_rng(5)
+    domain = Domain(tuple(Variable(name, labels) for name, labels in LABELS.items()))
+    names = list(LABELS)
+    parents = {names[3]: [], names[1]: [names[3]], names[0]: [names[3], names[1]], names[2]: []}
+    parents[names[2]] = [names[0], names[3], names[1]]
+    tables = {
+        node: rng.dirichlet(np.ones(domain[node].size), size=domain.project(given).shape)
+        for node, given in parents.items()
+    }
+    return BayesNet(domain, Structure.of(parents), tables)
+
+
+def assert_same(found: BayesNet, wanted: BayesNet, tolerance: float = 1e-12) -> None:
+    """The same categories in the same order, links, and tables, in whatever order of parents."""
+    assert set(found.structure.nodes) == set(wanted.structure.nodes)
+    assert set(found.structure.links) == set(wanted.structure.links)
+    for node, parents in wanted.structure.families:
+        assert found.domain[node].categories == wanted.domain[node].categories
+        listed = [*found.structure.parents[node], node]
+        table = found.tables[node].transpose([listed.index(name) for name in (*parents, node)])
+        np.testing.assert_allclose(table, wanted.tables[node], atol=tolerance)
+
+
+@pytest.fixture
+def ours(network: BayesNet) -> pm.BayesNet:
+    return pm.BayesNet.from_pgmpy(pgmpy_models.to_model(network))
+
+
+def test_through_pgmpy(network: BayesNet):
+    model = pgmpy_models.to_model(network)
+    assert model.check_model()
+    assert_same(pgmpy_models.of_model(model), network)
+
+
+def test_through_pyagrum(network: BayesNet):
+    assert_same(pyagrum_models.of_model(pyagrum_models.to_model(network)), network)
+
+
+def test_through_bif_and_json_and_each_other(ours: pm.BayesNet, network: BayesNet, tmp_path):
+    for back in (
+        pm.BayesNet.from_bif(ours.to_bif()),
+        pm.BayesNet.from_json(ours.to_json()),
+        pm.BayesNet.from_pyagrum(pm.BayesNet.from_pgmpy(ours.to_pgmpy()).to_pyagrum()),
+    ):
+        assert_same(back.network_, network)
+    assert ours.to_bif(tmp_path / "net.bif") is None
+    assert_same(pm.BayesNet.from_bif(tmp_path / "net.bif").network_, network)
+    assert_same(pm.BayesNet.from_bif(str(tmp_path / "net.bif")).network_, network)
+
+
+def test_all_libraries_answer_alike(ours: pm.BayesNet):
+    evidence = {"Größe": "klein|", "numbers": "2.50"}
+    node = "a name, with (marks)"
+    wanted = ours.query(node, given=evidence)["probability"]
+
+    library = load("pyagrum", "pyagrum")
+    propagation = library.LazyPropagation(ours.to_pyagrum())
+    propagation.setEvidence(evidence)
+    np.testing.assert_allclose(propagation.posterior(node).toarray(), wanted, atol=1e-12)
+
+    elimination = load("pgmpy.inference", "pgmpy").VariableElimination(ours.to_pgmpy())
+    found = elimination.query([node], evidence=evidence, show_progress=False)
+    assert found.state_names[node] == list(LABELS[node])
+    np.testing.assert_allclose(found.values, wanted, atol=1e-12)
+
+
+def test_categories_of_pgmpy_that_are_no_text_become_text():
+    factors = load("pgmpy.factors.discrete", "pgmpy")
+    model = load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork([("a", "b")])
+    model.add_cpds(
+        factors.TabularCPD("a", 2, [[0.25], [0.75]], state_names={"a": [0, 1]}),
+        # The parent's categories are in another order in its child's table.
+        factors.TabularCPD(
+            "b", 2, [[0.1, 0.2], [0.9, 0.8]], ["a"], [2], {"b": [True, False], "a": [1, 0]}
+        ),
+    )
+    net = pm.BayesNet.from_pgmpy(model)
+    assert net.network_.domain["b"].categories == ("True", "False")
+    np.testing.assert_allclose(net.network_.tables["b"], [[0.2, 0.8], [0.1, 0.9]])
+    assert net.predict({"a": [0, 1]}, "b").tolist() == ["False", "False"]
+
+
+def test_pyagrums_ranges_and_intervals_are_their_labels():
+    library = load("pyagrum", "pyagrum")
+    model = library.fastBN("size[1,3]->age{low|high}->score[0,10,20]")
+    net = pm.BayesNet.from_pyagrum(model)
+    domain = net.network_.domain
+    assert domain["size"].categories == ("1", "2", "3")
+    assert domain["age"].categories == ("low", "high")
+    assert domain["score"].categories == tuple(model.variable("score").labels())
+    assert_same(pm.BayesNet.from_pyagrum(net.to_pyagrum()).network_, net.network_)
+
+
+def test_structures_through_networkx(ours: pm.BayesNet, network: BayesNet):
+    graph = ours.to_networkx()
+    assert set(graph.edges) == set(network.structure.links)
+    again = pm.BayesNet.from_networkx(graph)
+    assert set(again.task().structure.links) == set(network.structure.links)
+    nodes, links = networkx_graphs.links_of(graph, "graph")
+    assert set(nodes) == set(network.structure.nodes)
+    assert set(links) == set(network.structure.links)
+
+
+def test_links_that_were_learned_keep_what_is_known_of_them():
+    people = pm.example("titanic")
+    domain = pm.domain(people, pm.observed_categories(people))
+    net = pm.BayesNet(draws=20).fit(people, pm.Plan.unrandomized(domain))
+    graph = net.to_networkx()
+    told: Mapping[str, object] = graph.edges[net.edges_[0]]
+    assert set(told) == {"gain", "confidence", "compelled"}
+    assert told["gain"] == net.links_["gain"][0]
+    assert f'label="{told["confidence"]:.2f}"' in (net.to_dot() or "")
+
+
+def test_what_is_no_model_is_refused():
+    empty = load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork([("a", "b")])
+    for wrong, method in (
+        (empty, pm.BayesNet.from_pgmpy),
+        ({"a": []}, pm.BayesNet.from_pgmpy),
+        (empty, pm.BayesNet.from_pyagrum),
+        ("no-such-file.bif", pm.BayesNet.from_bif),
+        ("network {", pm.BayesNet.from_bif),
+        (3, pm.BayesNet.from_bif),
+    ):
+        with pytest.raises(InputError):
+            method(wrong)
+
+
+def test_a_file_that_cannot_be_written_is_said(ours: pm.BayesNet, tmp_path):
+    with pytest.raises(InputError, match="cannot be written"):
+        ours.to_bif(tmp_path / "no" / "such" / "folder.bif")
+    with pytest.raises(InputError, match="path"):
+        files.written("text", 3)  # type: ignore[arg-type]

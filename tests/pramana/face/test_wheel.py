@@ -1,0 +1,124 @@
+"""The wheel as a stranger installs it: all in it, and the tutorial runs far from the repository.
+
+The environment is empty but for the wheel and what its metadata asks for, which is linked from
+where the tests run and not downloaded; what only developers have is not there.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.places import ROOT
+
+pytestmark = pytest.mark.end_to_end
+
+PACKAGES = ("shared", "owner_agent", "miner_service", "pramana")
+
+
+def run(folder: Path, *words: str | Path) -> str:
+    """Run a program in a folder, with nothing of ours around it; return what it prints."""
+    surroundings = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=folder,
+        env=surroundings | {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel, built from a copy of the sources."""
+    source, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    for name in PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    run(
+        source, sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", made, source
+    )
+    (built,) = made.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the interpreter of an environment with the wheel and what it requires."""
+    home = tmp_path_factory.mktemp("elsewhere")
+    run(home, sys.executable, "-m", "venv", "--without-pip", home / "venv")
+    python = home / "venv" / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
+    run(home, *pip, "install", "--quiet", "--no-deps", "--no-index", wheel)
+    (libraries,) = (home / "venv" / "lib").glob("python*/site-packages")
+    for place in required("pramana"):
+        (libraries / place.name).symlink_to(place)
+    return python
+
+
+def required(package: str) -> set[Path]:
+    """Return what all that a package requires has put into site-packages, extras left out."""
+    waiting, seen, places = [package], {package}, set[Path]()
+    while waiting:
+        known = importlib.metadata.distribution(waiting.pop())
+        for line in known.requires or ():
+            asked = Requirement(line)
+            if asked.name not in seen and (
+                not asked.marker or asked.marker.evaluate({"extra": ""})
+            ):
+                seen.add(asked.name)
+                waiting.append(asked.name)
+        if known.metadata["Name"] != package:
+            tops = {file.parts[0] for file in known.files or ()} - {"..", "__pycache__"}
+            places |= {Path(str(known.locate_file(top))) for top in tops}
+    return places
+
+
+def test_everything_is_in_the_wheel(wheel: Path):
+    """Code, types, templates: whatever lies in the packages, but for caches."""
+    inside = {name for name in zipfile.ZipFile(wheel).namelist() if "dist-info" not in name}
+    there = {
+        path.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert inside == there
+    assert {"pramana/__init__.pyi", "pramana/py.typed", "shared/py.typed"} <= inside
+
+
+def test_the_environment_has_what_the_metadata_asks_for_and_no_more(python: Path):
+    script = (
+        "import importlib.util as u; print([bool(u.find_spec(n)) for n in ('pandas', 'mlxtend')])"
+    )
+    assert run(python.parent, python, "-I", "-c", script).strip() == "[True, False]"
+
+
+def test_the_tutorial_runs_from_the_wheel(python: Path, tmp_path: Path):
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    where = "import pramana, shared; print(pramana.__file__); print(shared.__file__)\n"
+    (tmp_path / "tutorial.py").write_text(where + "\n".join(blocks), encoding="utf-8")
+    said = run(tmp_path, python, "-I", "tutorial.py")
+    assert all(Path(line).is_relative_to(python.parents[1]) for line in said.split()[:2])
+    assert len(blocks) >= 8
+    assert "se_population" in said
+
+
+def test_the_commands_are_there(python: Path, tmp_path: Path):
+    for command in ("pramana", "owner-agent", "miner-service"):
+        assert "Usage" in run(tmp_path, python.parent / command, "--help")

@@ -1,0 +1,96 @@
+"""Structures as people give them."""
+
+from __future__ import annotations
+
+import networkx as nx
+import pandas as pd
+import pytest
+
+import pramana as pm
+from pramana.exchange.libraries import load
+from pramana.networks.structures import scoring_of, structure_of
+from shared.errors import NotInstalled, OptionError, StructureError
+from shared.learn.networks.options import Scoring
+from shared.learn.networks.structure import Structure
+
+WANTED = {"a": [], "b": ["a"], "c": ["a", "b"]}
+LINKS = [("a", "b"), ("a", "c"), ("b", "c")]
+
+
+def graph() -> nx.DiGraph:
+    return nx.DiGraph(LINKS)
+
+
+def pgmpy_model() -> object:
+    return load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork(LINKS)
+
+
+def pyagrum_model() -> object:
+    return load("pyagrum", "pyagrum").fastBN("a->b->c;a->c")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda: WANTED,
+        lambda: {"b": ["a"], "c": ("a", "b")},
+        lambda: LINKS,
+        lambda: tuple(map(list, LINKS)),
+        lambda: Structure.of(WANTED),
+        lambda: pm.BayesNet.from_pyagrum(pyagrum_model()),
+        graph,
+        pgmpy_model,
+        pyagrum_model,
+    ],
+    ids=[
+        "dict", "dict without roots", "links", "lists", "ours", "estimator", "networkx", "pgmpy",
+        "pyagrum",
+    ],
+)  # fmt: skip
+def test_forms_of_a_structure_mean_the_same(given):
+    found = structure_of(given())
+    assert set(found.links) == set(LINKS)
+    assert set(found.nodes) == set(WANTED)
+    assert set(pm.BayesNet(given()).task().structure.links) == set(LINKS)
+
+
+def test_variables_without_a_link_are_nodes():
+    assert structure_of([("a", "b")], ["b", "z"]).as_dict() == {"a": [], "b": ["a"], "z": []}
+    assert structure_of([], ["z"]).nodes == ("z",)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("a->b", "structure must be a dict"),
+        (3, "int"),
+        ({"b": "a"}, "list of its parents"),
+        ({"b": None}, "list of its parents"),
+        ([("a", "b", "c")], "(parent, child)"),
+        (["ab"], "(parent, child)"),
+        ([(1, 2)], "by text"),
+        ([("a", "b"), ("b", "a")], "cycle"),
+        ([("a", "b"), ("a", "b")], "parent twice"),
+        ([], "no nodes"),
+        (nx.Graph(LINKS), "directed"),
+        (pd.DataFrame(LINKS), "DataFrame"),
+    ],
+)
+def test_what_is_no_structure_is_refused(given: object, words: str):
+    with pytest.raises(StructureError) as caught:
+        structure_of(given)
+    assert words in str(caught.value)
+
+
+def test_scores_by_name_and_with_their_options():
+    assert scoring_of("bic") == Scoring("bic")
+    assert scoring_of({"name": "bic", "c_star": 2.0}) == Scoring("bic", c_star=2.0)
+    assert scoring_of(Scoring("bdeu")) == Scoring("bdeu")
+    for wrong in ("aic", {"c_star": 2.0}, {"name": "bic", "penalty": 2.0}, None):
+        with pytest.raises(OptionError):
+            scoring_of(wrong)
+
+
+def test_what_is_not_installed_is_said_with_the_line_to_write():
+    with pytest.raises(NotInstalled, match="pip install no-such-library"):
+        load("no_such_library", "no-such-library")

@@ -1,0 +1,133 @@
+"""Joining owners' columns of the same people by their pseudonyms."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from pramana.owner.keys import Keys
+from pramana.owner.randomizing import randomize
+from pramana.reporting.estimating import estimate
+from pramana.reporting.joining import join
+from pramana.reporting.reports import Reports
+from shared.channels import RESOLUTION, Identity, Symmetric
+from shared.errors import CoinsDisagree, OptionError, PlanError, RecordsDoNotAlign
+from shared.plan import Plan
+from shared.study_plan import StudyPart, StudyPlan, StudySet
+from tests.pramana.reporting.plans import A, B, C, people, plan_of
+
+OPEN = {v.name: plan_of(Identity(v.size), v) for v in (A, B, C)}
+NOISY = {v.name: plan_of(Symmetric.from_probability(v.size, 0.2), v) for v in (A, B, C)}
+
+
+def owner(plan: Plan, frame=None, *, seed=1, linkage=0, study="study") -> Reports:
+    frame = people() if frame is None else frame
+    keys = Keys.for_experiments(seed, linkage_seed=linkage)
+    return randomize(frame, plan, keys, record_id="person", study=study)
+
+
+def pairs_of(frame) -> Counter[tuple[str, str]]:
+    return Counter(zip(frame["a"], frame["b"], strict=True))
+
+
+def test_every_person_is_joined_with_herself():
+    shuffled = people().sample(frac=1, random_state=4)
+    both = join(owner(OPEN["a"], seed=1), owner(OPEN["b"], shuffled, seed=2))
+    pairs = pairs_of(both.to_frame())
+    assert pairs == pairs_of(people())
+    assert both.plan.domain.names == ("a", "b")
+    assert both.study == "study"
+
+
+def test_three_owners_and_a_list_of_them():
+    parts = [owner(NOISY[n], seed=i) for i, n in enumerate("abc")]
+    three = join(*parts)
+    assert three.digest == join(parts).digest
+    assert three.epsilon == pytest.approx(sum(p.epsilon for p in parts))
+    assert {drawn.owner for drawn in three.draws} == {p.draws[0].owner for p in parts}
+    assert estimate(three).records == len(people())
+
+
+def test_records_must_be_the_same_unless_those_in_common_are_asked_for():
+    first, second = owner(OPEN["a"], people().head(40)), owner(OPEN["b"], people().tail(40))
+    both = len(people().head(40).index.intersection(people().tail(40).index))
+    with pytest.raises(RecordsDoNotAlign) as caught:
+        join(first, second)
+    assert f"{both} records in common, of {len(people())} in any" in str(caught.value)
+    assert "how='common'" in str(caught.value)
+    common = join(first, second, how="common")
+    assert len(common) == both
+    shared = people().head(40).loc[people().head(40).index.intersection(people().tail(40).index)]
+    assert pairs_of(common.to_frame()) == pairs_of(shared)
+
+
+def test_all_records_come_as_the_sets_of_owners_that_have_them():
+    first, second = owner(OPEN["a"], people().head(40)), owner(OPEN["b"], people().tail(40))
+    strata = join(first, second, how="any")
+    assert sum(len(one) for one in strata) == len(people())
+    assert {one.plan.domain.names for one in strata} == {("a",), ("b",), ("a", "b")}
+    table = estimate(strata, estimator="ml").table(["a", "b"])
+    assert table["count"].sum() == pytest.approx(len(people()))
+
+
+def test_different_people_of_the_same_variables_are_strata_too():
+    strata = join(
+        owner(OPEN["a"], people().head(10)), owner(OPEN["a"], people().tail(10)), how="any"
+    )
+    assert [len(one) for one in strata] == [10, 10]
+
+
+@pytest.mark.parametrize("how", ["identical", "common"])
+def test_owners_without_a_record_in_common_are_told_what_to_look_at(how):
+    with pytest.raises(RecordsDoNotAlign, match="0 records in common.*linkage secret"):
+        join(owner(OPEN["a"]), owner(OPEN["b"], linkage=5), how=how)
+
+
+def test_what_cannot_be_joined_is_refused():
+    mine = owner(OPEN["a"])
+    with pytest.raises(PlanError, match="'a' is in two"):
+        join(mine, owner(NOISY["a"]))
+    with pytest.raises(PlanError, match="'a' is in two"):
+        join(mine, owner(NOISY["a"]), how="any")
+    with pytest.raises(OptionError, match="one study, not of another, study"):
+        join(mine, owner(OPEN["b"], study="another"))
+    with pytest.raises(OptionError, match="reports 2 have no pseudonyms"):
+        join(mine, Reports.from_frame(people()[["b"]], OPEN["b"]))
+    with pytest.raises(OptionError, match="not of 1"):
+        join(mine)
+
+
+def study_parts(linkages=(0, 0)) -> tuple[StudyPlan, list[Reports]]:
+    half = RESOLUTION // 2
+    a, b, c = (Symmetric.from_gamma(v.size, 5.0) for v in (A, B, C))
+    study = StudyPlan(
+        (("north", (A, B)), ("south", (C,))),
+        (
+            StudySet(half, (StudyPart(0, (0,), a), StudyPart(1, (0,), c))),
+            StudySet(half, (StudyPart(0, (1,), b),)),
+        ),
+    )
+    return study, [
+        owner(Plan((study.block(name),)), people(400), seed=seed, linkage=linkage)
+        for seed, (name, linkage) in enumerate(zip(("north", "south"), linkages, strict=True))
+    ]
+
+
+def test_parts_of_one_study_plan_become_one_block():
+    study, parts = study_parts()
+    both = join(*parts)
+    assert both.plan == study.together
+    assert both.epsilon == pytest.approx(study.amplification.epsilon)
+    frame = both.to_frame()
+    assert (frame["a"].isna() == frame["c"].isna()).all()
+    assert (frame["a"].isna() == frame["b"].notna()).all()
+    assert Reports.from_frame(both.to_frame(pseudonyms=True), both.plan).digest == both.digest
+
+
+def test_owners_who_did_not_follow_one_coin_are_found_out():
+    _, (north, south) = study_parts()
+    codes = {"c": np.where(south.codes["c"] == 2, 0, 2)}
+    with pytest.raises(CoinsDisagree, match="no value of its coin gives together; an owner used"):
+        join(north, Reports(south.plan, codes, south.pseudonyms, None, south.study))

@@ -1,0 +1,184 @@
+"""Reports: what they tell of themselves, as frames and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pramana.reporting.reports import Reports
+from shared.channels import Identity, Withheld
+from shared.errors import (
+    DuplicateRecordId,
+    EmptyTable,
+    MissingColumn,
+    OptionError,
+    PlanError,
+    TableError,
+    UnknownCategory,
+)
+from shared.plan import Block, Plan
+from shared.privacy import Amplification
+from tests.pramana.reporting.plans import PLANS, A, B, people, plan_of, reports_of
+
+ALL = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+
+
+@ALL
+def test_a_frame_of_reports_is_read_back_as_it_was(plan):
+    reports = reports_of(plan)
+    frame = reports.to_frame(pseudonyms=True)
+    assert Reports.from_frame(frame, plan).digest == reports.digest
+    shuffled = frame.sample(frac=1, random_state=2)
+    assert Reports.from_frame(shuffled, plan).digest == reports.digest
+    nameless = Reports.from_frame(reports.to_frame(), plan)
+    assert nameless.pseudonyms is None
+    assert all((nameless.codes[n] == reports.codes[n]).all() for n in plan.domain.names)
+
+
+@ALL
+def test_every_plan_is_told_in_words_and_numbers(plan):
+    reports = reports_of(plan)
+    privacy = reports.privacy()
+    assert list(privacy.index) == list(plan.domain.names)
+    assert (privacy["posterior"] >= 0.05).all()
+    assert (privacy["posterior"] <= 1).all()
+    assert len(reports) == len(people())
+    assert all(name in repr(reports) for name in plan.domain.names)
+    assert "gamma" in reports._repr_html_()
+    assert len(reports.head(3)) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "kept", "reported"),
+    [
+        ("identity", "a", 1.0, 1.0),
+        ("symmetric", "b", 0.7, 1.0),
+        ("dense", "a", 0.9, 1.0),
+        ("grouped", "b", 1.0, 1.0),
+        ("withheld", "a", math.nan, 0.0),
+        ("one-hot", "b", 0.75, 1.0),
+        ("cut and paste", "b", math.nan, 1.0),
+        ("more reports than truths", "a", math.nan, 1.0),
+        ("zeros", "a", math.nan, 1.0),
+        # A pair is kept with 9/14, else one of five others: 9/14 + 2/14 have the same a.
+        ("sampled", "a", 11 / 14, 0.25),
+        ("sampled", "c", 0.8, 0.25),
+    ],
+)
+def test_what_is_kept_and_reported(name, variable, kept, reported):
+    row = reports_of(PLANS[name]).privacy().loc[variable]
+    assert row["kept"] == pytest.approx(kept, rel=1e-6, nan_ok=True)
+    assert row["reported"] == reported
+
+
+def test_a_whole_record_has_the_product_of_its_blocks():
+    reports = reports_of(PLANS["withheld"])
+    assert reports.gamma == pytest.approx(9, rel=1e-6)
+    assert reports.epsilon == pytest.approx(math.log(9), rel=1e-6)
+    assert reports_of(PLANS["sampled"]).gamma == pytest.approx(9, rel=1e-6)
+    row = reports.privacy(prior=0.5).loc["b"]
+    assert row["posterior"] == pytest.approx(0.9, rel=1e-6)
+
+
+def test_what_is_told_as_it_is_is_no_bound():
+    assert reports_of(PLANS["identity"]).epsilon == math.inf
+    mixed = reports_of(PLANS["mixed"])
+    assert mixed.amplification == Amplification.of(PLANS["mixed"].blocks[1].channel)
+    assert repr(mixed).endswith("and a as it is)")
+    assert mixed.privacy().loc["a", "epsilon"] == math.inf
+    nothing = Plan((Block((A,), Withheld(2)),))
+    assert Reports.from_frame(pd.DataFrame(index=range(3), columns=["a"]), nothing).epsilon == 0
+
+
+def test_reports_of_items_have_a_column_for_each():
+    frame = reports_of(PLANS["one-hot"]).to_frame()
+    assert list(frame.columns) == ["b=1", "b=2", "b=3"]
+    assert set(frame.dtypes) == {np.dtype(bool)}
+
+
+def test_what_is_withheld_is_missing():
+    frame = reports_of(PLANS["sampled"]).to_frame()
+    assert (frame["a"].isna() == frame["b"].isna()).all()
+    assert not (frame["a"].notna() & frame["c"].notna()).any()
+    assert reports_of(PLANS["withheld"]).to_frame()["a"].isna().all()
+
+
+def test_a_set_of_variables_that_the_plan_never_samples_is_refused():
+    frame = reports_of(PLANS["sampled"]).to_frame()
+    frame.loc[frame.index[0], ["a", "b", "c"]] = ["x", "1", "no"]
+    with pytest.raises(TableError, match="other variables of .* together than the plan samples"):
+        Reports.from_frame(frame, PLANS["sampled"])
+
+
+def test_a_missing_cell_is_withheld_only_where_the_plan_withholds():
+    frame = reports_of(PLANS["symmetric"]).to_frame()
+    frame.loc[0, "b"] = np.nan
+    with pytest.raises(UnknownCategory, match="'b'"):
+        Reports.from_frame(frame, PLANS["symmetric"])
+
+
+def test_what_a_plan_withholds_cannot_be_reported():
+    frame = reports_of(PLANS["withheld"]).to_frame().assign(a="x")
+    with pytest.raises(TableError, match=r"'a' of frame must be empty"):
+        Reports.from_frame(frame, PLANS["withheld"])
+
+
+def test_columns_that_are_not_there_are_named():
+    with pytest.raises(MissingColumn, match="'b=3'"):
+        Reports.from_frame(reports_of(PLANS["one-hot"]).to_frame().iloc[:, :2], PLANS["one-hot"])
+    with pytest.raises(MissingColumn, match="'c'"):
+        Reports.from_frame(reports_of(PLANS["sampled"]).to_frame()[["a", "b"]], PLANS["sampled"])
+
+
+def test_cells_of_items_and_numbers_are_checked():
+    frame = reports_of(PLANS["one-hot"]).to_frame()
+    with pytest.raises(UnknownCategory, match="True or False"):
+        Reports.from_frame(frame.assign(**{"b=1": "yes"}), PLANS["one-hot"])
+    with pytest.raises(UnknownCategory, match="whole numbers from 0 to 2"):
+        Reports.from_frame({"a": [0, 1, 3]}, PLANS["more reports than truths"])
+
+
+def test_pseudonyms_are_read_or_refused():
+    frame = reports_of(PLANS["symmetric"]).to_frame(pseudonyms=True)
+    with pytest.raises(DuplicateRecordId, match="same pseudonym in two rows"):
+        Reports.from_frame(pd.concat([frame, frame.head(1)]), PLANS["symmetric"])
+    with pytest.raises(TableError, match="32 hexadecimal digits"):
+        Reports.from_frame(
+            frame.set_axis(range(len(frame))).rename_axis("pseudonym"), PLANS["symmetric"]
+        )
+    with pytest.raises(OptionError, match="have none"):
+        Reports.from_frame(frame.reset_index(drop=True), PLANS["symmetric"]).to_frame(
+            pseudonyms=True
+        )
+
+
+def test_reports_are_frozen_and_whole():
+    reports = reports_of(PLANS["symmetric"])
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        reports.study = "another"
+    codes, keys = reports.codes["b"], reports.pseudonyms
+    plan = reports.plan
+    with pytest.raises(PlanError, match="not of \\['a'\\]"):
+        Reports(plan, {"a": codes})
+    with pytest.raises(PlanError, match="beyond"):
+        Reports(plan, {"b": codes + 3})
+    with pytest.raises(TableError, match="one length"):
+        Reports(plan, {"b": codes[:-1]}, keys)
+    with pytest.raises(TableError, match="ascend"):
+        Reports(plan, {"b": codes}, keys[::-1])
+    with pytest.raises(EmptyTable):
+        Reports(plan, {"b": codes[:0]})
+
+
+def test_the_digest_is_of_content_and_not_of_form():
+    reports = reports_of(PLANS["symmetric"])
+    wide = Reports(reports.plan, {"b": reports.codes["b"].astype(np.int64)}, reports.pseudonyms)
+    assert wide.digest == reports.digest
+    other = reports.codes["b"].copy()
+    other[0] = (other[0] + 1) % 3
+    assert Reports(reports.plan, {"b": other}, reports.pseudonyms).digest != reports.digest
+    assert Reports(plan_of(Identity(3), B), reports.codes).digest != reports.digest

@@ -1,0 +1,151 @@
+"""Saving and loading: everything comes back as it was, and nothing else is opened."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+
+import pytest
+
+from pramana.estimators.tree import DecisionTree
+from pramana.frames.examples import example
+from pramana.owner.keys import Keys
+from pramana.owner.randomizing import randomize
+from pramana.saving import load, save
+from shared.channels import RESOLUTION, Symmetric
+from shared.domain import Domain, Variable
+from shared.errors import InputError, NotFitted, PramanaError, StoreCorrupt, TableUnreadable
+from shared.learn.tree.exchange.documents import tree_json
+from shared.plan import Plan
+from shared.study_plan import StudyPart, StudyPlan, StudySet
+from tests.pramana.reporting.plans import PLANS, reports_of
+
+TITANIC = example("titanic")
+DOMAIN = Domain.of(**{c: sorted(TITANIC[c].unique()) for c in TITANIC})
+STUDY = StudyPlan(
+    (("north", (DOMAIN["class"],)), ("south", (DOMAIN["sex"],))),
+    (
+        StudySet(RESOLUTION // 2, (StudyPart(0, (0,), Symmetric.from_gamma(4, 5.0)),)),
+        StudySet(RESOLUTION // 2, (StudyPart(1, (0,), Symmetric.from_gamma(2, 5.0)),)),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def tree() -> DecisionTree:
+    plan = Plan.unrandomized(DOMAIN)
+    reports = randomize(TITANIC, plan, Keys.for_experiments(1), record_id="person")
+    return DecisionTree("survived", max_depth=2).fit(reports)
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+def test_plans_come_back_as_they_were(tmp_path, plan):
+    save(plan, tmp_path / "plan.json")
+    assert load(str(tmp_path / "plan.json")) == plan
+
+
+def test_study_plans_domains_and_reports_come_back_as_they_were(tmp_path):
+    numbers = Domain((Variable("age", ("<30", ">=30"), (21.5, 47.25)),))
+    for thing in (STUDY, DOMAIN, numbers):
+        save(thing, tmp_path / "thing")
+        assert load(tmp_path / "thing") == thing
+    reports = reports_of(PLANS["sampled"])
+    save(reports, tmp_path / "thing")
+    assert load(tmp_path / "thing").digest == reports.digest
+    assert [path.name for path in tmp_path.iterdir()] == ["thing"]
+
+
+def test_a_model_comes_back_with_what_it_was_learned_from(tmp_path, tree):
+    save(tree, tmp_path / "tree.json")
+    loaded = load(tmp_path / "tree.json")
+    assert loaded.get_params() == tree.get_params()
+    assert loaded.plan_digests_ == tree.plan_digests_
+    assert loaded.epsilon_ == tree.epsilon_
+    assert (loaded.predict_proba(TITANIC) == tree.predict_proba(TITANIC)).all()
+    assert loaded.to_json() == tree.to_json()
+
+
+def test_plans_of_the_services_are_read(tmp_path):
+    (tmp_path / "plan.json").write_bytes(PLANS["mixed"].canonical_json())
+    (tmp_path / "study-plan.json").write_bytes(STUDY.canonical_json())
+    assert load(tmp_path / "plan.json") == PLANS["mixed"]
+    assert load(tmp_path / "study-plan.json") == STUDY
+
+
+def test_models_of_the_services_are_read(tmp_path, tree):
+    bare = tree_json(tree.model_)
+    served = {"id": "m1", "kind": "decision-tree", "records": 2201, "document": bare}
+    for document in (bare, served):
+        (tmp_path / "tree.json").write_text(json.dumps(document))
+        loaded = load(tmp_path / "tree.json")
+        assert (loaded.predict(TITANIC) == tree.predict(TITANIC)).all()
+        assert loaded.n_records_ == 2201
+        assert loaded.epsilon_ == math.inf
+        assert loaded.plan_digests_ == ()
+        assert loaded.max_depth == 2
+
+
+def changed(path, **of):
+    path.write_text(json.dumps(json.loads(path.read_text()) | of))
+
+
+def test_a_plan_that_was_changed_is_refused(tmp_path):
+    path = tmp_path / "plan.json"
+    save(PLANS["symmetric"], path)
+    changed(path, content=PLANS["one-hot"].as_dict())
+    with pytest.raises(StoreCorrupt, match="holds another plan than was saved"):
+        load(path)
+
+
+def test_later_versions_say_so(tmp_path, tree):
+    for thing in (PLANS["symmetric"], tree):
+        save(thing, tmp_path / "thing")
+        changed(tmp_path / "thing", version=7, further=1)
+        with pytest.raises(TableUnreadable, match="version 7 of the format; .* reads version 1"):
+            load(tmp_path / "thing")
+
+
+class Trap:
+    def __reduce__(self):
+        return (pytest.fail, ("a pickle was opened",))
+
+
+OTHERS = {
+    "pickle": (pickle.dumps(Trap()), "it is a pickle, which could run any program"),
+    "old pickle": (pickle.dumps(Trap(), protocol=2), "it is a pickle"),
+    "text pickle": (pickle.dumps(Trap(), protocol=0), "neither JSON nor Parquet"),
+    "joblib's archive": (b"PK\x03\x04 and more", "it is an archive"),
+    "text": (b"hello", "neither JSON nor Parquet"),
+    "nothing": (b"", "neither JSON nor Parquet"),
+    "a list": (b"[1, 2]", "other JSON"),
+    "an object": (b'{"a": 1}', "other JSON"),
+    "another kind": (b'{"kind": "forest"}', "it is a 'forest', and models are of the kinds"),
+    "a later kind": (
+        b'{"format": "pramana", "version": 1, "kind": "budget"}',
+        "it holds a 'budget'",
+    ),
+    "half a plan": (b'{"blocks": [{}]}', "blocks.0.variables"),
+    "half a tree": (b'{"kind": "decision-tree"}', "path"),
+    "deep": (b"[" * 100_000, "neither JSON nor Parquet"),
+    "Parquet of something else": (b"PAR1 and more", "must be a file that Reports.save wrote"),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), OTHERS.values(), ids=OTHERS.keys())
+def test_nothing_else_is_opened(tmp_path, content, said):
+    (tmp_path / "thing").write_bytes(content)
+    with pytest.raises(PramanaError) as caught:
+        load(tmp_path / "thing")
+    assert said in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+def test_what_cannot_be_saved_is_said(tmp_path):
+    with pytest.raises(InputError, match="thing must be a plan, .* not a DataFrame"):
+        save(TITANIC, tmp_path / "thing")
+    with pytest.raises(InputError, match="not a Keys"):
+        save(Keys.for_experiments(1), tmp_path / "thing")
+    with pytest.raises(NotFitted):
+        save(DecisionTree("survived"), tmp_path / "thing")
+    assert list(tmp_path.iterdir()) == []
