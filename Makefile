@@ -75,7 +75,7 @@ rooms: $(STAMP) ## draw the rooms again from the imports (docs/architecture.md)
 
 .PHONY: docs
 docs: $(STAMP) ## the site with tutorial, guides and reference, in site/ (read it with any browser)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 .PHONY: notebooks
 notebooks: $(STAMP) ## execute docs/notebooks/*.py again and store them with their outputs
@@ -90,4 +90,4 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) .venv-peers demo-out build site *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-peers demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache

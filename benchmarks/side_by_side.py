@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +34,12 @@ def ours(path: Path) -> Measure:
     people.to_csv(path, index=False)
     domain = pm.domain(people, pm.observed_categories(people))
 
+    @cache
+    def plan_for(gamma: int, records: int) -> pm.Plan:
+        return pm.design(domain, records, gamma=gamma, learn="classifier", target=TARGET).plan
+
     def measure(train: np.ndarray, test: np.ndarray, gamma: int, run: int) -> Mapping[str, float]:
-        learned = people.iloc[train]
-        plan = pm.design(domain, len(train), gamma=gamma, learn="classifier", target=TARGET).plan
+        learned, plan = people.iloc[train], plan_for(gamma, len(train))
         keys = pm.Keys.for_experiments(run)
         counts = pm.estimate(pm.randomize(learned, plan, keys, record_id=learned.index))
         models = (pm.NaiveBayes(TARGET), pm.LinearClassifier(TARGET), pm.DecisionTree(TARGET))

@@ -174,7 +174,10 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn links to files into links to pages; a file that is no page is named in their place."""
+    """Make a page of a file: its links lead to pages, or name a file that is none.
+
+    Names that tests give to blocks of code, after the language, are left out.
+    """
     del config
     at = page.file.src_uri
     here = next((source for source, path in BESIDE.items() if path == at), f"docs/{at}")
@@ -191,4 +194,5 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     if not at.endswith(".md"):
         return markdown
+    markdown = re.sub(r"^(```\w+) [\w -]+$", r"\1", markdown, flags=re.MULTILINE)
     return re.sub(r"\[([^\[\]]*)\]\(([^()#\s]+)(#[^()\s]*)?\)", link, markdown)

@@ -57,13 +57,24 @@ def connect(
         KeyFileError: the token's file is not there, may be read by others, or holds no token.
         Unauthenticated: the miner does not know the token.
         Unreachable: nothing answers there, or no miner.
+
+    Examples:
+        An analyst lets a miner learn from what several owners released:
+
+            study = pm.connect("https://miner.example.org", token_file="me.token").study("schools")
+            tree = study.run(pm.DecisionTree("class", max_depth=4)).wait().model
+
+        Without a network, as tests do it, of a miner that has no studies:
+
+        >>> import httpx
+        >>> import pramana as pm
+        >>> empty = httpx.MockTransport(lambda request: httpx.Response(200, json={"items": []}))
+        >>> pm.connect("https://miner.example.org", token="t-0123456789ab.stands-in-for-43-letters",
+        ...            transport=empty)
+        Miner(https://miner.example.org; studies: none)
     """
     _require_address(url, allow_insecure)
-    if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
-        raise OptionError(
-            f"attempts must be a whole number of at least 1, not {shown(attempts)}.",
-            where="attempts",
-        )
+    _require_attempts(attempts)
     manner = Manner(
         refusal=error_of,
         remedy="Check the address, and that the miner is running.",
@@ -95,6 +106,14 @@ def _require_address(url: object, allow_insecure: bool) -> None:
         require_address(url, allow_insecure=allow_insecure, permission="pass allow_insecure=True")
     except ValueError as error:
         raise OptionError(f"url must be the address of a miner: {error}.", where="url") from None
+
+
+def _require_attempts(attempts: object) -> None:
+    if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
+        raise OptionError(
+            f"attempts must be a whole number of at least 1, not {shown(attempts)}.",
+            where="attempts",
+        )
 
 
 class Miner:

@@ -158,7 +158,7 @@ class LinearClassifier(Classifier[Planes]):
         Columns: `class`, that on the positive side; `term`, the intercept or a column; `weight`, in
         the column's unit; `se` and `se_records`, its standard errors against the population and
         given these records; `low` and `high`, the 95 % interval against the population, which may
-        be infinite on a side. Errors are missing where the theory has none (see `model_.notes`).
+        be infinite on a side. Errors are missing where the theory has none (see `notes_`).
         """
         import pandas as pd
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import warnings
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -83,7 +85,7 @@ def test_no_line_is_squeezed():
     """Both sides are written as the project's formatter writes them."""
     for block in BLOCKS:
         done = subprocess.run(
-            [ROOT / ".venv/bin/ruff", "format", "--line-length", "100", "-"],
+            [sys.executable, "-m", "ruff", "format", "--line-length", "100", "-"],
             input=block.code,
             capture_output=True,
             text=True,
@@ -112,7 +114,14 @@ def test_classifiers_agree_with_scikit_learn(begun: dict[str, Any]):
 
 
 def test_itemsets_and_rules_agree_with_mlxtend(begun: dict[str, Any]):
+    """Unrandomized, the same frames; only the order within a length may differ."""
     theirs, ours = unrandomized("rules", begun)
+    measures = ["support", "confidence", "lift", "leverage", "conviction"]
+    rules = [
+        frame.set_index(["antecedents", "consequents"])
+        for frame in (theirs["rules"], ours["rules"])
+    ]
+    pd.testing.assert_frame_equal(rules[0][measures], rules[1][measures], check_like=True)
     known = [
         frame.set_index("itemsets")["support"] for frame in (theirs["itemsets"], ours["itemsets"])
     ]
@@ -120,5 +129,16 @@ def test_itemsets_and_rules_agree_with_mlxtend(begun: dict[str, Any]):
 
 
 def test_networks_agree_with_pgmpy(begun: dict[str, Any]):
+    """The same links but for directions that records cannot tell, and the same probabilities."""
     theirs, ours = unrandomized("network", begun)
-    assert theirs and ours
+    links = ours["net"].edges_
+    assert {frozenset(link) for link in theirs["links"]} == {frozenset(link) for link in links}
+    assert ours["answer"]["survived"].tolist() == theirs["answer"].state_names["survived"]
+    np.testing.assert_allclose(ours["answer"]["probability"], theirs["answer"].values, rtol=1e-9)
+
+
+def test_randomized_results_differ_and_come_with_their_error(begun: dict[str, Any]):
+    """What is compared above would be seen to differ."""
+    theirs, ours = (after(block, begun)[0] for block in PAIRS["rules"])
+    assert not ours["itemsets"]["support"].equals(theirs["itemsets"]["support"])
+    assert (ours["rules"]["lift_se"] > 0).all()

@@ -1,0 +1,119 @@
+"""Designs: what the custodian's command finds, as an object."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+import pramana as pm
+from owner_agent.design.design_file import design_from
+from owner_agent.design.designing import design as of_command
+from owner_agent.design.designing import problem_of
+
+DOMAIN = pm.Domain.of(
+    rank=["1st", "2nd", "3rd", "crew"],
+    age=["child", "adult"],
+    sex=["f", "m"],
+    survived=["no", "yes"],
+)
+
+
+@pytest.fixture(scope="module")
+def made() -> pm.Design:
+    return pm.design(DOMAIN, 2201, gamma=19, learn="classifier", target="survived")
+
+
+def test_a_design_is_that_of_the_command(made: pm.Design):
+    file = {
+        "records": 2201,
+        "learn": "classifier",
+        "target": "survived",
+        "whole_record": {"gamma": 19},
+        "variables": [{"name": v.name, "categories": list(v.categories)} for v in DOMAIN],
+    }
+    found = of_command(problem_of(design_from(file)))
+    assert made.plan == found.chosen.plan
+    assert made.family == found.chosen.family
+    assert made.compared.as_dict() == found.as_dict()
+
+
+def test_its_bound_may_be_said_in_three_ways(made: pm.Design):
+    how: dict[str, Any] = {"learn": "classifier", "target": "survived"}
+    assert pm.design(DOMAIN, 2201, epsilon=math.log(19), **how).gamma == pytest.approx(19, rel=1e-6)
+    # 5 percent to 50: odds of 1/19 to 1.
+    assert pm.design(DOMAIN, 2201, breach=(0.05, 0.5), **how).gamma == pytest.approx(19, rel=1e-6)
+    assert made.gamma <= 19 * (1 + 1e-9)
+
+
+def test_families_stand_side_by_side(made: pm.Design):
+    table = made.to_frame()
+    able = table[table["reason"] == ""]
+    assert table.loc[table["chosen"], "family"].tolist() == [made.family]
+    assert able["error"].notna().all()
+    assert table.loc[table["reason"] != "", "error"].isna().all()
+    assert set(able["estimator"]) <= {"moment", "log-linear", "pooled"}
+    withheld = table.set_index("family")["withheld"]
+    assert withheld["sampled-1"] == pytest.approx(3 / 4)
+    assert withheld["sampled-3"] == pytest.approx(1 / 4)
+    assert withheld["gamma-diagonal"] == 0
+
+
+def test_it_prints_itself(made: pm.Design):
+    lines = repr(made).splitlines()
+    assert lines[0].startswith("Design for 2,201 records: ")
+    assert sum(line.startswith("* ") for line in lines) == 1
+    assert any(line.startswith("Not possible: ") and "sampled-1" in line for line in lines)
+    html = made._repr_html_()
+    assert "<table" in html
+    assert made.family in html
+    assert "&#x27;" in pm.design(DOMAIN, 50, gamma=2)._repr_html_()
+
+
+def test_a_family_may_be_chosen_by_its_name_or_its_kind():
+    assert pm.design(DOMAIN, 2201, gamma=19, family="mask").family == "mask"
+    assert pm.design(DOMAIN, 2201, gamma=19, family="sampled").family.startswith("sampled-")
+    with pytest.raises(pm.InputError, match="sampled-1' cannot do this: "):
+        pm.design(DOMAIN, 2201, gamma=19, family="sampled-1")
+
+
+def test_too_few_records_are_said_to_be_too_few():
+    poor, rich = pm.design(DOMAIN, 50, gamma=2), pm.design(DOMAIN, 10**6, gamma=19)
+    assert not poor.useful
+    assert "records would be enough" in poor.warning
+    assert rich.useful
+    assert rich.warning == ""
+
+
+def test_public_variables_are_reported_as_they_are():
+    plan = pm.design(DOMAIN, 2201, gamma=19, public="sex").plan
+    assert plan.block_of("sex").channel == pm.Identity(2)
+    assert set(plan.domain.names) == set(DOMAIN.names)
+
+
+def test_owners_share_one_study_plan():
+    owners = {"harbour": ["sex", "rank"], "court": ["survived", "age"]}
+    made = pm.design(DOMAIN, 2201, gamma=19, owners=owners)
+    assert made.study_plan is not None
+    parts = {owner: made.plan_of(owner) for owner in owners}
+    assert {owner: list(part.domain.names) for owner, part in parts.items()} == owners
+    assert pm.Plan.combine(parts.values()) == made.plan
+    assert made.study_plan.amplification.gamma <= 19 * (1 + 1e-9)
+    with pytest.raises(pm.PramanaError, match="no owner 'police'"):
+        made.plan_of("police")
+
+
+def test_several_kinds_of_learning_with_weights():
+    made = pm.design(DOMAIN, 2201, gamma=19, learn={"pairs": 1, "classifier": 3}, target="survived")
+    assert json.dumps(made.compared.as_dict())
+    assert made.useful
+
+
+def test_itemsets_and_structures():
+    made = pm.design(DOMAIN, 2201, gamma=19, learn="itemsets", length=2, minimum_support=0.05)
+    assert made.compared.problem.goal.by_length().keys() == {1, 2}
+    parents = {"survived": ["sex", "rank"], "sex": [], "rank": [], "age": []}
+    known = pm.design(DOMAIN, 2201, gamma=19, learn="structure", structure=parents)
+    assert ("rank", "sex", "survived") in known.compared.problem.goal.sets
