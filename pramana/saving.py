@@ -88,6 +88,9 @@ def load(path: str | Path) -> Any:
     nothing says under which plans they were learned: their `epsilon_` is infinite, no bound being
     known, and `plan_digests_` is empty.
 
+    Args:
+        path: the file.
+
     Returns:
         a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, or a fitted estimator.
 
@@ -95,6 +98,17 @@ def load(path: str | Path) -> Any:
         TableUnreadable: there is no such file, it is none of these, or of a later version.
         StoreCorrupt: it is not what was saved.
         InputError: a plan or a model with a part that cannot be.
+
+    Examples:
+        >>> import pramana as pm, tempfile
+        >>> people = pm.example("titanic")
+        >>> domain = pm.domain(people, pm.observed_categories(people))
+        >>> tree = pm.DecisionTree("survived").fit(people, pm.Plan.unrandomized(domain))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pm.save(tree, f"{folder}/tree.json")
+        ...     loaded = pm.load(f"{folder}/tree.json")
+        >>> loaded.score(people) == tree.score(people)
+        True
     """
     place = require_path(path)
     if not place.is_file():

@@ -25,9 +25,19 @@ class Variable:
     A discretized number carries `representatives`: the number that stands for each category, for
     models that need one (Ma 2.3).
 
+    Args:
+        name: what it is called.
+        categories: their labels; the code of a category is its place.
+        representatives: a number for each category, or None.
+
     Raises:
         DomainError: the name is empty, there are fewer than two categories, or one repeats; the
             representatives are not one finite number for each category.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Variable("sex", ("f", "m")).code("m")
+        1
     """
 
     name: str
@@ -97,8 +107,17 @@ class Variable:
 class Domain:
     """An ordered set of variables.
 
+    Args:
+        variables: in the order of a table's axes.
+
     Raises:
         DomainError: two variables have one name.
+
+    Examples:
+        >>> import pramana as pm
+        >>> domain = pm.Domain.of(age=["child", "adult"], sex=["f", "m"])
+        >>> domain.names, domain.shape, domain["age"].categories
+        (('age', 'sex'), (2, 2), ('child', 'adult'))
     """
 
     variables: tuple[Variable, ...]

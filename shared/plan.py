@@ -39,8 +39,18 @@ class Block:
     A joint block's channel acts on the product of its variables' categories, the last variable
     changing fastest; it reports a code of each variable.
 
+    Args:
+        variables: in the order that the channel takes them.
+        channel: K x L, K the number of combinations of their categories.
+
     Raises:
         PlanError: no variables, or a channel that does not fit them.
+
+    Examples:
+        >>> import pramana as pm
+        >>> sex = pm.Variable("sex", ("f", "m"))
+        >>> pm.Block((sex,), pm.Symmetric.from_probability(2, 0.1))
+        Block(sex: symmetric, kept 0.9)
     """
 
     variables: tuple[Variable, ...]
@@ -125,8 +135,19 @@ class Block:
 class Plan:
     """Blocks that together hold each of their variables exactly once.
 
+    Args:
+        blocks: what is randomized together, and how.
+
     Raises:
         PlanError: no blocks, or a variable in two of them.
+
+    Examples:
+        >>> import pramana as pm
+        >>> plan = pm.plan(pm.Domain.of(age=["child", "adult"], sex=["f", "m"]), p=0.1)
+        >>> plan
+        Plan(age: symmetric, kept 0.9; sex: symmetric, kept 0.9)
+        >>> plan.domain.names, plan.digest[:12]
+        (('age', 'sex'), '4927d5a73e52')
     """
 
     blocks: tuple[Block, ...]

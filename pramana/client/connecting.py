@@ -74,11 +74,7 @@ def connect(
         Miner(https://miner.example.org; studies: none)
     """
     _require_address(url, allow_insecure)
-    if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
-        raise OptionError(
-            f"attempts must be a whole number of at least 1, not {shown(attempts)}.",
-            where="attempts",
-        )
+    _require_attempts(attempts)
     manner = Manner(
         refusal=error_of,
         remedy="Check the address, and that the miner is running.",
@@ -110,6 +106,14 @@ def _require_address(url: object, allow_insecure: bool) -> None:
         require_address(url, allow_insecure=allow_insecure, permission="pass allow_insecure=True")
     except ValueError as error:
         raise OptionError(f"url must be the address of a miner: {error}.", where="url") from None
+
+
+def _require_attempts(attempts: object) -> None:
+    if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
+        raise OptionError(
+            f"attempts must be a whole number of at least 1, not {shown(attempts)}.",
+            where="attempts",
+        )
 
 
 class Miner:

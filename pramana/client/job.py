@@ -118,12 +118,7 @@ class Job(Generic[ModelT]):
         """
         from shared.terminal import progress_bar
 
-        if timeout is not None and not (isinstance(timeout, int | float) and timeout >= 0):
-            raise OptionError(
-                f"timeout must be a number of seconds, or None to wait for ever, not"
-                f" {shown(timeout)}.",
-                where="timeout",
-            )
+        _require_seconds(timeout)
         began = self._line.clock()
         with progress_bar(self.kind, clock=self._line.clock) as bar:
             while self._message.state in UNFINISHED:
@@ -183,3 +178,12 @@ class Job(Generic[ModelT]):
         if message.state in UNFINISHED:
             return f"{said}, {message.progress:.0%})"
         return f"{said}: {message.problem.detail})" if message.problem else f"{said})"
+
+
+def _require_seconds(timeout: object) -> None:
+    known = timeout is None or (isinstance(timeout, int | float) and timeout >= 0)
+    if not known:
+        raise OptionError(
+            f"timeout must be a number of seconds, or None to wait for ever, not {shown(timeout)}.",
+            where="timeout",
+        )

@@ -114,6 +114,16 @@ class Estimator(Shown, ABC):
             TableError, PlanError: what was passed cannot be understood.
             OptionError: an option is out of its range.
             EstimationError: the reports do not tell what is to be learned.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.domain(people, pm.observed_categories(people))
+            >>> reports = pm.randomize(people, pm.plan(domain, gamma=100),
+            ...                        pm.Keys.for_experiments(1), record_id=people.index)
+            >>> model = pm.NaiveBayes("admitted").fit(reports)
+            >>> model.n_records_, round(model.epsilon_, 2), model.estimated_by_
+            (4526, 13.82, 'moment')
         """
         with one_sentence():
             self._require_no_y(reports, plan)
@@ -251,6 +261,15 @@ class Estimator(Shown, ABC):
         Raises:
             NotFitted: nothing was learned.
             InputError: the file cannot be written.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.domain(people, pm.observed_categories(people))
+            >>> model = pm.NaiveBayes("admitted").fit(people, pm.Plan.unrandomized(domain))
+            >>> path = model.save("model.json")
+            >>> bool((pm.load(path).predict(people) == model.predict(people)).all())
+            True
         """
         text = self.to_json()
         try:

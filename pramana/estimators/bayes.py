@@ -45,9 +45,12 @@ class BayesClassifier(Classifier[Learned]):
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
-        >>> domain = pm.Domain.of(**{name: sorted(people[name].unique()) for name in people})
-        >>> model = pm.BayesClassifier("survived", model="tan")
-        >>> model.fit(people, pm.Plan.unrandomized(domain)).links_
+        >>> domain = pm.domain(people, pm.observed_categories(people))
+        >>> keys = pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(
+        ...     people, pm.plan(domain, p=0.1), keys, record_id=people.index)
+        >>> model = pm.BayesClassifier("survived", model="tan").fit(reports)
+        >>> model.links_
         (('sex', 'class'), ('class', 'age'))
         >>> model.predict({"class": ["1st", "3rd"], "sex": ["female", "male"]})
         array(['yes', 'no'], dtype=object)
@@ -121,15 +124,26 @@ class NaiveBayes(BayesClassifier):
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
-        >>> domain = pm.Domain.of(**{name: sorted(people[name].unique()) for name in people})
-        >>> plan = pm.Plan.unrandomized(domain)
-        >>> model = pm.NaiveBayes("survived", ["sex", "class"]).fit(people, plan)
+        >>> domain = pm.domain(people, pm.observed_categories(people))
+        >>> keys = pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(
+        ...     people, pm.plan(domain, p=0.1), keys, record_id=people.index)
+        >>> model = pm.NaiveBayes("survived", ["sex", "class"]).fit(reports)
         >>> model.classes_
         array(['no', 'yes'], dtype=object)
         >>> model.predict_proba({"sex": ["female"], "class": ["1st"]}).round(2)
-        array([[0.1, 0.9]])
-        >>> model.score(people).__round__(3)
+        array([[0.11, 0.89]])
+        >>> model.predict_proba({"sex": ["female"]}).round(2)  # class is summed out
+        array([[0.29, 0.71]])
+        >>> round(model.score(people), 3)
         0.776
+        >>> shown = ["category", "class", "probability", "low", "high", "evidence"]
+        >>> print(model.to_frame()[shown].tail(4).round(2).to_string(index=False))
+        category class  probability  low  high  evidence
+             3rd    no         0.38 0.35  0.41      0.58
+             3rd   yes         0.21 0.17  0.26     -0.58
+            crew    no         0.43 0.40  0.46      0.27
+            crew   yes         0.33 0.28  0.38     -0.27
     """
 
     kind = "bayes-classifier"

@@ -43,6 +43,7 @@ class Classifier(Estimator, Generic[ModelT]):
         classes_: the classes' labels in the order of the domain, (classes,).
         feature_names_in_: the names of the features, (features,).
         n_features_in_: how many there are.
+        notes_: what the reader of the model must know.
     """
 
     options_of: ClassVar[type]
@@ -66,6 +67,11 @@ class Classifier(Estimator, Generic[ModelT]):
     def n_features_in_(self) -> int:
         """How many features there are."""
         return len(self._fitted.inputs)
+
+    @property
+    def notes_(self) -> tuple[str, ...]:
+        """What the reader of the model must know, a text each; often there is nothing."""
+        return tuple(getattr(self._fitted, "notes", ()))
 
     def predict(self, frame: Frame) -> npt.NDArray[Any]:
         """Return the class of each row.
@@ -116,6 +122,16 @@ class Classifier(Estimator, Generic[ModelT]):
             MissingColumn: neither y nor the target's column is there.
             UnknownCategory: a true class that is none of the classes.
             Others: see `predict`.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.domain(people, pm.observed_categories(people))
+            >>> model = pm.DecisionTree("admitted").fit(people, pm.Plan.unrandomized(domain))
+            >>> round(model.score(people), 3)
+            0.706
+            >>> round(model.score(people[["department"]], people["admitted"]), 3)
+            0.706
         """
         model, table = self._fitted, as_frame(frame, "frame")
         true = _true(table, model.target, y)

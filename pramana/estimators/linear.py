@@ -54,15 +54,18 @@ class LinearClassifier(Classifier[Planes]):
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
-        >>> domain = pm.Domain.of(**{name: sorted(people[name].unique()) for name in people})
-        >>> model = pm.LinearClassifier("survived", ["sex", "age"])
-        >>> model.fit(people, pm.Plan.unrandomized(domain)).to_frame()[["term", "weight", "se"]]
-                  term    weight        se
-        0  (intercept)  0.957523  0.104983
-        1     sex=male -2.294007  0.120235
-        2    age=child  0.556439  0.269918
+        >>> domain = pm.domain(people, pm.observed_categories(people))
+        >>> keys = pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(
+        ...     people, pm.plan(domain, p=0.1), keys, record_id=people.index)
+        >>> model = pm.LinearClassifier("survived", ["sex", "age"]).fit(reports)
+        >>> model.to_frame()[["term", "weight", "se", "low", "high"]].round(2)
+                  term  weight    se   low  high
+        0  (intercept)    0.80  0.18  0.48  1.22
+        1     sex=male   -2.28  0.23 -2.78 -1.88
+        2    age=child    1.52  0.75  0.25  6.45
         >>> model.predict_proba({"sex": ["female"], "age": ["adult"]}).round(3)
-        array([[0.277, 0.723]])
+        array([[0.309, 0.691]])
     """
 
     kind = "linear-classifier"
@@ -138,7 +141,7 @@ class LinearClassifier(Classifier[Planes]):
             class, (n, classes).
 
         Raises:
-            as `predict`.
+            NotFitted, TableError, MissingColumn, UnknownCategory: see `predict`.
         """
         model = self._fitted
         scores = model.scores(self._codes(frame))
@@ -155,7 +158,7 @@ class LinearClassifier(Classifier[Planes]):
         Columns: `class`, that on the positive side; `term`, the intercept or a column; `weight`, in
         the column's unit; `se` and `se_records`, its standard errors against the population and
         given these records; `low` and `high`, the 95 % interval against the population, which may
-        be infinite on a side. Errors are missing where the theory has none (see `model_.notes`).
+        be infinite on a side. Errors are missing where the theory has none (see `notes_`).
         """
         import pandas as pd
 
@@ -186,6 +189,18 @@ class LinearClassifier(Classifier[Planes]):
             OptionError: another loss than the logistic, columns that are no indicators, or a class
                 without a plane.
             NotInstalled: scikit-learn is not installed.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.domain(people, pm.observed_categories(people))
+            >>> model = pm.LinearClassifier("admitted").fit(people, pm.Plan.unrandomized(domain))
+            >>> pipeline = model.to_sklearn()
+            >>> pipeline[-1].coef_.round(2)
+            array([[-0.04, -1.26, -1.29, -1.74, -3.31, -0.1 ]])
+            >>> difference = pipeline.predict_proba(people) - model.predict_proba(people)
+            >>> bool(abs(difference).max() < 1e-12)
+            True
         """
         from pramana.estimators.sklearn import logistic_pipeline
 

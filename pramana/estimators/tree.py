@@ -49,16 +49,23 @@ class DecisionTree(Classifier[Tree]):
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
-        >>> domain = pm.Domain.of(**{name: sorted(people[name].unique()) for name in people})
-        >>> tree = pm.DecisionTree("survived", ["sex", "age"])
-        >>> print(tree.fit(people, pm.Plan.unrandomized(domain)).to_text())
+        >>> domain = pm.domain(people, pm.observed_categories(people))
+        >>> keys = pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(
+        ...     people, pm.plan(domain, p=0.1), keys, record_id=people.index)
+        >>> tree = pm.DecisionTree("survived").fit(reports)
+        >>> print(tree.to_text())
         |--- sex = female
-        |   |--- class: yes
+        |   |--- class = 1st
+        |   |   |--- class: yes
+        |   |--- class = 2nd
+        |   |   |--- class: yes
+        |   |--- class = 3rd
+        |   |   |--- class: no
+        |   |--- class = crew
+        |   |   |--- class: yes
         |--- sex = male
-        |   |--- age = adult
-        |   |   |--- class: no
-        |   |--- age = child
-        |   |   |--- class: no
+        |   |--- class: no
         <BLANKLINE>
         >>> tree.predict({"sex": ["female", "male"]})
         array(['yes', 'no'], dtype=object)
@@ -132,6 +139,23 @@ class DecisionTree(Classifier[Tree]):
         `yes`: `probability_yes`, which decides; `low_yes` and `high_yes`, the 95 % interval of its
         share of the node's records against the population; `count_yes`, the raw estimate of its
         records, with its standard errors `se_records_yes` and `se_population_yes`.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("berkeley")
+            >>> domain = pm.domain(people, pm.observed_categories(people))
+            >>> tree = pm.DecisionTree("admitted", max_depth=1)
+            >>> frame = tree.fit(people, pm.Plan.unrandomized(domain)).to_frame()
+            >>> shown = ["when", "class", "records", "low_yes", "high_yes"]
+            >>> print(frame[shown].round(2).to_string(index=False))
+                      when class  records  low_yes  high_yes
+                              no   4526.0     0.37      0.40
+            department = A   yes    933.0     0.61      0.67
+            department = B   yes    585.0     0.59      0.67
+            department = C    no    918.0     0.32      0.38
+            department = D    no    792.0     0.31      0.37
+            department = E    no    584.0     0.22      0.29
+            department = F    no    714.0     0.05      0.08
         """
         import pandas as pd
 

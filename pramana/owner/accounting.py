@@ -37,6 +37,14 @@ class Account:
     Attributes:
         told: each block of what was told.
         different_people: whether no record is at more than one owner.
+
+    Examples:
+        >>> import pramana as pm
+        >>> account = pm.accountant(pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1))
+        >>> account
+        Account(1 draw; whole record: gamma 9, epsilon 2.197)
+        >>> round(account.breach(0.05), 3)
+        0.321
     """
 
     told: tuple[ToldBlock, ...]
@@ -163,7 +171,7 @@ def accountant(*what: Told, different_people: bool = False) -> Account:
         {'department': 5.99, 'sex': 2.77, 'admitted': 2.77}
     """
     told: list[ToldBlock] = []
-    seen: dict[str, list[tuple[str, Pseudonyms]]] = {}
+    seen: dict[str, list[_Population]] = {}
     for number, (owner, one) in enumerate(_listed(what), start=1):
         if isinstance(one, StudyPlan):
             for name, _ in one.owners:
@@ -176,7 +184,7 @@ def accountant(*what: Told, different_people: bool = False) -> Account:
                 name = drawn.owner if joined or not owner else owner
                 told += _blocks(
                     Drawn(name, drawn.block, drawn.draw),
-                    f"{drawn.draw} {_population(seen, drawn.draw, one.pseudonyms)}",
+                    f"{drawn.draw} {_population(seen, drawn, one.pseudonyms)}",
                 )
         else:
             plan = one if isinstance(one, Plan) else one.plan
@@ -227,13 +235,22 @@ def _blocks(drawn: Drawn, identity: str) -> Iterable[ToldBlock]:
     )
 
 
-def _population(
-    seen: dict[str, list[tuple[str, Pseudonyms]]], draw: str, keys: Pseudonyms | None
-) -> str:
+@dataclass(frozen=True)
+class _Population:
+    """People that some draws are of: a name, how they are drawn together, and pseudonyms."""
+
+    name: str
+    people: str
+    keys: Pseudonyms
+
+
+def _population(seen: dict[str, list[_Population]], drawn: Drawn, keys: Pseudonyms | None) -> str:
     """Return which people draws are of: those of the newest reports who may be the same."""
     if keys is None:
         return ""
-    before = seen.setdefault(draw, [])
-    name = next((n for n, k in reversed(before) if same_people(k, keys)), str(len(before)))
-    before.append((name, keys))
+    before = seen.setdefault(drawn.draw, [])
+    same = [one for one in before if one.people == drawn.people != ""]
+    alike = same or [one for one in before if same_people(one.keys, keys)]
+    name = alike[-1].name if alike else str(len(before))
+    before.append(_Population(name, drawn.people, keys))
     return name

@@ -25,6 +25,15 @@ class Keys:
     The folder is laid out like an owner's agent's state directory, and either can use the other's.
     No printed form shows a secret; keys cannot be pickled, and a copy is the same object.
 
+    `create` makes keys and `open` reads them; nobody needs the constructor.
+
+    Args:
+        secrets: both secrets, as the owner's agent holds them.
+        where: what the printed form says of where they are.
+
+    Raises:
+        KeyFileError: `secrets` are none.
+
     Examples:
         >>> import pramana as pm, tempfile
         >>> folder = tempfile.mkdtemp() + "/keys"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from owner_agent.randomize.draws import draw_id, pseudonyms
@@ -89,7 +90,8 @@ def randomize(
         with one_sentence():
             made = draw(plan, secrets, study, known, codes)
     owner = keys.fingerprints["draw"]
-    draws = tuple(Drawn(owner, b, draw_id(secrets, study, b)) for b in plan.blocks)
+    people = hashlib.sha256(made.keys.tobytes()).hexdigest()
+    draws = tuple(Drawn(owner, b, draw_id(secrets, study, b), people) for b in plan.blocks)
     return Reports(plan, made.columns, made.keys, draws, study)
 
 

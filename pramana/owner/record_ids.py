@@ -117,15 +117,24 @@ def _as_text(column: Any) -> pa.Array:
         whole = pa.Array.from_pandas(series)
         return clean_cells(pa.chunked_array([whole]))
     except (pa.ArrowException, TypeError, ValueError):
-        cells = [clean_cells(pa.chunked_array([_cell(value)]))[0].as_py() for value in series]
-        return pa.array(cells, type=pa.string())
+        return _of_mixed(series.astype(object))
 
 
-def _cell(value: object) -> pa.Array:
-    try:
-        return pa.array([value], from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):
-        return pa.array([str(value)])
+def _of_mixed(series: pd.Series) -> pa.Array:
+    """Return cells of several types as text, those of each type in one go."""
+    import numpy as np
+
+    texts = np.empty(len(series), dtype=object)
+    kinds = np.array([type(value).__name__ for value in series], dtype=object)
+    for kind in set(kinds):
+        where = kinds == kind
+        values = series[where]
+        try:
+            cells = pa.Array.from_pandas(values)
+        except (pa.ArrowException, TypeError, ValueError):
+            cells = pa.array([str(value) for value in values])
+        texts[where] = clean_cells(pa.chunked_array([cells])).to_pylist()
+    return pa.array(texts.tolist(), type=pa.string())
 
 
 def _joined(columns: dict[str, pa.Array]) -> pa.Array:

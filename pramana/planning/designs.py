@@ -26,8 +26,23 @@ if TYPE_CHECKING:
 class Design:
     """What the designer found for a need (see `pm.design`).
 
-    Attributes:
+    Args:
         compared: every family, and the one that was chosen.
+
+    Examples:
+        >>> import pramana as pm
+        >>> made = pm.design(pm.Domain.of(age=["child", "adult"], sex=["f", "m"]), 500, gamma=9)
+        >>> made.plan
+        Plan(age*sex: gamma-diagonal, record kept 0.667)
+        >>> made
+        Design for 500 records: gamma-diagonal, gamma 9 about the whole record
+          family          error kept gamma  estimator withheld
+        * gamma-diagonal   9.5%  91%     9     moment       0%
+          sampled-mixed    9.5%  91%     9     moment       0%
+          independent     16.7%  79%     9     moment       0%
+          cut-and-paste-2 20.4%  72%     9 log-linear       0%
+          mask            27.9%  62%     9 log-linear       0%
+        Not possible: random-gamma-diagonal, cut-and-paste-1, sampled-1.
     """
 
     compared: ComparedDesigns

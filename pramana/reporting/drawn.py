@@ -15,8 +15,11 @@ class Drawn:
         owner: whose; the fingerprint of the draw key.
         block: the variables and their channel, as the owner drew them.
         draw: the identity of the draws: equal exactly if every record's draw is the same.
+        people: which records were drawn for, by their pseudonyms' digest; a part of them, or what
+            they were joined to, is of the same.
     """
 
     owner: str
     block: Block
     draw: str
+    people: str = ""

@@ -32,14 +32,15 @@ class _DrawnMessage(Message):
     owner: str
     block: BlockMessage
     draw: str
+    people: str
 
     @classmethod
     def of(cls, drawn: Drawn) -> _DrawnMessage:
         block = BlockMessage.model_validate(drawn.block.as_dict())
-        return cls(owner=drawn.owner, block=block, draw=drawn.draw)
+        return cls(owner=drawn.owner, block=block, draw=drawn.draw, people=drawn.people)
 
     def to_drawn(self) -> Drawn:
-        return Drawn(self.owner, self.block.to_block(), self.draw)
+        return Drawn(self.owner, self.block.to_block(), self.draw, self.people)
 
 
 class _Described(Message):

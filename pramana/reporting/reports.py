@@ -32,6 +32,7 @@ from shared.pictures.chart import Chart
 from shared.plan import Plan
 from shared.privacy import Amplification
 from shared.privacy.amplification import PRIOR
+from shared.study_plan import StudyPlan
 from shared.wire.base import KEY_BYTES
 from shared.wire.parts import Keys as Pseudonyms
 from shared.wire.parts import key_order, records_digest, strictly_ascending
@@ -297,14 +298,28 @@ class Reports:
     def _repr_html_(self) -> str:
         facts = [("records", f"{len(self):,}"), ("told", in_words(self.plan))]
         digest = ("plan", self.plan.digest[:DIGITS])
-        return card("Reports", [*facts, digest], self._picture().svg(), self.head())
+        rows = self.head().astype(object).fillna("withheld")
+        return card("Reports", [*facts, digest], self._picture().svg(), rows)
 
 
 def require_plan(plan: object, argument: str = "plan") -> Plan:
     """Return a plan. Raises PlanError where something else was given."""
     if not isinstance(plan, Plan):
-        raise PlanError(f"{argument} must be a Plan, not {shown(plan)}.", where=argument)
+        raise PlanError(
+            f"{argument} must be a Plan, not {shown(plan)}{_where_a_plan_is(plan)}.", where=argument
+        )
     return plan
+
+
+def _where_a_plan_is(given: object) -> str:
+    """Return what to write instead, where something was given that has a plan."""
+    if isinstance(given, StudyPlan):
+        return "; an owner's part of it is pm.Plan((study_plan.block(owner),))"
+    if getattr(given, "study_plan", None) is not None:
+        return "; an owner's part of it is design.plan_of(owner)"
+    if isinstance(getattr(given, "plan", None), Plan):
+        return "; write design.plan"
+    return ""
 
 
 def require_reports(reports: object, argument: str = "reports") -> Reports:

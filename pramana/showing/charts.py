@@ -18,6 +18,9 @@ MOST = 40
 
 _PALE = 0.55
 
+_CATEGORY = "="
+"""Stands between a variable and its category."""
+
 
 def counts_chart(frame: pd.DataFrame, names: Sequence[str], between: str = ", ") -> Chart:
     """Return a chart of a table's cells, a row each: the count and its interval.
@@ -54,7 +57,8 @@ def counts_chart(frame: pd.DataFrame, names: Sequence[str], between: str = ", ")
         axis.set_title(heading, parse_math=False)
 
     cut = f": the first {MOST} of {len(frame):,} cells" if len(frame) > MOST else ""
-    heading = f"Estimated {value}s by {', '.join(names)}{cut}"
+    of = "of each variable" if between == _CATEGORY else f"by {', '.join(names)}"
+    heading = f"Estimated {value}s {of}{cut}"
     width, height = plots.size_of(labels, notes)
     return Chart(heading, "counts", (width, height), draw)
 
@@ -85,7 +89,8 @@ def privacy_chart(frame: pd.DataFrame, whole: float) -> Chart:
             )  # fmt: skip
             plots.entitle(bar, f"{names[row]}: epsilon {notes[row]}")
         axis.set_xlim(0, 1.15 * most)
-        axis.set_xlabel("epsilon; hatched: no bound", fontsize=9)
+        unbounded = "; hatched: no bound" if len(finite) < len(values) else ""
+        axis.set_xlabel(f"epsilon{unbounded}", fontsize=9)
         axis.set_title(heading, parse_math=False)
 
     heading = "What one record tells"

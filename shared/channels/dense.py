@@ -30,9 +30,17 @@ _Few = Len(2, CATEGORIES)
 class Dense(ListedTransition, UnitTransition):
     """Any K x L channel, given row by row as integers over 2^32.
 
+    Args:
+        rows: K rows of L integers, each of which sums to 2^32.
+
     Raises:
         ChannelError: rows of different lengths, or fewer than two categories on a side.
         NotStochastic: a negative entry, or a row that does not sum to `RESOLUTION`.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Dense.from_probabilities([[0.75, 0.25], [0.5, 0.5]]).matrix().tolist()
+        [[0.75, 0.25], [0.5, 0.5]]
     """
 
     family = "dense"

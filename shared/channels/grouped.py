@@ -100,8 +100,17 @@ class Grouped(_Blocks):
     P is block diagonal: `channels[g]` acts on the categories `groups[g]`, in that order. The group
     itself is reported truthfully. A group of one category takes `None`.
 
+    Args:
+        groups: the codes of each group's categories.
+        channels: the channel of each group.
+
     Raises:
         ChannelError: the groups overlap, miss a category, or do not fit their channels.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Grouped.from_probability([[0, 2], [1, 3]], 0.1).matrix().round(2).tolist()[0]
+        [0.9, 0.0, 0.1, 0.0]
     """
 
     family = "grouped"
@@ -174,9 +183,20 @@ class StructuralZeros(_Blocks):
     what the channel reveals is what it reveals about the possible ones. In the matrix an impossible
     row is the identity's.
 
+    Args:
+        size: the number of categories, K, impossible ones included.
+        impossible: their codes.
+        channel: the channel over the others, in their order.
+
     Raises:
         ChannelError: an impossible code outside the product or named twice, or a channel that does
             not fit the possible ones.
+
+    Examples:
+        >>> import pramana as pm
+        >>> channel = pm.StructuralZeros(4, (1,), pm.Symmetric.from_probability(3, 0.2))
+        >>> channel.matrix().round(2).tolist()[0]
+        [0.8, 0.0, 0.1, 0.1]
     """
 
     family = "structural-zeros"

@@ -42,9 +42,18 @@ class OneHot(ListedTransition):
     P[l, y] = q^d (1 - q)^(K - d), q = flip_units / 2^32 and d the number of items in which the
     set y differs from {l}.
 
+    Args:
+        size: the number of categories, K.
+        flip_units: the probability of flipping an item, times 2^32.
+
     Raises:
         ChannelError: fewer than 2 or more than `ITEMS` categories.
         NotStochastic: the probability of flipping is not between 0 and 1.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.OneHot.from_probability(3, 0.9).shape
+        (3, 8)
     """
 
     family = "one-hot"
@@ -124,9 +133,20 @@ class CutAndPaste(Transition):
 
     `of` is M; it is larger than the number of variables where this is the channel of some of them.
 
+    Args:
+        sizes: the number of categories of each variable.
+        cut: the most items that are kept.
+        paste_units: rho, times 2^32.
+        of: M, the number of the record's items.
+
     Raises:
         ChannelError: a variable of more than `ITEMS` categories, a negative `cut`, `of` too small.
         NotStochastic: rho is not above 0 and at most 1.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.CutAndPaste.from_probability((2, 3), 1, 0.25).shape
+        (6, 32)
     """
 
     family = "cut-and-paste"

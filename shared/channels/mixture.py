@@ -46,9 +46,18 @@ class Mixture(MixingTransition):
     domain of any size, which needs neither a list of cells nor probabilities per cell (FRAPP 5
     draws the same matrix column by column). The uniform part is exactly uniform for every n.
 
+    Args:
+        size: the number of cells of the domain, n.
+        keep: a, times 2^64.
+
     Raises:
         ChannelError: fewer than two cells, or more than `MIXTURE_CELLS`.
         NotStochastic: `keep` is not a probability over 2^64.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Mixture.from_gamma(10**12, 19).shape
+        (1000000000000, 1000000000000)
     """
 
     family = "mixture"
@@ -125,7 +134,16 @@ def most_accurate(size: int, gamma: float) -> Symmetric | Mixture:
 
 @dataclass(frozen=True)
 class Withheld(UnitTransition):
-    """The variable is not reported: K truths, one report that says nothing."""
+    """The variable is not reported: K truths, one report that says nothing.
+
+    Args:
+        size: the number of categories, K.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Withheld(3).shape
+        (3, 1)
+    """
 
     family = "withheld"
     size: _Cells

@@ -96,9 +96,20 @@ class Sampled(DecodedTransition):
     combinations. What concerns the choices costs no more than they do; what would list the product
     is refused.
 
+    Args:
+        sizes: the number of categories of each variable.
+        choices: the subsets with their weights and channels.
+
     Raises:
         ChannelError: a choice names no variable, or not in order, or its channel does not fit.
         NotStochastic: weights that are negative or sum to more than 1.
+
+    Examples:
+        >>> import pramana as pm
+        >>> domain = pm.Domain.of(age=["child", "adult"], sex=["f", "m"])
+        >>> either = {("age", "sex"): {"kind": "sampled", "size": 1, "gamma": 9}}
+        >>> pm.plan(domain, either).blocks[0].channel.describe()
+        'one of 2 parts sampled'
     """
 
     family = "sampled"

@@ -71,7 +71,16 @@ class MixingTransition(Transition):
 
 @dataclass(frozen=True)
 class Identity(MixingTransition, UnitTransition):
-    """Every category is reported as itself: a variable that is not randomized."""
+    """Every category is reported as itself: a variable that is not randomized.
+
+    Args:
+        size: the number of categories, K.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Identity(2).matrix().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
 
     family = "identity"
     size: Size
@@ -125,9 +134,20 @@ class Symmetric(MixingTransition, UnitTransition):
     multi-category randomization (Ma 2.1) and FRAPP's gamma-diagonal matrix (FRAPP 3) are this
     family.
 
+    Args:
+        size: the number of categories, K.
+        off_units: the probability of each other category, times 2^32.
+
     Raises:
         ChannelError: fewer than two categories.
         NotStochastic: `off_units` is negative or leaves a negative probability to keep.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Symmetric.from_probability(3, 0.2).matrix().round(2).tolist()
+        [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
+        >>> pm.Symmetric.from_gamma(2, 3).describe()
+        'symmetric, kept 0.75'
     """
 
     family = "symmetric"
@@ -248,8 +268,18 @@ class RandomSymmetric(Symmetric):
     which it was, so that a report is distributed exactly as by the expected channel, which is this
     family's matrix: estimates, gamma and posteriors of a miner are those of `Symmetric`.
 
+    Args:
+        size: the number of categories, K.
+        off_units: the expected probability of each other category, times 2^32.
+        spread_units: how far a record's own may lie from it, times 2^32.
+
     Raises:
         NotStochastic: some of the channels would have a negative probability.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.RandomSymmetric.around_gamma(4, 9, 0.2).describe()
+        'symmetric, random per record, kept 0.75 ± 0.15'
     """
 
     family = "random-symmetric"

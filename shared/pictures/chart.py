@@ -123,7 +123,7 @@ class Chart:
             part.set_title(title, loc="left", fontsize=_SMALL, pad=pad, parse_math=False)
             beside = part.get_title(loc="right")
             part.set_title(beside, loc="right", fontsize=_SMALLER, fontweight="normal", pad=pad)
-            label = part.get_xlabel().replace("; ", ";\n", 1)
+            label = part.get_xlabel().replace("; ", ";\n")
             part.set_xlabel(label, fontsize=_SMALLER, parse_math=False)
         if self.legend and parts[0].get_legend_handles_labels()[0]:
             below = {"loc": "upper left", "bbox_to_anchor": (0, -0.16)}

@@ -6,6 +6,7 @@ key for each field of the family's dataclass, with the range that is declared th
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, is_dataclass
 from functools import cache, reduce
 from inspect import cleandoc
@@ -53,6 +54,10 @@ AnyChannel = Annotated[ChannelMessage, _OneOf(FAMILIES)]
 _PartChannel = Annotated[ChannelMessage, _OneOf(PARTS)]
 
 
+_SECTION = re.compile(r"\n\n(?:Args|Raises|Examples):\n")
+"""Where the words about a family end: what follows is for those who call it."""
+
+
 @cache
 def message_of(declared: type) -> type[_Declared]:
     """Return the message of a family, or of the choices of a sampled channel."""
@@ -60,7 +65,7 @@ def message_of(declared: type) -> type[_Declared]:
     keys: dict[str, Any] = {k: _travelling(hints[name]) for name, k in keys_of(declared).items()}
     if issubclass(declared, Transition):
         keys = {"family": Literal[declared.family]} | keys
-    words = cleandoc(declared.__doc__ or "").partition("\n\nRaises:")[0].replace("_units", "")
+    words = _SECTION.split(cleandoc(declared.__doc__ or ""))[0].replace("_units", "")
     name = f"{declared.__name__}Message"
     made = create_model(name, __base__=_Declared, __doc__=words, **keys)
     made.declared = declared

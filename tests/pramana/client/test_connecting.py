@@ -20,7 +20,7 @@ from shared.errors import (
     Unreachable,
     VariablesMissing,
 )
-from tests.pramana.client.conftest import STUDY, URL
+from tests.pramana.client.world import STUDY, URL
 
 WRONG = "t-0123456789ab.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import pytest
 
 import pramana as pm
 from pramana.estimators.rules import AssociationRules, FrequentItemsets
+from shared.channels import Choice, Sampled, Symmetric
 from shared.errors import NotFitted
-from shared.plan import Plan
+from shared.plan import Block, Plan
+from tests.pramana.client.world import STUDY, opened
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory, reports):
+    """A miner with the releases of both owners, for all of these: they change nothing."""
+    with opened(tmp_path_factory.mktemp("learning")) as world:
+        for owner, made in reports.items():
+            world.publish(owner, made)
+        yield world
+
 
 LEARNERS = {
     "tree": lambda: pm.DecisionTree("survived", max_depth=2, prune=False),
@@ -93,3 +107,66 @@ def test_a_table_is_the_frame_that_estimate_has(world, together, estimator):
     alone = pm.Reports(Plan(blocks), {name: together.codes[name] for name in asked})
     here = pm.estimate(alone, estimator=estimator).table(asked)
     pd.testing.assert_frame_equal(found, here)
+
+
+def test_the_estimator_of_sampled_sets_is_chosen_as_estimate_does(start):
+    people = pm.example("titanic")
+    domain = pm.Domain.of(sex=["female", "male"], survived=["no", "yes"])
+    half = 1 << 31
+    pair = Sampled(
+        (2, 2),
+        tuple(Choice((axis,), half, Symmetric.from_probability(2, 0.1)) for axis in (0, 1)),
+    )
+    plan = Plan((Block(tuple(domain), pair),))
+    keys = pm.Keys.for_experiments(3)
+    reports = pm.randomize(people, plan, keys, record_id=people.index, study=STUDY)
+    world = start()
+    world.publish("line", reports)
+    found = world.study().table("sex").wait()
+    here = pm.estimate(reports)
+    assert here.estimator == "pooled"
+    assert found._message.spec.estimator == "pooled"
+    pd.testing.assert_frame_equal(found.model, here.table("sex"))
+
+
+def test_different_people_of_several_owners_are_learned_from_together(start):
+    people = pm.example("titanic")
+    domain = pm.Domain.of(sex=["female", "male"], survived=["no", "yes"])
+    plan = Plan(tuple(Block((v,), Symmetric.from_probability(2, 0.1)) for v in domain))
+    keys, world, parts = pm.Keys.for_experiments(3), start(), {}
+    for owner, some in {"north": people[:900], "south": people[900:]}.items():
+        parts[owner] = pm.randomize(some, plan, keys, record_id=some.index, study=STUDY)
+        world.publish(owner, parts[owner])
+    study = world.study()
+    assert study.alignment().state == "disjoint"
+    assert repr(study).endswith("no record is at every owner)")
+    found = study.run(pm.NaiveBayes("survived"), records="any").wait().model
+    here = pm.NaiveBayes("survived").fit(list(parts.values()))
+    assert found.to_document()["document"] == here.to_document()["document"]
+    assert found.n_records_ == 2201
+    # No person is at both: what one owner tells is what a record tells.
+    assert found.epsilon_ == pytest.approx(here.epsilon_) == pytest.approx(2 * math.log(9))
+
+
+def test_an_owner_reads_a_model_and_knows_its_own_plan(world, reports):
+    job = world.study().run(pm.NaiveBayes("survived")).wait()
+    guest = world.connect(token=world.tokens["port"]).study(STUDY)
+    assert guest.alignment().in_all == 2201
+    assert guest.releases()["owner"].tolist() == ["port"]
+    found = guest.job(job.id).model
+    assert found.to_document()["document"] == job.model.to_document()["document"]
+    assert found.plan_digests_ == (reports["port"].plan.digest,)
+
+
+def test_a_job_warns_of_a_release_that_does_not_fit_its_plan(start):
+    plan = Plan(
+        (Block((pm.Variable("sex", ("female", "male")),), Symmetric.from_probability(2, 0.3)),)
+    )
+    made = pm.randomize({"sex": ["male"] * 400}, plan, pm.Keys.for_experiments(1),
+                        record_id=[str(i) for i in range(400)], study=STUDY)  # fmt: skip
+    world = start()
+    world.publish("line", pm.Reports(plan, {"sex": made.codes["sex"] * 0}, made.pseudonyms))
+    study = world.study()
+    assert study.releases()["consistency"].tolist() == ["inconsistent"]
+    (warning,) = study.table("sex").wait().warnings
+    assert "does not fit its plan" in warning

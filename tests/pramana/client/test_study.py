@@ -8,7 +8,7 @@ import pytest
 
 import pramana as pm
 from shared.plan import Plan
-from tests.pramana.client.conftest import STUDY
+from tests.pramana.client.world import STUDY
 
 
 def test_a_study_says_how_it_stands(world):

@@ -107,6 +107,15 @@ def test_the_same_people_under_other_ids_were_drawn_anew():
     assert accountant(made(plan), made(plan, frame=more)).gamma == pytest.approx(3, rel=1e-6)
 
 
+def test_parts_of_what_was_drawn_together_are_no_other_people():
+    mine = made(one(A, 3.0), frame=FRAME.head(40))
+    theirs = made(one(B, 5.0), keys=Keys.for_experiments(2, 1), frame=FRAME.tail(40))
+    strata = join(mine, theirs, how="any")
+    assert len(strata) == 3
+    assert accountant(strata).epsilon == accountant(mine, theirs).epsilon
+    assert accountant(strata).gamma == pytest.approx(15, rel=1e-6)
+
+
 def test_of_a_study_plan_the_set_that_tells_most_counts():
     half = RESOLUTION // 2
     low, high = Symmetric.from_gamma(2, 3.0), Symmetric.from_gamma(3, 5.0)

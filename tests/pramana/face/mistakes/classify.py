@@ -50,12 +50,25 @@ def rest(**columns: object) -> Any:
     return people().drop(columns="survived").assign(**columns)
 
 
+def cross_validated() -> object:
+    """Pass a classifier to what fits features and y."""
+    from sklearn.model_selection import cross_val_predict
+
+    return cross_val_predict(pm.NaiveBayes("survived"), rest(), people()["survived"])
+
+
 MISTAKES = [
     Mistake(
         "y passed to fit as in scikit-learn",
         lambda: pm.DecisionTree("survived").fit(people(), people()["survived"]),
         PlanError,
         ("plan", "Series", "takes no y"),
+    ),
+    Mistake(
+        "cross-validation by scikit-learn",
+        cross_validated,
+        PlanError,
+        ("plan", "takes no y"),
     ),
     Mistake(
         "a frame without its plan",

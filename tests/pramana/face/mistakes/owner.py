@@ -150,6 +150,12 @@ MISTAKES = [
         ("plan must be a Plan", "Symmetric"),
     ),
     Mistake(
+        "a design in its plan's place",
+        randomized(plan=pm.design(PLANS["mixture"].domain, 1000, gamma=9)),
+        PlanError,
+        ("plan must be a Plan", "a Design", "write design.plan"),
+    ),
+    Mistake(
         "keys made twice in one folder",
         twice_in_one_folder,
         KeyFileError,

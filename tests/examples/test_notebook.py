@@ -1,0 +1,79 @@
+"""examples/notebook/berkeley.py: at most 25 lines, from a public table to models and a picture."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from matplotlib.image import imread
+
+from tests.places import ROOT
+
+SCRIPT = ROOT / "examples" / "notebook" / "berkeley.py"
+PICTURE = "face.png"
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What the script prints, and the folder with its picture."""
+    folder = tmp_path_factory.mktemp("pictures")
+    surroundings = os.environ | {"PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", SCRIPT, folder],
+        cwd=folder,
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout, folder
+
+
+def test_the_script_is_short():
+    lines = [line for line in SCRIPT.read_text(encoding="utf-8").splitlines() if line.strip()]
+    assert len(lines) <= 25
+
+
+def test_the_script_prints_plan_reports_table_and_models(done: tuple[str, Path]):
+    said, _ = done
+    assert "* sampled-2" in said
+    assert "Reports(4,526 records of department, sex, admitted; whole record: gamma 19" in said
+    assert re.search(r"^0\s+female\s+no\s.*\s1278$", said, re.MULTILINE)
+    assert "se_records  se_population" in said
+    assert "DecisionTree(target='admitted')" in said
+    assert "BayesNet()" in said
+
+
+def test_the_estimates_of_the_script_are_near_the_truth(done: tuple[str, Path]):
+    """Four standard errors of the noise given these records; seeded, so that it never varies."""
+    said, _ = done
+    rows = re.findall(r"^\d+\s+\w+\s+\w+\s+(.*)$", said, re.MULTILINE)
+    cells = [[float(number) for number in row.split()] for row in rows]
+    assert len(cells) == 4
+    for count, se_records, _, _, _, true in cells:
+        assert abs(count - true) < 4 * se_records
+
+
+def test_the_script_draws_a_picture(done: tuple[str, Path]):
+    """Wide enough for a page, and drawn on in each of its three parts."""
+    _, folder = done
+    image = imread(folder / PICTURE)[..., :3]
+    height, width, _ = image.shape
+    assert (width, height) == (1500, 500)
+    for left, right in ((0, 560), (580, 1100), (1250, 1500)):
+        assert (image[:, left:right].min(axis=2) < 0.5).mean() > 0.005
+
+
+def test_the_picture_of_the_readme_is_the_script_s(done: tuple[str, Path]):
+    _, folder = done
+    if os.environ.get("PRAMANA_WRITE_TUTORIAL"):
+        (ROOT / "docs" / "images" / PICTURE).write_bytes((folder / PICTURE).read_bytes())
+    kept = imread(ROOT / "docs" / "images" / PICTURE)
+    made = imread(folder / PICTURE)
+    assert kept.shape == made.shape
+    assert abs(kept - made).mean() < 0.01

@@ -1,0 +1,158 @@
+"""Itemsets and rules as estimators: as mlxtend has them where nothing is randomized, and errors."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from mlxtend import frequent_patterns as theirs
+
+import pramana as pm
+from shared.learn.rules.exchange.documents import read_found
+from shared.learn.rules.exchange.export import rules_json
+from shared.learn.rules.exchange.frames import ITEMSET_ERRORS, RULE_ERRORS
+from shared.learn.rules.measures import MEASURES
+from shared.learn.rules.options import MINIMUM_CONFIDENCE, RuleOptions
+
+PEOPLE = pm.example("titanic")
+DOMAIN = pm.domain(PEOPLE, pm.observed_categories(PEOPLE))
+CLEAN = pm.Plan.unrandomized(DOMAIN)
+PLAN = pm.plan(DOMAIN, p=0.1)
+
+
+@cache
+def reports() -> pm.Reports:
+    keys = pm.Keys.for_experiments(1)
+    return pm.randomize(PEOPLE, PLAN, keys, record_id=PEOPLE.index)
+
+
+def one_hot(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns in the order of the domain, so that frames stand in one order."""
+    columns = [f"{v.name}={category}" for v in DOMAIN for category in v.categories]
+    return pd.get_dummies(frame, prefix_sep="=")[columns]
+
+
+def by_rule(rules: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers of rules by the rules in words, in their order."""
+    sides = rules[["antecedents", "consequents"]].map(lambda side: " ".join(sorted(side)))
+    numbers = rules.drop(columns=["antecedents", "consequents"])
+    return numbers.set_index(pd.MultiIndex.from_frame(sides)).sort_index()
+
+
+def test_itemsets_of_a_clean_table_are_mlxtends():
+    found = pm.FrequentItemsets(0.1).fit(PEOPLE, CLEAN).itemsets_
+    wanted = theirs.apriori(one_hot(PEOPLE), 0.1, use_colnames=True)
+    assert list(found) == ["support", "itemsets", *ITEMSET_ERRORS]
+    pd.testing.assert_frame_equal(found[["support", "itemsets"]], wanted, rtol=1e-12)
+    assert (found["se_records"] == 0).all()
+    assert (found["se_population"] > 0).any()
+
+
+def test_rules_of_a_clean_table_are_mlxtends():
+    model = pm.AssociationRules(0.1, 0.7).fit(PEOPLE, CLEAN)
+    # It takes our itemsets as they are, with their further columns.
+    wanted = theirs.association_rules(model.itemsets_, metric="confidence", min_threshold=0.7)
+    assert list(model.rules_) == ["antecedents", "consequents", *MEASURES, *RULE_ERRORS]
+    pd.testing.assert_frame_equal(
+        by_rule(model.rules_)[list(MEASURES)], by_rule(wanted)[list(MEASURES)], rtol=1e-9
+    )
+
+
+def test_mlxtends_functions_on_the_face_are_mlxtends():
+    table = one_hot(PEOPLE)
+    for function in ("apriori", "association_rules"):
+        asked = {"min_support": 0.1} if function == "apriori" else {"min_threshold": 0.7}
+        found, wanted = (getattr(door, function)(table, **asked) for door in (pm, theirs))
+        assert list(found) == list(wanted)
+        assert len(found) == len(wanted)
+        table = wanted
+
+
+def test_reports_go_to_mlxtends_function_with_their_plan():
+    table = one_hot(reports().to_frame())
+    found = pm.apriori(table, 0.1, use_colnames=True, plan=PLAN)
+    pd.testing.assert_frame_equal(found, pm.FrequentItemsets(0.1).fit(reports()).itemsets_)
+    rules = pm.association_rules(found, min_threshold=0.7, df_orig=table, plan=PLAN)
+    ours = pm.AssociationRules(0.1, 0.7).fit(reports()).rules_
+    pd.testing.assert_frame_equal(by_rule(rules), by_rule(ours), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("asked", "items"),
+    [
+        ({}, {f"{v.name}={c}" for v in DOMAIN for c in v.categories}),
+        ({"variables": ["sex", "age"]}, {"sex=female", "sex=male", "age=adult", "age=child"}),
+        ({"present": "yes"}, {"survived=yes"}),
+        ({"items": {"sex": ["female"], "age": ["child"]}}, {"sex=female", "age=child"}),
+    ],
+)
+def test_items_are_those_asked_for(asked, items):
+    frame = pm.FrequentItemsets(0.01, **asked).fit(PEOPLE, CLEAN).to_frame(examined=True)
+    assert set().union(*frame["itemsets"]) == items
+
+
+def test_options_are_those_of_the_miner():
+    defaults = pm.AssociationRules(0.1).get_params()
+    told = RuleOptions(0.1)
+    for name in RuleOptions.__dataclass_fields__:
+        assert defaults[name] == getattr(told, name)
+        assert pm.FrequentItemsets(0.1).get_params()[name] == getattr(told, name)
+    assert defaults["minimum_confidence"] == MINIMUM_CONFIDENCE
+
+
+def test_sure_rules_are_fewer_and_errors_are_told():
+    every = pm.AssociationRules(0.1, 0.7).fit(reports()).rules_
+    sure = pm.AssociationRules(0.1, 0.7, certain=True).fit(reports()).rules_
+    assert 0 < len(sure) < len(every)
+    assert (sure["confidence_low"] >= 0.7).all()
+    assert (every["confidence_se"] > 0).all()
+    assert (every["confidence_low"] <= every["confidence_high"]).all()
+
+
+@pytest.mark.parametrize("kind", [pm.FrequentItemsets, pm.AssociationRules])
+@pytest.mark.parametrize("consistent", [False, True])
+def test_what_was_found_is_saved_and_read_back(kind, consistent: bool, tmp_path):
+    model = kind(0.1, consistent=consistent, items={"sex": ["male"], "survived": ["no", "yes"]})
+    model.fit(reports())
+    path = model.save(tmp_path / "found.json")
+    back = pm.load(path)
+    assert repr(back) == repr(model)
+    assert back.to_json() == model.to_json()
+    pd.testing.assert_frame_equal(back.to_frame(), model.to_frame())
+    pd.testing.assert_frame_equal(back.itemsets_, model.itemsets_)
+    # What consistency rests on is there again: each itemset's subsets.
+    for level, wanted in zip(
+        back.model_.itemsets.levels, model.model_.itemsets.levels, strict=True
+    ):
+        np.testing.assert_array_equal(level.subsets, wanted.subsets)
+
+
+def test_a_document_that_does_not_tell_the_variables_names_the_items():
+    model = pm.AssociationRules(0.05, 0.5, present="yes", max_length=2)
+    found = model.fit(PEOPLE, CLEAN).model_
+    read = read_found(rules_json(found.itemsets, found.rules))
+    assert read.itemsets.item_labels == ("survived=yes",)
+    assert [i.support for i in read.itemsets.frequent] == [
+        i.support for i in found.itemsets.frequent
+    ]
+
+
+def test_a_rule_of_an_item_that_is_not_there_is_refused():
+    document = pm.AssociationRules(0.3, 0.5).fit(PEOPLE, CLEAN).to_document()
+    document["document"]["rules"][0]["antecedent"] = [99]
+    with pytest.raises(pm.InputError, match="item that is not there"):
+        pm.AssociationRules.from_document(document)
+
+
+def test_nothing_found_is_a_frame_without_rows():
+    model = pm.AssociationRules(1.0).fit(reports())
+    assert model.rules_.empty
+    assert model.itemsets_.empty
+    assert list(model.rules_) == list(pm.AssociationRules(0.1, 0.7).fit(reports()).rules_)
+
+
+def test_there_is_nothing_to_predict():
+    model = pm.FrequentItemsets(0.1).fit(reports())
+    assert not any(hasattr(model, name) for name in ("predict", "score", "transform"))

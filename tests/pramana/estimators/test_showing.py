@@ -1,0 +1,236 @@
+"""Pictures of what was learned, and what a notebook shows."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import warnings
+from functools import cache
+from html.parser import HTMLParser
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import pramana as pm
+from pramana.estimators.showing import picture_of
+from tests.shared.pictures.reading import texts
+
+BAD = "<script>alert('x')</script>"
+VOID = {"br", "hr", "img", "input", "meta"}
+
+
+@cache
+def people() -> pd.DataFrame:
+    """People aboard, of whom the women are called what would be a script."""
+    return pm.example("titanic").replace({"sex": {"female": BAD}, "survived": {"yes": "$x_1$ &"}})
+
+
+@cache
+def reports() -> pm.Reports:
+    frame = people()
+    plan = pm.plan(pm.domain(frame, pm.observed_categories(frame)), p=0.1)
+    return pm.randomize(frame, plan, pm.Keys.for_experiments(1), record_id=frame.index)
+
+
+MODELS = {
+    "tree": lambda: pm.DecisionTree("survived"),
+    "naive Bayes": lambda: pm.NaiveBayes("survived"),
+    "Bayes with links": lambda: pm.BayesClassifier("survived"),
+    "linear": lambda: pm.LinearClassifier("survived"),
+    "linear of three planes and more": lambda: pm.LinearClassifier("class"),
+    "network": lambda: pm.BayesNet([("sex", "survived"), ("class", "survived")]),
+    "network with confidences": lambda: pm.BayesNet(draws=5),
+    "itemsets": lambda: pm.FrequentItemsets(0.1),
+    "rules": lambda: pm.AssociationRules(0.1, 0.7),
+}
+
+OTHERS = {
+    "reports": reports,
+    "counts": lambda: pm.estimate(reports()),
+    "account": lambda: pm.accountant(reports()),
+    "design": lambda: pm.design(reports().domain, 2201, gamma=19),
+}
+
+
+@cache
+def made(name: str):
+    return MODELS[name]().fit(reports()) if name in MODELS else OTHERS[name]()
+
+
+every_model = pytest.mark.parametrize("name", MODELS)
+drawn = pytest.mark.parametrize("name", [n for n in (*MODELS, *OTHERS) if n != "account"])
+shown = pytest.mark.parametrize("name", [*MODELS, *OTHERS])
+
+
+def saved(axis: Axes, form: str = "png") -> bytes:
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        axis.figure.savefig(buffer, format=form)
+    return buffer.getvalue()
+
+
+def written(axis: Axes) -> set[str]:
+    found = {text.get_text() for text in axis.findobj(mpl.text.Text)}
+    return {line for text in found for line in text.split("\n")}
+
+
+@drawn
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_a_picture_stands_in_a_grid_and_is_saved(name: str, form: str):
+    figure = Figure(figsize=(10, 8), layout="constrained")
+    axis = figure.subplots(2, 2)[1, 0]
+    assert made(name).plot(ax=axis) is axis
+    assert len(saved(axis, form)) > 1000
+    figure.draw_without_rendering()
+    frame = figure.bbox
+    for text in axis.findobj(mpl.text.Text):
+        if text.get_visible() and text.get_text():
+            box = text.get_window_extent()
+            assert box.x0 >= frame.x0 - 1, text
+            assert box.y0 >= frame.y0 - 1, text
+            assert box.y1 <= frame.y1 + 1, text
+
+
+@drawn
+def test_a_picture_of_its_own_is_one_figure_of_pyplots(name: str):
+    from matplotlib import pyplot as plt
+
+    plt.close("all")
+    with mpl.rc_context({"backend": "Agg"}):
+        axis = made(name).plot()
+    assert [plt.figure(number) for number in plt.get_fignums()] == [axis.figure]
+    assert len(saved(axis)) > 1000
+    plt.close("all")
+
+
+@every_model
+def test_the_axes_say_what_the_page_says(name: str):
+    model = made(name)
+    page = set(texts(model._picture().svg()))
+    axis = model.plot(Figure(figsize=(20, 20)).subplots())
+    numbers = re.compile(r"[−\d.]+")
+    wanted = {line for text in page for line in re.split(r": |; ", text) if line}
+    found = {part for line in written(axis) for part in re.split(r": |; |:$|;$", line)}
+    heading = {part for line in page - found for part in re.split(r": |; ", line)}
+    missing = {w for w in wanted - found if not numbers.fullmatch(w)}
+    # On given axes there is no heading of the whole picture.
+    assert missing <= heading
+    assert len(missing) <= 4
+
+
+class Checked(HTMLParser):
+    """Reads HTML; knows which elements there are, and whether they close."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.said: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.add(tag)
+        self.attributes += [(name, value or "") for name, value in attributes]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.add(tag)
+        self.attributes += [(name, value or "") for name, value in attributes]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.said.append(data)
+
+
+@shown
+def test_a_notebook_shows_a_card_that_loads_and_runs_nothing(name: str):
+    page = Checked(made(name)._repr_html_())
+    assert page.open == []
+    assert not page.seen & {"script", "style", "link", "img", "iframe", "foreignobject"}
+    for attribute, value in page.attributes:
+        assert not attribute.startswith("on"), attribute
+        assert "javascript:" not in value
+        if attribute in ("href", "xlink:href", "src"):
+            assert value.startswith("#")
+        assert "url(http" not in value
+    assert ("style", "max-width:100%;box-sizing:border-box;line-height:1.4") in page.attributes
+
+
+@every_model
+def test_a_card_says_where_it_was_learned_from(name: str):
+    model = made(name)
+    said = " ".join(Checked(model._repr_html_()).said)
+    assert "2,201 records, counts estimated by moment" in said
+    assert f"gamma {model.gamma_:.4g}, epsilon {model.epsilon_:.4g}" in said
+    assert model.plan_digests_[0][:12] in said
+    assert type(model).__name__ in said
+    assert "95 % intervals" in said
+
+
+@pytest.mark.parametrize("name", ["tree", "network", "itemsets", "reports", "counts"])
+def test_a_label_that_looks_like_a_script_is_text(name: str):
+    html = made(name)._repr_html_()
+    assert "<script" not in html
+    assert "script" in " ".join(Checked(html).said)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_before_fit_a_notebook_shows_the_call(name: str):
+    model = MODELS[name]()
+    said = "".join(Checked(model._repr_html_()).said)
+    assert said == repr(model)
+
+
+def test_a_network_from_elsewhere_says_so():
+    net = pm.BayesNet.from_json(made("network").to_json())
+    assert "2,201 records" in net._repr_html_()
+    other = pm.BayesNet.from_bif(made("network").to_bif())
+    assert "not learned here" in other._repr_html_()
+    assert len(saved(other.plot(Figure().subplots()))) > 1000
+
+
+def test_counts_are_drawn_as_they_are_asked_for():
+    counts = made("counts")
+    axis = counts.plot(["sex", "survived"], Figure().subplots(), shares=True)
+    labels = [tick.get_text() for tick in axis.get_yticklabels()]
+    assert labels[0] == f"{BAD}, $x_1$ &"
+    marks = [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "o"]
+    assert marks == pytest.approx(list(counts.table(["sex", "survived"], shares=True)["share"]))
+
+
+def test_what_has_no_bound_is_said_on_the_picture_of_reports():
+    plan = pm.plan(reports().domain, p=0.1, public=["age"])
+    told = pm.Reports.from_frame(people(), plan)
+    axis = told.plot(Figure().subplots())
+    assert "no bound" in axis.get_xlabel()
+    assert any("no bound" in text.get_text() for text in axis.texts)
+
+
+def test_what_is_no_model_has_no_picture():
+    with pytest.raises(pm.InputError, match="must be a learned model"):
+        picture_of("tree")
+
+
+def test_pyplot_is_loaded_only_where_no_axes_are_given():
+    code = """
+import sys
+import pramana as pm
+from matplotlib.figure import Figure
+people = pm.example("berkeley")
+plan = pm.Plan.unrandomized(pm.Domain.of(sex=["female", "male"], admitted=["no", "yes"]))
+net = pm.BayesNet().fit(people, plan)
+net._repr_html_(), net.plot(Figure().subplots())
+pm.FrequentItemsets(0.1).fit(people, plan).plot(Figure().subplots())
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
