@@ -42,6 +42,8 @@ class Estimator(Shown, ABC):
         gamma_: the amplification of one person's whole record, the largest of the sources.
         epsilon_: its logarithm.
         estimated_by_: what estimated the counts.
+        lack_of_fit_: a sentence for each model of the counts that the reports contradict; empty
+            where they fit, and by `moment` and `ml`, which suppose nothing.
     """
 
     kind: ClassVar[str]
@@ -52,6 +54,7 @@ class Estimator(Shown, ABC):
     gamma_: float
     epsilon_: float
     estimated_by_: str
+    lack_of_fit_: tuple[str, ...]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -138,6 +141,7 @@ class Estimator(Shown, ABC):
                 max(one.gamma for one in told),
                 max(one.epsilon for one in told),
                 reports.estimator,
+                tuple(reports.lack_of_fit),
             )
         )
         return self
@@ -195,11 +199,17 @@ class Estimator(Shown, ABC):
         self.plan_digests_ = source.plans
         self.gamma_, self.epsilon_ = source.gamma, source.epsilon
         self.estimated_by_ = source.estimated_by
+        self.lack_of_fit_ = source.lack_of_fit
 
     def _source(self) -> LearnedFrom:
         self._require_fitted()
         return LearnedFrom(
-            self.n_records_, self.plan_digests_, self.gamma_, self.epsilon_, self.estimated_by_
+            self.n_records_,
+            self.plan_digests_,
+            self.gamma_,
+            self.epsilon_,
+            self.estimated_by_,
+            self.lack_of_fit_,
         )
 
     def to_document(self) -> dict[str, Any]:
@@ -309,9 +319,11 @@ class Estimator(Shown, ABC):
         """
         source = self._source()
         plans = ", ".join(digest[:_DIGITS] for digest in source.plans)
+        doubt = ", whose model the reports contradict (see lack_of_fit_)"
+        doubt = doubt if source.lack_of_fit else ""
         return (
             f"learned from {source.records:,} records; whole record: gamma {source.gamma:.4g},"
-            f" epsilon {source.epsilon:.4g}; plan {plans}; counts by {source.estimated_by}"
+            f" epsilon {source.epsilon:.4g}; plan {plans}; counts by {source.estimated_by}{doubt}"
         )
 
     def __repr__(self) -> str:

@@ -43,6 +43,7 @@ class LearnedFrom:
         gamma: the amplification of one person's whole record, the largest of the sources.
         epsilon: its logarithm.
         estimated_by: what estimated the counts.
+        lack_of_fit: a sentence for each model of the counts that the reports contradict.
     """
 
     records: int
@@ -50,15 +51,18 @@ class LearnedFrom:
     gamma: float
     epsilon: float
     estimated_by: str
+    lack_of_fit: tuple[str, ...] = ()
 
     def written(self) -> dict[str, Any]:
-        """Return it as JSON can say it."""
+        """Return it as JSON can say it; a lack of fit where there is one."""
+        doubts = {"lack_of_fit": list(self.lack_of_fit)} if self.lack_of_fit else {}
         return {
             "records": self.records,
             "plans": list(self.plans),
             "gamma": _finite(self.gamma),
             "epsilon": _finite(self.epsilon),
             "estimated_by": self.estimated_by,
+            **doubts,
         }
 
 
@@ -68,11 +72,13 @@ class _Source(DocumentPart):
     gamma: float | None = Field(ge=1)
     epsilon: float | None = Field(ge=0)
     estimated_by: str
+    lack_of_fit: list[str] = Field(default_factory=list)
 
     def read(self) -> LearnedFrom:
         gamma = math.inf if self.gamma is None else self.gamma
         epsilon = math.inf if self.epsilon is None else self.epsilon
-        return LearnedFrom(self.records, tuple(self.plans), gamma, epsilon, self.estimated_by)
+        told = (tuple(self.plans), gamma, epsilon, self.estimated_by, tuple(self.lack_of_fit))
+        return LearnedFrom(self.records, *told)
 
 
 class SavedModel(DocumentPart):

@@ -19,7 +19,7 @@ from shared.wire.problems import (
     unforeseen,
 )
 
-CLASSES = [kind for kind in error_classes() if kind.__module__ == "shared.errors"]
+CLASSES = [kind for kind in error_classes() if kind.__module__.startswith("shared.errors.")]
 
 
 def test_every_class_has_a_code_and_a_title_of_its_own():

@@ -64,15 +64,28 @@ def _answer(
     sizes = np.array([network.domain[name].size for name in codes])
     table = np.stack([column.astype(np.int64) for column in codes.values()], axis=1)
     table[:, [name in asked for name in codes]] = np.iinfo(np.int64).max
-    distinct, where = np.unique(np.minimum(table, sizes), axis=0, return_inverse=True)
+    table = np.minimum(table, sizes)
+    first, where = _distinct(table, sizes)
+    distinct = table[first]
     shares, logs = np.empty((len(distinct), *shape)), np.empty(len(distinct))
     patterns, of = np.unique(distinct == sizes, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(of.ravel() == number)
         known = {name: distinct[rows, i] for i, name in enumerate(codes) if not pattern[i]}
         shares[rows], logs[rows] = _of_pattern(network, asked, known, len(rows))
-    where = where.ravel()
     return shares[where], logs[where]
+
+
+def _distinct(table: _Rows, sizes: _Rows) -> tuple[_Rows, _Rows]:
+    """Return the first of each row of codes, all at most their size, and which one each row is."""
+    key, span = np.zeros(len(table), dtype=np.int64), 1
+    for column, size in zip(table.T, sizes.tolist(), strict=True):
+        if span * (size + 1) >= 1 << 62:
+            found, key = np.unique(key, return_inverse=True)
+            span = len(found)
+        key, span = key * (size + 1) + column, span * (size + 1)
+    _, first, where = np.unique(key, return_index=True, return_inverse=True)
+    return first, where
 
 
 def _of_pattern(

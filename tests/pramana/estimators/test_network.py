@@ -261,6 +261,19 @@ def test_it_is_saved_and_loaded(learned: pm.BayesNet, tmp_path):
     pd.testing.assert_frame_equal(loaded.to_frame(), learned.to_frame())
 
 
+def test_a_model_of_counts_that_do_not_fit_says_so_also_when_saved():
+    """The third variable is the exclusive or of two coins, which a model of pairs cannot say."""
+    cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
+    frame = pd.DataFrame(np.where(cells, "y", "x"), columns=["a", "b", "c"])
+    plan = pm.Plan.unrandomized(Domain.of(a=["x", "y"], b=["x", "y"], c=["x", "y"]))
+    counts = pm.estimate(frame, plan, estimator="log-linear")
+    net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
+    assert "lack_of_fit_" in repr(net)
+    assert "a, b, c" in net.lack_of_fit_[0]
+    assert pm.BayesNet.from_json(net.to_json()).lack_of_fit_ == net.lack_of_fit_
+    assert pm.BayesNet({"c": ["a", "b"]}).fit(frame, plan).lack_of_fit_ == ()
+
+
 @pytest.mark.parametrize(
     "ask",
     [

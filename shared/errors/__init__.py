@@ -1,0 +1,186 @@
+"""Every error Pramana raises on purpose, in one tree; each class has one stable code and title.
+
+    PramanaError
+    ├── InputError ............ what was given is wrong; the giver can mend it
+    │   ├── DomainError             domain-invalid
+    │   ├── UnknownVariable         unknown-variable
+    │   ├── UnknownCategory         unknown-category
+    │   ├── ChannelError            channel-invalid
+    │   │   ├── NotStochastic           channel-not-stochastic
+    │   │   └── SingularChannel         channel-singular
+    │   ├── PlanError               plan-invalid
+    │   │   ├── UnprotectedVariable     sensitive-without-channel
+    │   │   └── PlanConflict            plan-conflict
+    │   │       └── RecordsCorrected        records-corrected
+    │   ├── StructureError          structure-invalid
+    │   ├── OptionError             option-invalid
+    │   ├── ConfigError             config-invalid
+    │   └── TableError              table-invalid
+    │       ├── TableUnreadable         table-unreadable
+    │       ├── EmptyTable              table-empty
+    │       ├── MissingColumn           column-missing
+    │       ├── MissingRecordId         record-id-missing
+    │       └── DuplicateRecordId       record-id-duplicate
+    ├── KeyFileError .......... key-file (secrets: absent, weak, readable by others)
+    ├── EstimationError ....... estimation-failed
+    │   └── NotConverged            not-converged
+    ├── StateError ............ what is stored forbids the request
+    │   ├── NotFound                not-found
+    │   ├── Conflict                conflict
+    │   ├── PartDigestMismatch      part-digest-mismatch
+    │   ├── PartInvalid             part-invalid
+    │   ├── PartConflict            part-conflict
+    │   ├── ReleaseIncomplete       release-incomplete
+    │   ├── ReleaseNotOpen          release-not-open
+    │   ├── BudgetExceeded          budget-exceeded
+    │   ├── StudyPlanNotFollowed    study-plan-not-followed
+    │   ├── RecordsDoNotAlign       records-do-not-align
+    │   ├── CoinsDisagree           coins-disagree
+    │   ├── VariablesMissing        variables-missing
+    │   ├── NotReady                not-ready
+    │   ├── NotInstalled            not-installed
+    │   ├── NotFitted               not-fitted
+    │   ├── JobCancelled            job-cancelled
+    │   ├── SmallCounts             counts-too-small
+    │   ├── OtherGroupings          other-groupings
+    │   ├── NoiseSpent              noise-spent
+    │   ├── SessionEnded            session-ended
+    │   └── StoreCorrupt            store-corrupt
+    ├── AccessError ........... who asks may not
+    │   ├── Unauthenticated         unauthenticated
+    │   └── Forbidden               forbidden
+    ├── LimitExceeded ......... limit-exceeded
+    └── TransportError ........ the other side did not answer as agreed
+        ├── Unreachable             miner-unreachable
+        ├── Refused                 miner-refused (carries the miner's problem document)
+        ├── PeerUnreachable         peer-unreachable
+        └── PeerDeviated            peer-deviated
+
+An error says what was wrong (`message`), where (`where`, machine-readable) and what to do
+(`remedy`). None may carry a true value of a sensitive column. How it is told over HTTP is in
+`shared.wire.problems`.
+"""
+
+from shared.errors.base import (
+    PramanaError,
+    error_classes,
+)
+from shared.errors.input import (
+    ChannelError,
+    ConfigError,
+    DomainError,
+    DuplicateRecordId,
+    EmptyTable,
+    EstimationError,
+    InputError,
+    KeyFileError,
+    MissingColumn,
+    MissingRecordId,
+    NotConverged,
+    NotStochastic,
+    OptionError,
+    PlanConflict,
+    PlanError,
+    RecordsCorrected,
+    SingularChannel,
+    StructureError,
+    TableError,
+    TableUnreadable,
+    UnknownCategory,
+    UnknownVariable,
+    UnprotectedVariable,
+)
+from shared.errors.state import (
+    AccessError,
+    BudgetExceeded,
+    CoinsDisagree,
+    Conflict,
+    Forbidden,
+    JobCancelled,
+    LimitExceeded,
+    NoiseSpent,
+    NotFitted,
+    NotFound,
+    NotInstalled,
+    NotReady,
+    OtherGroupings,
+    PartConflict,
+    PartDigestMismatch,
+    PartInvalid,
+    RecordsDoNotAlign,
+    ReleaseIncomplete,
+    ReleaseNotOpen,
+    SessionEnded,
+    SmallCounts,
+    StateError,
+    StoreCorrupt,
+    StudyPlanNotFollowed,
+    Unauthenticated,
+    VariablesMissing,
+)
+from shared.errors.transport import (
+    PeerDeviated,
+    PeerUnreachable,
+    Refused,
+    TransportError,
+    Unreachable,
+)
+
+__all__ = [
+    "AccessError",
+    "BudgetExceeded",
+    "ChannelError",
+    "CoinsDisagree",
+    "ConfigError",
+    "Conflict",
+    "DomainError",
+    "DuplicateRecordId",
+    "EmptyTable",
+    "EstimationError",
+    "Forbidden",
+    "InputError",
+    "JobCancelled",
+    "KeyFileError",
+    "LimitExceeded",
+    "MissingColumn",
+    "MissingRecordId",
+    "NoiseSpent",
+    "NotConverged",
+    "NotFitted",
+    "NotFound",
+    "NotInstalled",
+    "NotReady",
+    "NotStochastic",
+    "OptionError",
+    "OtherGroupings",
+    "PartConflict",
+    "PartDigestMismatch",
+    "PartInvalid",
+    "PeerDeviated",
+    "PeerUnreachable",
+    "PlanConflict",
+    "PlanError",
+    "PramanaError",
+    "RecordsCorrected",
+    "RecordsDoNotAlign",
+    "Refused",
+    "ReleaseIncomplete",
+    "ReleaseNotOpen",
+    "SessionEnded",
+    "SingularChannel",
+    "SmallCounts",
+    "StateError",
+    "StoreCorrupt",
+    "StructureError",
+    "StudyPlanNotFollowed",
+    "TableError",
+    "TableUnreadable",
+    "TransportError",
+    "Unauthenticated",
+    "UnknownCategory",
+    "UnknownVariable",
+    "UnprotectedVariable",
+    "Unreachable",
+    "VariablesMissing",
+    "error_classes",
+]

@@ -1,0 +1,70 @@
+"""An estimator is its job: the options, their names and their defaults are the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pramana as pm
+from pramana.client.asking import job_of, learner_of
+from shared.errors import OptionError, StructureError
+from shared.wire.learning.counting import CountsSpec
+from shared.wire.learning.jobs import JobCreate
+
+COUNTS = {"records": "identical", "estimator": "moment", "order": 2}
+
+PLAIN = {
+    "decision-tree": (pm.DecisionTree("ill"), {"target": "ill"}),
+    "bayes-classifier": (pm.BayesClassifier("ill"), {"target": "ill"}),
+    "linear-classifier": (pm.LinearClassifier("ill"), {"target": "ill"}),
+    "bayes-net-structure": (pm.BayesNet(), {}),
+    "bayes-net-parameters": (pm.BayesNet({"a": []}), {"structure": {"a": []}}),
+    "association-rules": (
+        pm.AssociationRules(0.1, max_length=8),
+        {"minimum_support": 0.1},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_what_is_left_out_means_the_same_to_both(kind):
+    learner, required = PLAIN[kind]
+    spec = JobCreate.model_validate({"spec": {"kind": kind, **required}}).spec
+    assert job_of(learner, COUNTS) == spec
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_a_job_has_the_options_of_its_estimator(kind):
+    spec = job_of(PLAIN[kind][0], COUNTS)
+    assert job_of(learner_of(spec), COUNTS) == spec
+
+
+def test_numpy_and_pandas_values_are_options_too():
+    tree = pm.DecisionTree("ill", np.array(["a", "b"]), max_depth=np.int64(3))
+    spec = job_of(tree, COUNTS)
+    assert (spec.attributes, spec.max_depth) == (["a", "b"], 3)
+
+
+def test_a_job_of_itemsets_of_any_length_asks_for_the_longest_that_there_are():
+    assert job_of(pm.FrequentItemsets(0.1), COUNTS).max_length == 12
+
+
+def test_counts_are_asked_for_beside_the_options():
+    counts = {"records": "any", "estimator": "pooled", "order": 3}
+    spec = job_of(pm.NaiveBayes("ill"), counts)
+    assert spec.model_dump(include=set(CountsSpec.model_fields)) == counts
+    assert spec.model == "naive-bayes"
+
+
+@pytest.mark.parametrize(
+    ("learner", "error", "words"),
+    [
+        (pm.LinearClassifier("ill", loss="hinge"), OptionError, "loss must be"),
+        (pm.LinearClassifier("ill", loss="perceptron", l2=1.0), OptionError, "l2"),
+        (pm.BayesNet([("a", "b"), ("b", "a")]), StructureError, "cycle"),
+        (pm.AssociationRules(2), OptionError, "minimum_support must be"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_miner_hears_of_it(learner, error, words):
+    with pytest.raises(error, match=words):
+        job_of(learner, COUNTS)
