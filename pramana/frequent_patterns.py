@@ -66,9 +66,16 @@ def apriori(
         min_support: the least support, above 0 and at most 1.
         use_colnames: name items by their columns, not by the columns' places.
         max_len: the most items of an itemset.
-        verbose, low_memory, n_jobs: taken because mlxtend has them; without effect.
+        verbose: taken, as the next two, because mlxtend has it; without effect.
+        low_memory: without effect.
+        n_jobs: without effect.
         plan: what was done to the table.
-        decisions, confidence, false_discovery, against, consistent: see `RuleOptions`.
+        decisions: how itemsets are held frequent: by `point` estimates, or `controlled`, so that
+            the share of mistakes among them stays at `false_discovery`.
+        confidence: of intervals and verdicts.
+        false_discovery: the rate that `controlled` decisions keep.
+        against: the errors, given these `records` or against their `population`.
+        consistent: whether supports are also made consistent with each other.
 
     Returns:
         `support` and `itemsets`, by length; under a plan also the errors. Items of one variable of
@@ -77,6 +84,16 @@ def apriori(
     Raises:
         OptionError: an option outside its range.
         TableError: no such table, or columns that do not fit the plan.
+
+    Examples:
+        >>> import pandas as pd
+        >>> import pramana as pm
+        >>> baskets = pd.DataFrame({"milk": [1, 1, 0, 1], "bread": [1, 1, 0, 0]})
+        >>> for row in pm.apriori(baskets, 0.5, use_colnames=True).itertuples():
+        ...     print(row.support, sorted(row.itemsets))
+        0.75 ['milk']
+        0.5 ['bread']
+        0.5 ['bread', 'milk']
     """
     df = _table(df, "df")
     require_limit(min_support, Share, "min_support")
@@ -118,11 +135,25 @@ def association_rules(
         support_only: leave all measures but the support empty, and decide by it.
         return_metrics: the measures to return.
         plan: what was done to the table; the errors of the rules are returned then.
-        confidence, against: of their intervals, see `RuleOptions`.
+        confidence: of their intervals.
+        against: the errors, given these `records` or against their `population`.
+
+    Returns:
+        `antecedents`, `consequents` (frozensets) and the measures; under a plan also the standard
+        error and the interval of support, confidence, lift and leverage.
 
     Raises:
         OptionError: an unknown measure, missing subsets, missing values, or a plan without table.
         TableError: no frequent itemsets, or a table as for `apriori`.
+
+    Examples:
+        >>> import pandas as pd
+        >>> import pramana as pm
+        >>> baskets = pd.DataFrame({"milk": [1, 1, 0, 1], "bread": [1, 1, 0, 0]})
+        >>> frequent = pm.apriori(baskets, 0.5, use_colnames=True)
+        >>> for rule in pm.association_rules(frequent, min_threshold=0.9).itertuples():
+        ...     print(*rule.antecedents, "->", *rule.consequents, rule.confidence)
+        bread -> milk 1.0
     """
     df = _table(df, "df")
     if null_values:

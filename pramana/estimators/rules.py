@@ -170,7 +170,16 @@ class AssociationRules(FrequentItemsets):
         minimum_support: the least share of the records with both sides, above 0 and at most 1.
         minimum_confidence: the least confidence, from 0 to 1.
         certain: ask it of the lower end of the confidence's interval, not of the estimate.
-        max_length: and all others: as for `FrequentItemsets`.
+        max_length: the most items of both sides together; None for no limit.
+        decisions: how itemsets are held frequent, by `point` or `controlled`; as all that follow,
+            see `FrequentItemsets`.
+        confidence: of intervals and verdicts.
+        false_discovery: the rate that `controlled` decisions keep.
+        against: the errors, given these `records` or against their `population`.
+        consistent: whether supports of itemsets are also made consistent.
+        variables: whose categories are items; None for all.
+        present: the one category that is an item, of the variables that have it.
+        items: the categories that are items, by variable.
 
     Attributes:
         rules_: the rules as mlxtend has them, `antecedents` and `consequents` (frozensets of

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from pydantic import ValidationError
 
 from owner_agent.site.mistakes import mistake, own_mistakes
@@ -128,7 +129,7 @@ def _listed(
             f" the same, not {shown(categories)}.",
             where="categories",
         )
-    return categories, Path()
+    return {str(name): given for name, given in categories.items()}, Path()
 
 
 def _template(table: pd.DataFrame, names: Sequence[str]) -> str:
@@ -192,6 +193,12 @@ def _variable(name: str, given: Categories, column: pd.Series, folder: Path) -> 
             f" cells {EMPTY!r}.",
             where=name,
         )
+    if "cuts" in keys and not isinstance(keys["cuts"], Sequence | np.ndarray):
+        raise DomainError(
+            f"categories of {name!r} must have a list of numbers as cuts, not"
+            f" {shown(keys['cuts'])}.",
+            where=name,
+        )
     if "categories" in keys:
         keys = {**keys, "categories": _labels(name, keys["categories"])}
     try:
@@ -232,6 +239,12 @@ def _labels(name: str, given: object) -> list[str]:
             where=name,
         )
     values = list(given)  # type: ignore[call-overload]
+    if any(
+        isinstance(value, Sequence | Mapping) and not isinstance(value, str) for value in values
+    ):
+        raise DomainError(
+            f"categories of {name!r} must be a list of labels, not a list of lists.", where=name
+        )
     if any(value is None or value != value for value in values):
         raise DomainError(
             f"categories of {name!r} must be labels, and hold an empty one; call the category of"

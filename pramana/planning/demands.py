@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from numbers import Real
+from numbers import Integral, Real
 
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
@@ -45,8 +45,23 @@ def one_of(given: Mapping[str, object]) -> tuple[str, object] | None:
     return found[0] if found else None
 
 
+def whole_number(value: object, argument: str, hint: str = "") -> int:
+    """Return a whole number of 1 or more. Raises OptionError."""
+    found = int(value) if isinstance(value, Integral) else 0
+    if isinstance(value, bool) or found < 1:
+        raise OptionError(
+            f"{argument} must be a whole number of 1 or more, not {shown(value)}{hint}.",
+            where=argument,
+        )
+    return found
+
+
 def number(value: object, argument: str) -> float:
     """Return a finite number. Raises OptionError."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+    try:
+        found = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        found = math.inf
+    if isinstance(value, bool) or not math.isfinite(found):
         raise OptionError(f"{argument} must be a number, not {shown(value)}.", where=argument)
-    return float(value)
+    return found

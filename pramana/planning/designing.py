@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import cast, get_args
 
 from owner_agent.design.compared import ComparedDesigns
 from owner_agent.design.designing import LENGTH
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import names_of, shown
-from pramana.planning.demands import number, one_of, require_domain, require_variables
+from pramana.planning.demands import number, one_of, require_domain, require_variables, whole_number
 from pramana.planning.designs import Design
 from shared.design import (
     Comparison,
@@ -104,13 +103,7 @@ def _needs(domain: Domain, whole: float, public: object, owners: object) -> Requ
 
 
 def _designed(needs: Requirements, wanted: Goal, records: object, family: object) -> Design:
-    many = int(records) if isinstance(records, Integral) else 0
-    if isinstance(records, bool) or many < 1:
-        raise OptionError(
-            f"records must be a whole number of 1 or more, not {shown(records)}; for a frame it is"
-            " len(frame).",
-            where="records",
-        )
+    many = whole_number(records, "records", "; for a frame it is len(frame)")
     with one_sentence(), progress_bar() as bar:
         problem = Problem(needs, wanted, reference(needs.domain), many)
         comparison = compare(problem, bar.stage)
@@ -175,14 +168,8 @@ def _owners(owners: object, domain: Domain) -> tuple[tuple[str, tuple[str, ...]]
     return held
 
 
-def _goal(
-    domain: Domain,
-    learn: object,
-    target: str | None,
-    length: int | None,
-    minimum_support: float,
-    structure: Mapping[str, Sequence[str]] | None,
-) -> Goal:
+def _kinds(learn: object) -> list[str]:
+    """Return what is learned. Raises OptionError."""
     kinds = [learn] if isinstance(learn, str) else list(learn) if isinstance(learn, Mapping) else []
     if not kinds or any(kind not in get_args(Learn) for kind in kinds):
         given = shown(learn) if isinstance(learn, str) or not kinds else f"one of {quoted(kinds)}"
@@ -191,6 +178,22 @@ def _goal(
             f" {given}.",
             where="learn",
         )
+    if isinstance(learn, Mapping):
+        for kind, weight in learn.items():
+            number(weight, f"learn[{kind!r}]")
+    return kinds
+
+
+def _goal(
+    domain: Domain,
+    learn: object,
+    target: object,
+    length: object,
+    minimum_support: object,
+    structure: object,
+) -> Goal:
+    """Return the tables wanted. Raises OptionError, UnknownVariable, StructureError."""
+    kinds = _kinds(learn)
     for name, value, kind in (
         ("length", length, "itemsets"),
         ("structure", structure, "structure"),
@@ -205,6 +208,11 @@ def _goal(
             f" {shown(structure)}.",
             where="structure",
         )
+    parents = {
+        str(node): names_of(above, f"structure[{node!r}]")
+        for node, above in (structure or {}).items()
+    }
+    longest = min(LENGTH, len(domain)) if length is None else whole_number(length, "length")
     support = number(minimum_support, "minimum_support")
     if not 0 <= support < 1:
         raise OptionError(
@@ -212,14 +220,18 @@ def _goal(
             where="minimum_support",
         )
     if target is not None:
-        require_variables(names_of(target, "target"), domain, "target")
+        if not isinstance(target, str):
+            raise OptionError(
+                f"target must be the name of a variable, not {shown(target)}.", where="target"
+            )
+        require_variables([target], domain, "target")
     with one_sentence():
         return goal(
             domain,
             cast("Learn | Mapping[Learn, float]", learn),
-            length=min(LENGTH, len(domain)) if length is None else length,
+            length=longest,
             minimum_support=support,
-            structure=structure,
+            structure=None if structure is None else parents,
             target=target,
         )
 

@@ -154,7 +154,7 @@ def _block(names: Names, given: object, domain: Domain) -> Block:
 def _read(given: object) -> AnyChannel:
     if not isinstance(given, Mapping):
         raise ChannelError(
-            'It must be a channel, or its keys such as {"kind": "symmetric", "p": 0.1}, not'
+            'must be a channel, or its keys such as {"kind": "symmetric", "p": 0.1}, not'
             f" {shown(given)}."
         )
     try:

@@ -84,7 +84,7 @@ class Chart:
         """Return it as SVG."""
 
         def draw(figure: Figure) -> None:
-            axes = figure.subplots(self.parts, squeeze=False).ravel()
+            axes = list(figure.subplots(self.parts, squeeze=False).ravel())
             self.draw(axes)
             self._around(figure, axes[0])
 
@@ -126,8 +126,7 @@ class Chart:
             label = part.get_xlabel().replace("; ", ";\n")
             part.set_xlabel(label, fontsize=_SMALLER, parse_math=False)
         if self.legend and parts[0].get_legend_handles_labels()[0]:
-            below = {"loc": "upper left", "bbox_to_anchor": (0, -0.16)}
-            parts[0].legend(ncols=3, fontsize=_SMALLER, **below)
+            parts[0].legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=3, fontsize=_SMALLER)
 
 
 def _new(size: tuple[float, float]) -> Axes:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shared.pictures.svg import breadth
 
 if TYPE_CHECKING:
@@ -108,13 +110,13 @@ class _Drawing:
                 raise ValueError(f"A picture of ours has no <{kind}>.")
 
     def _box(self, told: Mapping[str, str], at: tuple[float, float], opacity: float) -> None:
-        from matplotlib.patches import BoxStyle, FancyBboxPatch, Rectangle
+        from matplotlib.patches import FancyBboxPatch, Rectangle
 
         corner = float(told["x"]) + at[0], float(told["y"]) + at[1]
         width, height, rounding = (float(told.get(key, 0)) for key in ("width", "height", "rx"))
         look = _look(told, opacity)
         if rounding:
-            style = BoxStyle("round", pad=0, rounding_size=rounding)
+            style = f"round,pad=0,rounding_size={rounding}"
             self._add(FancyBboxPatch(corner, width, height, boxstyle=style, **look), told)
         else:
             self._add(Rectangle(corner, width, height, **look), told)
@@ -127,7 +129,7 @@ class _Drawing:
         self._add(PathPatch(path, **_look(told, opacity)), told)
         tip = self.tips.get(told.get("marker-end", ""))
         if tip is not None:
-            (x0, y0), (x, y) = path.vertices[-2:]
+            (x0, y0), (x, y) = np.asarray(path.vertices, dtype=np.float64)[-2:].tolist()
             turned = Affine2D().rotate(math.atan2(y - y0, x - x0)).translate(x, y)
             shape = turned.transform_path(tip.shape)
             self._add(PathPatch(shape, facecolor=tip.fill, edgecolor="none", alpha=opacity), {})
@@ -217,9 +219,9 @@ def _resize(text: Text, size: float, stroke: str | None, width: float, scale: fl
 
 
 @cache
-def _scale_class() -> type[Artist]:
+def _scale_class() -> Callable[[list[_Resize]], Artist]:
     """Return what is drawn before all else, gives it its size, and shows nothing itself."""
-    from matplotlib.artist import Artist, allow_rasterization
+    from matplotlib.artist import Artist
 
     class Scale(Artist):
         def __init__(self, resized: list[_Resize]) -> None:
@@ -228,7 +230,6 @@ def _scale_class() -> type[Artist]:
             self.set_zorder(-1e9)
             self.set_in_layout(False)
 
-        @allow_rasterization
         def draw(self, renderer: Any) -> None:  # noqa: ARG002 - matplotlib's
             axis, figure = self.axes, self.get_figure(root=True)
             if axis is None or figure is None:

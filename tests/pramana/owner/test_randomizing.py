@@ -159,6 +159,7 @@ def test_columns_of_ids_are_told_apart():
     assert len(set(told(made)) & set(told(swapped))) == 1  # 2 of house 2
 
 
+
 @pytest.mark.parametrize(
     ("ids", "error", "said"),
     [

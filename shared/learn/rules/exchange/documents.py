@@ -55,13 +55,7 @@ def read_found(document: Mapping[str, Any]) -> Found:
         "a list of itemsets",
         "Give the JSON of itemsets or rules as it was written.",
     )
-    named = {item.variable: [] for item in read.items} if read.variables is None else {}
-    for item in read.items if read.variables is None else ():
-        named[item.variable].append(item.category)
-    domain = Domain(
-        read.variables
-        or tuple(Variable(n, (*c, _UNSAID)[: max(2, len(c))]) for n, c in named.items())
-    )
+    domain = Domain(_of_items(read.items) if read.variables is None else read.variables)
     items = tuple((i.variable, domain[i.variable].code(i.category)) for i in read.items)
     found = FoundItemsets(
         domain, read.records, read.options, items, _levels(read.itemsets), read.modelled_from
@@ -70,6 +64,13 @@ def read_found(document: Mapping[str, Any]) -> Found:
         raise InputError("A rule has an item that is not there.", where="rules")
     rules = tuple(rule.read(items) for rule in read.rules)
     return Found(found, rules)
+
+
+def _of_items(items: Sequence[_Item]) -> tuple[Variable, ...]:
+    named: dict[str, list[str]] = {}
+    for item in items:
+        named.setdefault(item.variable, []).append(item.category)
+    return tuple(Variable(n, (*c, _UNSAID)[: max(2, len(c))]) for n, c in named.items())
 
 
 class _Item(DocumentPart):
@@ -161,7 +162,7 @@ def _level(of: Sequence[_Itemset], length: int, before: Sequence[Level]) -> Leve
         [places.get((*row[:gone], *row[gone + 1 :]), 0) for gone in range(length)]
         for row in rows.tolist()
     ]
-    ends = np.array([[_or(end) for end in one.interval] for one in of], dtype=np.float64)
+    low, high = (np.array([_or(one.interval[k]) for one in of], dtype=np.float64) for k in (0, 1))
     told = any(one.consistent is not None for one in of)
     return Level(
         rows,
@@ -169,7 +170,8 @@ def _level(of: Sequence[_Itemset], length: int, before: Sequence[Level]) -> Leve
         column("support"),
         column("se_records"),
         column("se_population"),
-        *ends.reshape(-1, 2).T,
+        low,
+        high,
         np.array([VERDICTS.index(one.verdict) for one in of], dtype=np.int64),
         column("p_value"),
         np.array([one.chosen for one in of], dtype=np.bool_),
