@@ -196,3 +196,15 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return markdown
     markdown = re.sub(r"^(```\w+) [\w -]+$", r"\1", markdown, flags=re.MULTILINE)
     return re.sub(r"\[([^\[\]]*)\]\(([^()#\s]+)(#[^()\s]*)?\)", link, markdown)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Leave out of notebooks what would load mathematics and diagrams from elsewhere."""
+    del config, files
+    if not page.file.src_uri.endswith(".ipynb"):
+        return html
+    html = re.sub(
+        r"<!-- Load mathjax -->.*?<!-- End of mathjax [^>]*-->", "", html, flags=re.DOTALL
+    )
+    scripts = r'<script type="module">(?:(?!</script>).)*mermaid.*?</script>'
+    return re.sub(scripts, "", html, flags=re.DOTALL)

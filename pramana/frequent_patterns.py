@@ -7,7 +7,7 @@ further columns with their errors (`frames.ITEMSET_ERRORS`, `frames.RULE_ERRORS`
 A table has a row per record and a column per item, of booleans or of 0 and 1. Under a plan the
 columns of a variable are named `variable=category` or `variable_category` (as pandas.get_dummies
 does), all of them there; a variable of two categories may instead be one column of its own name,
-true for its second category.
+true for its second category. Items of one variable of a plan never stand together in an itemset.
 """
 
 from __future__ import annotations
@@ -70,16 +70,14 @@ def apriori(
         low_memory: without effect.
         n_jobs: without effect.
         plan: what was done to the table.
-        decisions: how itemsets are held frequent: by `point` estimates, or `controlled`, so that
-            the share of mistakes among them stays at `false_discovery`.
+        decisions: how itemsets are held frequent, by `point` or `controlled`.
         confidence: of intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
         against: the errors, given these `records` or against their `population`.
         consistent: whether supports are also made consistent with each other.
 
     Returns:
-        `support` and `itemsets`, by length; under a plan also the errors. Items of one variable of
-        a plan never stand together.
+        `support` and `itemsets`, by length; under a plan also their errors.
 
     Raises:
         OptionError: an option outside its range.
@@ -101,10 +99,8 @@ def apriori(
         min_support, max_len, decisions, confidence, false_discovery, against, consistent
     )
     table = _Table.of(df, plan)
-    called = list(df.columns) if use_colnames else list(range(df.shape[1]))
-    names = dict(zip(table.items, called, strict=True))
-    found = mine_itemsets(table.marginals, table.items, options)
-    frame = itemsets_frame(found, names=names)
+    names = dict(zip(table.items, df.columns if use_colnames else range(df.shape[1]), strict=True))
+    frame = itemsets_frame(mine_itemsets(table.marginals, table.items, options), names=names)
     return frame if plan is not None else frame[_PLAIN]
 
 
@@ -139,8 +135,7 @@ def association_rules(
         against: the errors, given these `records` or against their `population`.
 
     Returns:
-        `antecedents`, `consequents` (frozensets) and the measures; under a plan also the standard
-        error and the interval of support, confidence, lift and leverage.
+        `antecedents`, `consequents` (frozensets), the measures; under a plan also their errors.
 
     Raises:
         OptionError: an unknown measure, missing subsets, missing values, or a plan without table.
@@ -156,16 +151,7 @@ def association_rules(
         bread -> milk 1.0
     """
     df = _table(df, "df")
-    if null_values:
-        raise OptionError(
-            "Missing values cannot be declared by `null_values`.",
-            where="null_values",
-            remedy="Give a plan in which the variable is withheld.",
-        )
-    if isinstance(min_threshold, bool) or not isinstance(min_threshold, Real):
-        raise OptionError(
-            f"min_threshold must be a number, not {shown(min_threshold)}.", where="min_threshold"
-        )
+    _require_sense(null_values, min_threshold)
     metric = "support" if support_only else metric
     _require_measures((metric, *return_metrics))
     known = _known(df)
@@ -176,14 +162,21 @@ def association_rules(
     frame = _sides(splits).assign(**{name: found[name][kept] for name in return_metrics})
     if plan is None:
         return frame
-    if df_orig is None or support_only:
+    told = None if support_only else df_orig
+    return frame.assign(**_errors(told, plan, splits, confidence, against == "population"))
+
+
+def _require_sense(null_values: object, min_threshold: object) -> None:
+    if null_values:
         raise OptionError(
-            "The errors of rules need the reported table and all measures.",
-            where="df_orig",
-            remedy="Give `df_orig` and leave `support_only` out, or give no plan.",
+            "Missing values cannot be declared by `null_values`.",
+            where="null_values",
+            remedy="Give a plan in which the variable is withheld.",
         )
-    errors = _errors(df_orig, plan, splits, confidence, population=against == "population")
-    return frame.assign(**errors)
+    if isinstance(min_threshold, bool) or not isinstance(min_threshold, Real):
+        raise OptionError(
+            f"min_threshold must be a number, not {shown(min_threshold)}.", where="min_threshold"
+        )
 
 
 def _table(given: Any, argument: str) -> pd.DataFrame:
@@ -249,9 +242,19 @@ def _measured(
 
 
 def _errors(
-    df: pd.DataFrame, plan: Plan, splits: Sequence[_Split], level: float, *, population: bool
+    df: pd.DataFrame | None,
+    plan: Plan,
+    splits: Sequence[_Split],
+    level: float,
+    population: bool,
 ) -> dict[str, Floats]:
     """Return the columns of errors of rules, items named by columns or by their places."""
+    if df is None:
+        raise OptionError(
+            "The errors of rules need the reported table and all measures.",
+            where="df_orig",
+            remedy="Give `df_orig` and leave `support_only` out, or give no plan.",
+        )
     require_limit(level, InnerShare, "confidence")
     df = _table(df, "df_orig")
     table, z = _Table.of(df, plan), normal_quantile(level)

@@ -22,7 +22,7 @@ STANDARD_OUTPUT = Path("-")
 
 app = typer.Typer(
     help="Ask a network, draw records from it, show or convert it. FILE is BIF, JSON as `convert`"
-    " writes it, or a model as fetched from the miner.",
+    " writes it, a model as fetched from the miner, or one that pm.BayesNet saved.",
     no_args_is_help=True,
 )
 
@@ -149,8 +149,20 @@ def read_network(file: Path) -> NetworkDocument:
             remedy="Give a BIF file, a JSON file or a model as fetched from the miner.",
         ) from error
     if text.lstrip().startswith("{"):
-        return read_network_json(text)
+        return read_network_json(_of_saved(text))
     return NetworkDocument(read_bif(text))
+
+
+def _of_saved(text: str) -> str:
+    """Return the network's own JSON of what `pm.BayesNet.save` wrote; other JSON as it is."""
+    import json
+
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return text  # what is wrong is said where it is read
+    saved = isinstance(body, dict) and body.get("format") == "pramana-model"
+    return json.dumps(body.get("document")) if saved else text
 
 
 def _formatted(document: NetworkDocument, to: Format, name: str) -> str:

@@ -41,6 +41,7 @@ class BayesClassifier(Classifier[Learned]):
 
     Attributes:
         links_: the (parent, child) pairs of attributes.
+        weight_: how much what all attributes tell together counts, 1 or less.
 
     Examples:
         >>> import pramana as pm
@@ -86,6 +87,15 @@ class BayesClassifier(Classifier[Learned]):
     def links_(self) -> tuple[tuple[str, str], ...]:
         """The (parent, child) pairs of attributes, none for naive Bayes."""
         return self._fitted.links
+
+    @property
+    def weight_(self) -> float:
+        """How much what all attributes tell together counts, above 0 and at most 1.
+
+        It is below 1 where attributes of randomized reports are found to repeat each other, with
+        `model="auto"` alone.
+        """
+        return self._fitted.weight
 
     def to_text(self) -> str:
         """Return what each attribute tells, the most first, with its probabilities in percent."""

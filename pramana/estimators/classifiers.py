@@ -14,6 +14,7 @@ from pramana.estimators.saved import plain
 from pramana.frames.codes import encode
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.estimating import EstimatedCounts
+from pramana.reporting.reports import Reports
 from shared.domain import Domain, Variable
 from shared.errors import MissingColumn, OptionError, TableError, UnknownVariable
 from shared.learn.common.documents import write_json
@@ -133,9 +134,9 @@ class Classifier(Estimator, Generic[ModelT]):
             >>> round(model.score(people[["department"]], people["admitted"]), 3)
             0.706
         """
-        model, table = self._fitted, as_frame(frame, "frame")
-        true = _true(table, model.target, y)
-        return float(np.mean(model.predict(self._codes(table)) == true))
+        predicted = self._fitted.predict(self._codes(frame))
+        true = _true(as_frame(frame, "frame"), self._fitted.target, y)
+        return float(np.mean(predicted == true))
 
     @property
     def _fitted(self) -> ModelT:
@@ -148,6 +149,12 @@ class Classifier(Estimator, Generic[ModelT]):
             raise TableError(
                 "frame must be a table, not one row of it; write frame.iloc[[0]] for a table of the"
                 " first row, rather than frame.iloc[0].",
+                where="frame",
+            )
+        if isinstance(frame, Reports):
+            raise TableError(
+                "frame must be a table of true values, not Reports, whose values are randomized;"
+                " write reports.to_frame() to predict from these all the same.",
                 where="frame",
             )
         table = as_frame(frame, "frame")

@@ -15,8 +15,8 @@ from pramana.reporting.estimating import EstimatedCounts
 from shared.errors import OptionError
 from shared.learn.linear.exchange.documents import linear_json
 from shared.learn.linear.fitting import learn_linear
+from shared.learn.linear.model import Accuracy, Plane
 from shared.learn.linear.model import LinearClassifier as Planes
-from shared.learn.linear.model import Plane
 from shared.learn.linear.options import Counts, Encoding, Keep, LinearOptions, Loss
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class LinearClassifier(Classifier[Planes]):
         intercept_: (planes,).
         coef_error_: the standard errors of `coef_` against the population.
         feature_names_out_: the columns' names, (columns,).
+        accuracy_: the share of records classified right, as the reports tell it, with its errors.
 
     Examples:
         >>> import pramana as pm
@@ -132,6 +133,16 @@ class LinearClassifier(Classifier[Planes]):
     def feature_names_out_(self) -> npt.NDArray[Any]:
         """The columns' names, such as `sex=male`, (columns,)."""
         return np.array([column.name for column in self._fitted.columns], dtype=object)
+
+    @property
+    def accuracy_(self) -> Accuracy | None:
+        """The share of true records classified right, as the reports themselves tell it.
+
+        It has an `estimate`, which may be outside [0, 1], and its errors `se` and `se_records`. Of
+        the records that were learned from, it is too high by some of its error. None where the
+        counts are not known.
+        """
+        return self._fitted.accuracy
 
     def decision_function(self, frame: Frame) -> npt.NDArray[np.float64]:
         """Return the linear functions of each row.

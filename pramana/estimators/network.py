@@ -22,7 +22,7 @@ from pramana.networks.structures import (
 )
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.names import names_of
-from shared.errors import OptionError, UnknownVariable
+from shared.errors import OptionError, StructureError, UnknownVariable
 from shared.learn.common.options import Seed, require_limit
 from shared.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily, learn_parameters
 from shared.learn.networks.exchange.documents import (
@@ -347,12 +347,27 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             written["structure"] = structure_of(self.structure).as_dict()
         return written
 
+    def _options_told(self) -> str:
+        """Return the options as in a call; of a structure of many links how large it is."""
+        told = super()._options_told()
+        if self.structure is None or len(told) <= _LONGEST:
+            return told
+        try:
+            structure = structure_of(self.structure)
+        except StructureError:
+            return told
+        size = f"<{len(structure.nodes)} nodes, {len(structure.links)} links>"
+        return told.replace(f"structure={self.structure!r}", f"structure={size}", 1)
+
     def source_told(self) -> str:
         """Return in words what was learned from. Raises NotFitted."""
         if self._source().estimated_by == _ELSEWHERE.estimated_by:
             return "not learned here"
         return super().source_told()
 
+
+_LONGEST = 100
+"""Options in a longer text show a structure by its size."""
 
 _NO_LINKS: tuple[LearnedLink, ...] = ()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from owner_agent.departures.populations import same_people
 from pramana.frames.tables import shown
 from pramana.reporting.drawn import Drawn
-from pramana.reporting.reports import Reports
+from pramana.reporting.reports import Reports, require_yes_or_no
 from pramana.reporting.telling import NO_BOUND, required_prior
 from pramana.showing.html import card
 from shared.errors import OptionError
@@ -170,6 +170,7 @@ def accountant(*what: Told, different_people: bool = False) -> Account:
         >>> pm.accountant(plan, plan).to_frame()["epsilon"].round(2).to_dict()
         {'department': 5.99, 'sex': 2.77, 'admitted': 2.77}
     """
+    require_yes_or_no(different_people, "different_people")
     told: list[ToldBlock] = []
     seen: dict[str, list[_Population]] = {}
     for number, (owner, one) in enumerate(_listed(what), start=1):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets as system
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, Self
 
@@ -81,7 +83,7 @@ class Keys:
                 f" pm.Keys.open({str(folder)!r}).",
                 where="folder",
             )
-        with one_sentence("folder"):
+        with one_sentence("folder"), _told_by_the_disk(folder):
             if "linkage" not in there:
                 store.add("linkage", system.token_bytes(32) if given is None else given)
             elif given is not None and given != store.read("linkage"):
@@ -196,11 +198,23 @@ class Keys:
         )
 
 
+@contextmanager
+def _told_by_the_disk(folder: object) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise KeyFileError(
+            f"{str(folder)!r} cannot be written ({error.strerror}).", where="folder"
+        ) from None
+
+
 def _path(given: object, argument: str) -> Path:
     if not isinstance(given, str | Path) or not str(given).strip():
         what = "the name of a folder" if argument == "folder" else "the name of a file"
         raise KeyFileError(f"{argument} must be {what}, not {shown(given)}.", where=argument)
     path = Path(given)
+    if not path.name and argument == "path":
+        raise KeyFileError(f"path must be the name of a file, not {str(given)!r}.", where="path")
     if argument == "folder" and path.exists() and not path.is_dir():
         raise KeyFileError(
             f"folder must be the name of a folder, and {str(given)!r} is a file.", where=argument

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -130,14 +131,14 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
         temporary.replace(place)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise OptionError(
-            f"path {str(place)!r} cannot be written ({error.strerror}).", where="path"
-        ) from error
+        # What a library says of it may be sentences.
+        why = os.strerror(error.errno) if error.errno else "an error of the disk"
+        raise OptionError(f"path {str(place)!r} cannot be written ({why}).", where="path") from None
 
 
 def require_path(path: object) -> Path:
     """Return a path. Raises OptionError where something else was given."""
-    if not isinstance(path, str | Path) or not str(path):
+    if not isinstance(path, str | Path) or not Path(path).name:
         raise OptionError(
             f"path must be the name of a file, not {shown(path)}.", where="path"
         ) from None

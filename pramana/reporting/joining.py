@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, overload
+from typing import Literal, get_args, overload
 
 from miner_service.alignment.align import Mask, common_masks, overlap_of, presence
 from miner_service.alignment.coins import require_one_coin
@@ -69,10 +69,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
     """
     if len(reports) == 1 and isinstance(reports[0], list | tuple):
         reports = tuple(reports[0])
-    if how not in ("identical", "common", "any"):
-        raise OptionError(
-            f"how must be 'identical', 'common' or 'any', not {shown(how)}.", where="how"
-        )
+    _require_how(how)
     if len(reports) < 2:
         raise OptionError(
             f"reports must be those of two owners or more, not of {len(reports)}.", where="reports"
@@ -86,6 +83,13 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
     _require_aligned(keys, how)
     _require_other_variables(reports)
     return _side_by_side(reports, common_masks(keys))
+
+
+def _require_how(how: object) -> None:
+    if not isinstance(how, str) or how not in get_args(How):
+        raise OptionError(
+            f"how must be 'identical', 'common' or 'any', not {shown(how)}.", where="how"
+        )
 
 
 def _keys(reports: Reports, number: int) -> KeyText:

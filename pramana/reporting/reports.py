@@ -86,6 +86,7 @@ class Reports:
     def __post_init__(self) -> None:
         require_plan(self.plan)
         sizes = self.plan.reported_sizes
+        _require_arrays(self.codes, self.pseudonyms)
         if set(self.codes) != set(sizes):
             raise PlanError(
                 f"codes must be of the plan's variables {list(sizes)}, not of {list(self.codes)}.",
@@ -258,6 +259,7 @@ class Reports:
             >>> pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan).to_frame()["sex"].tolist()
             ['f', 'm', 'm']
         """
+        require_yes_or_no(pseudonyms, "pseudonyms")
         frame = write_labels(self.plan, self.codes)
         if not pseudonyms:
             return frame
@@ -271,7 +273,8 @@ class Reports:
         return frame.rename_axis(PSEUDONYM)
 
     def head(self, n: int = 5) -> pd.DataFrame:
-        """Return the first reports as labels."""
+        """Return the first `n` reports as labels. Raises OptionError for no whole number."""
+        _require_whole(n, "n")
         return write_labels(self.plan, {name: codes[:n] for name, codes in self.codes.items()})
 
     def __repr__(self) -> str:
@@ -309,6 +312,38 @@ def require_plan(plan: object, argument: str = "plan") -> Plan:
             f"{argument} must be a Plan, not {shown(plan)}{_where_a_plan_is(plan)}.", where=argument
         )
     return plan
+
+
+def require_yes_or_no(given: object, argument: str) -> None:
+    """Refuse what is neither True nor False. Raises OptionError."""
+    if not isinstance(given, bool):
+        raise OptionError(f"{argument} must be True or False, not {shown(given)}.", where=argument)
+
+
+def _require_whole(given: object, argument: str) -> None:
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise OptionError(
+            f"{argument} must be a whole number of 1 or more, not {shown(given)}.", where=argument
+        )
+
+
+def _require_arrays(codes: object, pseudonyms: object) -> None:
+    """Refuse codes and pseudonyms that are not arrays."""
+    columns = list(codes.values()) if isinstance(codes, Mapping) else [None]
+    if not all(isinstance(column, np.ndarray) and column.ndim == 1 for column in columns):
+        raise TableError(
+            "codes must be a dict with an array of codes for each variable; labels are taken by"
+            " pm.Reports.from_frame(frame, plan).",
+            where="codes",
+        )
+    known = pseudonyms is None or (
+        isinstance(pseudonyms, np.ndarray) and pseudonyms.dtype == f"V{KEY_BYTES}"
+    )
+    if not known:
+        raise TableError(
+            f"pseudonyms must be an array of {KEY_BYTES} bytes each, not {shown(pseudonyms)}.",
+            where="pseudonyms",
+        )
 
 
 def _where_a_plan_is(given: object) -> str:

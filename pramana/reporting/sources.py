@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
+from miner_service.alignment.align import overlap_of
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.reports import Reports
 from shared.channels import CONDITION_LIMIT
-from shared.errors import EmptyTable, OptionError, PlanError, TableError
+from shared.errors import EmptyTable, OptionError, PlanError, RecordsDoNotAlign, TableError
 from shared.estimation.core.axes import joined
 from shared.plan import Plan
+from shared.wire.base import KEY_BYTES
 
 if TYPE_CHECKING:
     from shared.estimation.estimated import Estimator
@@ -32,6 +35,7 @@ def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
         PlanError: a plan is missing, is none, or is another than that of the reports.
         EmptyTable: an empty list.
         DomainError: two sources list other categories of one variable.
+        RecordsDoNotAlign: all people of one source are in another, too.
     """
     if isinstance(reports, Plan):
         told = "the plan comes second, as in pm.estimate(frame, plan)"
@@ -98,7 +102,28 @@ def _of_several(several: Sequence[object]) -> tuple[Reports, ...]:
                 where="reports",
             )
     joined([source.domain for source in found])
+    for first, second in combinations(range(len(found)), 2):
+        _require_other_people(found[first], found[second], f"reports[{first}]", f"[{second}]")
     return tuple(found)
+
+
+def _require_other_people(first: Reports, second: Reports, *places: str) -> None:
+    """Check that not all people of one source are in another, too. Raises RecordsDoNotAlign."""
+    if first.pseudonyms is None or second.pseudonyms is None:
+        return
+    keys = [
+        pseudonyms.view(f"S{KEY_BYTES}") for pseudonyms in (first.pseudonyms, second.pseudonyms)
+    ]
+    twice = overlap_of(keys).in_all
+    if twice < min(len(first), len(second)):
+        return
+    beside = set(first.domain.names).isdisjoint(second.domain.names)
+    hint = "put their columns side by side with pm.join" if beside else "leave one of them out"
+    raise RecordsDoNotAlign(
+        f"{places[0]} and {places[1]} are of the same {twice:,} people, and a list is of different"
+        f" people; {hint}.",
+        where="reports",
+    )
 
 
 def _of_one(reports: object, plan: object, argument: str) -> Reports:

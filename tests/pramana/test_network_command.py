@@ -215,3 +215,14 @@ def test_what_cannot_be_written_is_refused(bif: Path, command: Command, tmp_path
     assert ended.exit_code == 2
     assert not (tmp_path / "x.csv").exists()
     assert command("convert", bif, "--to", "pdf", "--out", tmp_path / "x").exit_code == 2
+
+
+def test_a_network_that_the_library_saved_is_read(command: Command, tmp_path: Path):
+    import pramana as pm
+
+    plan = pm.Plan.unrandomized(pm.Domain.of(a=["x", "y"], b=["x", "y"]))
+    net = pm.BayesNet([("a", "b")]).fit({"a": list("xxyy"), "b": list("xyyy")}, plan)
+    net.save(tmp_path / "net.json")
+    ended = command("convert", tmp_path / "net.json", "--to", "bif", "--out", "-")
+    assert ended.exit_code == 0, ended.err
+    assert read_bif(ended.out).structure.links == (("a", "b"),)

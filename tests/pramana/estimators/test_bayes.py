@@ -74,6 +74,18 @@ def test_naive_bayes_is_the_model_of_that_name():
     )
 
 
+def test_attributes_that_repeat_each_other_count_for_less():
+    assert fitted("NaiveBayes", noisy=True).weight_ == 1
+    # Department and sex of Berkeley's applicants, and the department once more.
+    frame = pm.example("berkeley").assign(again=lambda f: f["department"])
+    domain = pm.domain(frame, pm.observed_categories(frame))
+    reports = pm.randomize(
+        frame, pm.plan(domain, p=0.4), pm.Keys.for_experiments(1), record_id=frame.index
+    )
+    model = pm.BayesClassifier("admitted").fit(reports)
+    assert 0 < model.weight_ < 1
+
+
 def test_the_text_says_what_each_attribute_tells():
     text = fitted("NaiveBayes").to_text()
     assert text.startswith("naive Bayes of survived: 3 attributes")

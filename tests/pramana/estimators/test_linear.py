@@ -53,6 +53,16 @@ def test_the_frame_has_weights_with_errors_and_intervals():
     assert (frame["se"] > frame["se_records"]).all()
 
 
+def test_the_reports_tell_the_accuracy():
+    model = fitted("LinearClassifier", noisy=True)
+    true = model.score(people())
+    assert abs(model.accuracy_.estimate - true) < 3 * model.accuracy_.se
+    assert model.accuracy_.se_records > 0
+    assert fitted("LinearClassifier").accuracy_.estimate == pytest.approx(
+        fitted("LinearClassifier").score(people())
+    )
+
+
 def test_decisions_are_linear_functions():
     model, frame = fitted("LinearClassifier"), people()
     decisions = model.decision_function(frame)

@@ -154,6 +154,12 @@ def test_what_was_learned_from_is_said(learned: pm.BayesNet, reports: pm.Reports
     assert learned.n_features_in_ == 3
 
 
+def test_a_large_structure_is_told_by_its_size():
+    chain = {f"variable {k}": [f"variable {k - 1}"] for k in range(1, 30)}
+    assert repr(pm.BayesNet(chain, seed=4)) == "BayesNet(structure=<30 nodes, 29 links>, seed=4)"
+    assert repr(pm.BayesNet(LINKS)) == f"BayesNet(structure={LINKS!r})"
+
+
 def test_a_part_of_the_variables(reports: pm.Reports):
     net = pm.BayesNet(variables=["admitted", "department"], draws=0).fit(reports)
     assert list(net.feature_names_in_) == ["admitted", "department"]

@@ -20,6 +20,7 @@ def test_of_true_binary_columns_it_is_scikit_learns():
     theirs.fit(codes, frame["survived"])
     assert (ours.get_depth(), ours.get_n_leaves()) == (theirs.get_depth(), theirs.get_n_leaves())
     assert np.allclose(ours.predict_proba(frame), theirs.predict_proba(codes), atol=1e-12)
+    assert np.allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-12)
     first = ours.to_frame().loc[0, "asks"]
     assert first == names[theirs.tree_.feature[0]]
 
@@ -50,6 +51,7 @@ def test_a_tree_that_asks_nothing():
     assert (tree.get_depth(), tree.get_n_leaves()) == (0, 1)
     assert len(tree.to_frame()) == 1
     assert tree.to_text() == "|--- class: no\n"
+    assert list(tree.feature_importances_) == [0, 0, 0]
     assert set(tree.predict(people())) == {"no"}
 
 

@@ -22,10 +22,7 @@ DOMAIN = Domain.of(a=["0", "1"], b=["0", "1", "2"], c=["0", "1"])
 A, B, C = DOMAIN.variables
 KEYS = Keys.for_experiments(1)
 FRAME = pd.DataFrame(
-    [
-        {"id": f"{i}", "a": str(i % 2), "b": str(i % 3), "c": str(i // 2 % 2)}
-        for i in range(60)
-    ]
+    [{"id": f"{i}", "a": str(i % 2), "b": str(i % 3), "c": str(i // 2 % 2)} for i in range(60)]
 )
 
 

@@ -13,8 +13,11 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
 from pramana.frames.examples import example
+from pramana.owner.accounting import accountant
 from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
+from pramana.planning.designing import design
+from pramana.reporting.joining import join
 from shared.channels import RESOLUTION, Identity, StructuralZeros, Symmetric
 from shared.domain import Domain
 from shared.errors import (
@@ -159,7 +162,6 @@ def test_columns_of_ids_are_told_apart():
     assert len(set(told(made)) & set(told(swapped))) == 1  # 2 of house 2
 
 
-
 @pytest.mark.parametrize(
     ("ids", "error", "said"),
     [
@@ -233,3 +235,28 @@ def test_owners_of_one_study_plan_report_the_sets_of_one_coin():
     assert (both["age"].notna() == both["sex"].notna()).all()
     assert (both["class"].isna() == both["age"].notna()).all()
     assert set(both["class"].notna()) == {True, False}
+
+
+def test_a_design_for_two_owners_keeps_its_bound_when_they_are_joined():
+    titanic = example("titanic")
+    domain = Domain.of(**{c: sorted(titanic[c].unique()) for c in ("class", "sex", "survived")})
+    owners = {"line": ["class"], "registry": ["sex", "survived"]}
+    made = design(domain, len(titanic), gamma=9, owners=owners)
+    parts = [
+        randomize(
+            titanic,
+            made.plan_of(owner),
+            Keys.for_experiments(seed, linkage_seed=9),
+            record_id="person",
+        )
+        for seed, owner in enumerate(owners)
+    ]
+    both = join(*parts)
+    assert both.plan == made.plan
+    assert both.gamma <= 9
+    assert accountant(*parts).epsilon == pytest.approx(both.epsilon)
+
+
+def test_a_script_is_told_nothing(capsys):
+    randomize(TABLE, PLAN, KEYS, record_id="id")
+    assert capsys.readouterr() == ("", "")

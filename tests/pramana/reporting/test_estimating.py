@@ -11,7 +11,14 @@ import pramana as pm
 from pramana.reporting.sources import choose, sources_of
 from shared.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
 from shared.domain import Domain, Variable
-from shared.errors import DomainError, EmptyTable, OptionError, PlanError, TableError
+from shared.errors import (
+    DomainError,
+    EmptyTable,
+    OptionError,
+    PlanError,
+    RecordsDoNotAlign,
+    TableError,
+)
 from shared.plan import Block, Plan
 
 BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
@@ -152,6 +159,31 @@ def test_a_dict_and_records_are_tables_too(people: pd.DataFrame, counts: pm.Esti
     for table in (columns, people.to_dict("records")):
         found = pm.estimate(table, CLEAN)
         pd.testing.assert_frame_equal(found.table("sex"), counts.table("sex"))
+
+
+def test_polars_and_arrow_are_tables_too(people: pd.DataFrame, counts: pm.EstimatedCounts):
+    import polars as pl
+
+    found = pm.estimate(pl.DataFrame({name: list(people[name]) for name in people}), CLEAN)
+    pd.testing.assert_frame_equal(found.table("sex"), counts.table("sex"))
+
+
+def test_the_same_people_twice_are_refused(randomized: pm.Reports):
+    with pytest.raises(RecordsDoNotAlign, match="leave one of them out"):
+        pm.estimate([randomized, randomized])
+
+
+def test_columns_of_the_same_people_are_joined_first(people: pd.DataFrame):
+    keys = pm.Keys.for_experiments(1)
+    parts = [
+        pm.randomize(people, pm.plan(BERKELEY.project([name]), p=0.1), keys, record_id=people.index)
+        for name in ("sex", "admitted")
+    ]
+    with pytest.raises(RecordsDoNotAlign, match="pm.join"):
+        pm.estimate(parts)
+    table = pm.estimate(pm.join(*parts)).table(["sex", "admitted"])
+    truth = pd.crosstab(people["sex"], people["admitted"]).to_numpy().ravel()
+    assert (abs(table["count"] - truth) < 4 * table["se_records"]).all()
 
 
 def test_owners_of_other_people_and_other_plans_add_up(people: pd.DataFrame):

@@ -301,6 +301,14 @@ MISTAKES = [
         ("frame", "'sex'", "'fare'"),
     ),
     Mistake(
+        "a score on reports",
+        lambda: fitted().score(
+            pm.randomize(people(), plan(), pm.Keys.for_experiments(1), record_id=people().index)
+        ),
+        TableError,
+        ("frame", "Reports", "to_frame"),
+    ),
+    Mistake(
         "a score without true classes",
         lambda: fitted().score(rest()),
         MissingColumn,

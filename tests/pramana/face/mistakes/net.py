@@ -18,6 +18,7 @@ from shared.errors import (
     NotFitted,
     OptionError,
     PlanError,
+    RecordsDoNotAlign,
     StructureError,
     TableError,
     UnknownCategory,
@@ -110,6 +111,22 @@ MISTAKES = [
         ),
         DomainError,
         ("'sex'", "categories"),
+    ),
+    Mistake(
+        "columns of the same people as a list of sources",
+        lambda: pm.estimate(
+            [
+                pm.randomize(
+                    {**FRAME, "id": [1, 2, 3]},
+                    pm.plan(DOMAIN.project([name]), p=0.1),
+                    pm.Keys.for_experiments(1),
+                    record_id="id",
+                )
+                for name in ("sex", "admitted")
+            ]
+        ),
+        RecordsDoNotAlign,
+        ("reports[0]", "the same 3 people", "pm.join"),
     ),
     Mistake(
         "an estimator that there is not",

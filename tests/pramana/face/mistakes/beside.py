@@ -1,0 +1,136 @@
+"""What a user of scikit-learn, mlxtend or pgmpy writes out of habit."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import pramana as pm
+from shared.errors import (
+    ChannelError,
+    DomainError,
+    KeyFileError,
+    MissingColumn,
+    OptionError,
+    TableError,
+    UnknownCategory,
+)
+from tests.pramana.face.mistakes import Mistake
+
+PEOPLE = pm.example("titanic")
+DOMAIN = pm.domain(PEOPLE, pm.observed_categories(PEOPLE))
+PLAN = pm.plan(DOMAIN, p=0.1)
+KEYS = pm.Keys.for_experiments(1)
+FEATURES = PEOPLE.drop(columns="survived")
+CODES = PEOPLE.apply(lambda column: pd.Series(pd.factorize(column)[0], column.index))
+
+
+@cache
+def reports() -> pm.Reports:
+    return pm.randomize(PEOPLE, PLAN, KEYS, record_id="person")
+
+
+@cache
+def bayes() -> pm.NaiveBayes:
+    return pm.NaiveBayes("survived").fit(reports())
+
+
+def randomized(frame: Any, keys: Any = KEYS) -> pm.Reports:
+    return pm.randomize(frame, PLAN, keys, record_id="person")
+
+
+MISTAKES = [
+    Mistake(
+        "indicators in place of categories at prediction",
+        lambda: bayes().predict(pd.get_dummies(FEATURES)),
+        MissingColumn,
+        ("frame has no column", "'class'", "'sex_male'"),
+    ),
+    Mistake(
+        "categories encoded as numbers",
+        lambda: pm.estimate(CODES, pm.plan(DOMAIN.project(["sex"]), p=0.1)),
+        UnknownCategory,
+        ("Column 'sex'", "holds 0, 1 in 2,201 of 2,201 rows", "'female', 'male'"),
+    ),
+    Mistake(
+        "features without the target to randomize",
+        lambda: randomized(FEATURES),
+        MissingColumn,
+        ("frame has no column 'survived'",),
+    ),
+    Mistake(
+        "a random state in place of keys",
+        lambda: randomized(PEOPLE, np.random.default_rng(1)),
+        KeyFileError,
+        ("keys must be the owner's Keys", "Generator", "pm.Keys.create"),
+    ),
+    Mistake(
+        "a matrix of indicators to fit",
+        lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(FEATURES).to_numpy(), PLAN),
+        TableError,
+        ("an ndarray of shape (2201, 8)", "pd.DataFrame(array"),
+    ),
+    Mistake(
+        "an encoder's lists for categories",
+        lambda: pm.domain(PEOPLE, [PEOPLE[name].unique() for name in PEOPLE]),
+        DomainError,
+        ("categories must be a dict", "a list"),
+    ),
+    Mistake(
+        "the target's column for categories",
+        lambda: pm.domain(FEATURES, PEOPLE["survived"]),
+        DomainError,
+        ("categories must be a dict", "Series"),
+    ),
+    Mistake(
+        "a probability in per cent",
+        lambda: pm.plan(DOMAIN, p=10),
+        OptionError,
+        ("p must be above 0", "10"),
+    ),
+    Mistake(
+        "a number where a channel is wanted",
+        lambda: pm.plan(DOMAIN, {"class": 0.1}, p=0.1),
+        ChannelError,
+        ("channels['class']", "0.1"),
+    ),
+    Mistake(
+        "the records in place of their number",
+        lambda: pm.design(DOMAIN, PEOPLE, gamma=19),
+        OptionError,
+        ("records must be", "DataFrame"),
+    ),
+    Mistake(
+        "an estimator for what will be learned",
+        lambda: pm.design(DOMAIN, 2201, gamma=19, learn=pm.NaiveBayes("survived")),
+        OptionError,
+        ("learn must be", "NaiveBayes"),
+    ),
+    Mistake(
+        "a kind of model for what will be learned",
+        lambda: pm.design(DOMAIN, 2201, gamma=19, learn="naive-bayes", target="survived"),
+        OptionError,
+        ("learn must be", "naive-bayes", "classifier"),
+    ),
+    Mistake(
+        "one column to predict from",
+        lambda: bayes().predict(PEOPLE["survived"]),
+        MissingColumn,
+        ("frame has no column",),
+    ),
+    Mistake(
+        "a grid of depths in place of one",
+        lambda: pm.DecisionTree("survived", max_depth=[2, 3]).fit(reports()),
+        OptionError,
+        ("max_depth must be a whole number", "a list"),
+    ),
+    Mistake(
+        "the kind of a penalty for its weight",
+        lambda: pm.LinearClassifier("survived", l2="l2").fit(reports()),
+        OptionError,
+        ("l2", "'l2'"),
+    ),
+]
