@@ -35,15 +35,13 @@ def connect(
 ) -> Miner:
     """Connect to a miner as an analyst, and make sure that it takes the token.
 
-    Every request that does not get through is sent again, more slowly each time. This is harmless:
-    the miner takes the same request for the same, so that no job is ever made twice.
+    What does not get through is sent again, more slowly each time; no job is made twice by that.
 
     Args:
-        url: the miner's address, `https://miner.example.org`. Plain http is for this machine alone.
-        token: the analyst's token; better is `token_file`, which leaves it out of notebooks.
+        url: the miner's address; plain http is for this machine alone.
+        token: the analyst's token; `token_file` leaves it out of notebooks.
         token_file: the file of the token, readable by nobody else (mode 0600).
-        allow_insecure: whether plain http may carry the token to another machine, over a network
-            that is itself private.
+        allow_insecure: whether plain http may carry the token over a network that is private.
         transport: what carries requests, in place of the network.
         sleep: waits for so many seconds.
         clock: the time in seconds, from any start.
@@ -55,8 +53,7 @@ def connect(
     Raises:
         OptionError: an address that is none or unsafe, or no token, or two.
         KeyFileError: the token's file is not there, may be read by others, or holds no token.
-        Unauthenticated: the miner does not know the token.
-        Unreachable: nothing answers there, or no miner.
+        Unauthenticated, Unreachable: the miner does not know the token, or does not answer.
 
     Examples:
         An analyst lets a miner learn from what several owners released:
@@ -64,7 +61,7 @@ def connect(
             study = pm.connect("https://miner.example.org", token_file="me.token").study("schools")
             tree = study.run(pm.DecisionTree("class", max_depth=4)).wait().model
 
-        Without a network, as tests do it, of a miner that has no studies:
+        As tests do it, without a network, of a miner that has no studies:
 
         >>> import httpx
         >>> import pramana as pm
@@ -75,28 +72,26 @@ def connect(
     """
     _require_address(url, allow_insecure)
     _require_attempts(attempts)
-    manner = Manner(
-        refusal=error_of,
-        remedy="Check the address, and that the miner is running.",
-        transport=transport,
-        sleep=sleep,
-        attempts=attempts,
-    )
-    calls = Calls(url.rstrip("/"), token_from(token, token_file).text, manner)
-    miner = Miner(Line(calls, sleep, clock))
+    remedy = "Check the address, and that the miner is running."
+    manner = Manner(error_of, remedy, transport=transport, sleep=sleep, attempts=attempts)
+    secret = token_from(token, token_file).text
+    return _opened(Miner(Line(Calls(url.rstrip("/"), secret, manner), sleep, clock)))
+
+
+def _opened(miner: Miner) -> Miner:
+    """Return a miner that has taken the token."""
     try:
-        miner.refresh()
+        return miner.refresh()
     except Unauthenticated as error:
         miner.close()
         raise Unauthenticated(
-            f"The miner at {calls.url} does not take this token: it is wrong or was revoked; ask"
+            f"The miner at {miner.url} does not take this token: it is wrong or was revoked; ask"
             " whoever runs the study for another one.",
-            where="token" if token_file is None else "token_file",
+            where="token",
         ) from error
     except BaseException:
         miner.close()
         raise
-    return miner
 
 
 def _require_address(url: object, allow_insecure: bool) -> None:
