@@ -10,17 +10,21 @@ from annotated_types import Ge, Le
 
 from pramana.estimators.classifiers import Classifier
 from pramana.reporting.estimating import EstimatedCounts
+from pramana.showing.axes import plotted
 from shared.learn.common.options import require_limit
 from shared.learn.tree.exchange.documents import tree_json
+from shared.learn.tree.exchange.drawing import draw_tree
 from shared.learn.tree.exchange.text import write_tree_text
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree as Tree
 from shared.learn.tree.node import Node
 from shared.learn.tree.options import Criterion, TreeOptions
+from shared.pictures.chart import Layout
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
+    from matplotlib.axes import Axes
 
 _MOST_DECIMALS = 15
 """No number has more digits to tell."""
@@ -146,6 +150,24 @@ class DecisionTree(Classifier[Tree]):
         return write_tree_text(
             self._fitted, max_depth=max_depth, show_weights=show_weights, decimals=decimals
         )
+
+    def plot(self, ax: Axes | None = None, *, max_depth: int | None = None) -> Axes:
+        """Draw the tree to scale, with letters as large as the axes allow.
+
+        Args:
+            ax: matplotlib axes to draw on; None makes a figure of the picture's own size.
+            max_depth: draw the questions below so many others as leaves; None draws all.
+
+        Returns:
+            the axes.
+
+        Raises:
+            NotFitted: nothing was learned.
+            OptionError: `ax` is no axes, or a depth out of its range.
+        """
+        self._require_fitted()
+        require_limit(max_depth, Annotated[int, Ge(0)] | None, "max_depth")
+        return plotted(Layout(draw_tree(self.model_, max_depth=max_depth)), ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the nodes, a row each, a parent before its children; the index is `node`.

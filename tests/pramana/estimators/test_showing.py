@@ -216,6 +216,13 @@ def test_what_has_no_bound_is_said_on_the_picture_of_reports():
     assert any("no bound" in text.get_text() for text in axis.texts)
 
 
+def test_a_tree_is_drawn_to_a_depth():
+    whole = made("tree").plot(Figure().subplots())
+    cut = made("tree").plot(Figure().subplots(), max_depth=0)
+    assert len(cut.texts) < len(whole.texts)
+    assert any("left out" in text.get_text() for text in cut.texts)
+
+
 def test_what_is_no_model_has_no_picture():
     with pytest.raises(pm.InputError, match="must be a learned model"):
         picture_of("tree")

@@ -81,6 +81,12 @@ MISTAKES = [
         ("FrequentItemsets", "call fit first"),
     ),
     Mistake(
+        "a tree drawn to a depth in words",
+        lambda: pm.DecisionTree("admitted").fit(_people(), _plan()).plot(max_depth="two"),
+        OptionError,
+        ("max_depth", "a whole number", "'two'"),
+    ),
+    Mistake(
         "a figure where axes are wanted",
         lambda: _net().plot(_figure()),
         OptionError,
