@@ -12,6 +12,7 @@ from pramana.client.line import Line, job_path, study_path
 from pramana.client.standing import Alignment, Told, releases_frame
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import LearnedFrom
+from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatorName
 from pramana.reporting.sources import choose
@@ -258,6 +259,7 @@ class Study:
             gamma=told.gamma,
             epsilon=told.epsilon,
             estimated_by=model.spec.estimator,
+            lack_of_fit=tuple(joined(t.warning) for t in model.lack_of_fit if t.warning),
         )
 
     def _all(self, kind: Any, rest: str) -> list[Any]:

@@ -306,7 +306,8 @@ def estimate(
             interactions of at most `order` variables, which fills in what no record reports
             together. `auto` takes `pooled` where each record reports some of its variables only;
             `ml` where some of several sources withhold or lack a variable, or a channel has no
-            inverse; and otherwise `moment`.
+            inverse; and otherwise `moment`. A design's `estimator` is the one that its errors were
+            predicted for.
         order: the most variables that interact, for `log-linear` and `pooled`.
 
     Returns:
