@@ -32,6 +32,8 @@ class Group:
     rooms: tuple[str, ...]
     inherited: bool = True
     """Whether what classes inherit is told of each."""
+    besides: tuple[str, ...] = ()
+    """Classes that nobody makes by name, but that its functions return."""
 
 
 GROUPS = (
@@ -75,7 +77,7 @@ GROUPS = (
     Group(
         "files",
         "Files",
-        "Plans, reports and models as JSON with a version, and back.",
+        "Plans, reports and models as files with a version, and back; never a pickle.",
         ("pramana.exchange", "pramana.saving"),
     ),
     Group(
@@ -83,6 +85,13 @@ GROUPS = (
         "A miner's service",
         "The same estimators as jobs at a miner.",
         ("pramana.client",),
+        besides=(
+            "pramana.client.connecting.Miner",
+            "pramana.client.study.Study",
+            "pramana.client.job.Job",
+            "pramana.client.standing.Alignment",
+            "pramana.client.standing.Told",
+        ),
     ),
     Group(
         "errors",
@@ -130,7 +139,10 @@ def reference() -> dict[str, str]:
     groups = {group: names for group, names in grouped(public_names()).items() if names}
     pages = {
         f"reference/{group.page}.md": f"# {group.title}\n\n{group.about}\n\n"
-        + "\n".join(_described(group, name) for name in names)
+        + "\n".join(
+            _described(group, path)
+            for path in (*(f"pramana.{name}" for name in names), *group.besides)
+        )
         for group, names in groups.items()
     }
     index = (
@@ -145,9 +157,9 @@ def reference() -> dict[str, str]:
     return {"reference/index.md": index, **pages}
 
 
-def _described(group: Group, name: str) -> str:
+def _described(group: Group, path: str) -> str:
     options = "" if group.inherited else "    options:\n      inherited_members: false\n"
-    return f"::: pramana.{name}\n{options}"
+    return f"::: {path}\n{options}"
 
 
 def _row(group: Group, name: str) -> str:

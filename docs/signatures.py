@@ -27,7 +27,9 @@ class DefaultValues(griffe.Extension):
             real = getattr(real, name)
         known = inspect.signature(real).parameters
         for parameter in named:
-            parameter.default = repr(known[parameter.name].default)
+            shown = repr(known[parameter.name].default)
+            if not shown.startswith("<"):
+                parameter.default = shown
 
 
 def _is_named(default: object) -> bool:

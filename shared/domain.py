@@ -45,6 +45,7 @@ class Variable:
     representatives: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", self._listed())
         if not self.name or self.name != self.name.strip():
             raise DomainError(
                 f"A variable's name is empty or has spaces around it: {self.name!r}.",
@@ -67,6 +68,24 @@ class Variable:
             numbers = tuple(float(number) + 0.0 for number in self.representatives)
             object.__setattr__(self, "representatives", numbers)
             self._require_numbers(numbers)
+
+    def _listed(self) -> tuple[str, ...]:
+        """Return the categories as a tuple of texts. Raises DomainError where they are not."""
+        given: object = self.categories
+        if not isinstance(self.name, str):
+            raise DomainError(f"A variable's name must be text, not {self.name!r}.")
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise DomainError(
+                f"The categories of variable {self.name!r} must be a list of texts, not {given!r}.",
+                where=self.name,
+            )
+        wrong = [category for category in given if not isinstance(category, str)]
+        if wrong:
+            raise DomainError(
+                f"The categories of variable {self.name!r} must be texts, not {wrong[0]!r}.",
+                where=self.name,
+            )
+        return tuple(given)
 
     def _require_numbers(self, numbers: tuple[float, ...]) -> None:
         if len(numbers) != self.size or not all(map(math.isfinite, numbers)):
@@ -123,6 +142,10 @@ class Domain:
     variables: tuple[Variable, ...]
 
     def __post_init__(self) -> None:
+        given: object = self.variables
+        if not isinstance(given, Sequence) or not all(isinstance(v, Variable) for v in given):
+            raise DomainError(f"A domain is made of a list of variables, not of {given!r}.")
+        object.__setattr__(self, "variables", tuple(given))
         if len(set(self.names)) < len(self.names):
             repeated = sorted(n for n, times in Counter(self.names).items() if times > 1)
             raise DomainError(f"The domain names a variable twice: {repeated}.")

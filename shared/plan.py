@@ -58,6 +58,13 @@ class Block:
 
     def __post_init__(self) -> None:
         domain = Domain(self.variables)
+        object.__setattr__(self, "variables", domain.variables)
+        if not isinstance(self.channel, Transition):
+            raise PlanError(
+                f"The channel of block {list(domain.names)} must be a channel, not"
+                f" {self.channel!r}.",
+                where=self.name,
+            )
         true, reported = self.channel.shape
         if not self.variables or true != domain.size:
             raise PlanError(
@@ -153,6 +160,10 @@ class Plan:
     blocks: tuple[Block, ...]
 
     def __post_init__(self) -> None:
+        given: object = self.blocks
+        if not isinstance(given, Sequence) or not all(isinstance(b, Block) for b in given):
+            raise PlanError(f"A plan is made of a list of blocks, not of {given!r}.")
+        object.__setattr__(self, "blocks", tuple(given))
         names = [name for block in self.blocks for name in block.names]
         repeated = sorted(name for name, times in Counter(names).items() if times > 1)
         if not names or repeated:

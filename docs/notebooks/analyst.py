@@ -23,7 +23,8 @@ people = pm.example("berkeley")
 domain = pm.domain(people, pm.observed_categories(people))
 design = pm.design(domain, len(people) // 2, gamma=19, learn="structure")
 train = people.iloc[::2]
-pm.randomize(train, design.plan, pm.Keys.for_experiments(3), record_id=train.index).save("reports")
+keys = pm.Keys.for_experiments(3)
+pm.randomize(train, design.plan, keys, record_id=train.index).save("reports")
 
 # %% [markdown]
 # From here on there are only the reports. They know their plan, and what they tell of a person.
@@ -61,7 +62,7 @@ print(f"{z.abs().max():.2f}")
 
 # %%
 network = pm.BayesNet().fit(counts)
-network.links_
+network.links_.round(3)
 
 # %%
 network.plot()
@@ -86,7 +87,7 @@ people = pm.example("titanic")
 domain = pm.domain(people, pm.observed_categories(people))
 train, test = people.iloc[::2], people.iloc[1::2]
 design = pm.design(domain, len(train), gamma=19, learn="classifier", target="survived")
-reports = pm.randomize(train, design.plan, pm.Keys.for_experiments(3), record_id=train.index)
+reports = pm.randomize(train, design.plan, keys, record_id=train.index)
 counts = pm.estimate(reports)
 
 # %% [markdown]
@@ -102,7 +103,7 @@ models = [
     pm.LinearClassifier("survived"),
 ]
 open_plan = pm.plan(domain, public=domain.names)
-clean = pm.randomize(train, open_plan, pm.Keys.for_experiments(3), record_id=train.index)
+clean = pm.randomize(train, open_plan, keys, record_id=train.index)
 scores = {
     type(model).__name__: {
         "from reports": model.fit(counts).score(test),
@@ -125,7 +126,8 @@ plt.show()
 # Every parameter has its error, as in the table that naive Bayes is made of:
 
 # %%
-naive_bayes.to_frame().head(4)
+columns = ["variable", "category", "class", "probability", "se_records", "low", "high"]
+naive_bayes.to_frame()[columns].head(4).round(3)
 
 # %% [markdown]
 # Columns that a new record lacks are summed out where the model can:

@@ -79,9 +79,11 @@ pd.DataFrame(
 # %%
 figure, axes = plt.subplots(figsize=(5, 3))
 for family in ("sampled-mixed", "sampled-2", "gamma-diagonal", "independent"):
-    errors = [d.to_frame().set_index("family")["error"].get(family) for d in designs.values()]
+    tables = [design.to_frame().set_index("family") for design in designs.values()]
+    errors = [table["error"].get(family) for table in tables]
     axes.plot(gammas, errors, marker="o", label=family)
-axes.set(xscale="log", yscale="log", xlabel="gamma of the whole record", ylabel="predicted error")
+axes.set(xscale="log", yscale="log")
+axes.set(xlabel="gamma of the whole record", ylabel="predicted error")
 axes.set_xticks(gammas, [str(gamma) for gamma in gammas], minor=False)
 axes.set_xticks([], minor=True)
 axes.set_yticks([0.1, 0.3, 1, 3], ["10 %", "30 %", "100 %", "300 %"])

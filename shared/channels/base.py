@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -354,17 +355,17 @@ def along_axis(matrix: Tensor, tensor: Tensor, axis: int) -> Tensor:
 
 def require_size(size: int) -> None:
     """Refuse a channel over fewer than two categories. Raises ChannelError."""
-    if size < 2:
-        raise ChannelError(f"A channel needs two or more categories, not {size}.")
+    if not isinstance(size, Integral) or size < 2:
+        raise ChannelError(f"A channel needs two or more categories, not {size!r}.")
 
 
 def require_probability(what: str, p: float) -> None:
     """Check that `p` is a probability. Raises NotStochastic."""
-    if not 0 <= p <= 1:
+    if not isinstance(p, Real) or not 0 <= p <= 1:
         raise NotStochastic(f"{what} must be between 0 and 1, not {p}.")
 
 
 def require_gamma(gamma: float) -> None:
     """Check that `gamma` is a finite amplification. Raises ChannelError."""
-    if not (gamma >= 1 and math.isfinite(gamma)):
+    if not (isinstance(gamma, Real) and gamma >= 1 and math.isfinite(gamma)):
         raise ChannelError(f"gamma must be a finite number of 1 or more, not {gamma}.")

@@ -163,3 +163,21 @@ def test_channels_that_differ_have_different_digests():
     part = CutAndPaste((2, 3), 2, 5, 4)
     blocks = [Block((A, B), channel) for channel in (*EVERY.values(), part)]
     assert len({block.digest for block in blocks}) == len(blocks)
+
+
+def test_lists_are_taken_as_tuples():
+    sex = Domain.of(sex=["f", "m"])["sex"]
+    channel = Symmetric.from_probability(2, 0.1)
+    block = Block([sex], channel)  # type: ignore[arg-type]
+    assert block == Block((sex,), channel)
+    assert Plan([block]) == Plan((block,))  # type: ignore[arg-type]
+    assert hash(Plan([block])) == hash(Plan((block,)))  # type: ignore[arg-type]
+
+
+def test_what_is_no_channel_and_what_is_no_block_is_refused():
+    sex = Domain.of(sex=["f", "m"])["sex"]
+    with pytest.raises(PlanError, match="must be a channel, not 0.1"):
+        Block((sex,), 0.1)  # type: ignore[arg-type]
+    for blocks in (sex, [sex], Block((sex,), Symmetric.from_probability(2, 0.1))):
+        with pytest.raises(PlanError, match="made of a list of blocks"):
+            Plan(blocks)  # type: ignore[arg-type]

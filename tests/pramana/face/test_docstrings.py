@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -14,6 +15,7 @@ import griffe
 import pytest
 
 import pramana as pm
+from docs.pages import GROUPS
 
 OURS = ("pramana.", "shared.", "owner_agent.")
 
@@ -110,6 +112,19 @@ def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_the_examples_of_a_base_run(
     name: str, kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    _run(kind, name, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("path", [path for group in GROUPS for path in group.besides])
+def test_what_functions_return_is_explained_and_its_examples_run(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    module, _, name = path.rpartition(".")
+    kind = getattr(importlib.import_module(module), name)
+    assert (inspect.getdoc(kind) or "").split("\n\n")[0].endswith(".")
+    for member, found in vars(kind).items():
+        if not member.startswith("_") and callable(found):
+            assert inspect.getdoc(found), f"{path}.{member}"
     _run(kind, name, tmp_path, monkeypatch)
 
 

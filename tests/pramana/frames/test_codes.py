@@ -123,7 +123,7 @@ def test_a_missing_number_is_in_no_interval(cells: Any):
     with pytest.raises(UnknownCategory, match="empty in 1 of 3 rows"):
         codes(INTERVALS, cells)
     assert codes(INTERVALS, cells, missing=True) == [0, 3, 2]
-    assert codes(AND_EMPTY, cells) == [0, 3, 2]
+    assert codes(AND_EMPTY, cells) == codes(AND_EMPTY, cells, missing=True) == [0, 3, 2]
 
 
 def test_an_empty_report_is_withheld_whatever_the_categories():

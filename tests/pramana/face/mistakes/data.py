@@ -15,6 +15,7 @@ from shared.errors import (
     DomainError,
     EmptyTable,
     MissingColumn,
+    NotStochastic,
     OptionError,
     PlanError,
     PramanaError,
@@ -279,4 +280,53 @@ MISTAKES = [
         PlanError,
         ("one owner", "plan"),
     ),
+    Mistake(
+        "categories of a variable as one text",
+        lambda: pm.Variable("sex", "fm"),  # type: ignore[arg-type]
+        DomainError,
+        ("'sex'", "'fm'", "list"),
+    ),
+    Mistake(
+        "categories of a variable as numbers",
+        lambda: pm.Variable("member", (0, 1)),  # type: ignore[arg-type]
+        DomainError,
+        ("'member'", "0", "texts"),
+    ),
+    Mistake(
+        "a domain of names",
+        lambda: pm.Domain(["age", "sex"]),  # type: ignore[arg-type]
+        DomainError,
+        ("domain", "'age'", "variables"),
+    ),
+    Mistake(
+        "a block with a number for a channel",
+        lambda: pm.Block((DOMAIN["sex"],), 0.1),  # type: ignore[arg-type]
+        PlanError,
+        ("'sex'", "0.1", "channel"),
+    ),
+    Mistake(
+        "a plan of a domain",
+        lambda: pm.Plan(DOMAIN),  # type: ignore[arg-type]
+        PlanError,
+        ("plan", "Domain", "blocks"),
+    ),
+    Mistake(
+        "a probability above 1",
+        lambda: pm.Symmetric.from_probability(2, 1.5),
+        NotStochastic,
+        ("between 0 and 1", "1.5"),
+    ),
+    Mistake(
+        "a number of categories as text",
+        lambda: pm.Symmetric.from_gamma("2", 9),  # type: ignore[arg-type]
+        ChannelError,
+        ("categories", "'2'"),
+    ),
+    design(
+        "a target as a list", OptionError, "target", "a list", gamma=9, learn="tree", target=["a"]
+    ),
+    design("a length as text", OptionError, "length", "'2'", gamma=9, learn="itemsets", length="2"),
+    design("a weight as text", OptionError, "learn['pairs']", "'x'", gamma=9, learn={"pairs": "x"}),
+    listed("cuts as one number", {**LIST, "age": {"cuts": 30}}, DomainError, "'age'", "30", "list"),
+    listed("lists as labels", {**LIST, "age": [[1], [2]]}, DomainError, "'age'", "list of lists"),
 ]
