@@ -48,9 +48,9 @@ def test_the_frame_has_weights_with_errors_and_intervals():
     assert list(frame["term"]) == ["(intercept)", *model.feature_names_out_]
     assert set(frame["class"]) == {"yes"}
     assert np.array_equal(frame["weight"], [*model.intercept_, *model.coef_[0]])
-    assert np.array_equal(frame["se"][1:], model.coef_error_[0])
+    assert np.array_equal(frame["se_population"][1:], model.coef_error_[0])
     assert frame["weight"].between(frame["low"], frame["high"]).all()
-    assert (frame["se"] > frame["se_records"]).all()
+    assert (frame["se_population"] > frame["se_records"]).all()
 
 
 def test_the_reports_tell_the_accuracy():
