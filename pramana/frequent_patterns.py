@@ -137,9 +137,9 @@ def association_rules(
         against: the errors, given these `records` or against their `population`.
 
     Returns:
-        `antecedents`, `consequents` (frozensets), the measures; under a plan also the standard error
-        and the interval of four of them (`support_se`, `support_low`, `support_high`, ...), which
-        are those that `against` asks for.
+        `antecedents`, `consequents` (frozensets), the measures; under a plan also the standard
+        error and the interval of four of them (`support_se`, `support_low`, `support_high`, ...),
+        which are those that `against` asks for.
 
     Raises:
         OptionError: an unknown measure, missing subsets, missing values, or a plan without table.

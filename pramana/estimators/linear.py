@@ -168,8 +168,9 @@ class LinearClassifier(Classifier[Planes]):
 
         Columns: `class`, that on the positive side; `term`, the intercept or a column; `weight`, in
         the column's unit; `se_records` and `se_population`, its standard errors given these records
-        and against the population they were drawn from; `low` and `high`, the 95 % interval against the population, which may
-        be infinite on a side. Errors are missing where the theory has none (see `notes_`).
+        and against the population they were drawn from; `low` and `high`, the 95 % interval against
+        the population, which may be infinite on a side. Errors are missing where the theory has
+        none (see `notes_`).
         """
         import pandas as pd
 

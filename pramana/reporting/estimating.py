@@ -108,7 +108,9 @@ class EstimatedCounts:
             Columns: the variables, categorical, in the order of their domain; `count`, the raw
             estimate, which may be negative by moments; `se_records`, its standard error given these
             records; `se_population`, that against the population they were drawn from; `low` and
-            `high`, the interval against the population.
+            `high`, the interval against the population. Where counts are modelled, by `log-linear`
+            and often by `pooled`, only the error against the population is known, and stands in
+            both places.
 
         Raises:
             UnknownVariable: a name that no source has.

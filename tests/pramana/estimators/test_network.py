@@ -128,7 +128,8 @@ def test_a_structure_is_learned_through_the_noise(learned: pm.BayesNet):
 def test_parameters_have_both_errors(learned: pm.BayesNet, people: pd.DataFrame):
     frame = learned.to_frame("admitted")
     assert list(frame.columns) == [
-        "department", "value", "estimate", "probability", "se_records", "se_population", "low", "high",
+        "department", "value", "estimate", "probability", "se_records", "se_population",
+        "low", "high",
     ]  # fmt: skip
     assert (frame["se_population"] > frame["se_records"]).all()
     assert (frame["se_records"] > 0).all()
