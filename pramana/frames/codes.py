@@ -71,6 +71,11 @@ def encode(
     }
 
 
+def takes_empty(variable: Variable) -> bool:
+    """Return whether a category of a variable takes empty cells."""
+    return _Cells.of(variable, missing=False, reported=False).empty >= 0
+
+
 def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
     """Return codes as a frame of labels; a code beyond the categories is missing (NaN)."""
     import pandas as pd

@@ -132,3 +132,11 @@ def test_numbers_stand_for_categories():
     assert np.allclose(ages.predict_proba(people()), model.predict_proba(people()), atol=1e-7)
     with pytest.raises(pm.InputError, match="'age' stands as a number"):
         ages.to_sklearn()
+
+
+def test_empty_cells_are_of_the_category_that_takes_them():
+    people = {"job": ["a", None, "b", None] * 50, "ill": ["no", "yes", "no", "no"] * 50}
+    domain = pm.Domain.of(job=["a", "b", "(empty)"], ill=["no", "yes"])
+    model = pm.LinearClassifier("ill", l2=0.01).fit(people, pm.Plan.unrandomized(domain))
+    shares = model.predict_proba({"job": [None, "(empty)", "a"]})[:, 1]
+    assert shares[0] == shares[1] > shares[2]
