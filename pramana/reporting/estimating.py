@@ -322,7 +322,7 @@ def estimate(
         PlanError: no plan beside a frame, or another than that of the reports.
         OptionError: an unknown estimator, or an order out of its range.
         DomainError: two sources list other categories of one variable.
-        RecordsDoNotAlign: two sources are of the same people.
+        RecordsDoNotAlign: two sources have the same people, or some of them.
 
     Examples:
         >>> import pramana as pm
