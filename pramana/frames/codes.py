@@ -100,12 +100,14 @@ def plain(value: object) -> object:
 def texts_of(value: object) -> tuple[str | int | float, ...]:
     """Return what a value may be written as: numbers and text as they are, others as text.
 
-    True is `True`, `true` or 1; a moment at midnight may be a date alone.
+    True is `True`, `true` or 1; 1.0 is also `1.0`; a moment at midnight may be a date alone.
     """
     value = plain(value)
     if isinstance(value, bool):
         return str(value), str(value).lower(), int(value)
-    if isinstance(value, str | int | float):
+    if isinstance(value, float):
+        return value, repr(value)
+    if isinstance(value, str | int):
         return (value,)
     text = str(value)
     return (text, text.removesuffix(" 00:00:00"))
