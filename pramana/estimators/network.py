@@ -12,6 +12,7 @@ import numpy as np
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import FORMAT, LearnedFrom, parse
 from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import require_free
 from pramana.networks.answers import NetworkAnswers
 from pramana.networks.forms import NetworkForms
 from pramana.networks.structures import (
@@ -274,11 +275,13 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         Raises:
             NotFitted: nothing was learned.
             UnknownVariable: no such node.
+            OptionError: a parent of the node is called like one of the other columns.
         """
         import pandas as pd
 
         if node is not None:
             self._require_nodes([node], "node")
+            require_free(self.model_.structure.parents[node], _COLUMNS, "node")
         rows = []
         for one in self.model_.parameters():
             if node not in (None, one.node):
@@ -379,6 +382,8 @@ _NUMBERS = {
     "se_population": "se",
 }
 """The columns of numbers, and what the packages below call them."""
+
+_COLUMNS = ("value", *_NUMBERS, "low", "high")
 
 
 def _float(number: float | None) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import one_sentence
-from pramana.frames.tables import Frame, as_frame, shown
+from pramana.frames.tables import Frame, as_frame, require_free, shown
 from pramana.reporting.names import names_of
 from shared.errors import OptionError, UnknownVariable
 from shared.learn.networks.network import BayesNet
@@ -112,7 +112,8 @@ class NetworkAnswers:
 
         Raises:
             NotFitted: nothing was learned.
-            OptionError: no node, one that is also given, or what is given is impossible.
+            OptionError: no node, one that is also given or is called `probability`, or what is
+                given is impossible.
             UnknownVariable, UnknownCategory: a node or a category that there is not.
             LimitExceeded: too many nodes at once.
         """
@@ -122,6 +123,7 @@ class NetworkAnswers:
         names = list(names_of(of, "of", one=True))
         known = self._evidence(given)
         self._require_nodes(names, "of")
+        require_free(names, ["probability"], "of")
         both = [name for name in names if name in known]
         if both:
             raise OptionError(f"of asks for {both[0]!r}, which is given.", where="of")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from pramana.frames.sentences import joined, one_sentence
-from pramana.frames.tables import shown
+from pramana.frames.tables import require_free, shown
 from pramana.reporting.names import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
@@ -114,7 +114,8 @@ class EstimatedCounts:
 
         Raises:
             UnknownVariable: a name that no source has.
-            OptionError: no variables, one twice, or a level out of its range.
+            OptionError: no variables, one twice, one that is called like a column of numbers, or a
+                level out of its range.
             SingularChannel, EstimationError: the reports cannot tell this table by this estimator.
             LimitExceeded: too many cells.
 
@@ -128,16 +129,25 @@ class EstimatedCounts:
                   no  0.677         0.0           0.01 0.657 0.696
                  yes  0.323         0.0           0.01 0.304 0.343
         """
-        import pandas as pd
-
         names = list(names_of(variables, "variables", one=True))
         with one_sentence():
             require_limit(level, InnerShare, "level")
-            found = self.marginals.marginal(names)
-            frame = found.frame(level)
-        for variable in found.domain:
+            frame = self._table(names, level, shares=shares, projected=projected)
+        require_free(names, frame.columns[len(names) :], "variables")
+        return frame.rename(columns=dict(enumerate(names)))
+
+    def _table(
+        self, names: list[str], level: float, *, shares: bool, projected: bool = False
+    ) -> pd.DataFrame:
+        """Return a table whose columns of labels are called by their places."""
+        import pandas as pd
+
+        found = self.marginals.marginal(names)
+        frame = found.frame(level)
+        frame = frame.set_axis([*range(len(names)), *frame.columns[len(names) :]], axis=1)
+        for place, variable in enumerate(found.domain):
             kind = pd.CategoricalDtype(list(variable.categories))
-            frame[variable.name] = frame[variable.name].astype(kind)
+            frame[place] = frame[place].astype(kind)
         if projected:
             cells = project_to_simplex(found.counts.reshape(1, -1) / self.records)
             frame.insert(len(names) + 1, "projected", cells.ravel() * self.records)
@@ -165,9 +175,12 @@ class EstimatedCounts:
         """
         import pandas as pd
 
+        with one_sentence():
+            require_limit(level, InnerShare, "level")
         tables = []
         for name in self._told():
-            table = self.table(name, level=level, shares=shares).rename(columns={name: "category"})
+            with one_sentence():
+                table = self._table([name], level, shares=shares).rename(columns={0: "category"})
             table["category"] = table["category"].astype(object)
             table.insert(0, "variable", name)
             tables.append(table)

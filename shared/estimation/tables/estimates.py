@@ -133,7 +133,8 @@ class Estimates(ABC):
         """Return the table as a data frame: a row per cell, in C order of `domain`.
 
         Columns: one of category labels per variable, `count`, `se_records` (the error given the
-        records), `se_population`, and `low` and `high`, the interval against the population.
+        records), `se_population`, and `low` and `high`, the interval against the population. A
+        variable that is called like one of these makes two columns of that name.
         """
         import pandas as pd
 
@@ -151,7 +152,7 @@ class Estimates(ABC):
                 "high": high.ravel(),
             },
             index=cells,
-        ).reset_index()
+        ).reset_index(allow_duplicates=True)
 
 
 @dataclass(frozen=True)

@@ -313,3 +313,20 @@ def test_options_are_refused(counts: pm.EstimatedCounts, people: pd.DataFrame):
     ):
         with pytest.raises(OptionError):
             wrong()
+
+
+def test_variables_that_are_called_like_columns_of_numbers():
+    people = {"count": ["x", "y", "y"], "probability": ["x", "x", "y"], "low": ["y", "y", "x"]}
+    domain = pm.Domain.of(**{name: ["x", "y"] for name in people})
+    plan = pm.Plan.unrandomized(domain)
+    counts = pm.estimate(people, plan)
+    with pytest.raises(OptionError, match="variables.*'count', 'low'"):
+        counts.table(["count", "probability", "low"])
+    assert counts.table("count", shares=True)["share"].round(3).tolist() == [0.333, 0.667]
+    assert counts.to_frame()["count"].tolist() == [1, 2, 2, 1, 1, 2]
+    net = pm.BayesNet([("probability", "count"), ("low", "count")]).fit(people, plan)
+    with pytest.raises(OptionError, match="node.*'probability', 'low'"):
+        net.to_frame("count")
+    assert len(net.to_frame()) == 12
+    with pytest.raises(OptionError, match="of would.*'probability'"):
+        net.query("probability")
