@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.frames.tables import shown
 from pramana.showing.axes import plotted
 from pramana.showing.html import DIGITS, card, plain
 from shared.errors import OptionError
-from shared.learn.bayes_classifier.exchange.drawing import bayes_chart
-from shared.learn.bayes_classifier.model import BayesClassifier
-from shared.learn.linear.exchange.drawing import weights_chart
-from shared.learn.linear.model import LinearClassifier
-from shared.learn.networks.bayes_net import LearnedBayesNet
-from shared.learn.networks.exchange.drawing import draw_structure
-from shared.learn.networks.search.structure_learning import LearnedLink
-from shared.learn.tree.exchange.drawing import draw_tree
-from shared.learn.tree.model import DecisionTree
 from shared.pictures.chart import Layout, Picture
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from shared.learn.networks.search.structure_learning import LearnedLink
+
 
 class Shown:
     """What every estimator has of pictures: `plot`, and what a notebook shows."""
 
+    kind: ClassVar[str]
     n_records_: int
     plan_digests_: tuple[str, ...]
     gamma_: float
@@ -78,9 +72,7 @@ class Shown:
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return what is known of the model besides where it was learned from."""
-        told: Any = self
-        words = _ERRORS.get(type(told.model_))
-        return [("errors", words)] if words else []
+        return [("errors", _ERRORS[self.kind])]
 
     def _numbers(self) -> pd.DataFrame | None:
         """Return the main numbers, a row each; None if there are none."""
@@ -111,12 +103,13 @@ class Shown:
         return card(heading, facts, self._picture().svg(), self._numbers(), "to_frame() has all")
 
 
-_ERRORS: dict[type, str] = {
-    DecisionTree: "95 % intervals of leaves against the population, given the splits",
-    LinearClassifier: "95 % intervals of weights against the population",
-    BayesClassifier: "95 % intervals of probabilities against the population",
-    LearnedBayesNet: "95 % intervals of parameters against the population, given the links",
+_ERRORS = {
+    "decision-tree": "95 % intervals of leaves against the population, given the splits",
+    "linear-classifier": "95 % intervals of weights against the population",
+    "bayes-classifier": "95 % intervals of probabilities against the population",
+    "bayes-net": "95 % intervals of parameters against the population, given the links",
 }
+"""Which errors the models of a kind of estimator have."""
 
 
 def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
@@ -129,6 +122,15 @@ def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
     Raises:
         OptionError: it is none of these.
     """
+    from shared.learn.bayes_classifier.exchange.drawing import bayes_chart
+    from shared.learn.bayes_classifier.model import BayesClassifier
+    from shared.learn.linear.exchange.drawing import weights_chart
+    from shared.learn.linear.model import LinearClassifier
+    from shared.learn.networks.bayes_net import LearnedBayesNet
+    from shared.learn.networks.exchange.drawing import draw_structure
+    from shared.learn.tree.exchange.drawing import draw_tree
+    from shared.learn.tree.model import DecisionTree
+
     if isinstance(model, DecisionTree):
         return Layout(draw_tree(model))
     if isinstance(model, BayesClassifier):
