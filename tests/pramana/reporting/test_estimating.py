@@ -109,6 +109,25 @@ def test_a_table_is_drawn_with_its_intervals(counts: pm.EstimatedCounts):
     assert "4,526" in counts._repr_html_()
 
 
+def test_variables_may_be_called_as_the_columns_of_numbers_are():
+    names = ["count", "share", "low", "projected", "variable", "category"]
+    frame = pd.DataFrame({name: ["a", "b", "b", "b"] for name in names})
+    plan = Plan.unrandomized(Domain.of(**{name: ["a", "b"] for name in names}))
+    counts = pm.estimate(frame, plan)
+    table = counts.table(["low", "variable"], shares=True, projected=True)
+    assert list(table.columns) == [
+        "low (variable)", "variable", "share", "projected",
+        "se_records", "se_population", "low", "high",
+    ]  # fmt: skip
+    assert table["share"].tolist() == [0.25, 0, 0, 0.75]
+    assert counts.table("count").columns[:2].tolist() == ["count (variable)", "count"]
+    everything = counts.to_frame()
+    assert everything["variable"].unique().tolist() == names
+    assert everything["category"].tolist() == ["a", "b"] * len(names)
+    assert "by share (variable)" in counts.plot("share", shares=True).get_title(loc="left")
+    assert "low" in counts._repr_html_()
+
+
 def test_independence_is_the_g_test_on_plain_counts(
     people: pd.DataFrame, counts: pm.EstimatedCounts
 ):
