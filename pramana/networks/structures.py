@@ -64,15 +64,15 @@ def scoring_of(score: object) -> Scoring:
     given = {"name": score} if isinstance(score, str) else score
     if not isinstance(given, Mapping) or "name" not in given:
         raise OptionError(
-            "score must be a name, such as 'bic', or a dict such as {'name': 'bic', 'c_star': 2.0},"
-            f" not {shown(score)}.",
-            where="score",
+            "scoring must be a name, such as 'bic', or a dict such as"
+            f" {{'name': 'bic', 'c_star': 2.0}}, not {shown(score)}.",
+            where="scoring",
         )
     known = Scoring.__dataclass_fields__
     for option in given:
         if option not in known:
             raise OptionError(
-                f"score has no option {option!r}; it has {', '.join(known)}.", where="score"
+                f"scoring has no option {option!r}; it has {', '.join(known)}.", where="scoring"
             )
     with one_sentence():
         return Scoring(**given)
