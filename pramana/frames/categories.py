@@ -14,6 +14,7 @@ from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.planning import categories_of
 from owner_agent.site.site import VariableSection, read_toml
 from pramana.frames.codes import EMPTY, encode, label_of
+from pramana.frames.observing import ObservedCategories
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from shared.domain import Domain, Variable
@@ -56,7 +57,8 @@ def domain(
             categorical column, where these were declared and not read off the data. Or the path of
             a TOML or JSON file of the same, or a `Domain`. A category called `(empty)` takes empty
             cells, one called `(other)` whatever no other category takes.
-        columns: which columns, in this order; all of them if None.
+        columns: which columns, in this order; if None all of them, less those that
+            `pm.observed_categories` could make nothing of.
 
     Returns:
         The domain, a variable per column.
@@ -78,7 +80,11 @@ def domain(
     """
     table = as_frame(frame, "frame")
     given, folder = _listed(categories, table)
-    names = list(table.columns) if columns is None else names_of(columns, "columns")
+    if columns is None:
+        unusable = categories.left_out if isinstance(categories, ObservedCategories) else {}
+        names = [name for name in table.columns if name not in unusable]
+    else:
+        names = names_of(columns, "columns")
     _require_named(table, names, given, "categories" if columns is None else "columns")
     with one_sentence():
         made = Domain(tuple(_variable(name, given[name], table[name], folder) for name in names))

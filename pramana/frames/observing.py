@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +21,22 @@ _DIGITS = 12
 """Cuts keep so many significant digits."""
 
 
+class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
+    """Categories by column, as they were found in a table.
+
+    Attributes:
+        left_out: the columns that can be no variable, each with the reason; `pm.domain` leaves
+            them out, too.
+    """
+
+    def __init__(self, found: Mapping[str, list[str] | dict[str, Any]], left_out: dict[str, str]):
+        super().__init__(found)
+        self.left_out = left_out
+
+
 def observed_categories(
     frame: Frame, columns: Sequence[str] | None = None, *, intervals: int | None = None
-) -> dict[str, list[str] | dict[str, Any]]:
+) -> ObservedCategories:
     """Return the categories that are found in a table, for `pm.domain`.
 
     This tells of the data, which no epsilon counts: whoever sees a category knows that somebody has
@@ -43,7 +56,8 @@ def observed_categories(
 
     Returns:
         By column, a list of labels, or `{"cuts": [...], "representatives": [...]}`: a dict that can
-        be saved as JSON, and that `pm.domain` takes.
+        be saved as JSON, and that `pm.domain` takes. Its `left_out` says by column what could not
+        be used and why.
 
     Raises:
         TableError: no table, or no column of it, or one that was asked for, can be used.
@@ -76,7 +90,7 @@ def observed_categories(
             f"Columns of frame cannot be categories: {listed(done.left_out)}.",
             where=next(iter(done.left_out)),
         )
-    return {v.name: _as_listed(v) for v in variables}
+    return ObservedCategories({v.name: _as_listed(v) for v in variables}, done.left_out)
 
 
 def _texts(column: pd.Series) -> pd.Series[str]:

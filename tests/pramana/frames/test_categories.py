@@ -146,6 +146,16 @@ def test_a_column_that_was_asked_for_and_cannot_be_used_is_named():
         pm.observed_categories(names, ["name"])
 
 
+def test_columns_that_nothing_can_be_made_of_are_left_out_of_the_domain_with_a_reason():
+    table = {"sex": ["f", "m"] * 20, "town": ["here"] * 40, "number": list(range(1, 41))}
+    found = pm.observed_categories(table)
+    assert sorted(found.left_out) == ["number", "town"]
+    assert all(found.left_out.values())
+    assert pm.domain(table, found).names == ("sex",)
+    with pytest.raises(pm.PramanaError, match="'town'"):
+        pm.domain(table, dict(found))
+
+
 @given(
     st.lists(
         st.tuples(

@@ -17,7 +17,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import xlogy
-from scipy.stats import chi2, ncx2
 
 from shared.errors import EstimationError, SingularChannel
 from shared.marginals.counts import Marginals, Tensor
@@ -243,6 +242,9 @@ def _information(law: Tensor, other: Tensor, ratio: Tensor) -> float:
 
 def _tail(statistic: float, weights: Tensor) -> float:
     """Return the probability that sum w z^2 exceeds a statistic (Liu, Tang and Zhang 2009)."""
+    # Half a second is what it costs to load, and only links learned from pairs have a use for it.
+    from scipy.stats import chi2, ncx2
+
     one, two, three, four = (float(np.sum(weights**power)) for power in (1, 2, 3, 4))
     skewness, kurtosis = three / two**1.5, four / two**2
     if skewness**2 > kurtosis * (1 + 1e-9):
