@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Annotated
 
 import numpy as np
@@ -143,7 +144,8 @@ class Grouped(_Blocks):
         cls, groups: Sequence[Sequence[int]], make: Callable[[int], UnitTransition]
     ) -> Grouped:
         """Build with the channel that `make` returns for the size of each group of two or more."""
-        if not isinstance(groups, Sequence) or not all(isinstance(g, Sequence) for g in groups):
+        listed = isinstance(groups, Sequence) and all(isinstance(g, Sequence) for g in groups)
+        if not listed or not all(isinstance(code, Integral) for g in groups for code in g):
             raise ChannelError(
                 f"groups must be lists of codes, such as [[0, 2], [1, 3]], not {groups!r}."
             )
