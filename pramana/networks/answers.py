@@ -80,7 +80,7 @@ class NetworkAnswers:
             the network holds impossible.
 
         Raises:
-            as `predict`.
+            InputError, OptionError: as in `predict`.
         """
         import pandas as pd
 

@@ -65,8 +65,7 @@ def scoring_of(scoring: object) -> Scoring:
     if not isinstance(given, Mapping) or "name" not in given:
         raise OptionError(
             "scoring must be a name, such as 'bic', or a dict such as"
-            " {'name': 'bic', 'c_star': 2.0},"
-            f" not {shown(scoring)}.",
+            f" {{'name': 'bic', 'c_star': 2.0}}, not {shown(scoring)}.",
             where="scoring",
         )
     known = Scoring.__dataclass_fields__

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pramana.frames.sentences import joined, one_sentence
+from pramana.frames.sentences import joined, listed, one_sentence
 from pramana.frames.tables import shown
 from pramana.reporting.names import names_of
 from pramana.reporting.reports import Reports
@@ -36,6 +36,12 @@ EstimatorName = Literal["auto", "moment", "ml", "log-linear", "pooled"]
 
 ERRORS = ("se_records", "se_population", "low", "high")
 """The columns of a table that say how far its counts can be trusted."""
+
+_EACH = ["variable", "category"]
+"""What names a row of the tables of one variable each."""
+
+_IN_CARD = 10
+"""A notebook shows the tables of so many variables."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -271,20 +277,21 @@ class EstimatedCounts:
 
     def _picture(self, variables: str | Sequence[str] | None, *, shares: bool) -> Chart:
         if variables is None:
-            return counts_chart(self.to_frame(shares=shares), ["variable", "category"], "=")
+            return counts_chart(self.to_frame(shares=shares), _EACH, "=")
         names = list(names_of(variables, "variables", one=True))
         return counts_chart(self.table(names, shares=shares), list(map(column_of, names)))
 
     def _repr_html_(self) -> str:
-        names = ", ".join(self.domain.names)
+        names = listed(self.domain.names)
         facts = [("records", f"{self.records:,}"), ("variables", names), ("by", self.estimator)]
         facts += [("plan", source.plan.digest[:DIGITS]) for source in self.sources]
         facts += [("warning", words) for words in self.lack_of_fit]
-        frame = self.to_frame()
-        return card("EstimatedCounts", facts, self._picture(None, shares=False).svg(), frame)
+        frame = self.project(self._told()[:_IN_CARD]).to_frame()
+        picture = counts_chart(frame, _EACH, "=").svg()
+        return card("EstimatedCounts", facts, picture, frame, "to_frame() has all")
 
     def __repr__(self) -> str:
-        names = ", ".join(self.domain.names)
+        names = listed(self.domain.names)
         several = f" from {len(self.sources)} sources" if len(self.sources) > 1 else ""
         doubt = "; the model does not fit, see lack_of_fit" if self.lack_of_fit else ""
         by = f"by {self.estimator}{doubt}"
