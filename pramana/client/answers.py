@@ -9,7 +9,7 @@ from pydantic import RootModel
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import LearnedFrom
-from pramana.frames.tables import require_free
+from shared.estimation.tables.estimates import column_of
 from shared.wire.learning.learners import AssociationRulesSpec
 from shared.wire.learning.models import (
     AssociationRulesMessage,
@@ -60,9 +60,8 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
     """Return a contingency table as `EstimatedCounts.table` does, a row per cell."""
     import pandas as pd
 
-    require_free([v.name for v in model.variables], (*NUMBERS, "low", "high"), "variables")
     columns: dict[str, Any] = {
-        variable.name: pd.Categorical(
+        column_of(variable.name): pd.Categorical(
             [cell.values[variable.name] for cell in model.cells], categories=variable.categories
         )
         for variable in model.variables

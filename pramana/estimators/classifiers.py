@@ -20,6 +20,7 @@ from shared.errors import MissingColumn, OptionError, TableError, UnknownVariabl
 from shared.learn.common.documents import write_json
 from shared.learn.prediction import Predictor, read_predictor
 from shared.marginals.counts import Codes
+from shared.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -191,13 +192,19 @@ class Classifier(Estimator, Generic[ModelT]):
                     where=name,
                 )
 
-    def _learn(self, counts: EstimatedCounts) -> None:
+    def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         self._require_variables(counts.domain)
         names = None if self.features is None else list(self.features)
-        self.model_ = self._learned(counts, names, self._options())
+        self.model_ = self._learned(counts, names, self._options(), on_step)
 
     @abstractmethod
-    def _learned(self, counts: EstimatedCounts, features: list[str] | None, options: Any) -> ModelT:
+    def _learned(
+        self,
+        counts: EstimatedCounts,
+        features: list[str] | None,
+        options: Any,
+        on_step: Progress,
+    ) -> ModelT:
         """Return the model that is learned."""
 
     def _options(self) -> Any:

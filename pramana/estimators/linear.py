@@ -18,6 +18,7 @@ from shared.learn.linear.fitting import learn_linear
 from shared.learn.linear.model import Accuracy, Plane
 from shared.learn.linear.model import LinearClassifier as Planes
 from shared.learn.linear.options import Counts, Encoding, Keep, LinearOptions, Loss
+from shared.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -99,8 +100,16 @@ class LinearClassifier(Classifier[Planes]):
         self.keep = keep
         self.seed = seed
 
-    def _learned(self, counts: EstimatedCounts, features: list[str] | None, options: Any) -> Planes:
-        return learn_linear(counts.marginals, self.target, features, options, seed=self.seed)
+    def _learned(
+        self,
+        counts: EstimatedCounts,
+        features: list[str] | None,
+        options: Any,
+        on_step: Progress,
+    ) -> Planes:
+        return learn_linear(
+            counts.marginals, self.target, features, options, seed=self.seed, on_step=on_step
+        )
 
     def _options(self) -> LinearOptions:
         named = {field.name: plain(getattr(self, field.name)) for field in fields(LinearOptions)}
@@ -217,6 +226,12 @@ class LinearClassifier(Classifier[Planes]):
         from pramana.estimators.sklearn import logistic_pipeline
 
         return logistic_pipeline(self._fitted)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        notes = [("note", words) for words in self.notes_]
+        if np.isnan(self.coef_error_).all():
+            return [("errors", "none for the weights, for the reason below"), *notes]
+        return [*super()._facts(), *notes]
 
     def _weights(self, what: str) -> npt.NDArray[np.float64]:
         """Return a number of each weight, intercept first, (planes, 1 + columns)."""

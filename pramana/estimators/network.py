@@ -12,7 +12,6 @@ import numpy as np
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import FORMAT, LearnedFrom, parse
 from pramana.frames.sentences import one_sentence
-from pramana.frames.tables import require_free
 from pramana.networks.answers import NetworkAnswers
 from pramana.networks.forms import NetworkForms
 from pramana.networks.structures import (
@@ -20,12 +19,14 @@ from pramana.networks.structures import (
     StructureLike,
     scoring_of,
     structure_of,
+    without_errors,
 )
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.names import names_of
 from shared.errors import OptionError, StructureError, UnknownVariable
+from shared.estimation.tables.estimates import column_of
 from shared.learn.common.options import Seed, require_limit
-from shared.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily, learn_parameters
+from shared.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
 from shared.learn.networks.exchange.documents import (
     NetworkDocument,
     network_json,
@@ -44,6 +45,7 @@ from shared.learn.networks.options import (
 )
 from shared.learn.networks.search.structure_learning import LearnedLink, learn_structure
 from shared.learn.networks.structure import Structure
+from shared.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -62,7 +64,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     Args:
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
             a list of `(parent, child)`; a `networkx.DiGraph`; or a network of pgmpy, pyAgrum or
-            this class, whose parameters are left. None: it is learned.
+            this class, of which only the links are taken. None: it is learned.
         variables: the nodes to learn a structure over, in an order that decides ties, by default
             all; beside a structure, nodes that may have no link.
         method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
@@ -76,8 +78,9 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         max_parents: the most parents of a node.
         tabu: how many moves hill climbing goes on after its last improvement.
         refine: whether K2 also drops and exchanges parents.
-        draws: bootstrap samples for the confidence of each link; 0 for none.
-        seed: decides them.
+        draws: bootstrap samples for the confidence of each link; 0 for none, which is the quickest
+            where there are many variables.
+        seed: decides the samples.
 
     After `fit`, besides what every estimator has:
 
@@ -229,7 +232,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
                 where=idle[0],
             )
 
-    def _learn(self, counts: EstimatedCounts) -> None:
+    def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         task = self.task()
         named = {
             "structure": task.structure.nodes if task.structure else (),
@@ -247,13 +250,14 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         structure, links = task.structure, _NO_LINKS
         marginals = counts.project(task.variables).marginals if task.variables else counts.marginals
         if structure is None:
+            score, search, draws, seed = task.scoring, task.search, task.draws, task.seed
             found = learn_structure(
-                marginals, task.scoring, task.search, draws=task.draws, seed=task.seed
+                marginals, score, search, draws=draws, seed=seed, on_step=on_step
             )
             structure, links = found.structure, found.links
-        parameters = task.parameters
+        how = task.parameters
         self._learned = learn_parameters(
-            counts.marginals, structure, method=parameters.method, alpha=parameters.alpha
+            counts.marginals, structure, method=how.method, alpha=how.alpha, on_node=on_step
         )
         self._links = links
 
@@ -264,8 +268,9 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             node: the node whose parameters are wanted; by default all.
 
         Returns:
-            of one node a column for each of its parents, then `value`; of all `node`, `value` and
-            `given`, the parents' categories in words. Then `estimate`, the raw ratio, which may
+            of one node a column for each of its parents (`low (variable)` for one that is called
+            as a column below), then `value`; of all `node`, `value` and `given`, the parents'
+            categories in words. Then `estimate`, the raw ratio, which may
             lie outside [0, 1]; `probability`, its projection, which is valid in a network;
             `se_records`, the standard error given these records (the noise of randomization
             alone); `se_population`, that against the population they were drawn from; `low` and
@@ -275,13 +280,11 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         Raises:
             NotFitted: nothing was learned.
             UnknownVariable: no such node.
-            OptionError: a parent of the node is called like one of the other columns.
         """
         import pandas as pd
 
         if node is not None:
             self._require_nodes([node], "node")
-            require_free(self.model_.structure.parents[node], _COLUMNS, "node")
         rows = []
         for one in self.model_.parameters():
             if node not in (None, one.node):
@@ -289,7 +292,8 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             given = ", ".join(f"{name}={label}" for name, label in one.parents.items())
             where = {"node": one.node, "value": one.value, "given": given}
             if node is not None:
-                where = {**one.parents, "value": one.value}
+                parents = {column_of(name, _COLUMNS): of for name, of in one.parents.items()}
+                where = {**parents, "value": one.value}
             numbers = {name: _float(getattr(one, of)) for name, of in _NUMBERS.items()}
             low, high = one.interval
             rows.append([*where.values(), *numbers.values(), low, high])
@@ -327,7 +331,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     def _set_model(self, document: NetworkDocument) -> None:
         network = document.network
         families = document.families or tuple(
-            _without_errors(network, node, parents) for node, parents in network.structure.families
+            without_errors(network, node, parents) for node, parents in network.structure.families
         )
         domain = network.domain.project(network.structure.nodes)
         self._learned = LearnedBayesNet(domain, network.structure, 0, families)
@@ -363,6 +367,10 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         size = f"<{len(structure.nodes)} nodes, {len(structure.links)} links>"
         return told.replace(f"structure={self.structure!r}", f"structure={size}", 1)
 
+    def _found_told(self) -> str:
+        links = len(self.edges_)
+        return f", {links} link{'s' * (links != 1)} among {self.n_features_in_} nodes"
+
     def source_told(self) -> str:
         """Return in words what was learned from. Raises NotFitted."""
         if self._source().estimated_by == _ELSEWHERE.estimated_by:
@@ -388,10 +396,3 @@ _COLUMNS = ("value", *_NUMBERS, "low", "high")
 
 def _float(number: float | None) -> float:
     return math.nan if number is None else number
-
-
-def _without_errors(network: Network, node: str, parents: tuple[str, ...]) -> LearnedFamily:
-    """Return a node's table as a family of which nothing else is known."""
-    table = network.tables[node]
-    unknown = np.full(table.shape, np.nan)
-    return LearnedFamily(node, parents, unknown, table, unknown, unknown, unknown, unknown)

@@ -19,6 +19,7 @@ from shared.learn.rules.options import MINIMUM_CONFIDENCE, Against, Decisions, R
 from shared.learn.rules.rules import derive_rules
 from shared.marginals.support_counts import Item
 from shared.pictures.chart import Picture
+from shared.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,10 +123,10 @@ class FrequentItemsets(Estimator):
         self._require_fitted()
         return itemsets_frame(self.model_.itemsets, examined=examined)
 
-    def _learn(self, counts: EstimatedCounts) -> None:
-        self.model_ = self._found(counts)
+    def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
+        self.model_ = self._found(counts, on_step)
 
-    def _found(self, counts: EstimatedCounts) -> Found:
+    def _found(self, counts: EstimatedCounts, on_step: Progress) -> Found:
         options = RuleOptions(
             self.minimum_support,
             self.max_length,
@@ -136,7 +137,7 @@ class FrequentItemsets(Estimator):
             self.consistent,
         )
         items = _wanted(counts.domain, self.variables, self.present, self.items)
-        return Found(mine_itemsets(counts.marginals, items, options))
+        return Found(mine_itemsets(counts.marginals, items, options, on_step))
 
     def _document(self) -> dict[str, Any]:
         return write_found(self.model_)
@@ -244,8 +245,8 @@ class AssociationRules(FrequentItemsets):
         """Return the rules as `rules_` has them. Raises NotFitted."""
         return self.rules_
 
-    def _learn(self, counts: EstimatedCounts) -> None:
-        found = self._found(counts).itemsets
+    def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
+        found = self._found(counts, on_step).itemsets
         rules = derive_rules(found, counts.marginals, self.minimum_confidence, certain=self.certain)
         self.model_ = Found(found, rules)
 

@@ -245,6 +245,11 @@ def _labels(name: str, given: object) -> list[str]:
             where=name,
         )
     values = list(given)  # type: ignore[call-overload]
+    if not values:
+        raise DomainError(
+            f"categories of {name!r} must be a list of two or more labels, not an empty one.",
+            where=name,
+        )
     if any(
         isinstance(value, Sequence | Mapping) and not isinstance(value, str) for value in values
     ):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from shared.errors import PramanaError
 
 _LISTED = 12
 """A message lists so many names or labels."""
+
+_PRINTED = 10
+"""A printed form lists so many names."""
 
 _LONGEST = 40
 """What is longer is cut."""
@@ -24,6 +27,13 @@ def quoted(values: Iterable[object]) -> str:
     if len(found) <= _LISTED:
         return ", ".join(texts)
     return f"{', '.join(texts[:_LISTED])}, ... ({len(found):,} in all)"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a printed form lists them: the first ten, and how many there are."""
+    if len(names) <= _PRINTED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_PRINTED])}, ... ({len(names):,} in all)"
 
 
 @contextmanager

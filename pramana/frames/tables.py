@@ -91,18 +91,6 @@ def require_columns(table: pd.DataFrame, names: Iterable[str], argument: str) ->
         )
 
 
-def require_free(names: Iterable[str], columns: Iterable[str], argument: str) -> None:
-    """Raise OptionError where variables are called like columns of numbers beside them."""
-    taken = set(columns)
-    twice = [name for name in names if name in taken]
-    if twice:
-        raise OptionError(
-            f"{argument} would make two columns called {quoted(twice)}, of labels and of numbers;"
-            " give the variable another name.",
-            where=argument,
-        )
-
-
 def _frame(table: Frame, argument: str) -> pd.DataFrame:
     import pandas as pd
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import one_sentence
-from pramana.frames.tables import Frame, as_frame, require_free, shown
+from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.names import names_of
 from shared.errors import OptionError, UnknownVariable
+from shared.estimation.tables.estimates import column_of
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.records import log_likelihoods, posteriors
 from shared.learn.networks.synthetic import sample_chunks
@@ -80,7 +81,7 @@ class NetworkAnswers:
             the network holds impossible.
 
         Raises:
-            as `predict`.
+            InputError, OptionError: as in `predict`.
         """
         import pandas as pd
 
@@ -108,22 +109,19 @@ class NetworkAnswers:
             given: the category of each known node.
 
         Returns:
-            a row per combination of categories, with its `probability`; the sum is 1.
+            a row per combination of categories, with its `probability`; the sum is 1. A node that
+            is called so itself has the column `probability (variable)`.
 
         Raises:
             NotFitted: nothing was learned.
-            OptionError: no node, one that is also given or is called `probability`, or what is
-                given is impossible.
+            OptionError: no node, one that is also given, or what is given is impossible.
             UnknownVariable, UnknownCategory: a node or a category that there is not.
             LimitExceeded: too many nodes at once.
         """
-        import pandas as pd
-
         network = self.network_
         names = list(names_of(of, "of", one=True))
         known = self._evidence(given)
         self._require_nodes(names, "of")
-        require_free(names, ["probability"], "of")
         both = [name for name in names if name in known]
         if both:
             raise OptionError(f"of asks for {both[0]!r}, which is given.", where="of")
@@ -141,7 +139,8 @@ class NetworkAnswers:
         domain = network.domain.project(names)
         cells = np.indices(domain.shape).reshape(len(names), -1)
         rows = decode(dict(zip(names, cells.astype(np.uint32), strict=True)), domain)
-        return pd.DataFrame({**rows, "probability": shares.ravel()})
+        called = [column_of(name, ("probability",)) for name in rows.columns]
+        return rows.set_axis(called, axis=1).assign(probability=shares.ravel())
 
     def sample(self, n: int, *, seed: int = 0) -> pd.DataFrame:
         """Draw records from the network: synthetic data, as private as what it was learned from.

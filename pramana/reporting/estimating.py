@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pramana.frames.sentences import joined, one_sentence
-from pramana.frames.tables import require_free, shown
+from pramana.frames.sentences import joined, listed, one_sentence
+from pramana.frames.tables import shown
 from pramana.reporting.names import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
@@ -18,6 +18,7 @@ from pramana.showing.html import DIGITS, card
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.tables.estimates import column_of
 from shared.learn.common.options import InnerShare, require_limit
 from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import LEVEL
@@ -35,6 +36,12 @@ EstimatorName = Literal["auto", "moment", "ml", "log-linear", "pooled"]
 
 ERRORS = ("se_records", "se_population", "low", "high")
 """The columns of a table that say how far its counts can be trusted."""
+
+_EACH = ["variable", "category"]
+"""What names a row of the tables of one variable each."""
+
+_IN_CARD = 10
+"""A notebook shows the tables of so many variables."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +112,8 @@ class EstimatedCounts:
                 negative, with the same sum.
 
         Returns:
-            Columns: the variables, categorical, in the order of their domain; `count`, the raw
+            Columns: the variables, categorical, in the order of their domain (one that is called
+            as a column below, such as `low`, as `low (variable)`); `count`, the raw
             estimate, which may be negative by moments; `se_records`, its standard error given these
             records; `se_population`, that against the population they were drawn from; `low` and
             `high`, the interval against the population. Where counts are modelled, by `log-linear`
@@ -114,8 +122,7 @@ class EstimatedCounts:
 
         Raises:
             UnknownVariable: a name that no source has.
-            OptionError: no variables, one twice, one that is called like a column of numbers, or a
-                level out of its range.
+            OptionError: no variables, one twice, or a level out of its range.
             SingularChannel, EstimationError: the reports cannot tell this table by this estimator.
             LimitExceeded: too many cells.
 
@@ -129,25 +136,17 @@ class EstimatedCounts:
                   no  0.677         0.0           0.01 0.657 0.696
                  yes  0.323         0.0           0.01 0.304 0.343
         """
+        import pandas as pd
+
         names = list(names_of(variables, "variables", one=True))
         with one_sentence():
             require_limit(level, InnerShare, "level")
-            frame = self._table(names, level, shares=shares, projected=projected)
-        require_free(names, frame.columns[len(names) :], "variables")
-        return frame.rename(columns=dict(enumerate(names)))
-
-    def _table(
-        self, names: list[str], level: float, *, shares: bool, projected: bool = False
-    ) -> pd.DataFrame:
-        """Return a table whose columns of labels are called by their places."""
-        import pandas as pd
-
-        found = self.marginals.marginal(names)
-        frame = found.frame(level)
-        frame = frame.set_axis([*range(len(names)), *frame.columns[len(names) :]], axis=1)
-        for place, variable in enumerate(found.domain):
+            found = self.marginals.marginal(names)
+            frame = found.frame(level)
+        for variable in found.domain:
             kind = pd.CategoricalDtype(list(variable.categories))
-            frame[place] = frame[place].astype(kind)
+            column = column_of(variable.name)
+            frame[column] = frame[column].astype(kind)
         if projected:
             cells = project_to_simplex(found.counts.reshape(1, -1) / self.records)
             frame.insert(len(names) + 1, "projected", cells.ravel() * self.records)
@@ -175,12 +174,10 @@ class EstimatedCounts:
         """
         import pandas as pd
 
-        with one_sentence():
-            require_limit(level, InnerShare, "level")
         tables = []
         for name in self._told():
-            with one_sentence():
-                table = self._table([name], level, shares=shares).rename(columns={0: "category"})
+            table = self.table(name, level=level, shares=shares)
+            table = table.rename(columns={column_of(name): "category"})
             table["category"] = table["category"].astype(object)
             table.insert(0, "variable", name)
             tables.append(table)
@@ -280,20 +277,21 @@ class EstimatedCounts:
 
     def _picture(self, variables: str | Sequence[str] | None, *, shares: bool) -> Chart:
         if variables is None:
-            return counts_chart(self.to_frame(shares=shares), ["variable", "category"], "=")
+            return counts_chart(self.to_frame(shares=shares), _EACH, "=")
         names = list(names_of(variables, "variables", one=True))
-        return counts_chart(self.table(names, shares=shares), names)
+        return counts_chart(self.table(names, shares=shares), list(map(column_of, names)))
 
     def _repr_html_(self) -> str:
-        names = ", ".join(self.domain.names)
+        names = listed(self.domain.names)
         facts = [("records", f"{self.records:,}"), ("variables", names), ("by", self.estimator)]
         facts += [("plan", source.plan.digest[:DIGITS]) for source in self.sources]
         facts += [("warning", words) for words in self.lack_of_fit]
-        frame = self.to_frame()
-        return card("EstimatedCounts", facts, self._picture(None, shares=False).svg(), frame)
+        frame = self.project(self._told()[:_IN_CARD]).to_frame()
+        picture = counts_chart(frame, _EACH, "=").svg()
+        return card("EstimatedCounts", facts, picture, frame, "to_frame() has all")
 
     def __repr__(self) -> str:
-        names = ", ".join(self.domain.names)
+        names = listed(self.domain.names)
         several = f" from {len(self.sources)} sources" if len(self.sources) > 1 else ""
         doubt = "; the model does not fit, see lack_of_fit" if self.lack_of_fit else ""
         by = f"by {self.estimator}{doubt}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pramana.frames.sentences import listed
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.files import Contents, not_what_was_saved, read_contents, write_contents
@@ -278,7 +279,7 @@ class Reports:
         return write_labels(self.plan, {name: codes[:n] for name, codes in self.codes.items()})
 
     def __repr__(self) -> str:
-        names = ", ".join(self.domain.names)
+        names = listed(self.domain.names)
         return f"Reports({len(self):,} records of {names}; {in_words(self.plan)})"
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -369,13 +370,15 @@ def require_reports(reports: object, argument: str = "reports") -> Reports:
 
 def _pseudonyms(index: pd.Index) -> Pseudonyms:
     try:
-        raw = [bytes.fromhex(value) for value in index]
+        lengths = {len(value) for value in index}
+        raw = bytes.fromhex("".join(index))
     except (TypeError, ValueError):
-        raw = []
-    if {len(value) for value in raw} != {KEY_BYTES}:
+        raw, lengths = b"", set()
+    # Spaces would be left out of the digits.
+    if lengths != {2 * KEY_BYTES} or len(raw) != KEY_BYTES * len(index):
         raise TableError(
             "frame's index is called 'pseudonym' and must hold 32 hexadecimal digits in each row,"
             " as to_frame(pseudonyms=True) writes them.",
             where="frame",
         )
-    return np.frombuffer(b"".join(raw), dtype=f"V{KEY_BYTES}")
+    return np.frombuffer(raw, dtype=f"V{KEY_BYTES}")

@@ -109,6 +109,25 @@ def test_a_table_is_drawn_with_its_intervals(counts: pm.EstimatedCounts):
     assert "4,526" in counts._repr_html_()
 
 
+def test_variables_may_be_called_as_the_columns_of_numbers_are():
+    names = ["count", "share", "low", "projected", "variable", "category"]
+    frame = pd.DataFrame({name: ["a", "b", "b", "b"] for name in names})
+    plan = Plan.unrandomized(Domain.of(**{name: ["a", "b"] for name in names}))
+    counts = pm.estimate(frame, plan)
+    table = counts.table(["low", "variable"], shares=True, projected=True)
+    assert list(table.columns) == [
+        "low (variable)", "variable", "share", "projected",
+        "se_records", "se_population", "low", "high",
+    ]  # fmt: skip
+    assert table["share"].tolist() == [0.25, 0, 0, 0.75]
+    assert counts.table("count").columns[:2].tolist() == ["count (variable)", "count"]
+    everything = counts.to_frame()
+    assert everything["variable"].unique().tolist() == names
+    assert everything["category"].tolist() == ["a", "b"] * len(names)
+    assert "by share (variable)" in counts.plot("share", shares=True).get_title(loc="left")
+    assert "low" in counts._repr_html_()
+
+
 def test_independence_is_the_g_test_on_plain_counts(
     people: pd.DataFrame, counts: pm.EstimatedCounts
 ):
@@ -313,20 +332,3 @@ def test_options_are_refused(counts: pm.EstimatedCounts, people: pd.DataFrame):
     ):
         with pytest.raises(OptionError):
             wrong()
-
-
-def test_variables_that_are_called_like_columns_of_numbers():
-    people = {"count": ["x", "y", "y"], "probability": ["x", "x", "y"], "low": ["y", "y", "x"]}
-    domain = pm.Domain.of(**{name: ["x", "y"] for name in people})
-    plan = pm.Plan.unrandomized(domain)
-    counts = pm.estimate(people, plan)
-    with pytest.raises(OptionError, match="variables.*'count', 'low'"):
-        counts.table(["count", "probability", "low"])
-    assert counts.table("count", shares=True)["share"].round(3).tolist() == [0.333, 0.667]
-    assert counts.to_frame()["count"].tolist() == [1, 2, 2, 1, 1, 2]
-    net = pm.BayesNet([("probability", "count"), ("low", "count")]).fit(people, plan)
-    with pytest.raises(OptionError, match="node.*'probability', 'low'"):
-        net.to_frame("count")
-    assert len(net.to_frame()) == 12
-    with pytest.raises(OptionError, match="of would.*'probability'"):
-        net.query("probability")
