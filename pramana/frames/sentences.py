@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from shared.errors import PramanaError
@@ -24,6 +24,13 @@ def quoted(values: Iterable[object]) -> str:
     if len(found) <= _LISTED:
         return ", ".join(texts)
     return f"{', '.join(texts[:_LISTED])}, ... ({len(found):,} in all)"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a printed form lists them: the first ones, and how many there are."""
+    shown = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in names[:_LISTED]]
+    more = f", ... ({len(names):,} in all)" if len(names) > _LISTED else ""
+    return ", ".join(shown) + more
 
 
 @contextmanager

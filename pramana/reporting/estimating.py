@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pramana.frames.sentences import joined, one_sentence
+from pramana.frames.sentences import joined, listed, one_sentence
 from pramana.frames.tables import shown
 from pramana.reporting.names import names_of
 from pramana.reporting.reports import Reports
@@ -274,7 +274,7 @@ class EstimatedCounts:
         return counts_chart(self.table(names, shares=shares), list(map(column_of, names)))
 
     def _repr_html_(self) -> str:
-        names = ", ".join(self.domain.names)
+        names = listed(self.domain.names)
         facts = [("records", f"{self.records:,}"), ("variables", names), ("by", self.estimator)]
         facts += [("plan", source.plan.digest[:DIGITS]) for source in self.sources]
         facts += [("warning", words) for words in self.lack_of_fit]
@@ -282,7 +282,7 @@ class EstimatedCounts:
         return card("EstimatedCounts", facts, self._picture(None, shares=False).svg(), frame)
 
     def __repr__(self) -> str:
-        names = ", ".join(self.domain.names)
+        names = listed(self.domain.names)
         several = f" from {len(self.sources)} sources" if len(self.sources) > 1 else ""
         doubt = "; the model does not fit, see lack_of_fit" if self.lack_of_fit else ""
         by = f"by {self.estimator}{doubt}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pramana.frames.sentences import listed
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.files import Contents, not_what_was_saved, read_contents, write_contents
@@ -278,7 +279,7 @@ class Reports:
         return write_labels(self.plan, {name: codes[:n] for name, codes in self.codes.items()})
 
     def __repr__(self) -> str:
-        names = ", ".join(self.domain.names)
+        names = listed(self.domain.names)
         return f"Reports({len(self):,} records of {names}; {in_words(self.plan)})"
 
     def plot(self, ax: Axes | None = None) -> Axes:
