@@ -9,4 +9,18 @@ import lazy_loader
 
 import shared  # noqa: F401 - before numpy is loaded: it says how many threads linear algebra takes
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name with its first use. Raises AttributeError, with the names alike."""
+    try:
+        return _found(name)
+    except AttributeError:
+        if name in __all__ or name.startswith("_"):
+            raise
+        from difflib import get_close_matches
+
+        alike = get_close_matches(name, __all__, 1)
+        hint = f"; did you mean {alike[0]}?" if alike else ""
+        raise AttributeError(f"pramana has no name {name!r}{hint}", name=name) from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,9 +61,8 @@ class Variable:
         if len(self.categories) < 2:
             raise DomainError(
                 f"Variable {self.name!r} has {len(self.categories)} categories; it needs two"
-                " or more.",
+                " or more; list every category that it can take.",
                 where=self.name,
-                remedy="List every category the variable can take.",
             )
         if len(set(self.categories)) < self.size:
             repeated = sorted(c for c, times in Counter(self.categories).items() if times > 1)
@@ -131,9 +130,9 @@ class Variable:
             return self._codes[category]
         except KeyError:
             raise UnknownCategory(
-                f"Variable {self.name!r} has no category {category!r}.",
+                f"Variable {self.name!r} has no category {category!r}; it has"
+                f" {list(self.categories)}.",
                 where=self.name,
-                remedy=f"It has {list(self.categories)}.",
             ) from None
 
 
@@ -166,9 +165,21 @@ class Domain:
             raise DomainError(f"The domain names a variable twice: {repeated}.")
 
     @classmethod
-    def of(cls, **categories: Iterable[str]) -> Domain:
-        """Build a domain from `name=categories` pairs, in their order."""
-        return cls(tuple(Variable(name, tuple(c)) for name, c in categories.items()))
+    def of(
+        cls, listed: Mapping[str, Iterable[str]] | None = None, /, **categories: Iterable[str]
+    ) -> Domain:
+        """Build a domain from `name=categories` pairs, or a dict of them, in their order.
+
+        Raises:
+            DomainError: what was passed is no dict, or a variable cannot be.
+        """
+        if listed is not None and not isinstance(listed, Mapping):
+            raise DomainError(
+                "Domain.of takes name=[categories] pairs, or a dict of them, not a"
+                f" {type(listed).__name__}."
+            )
+        every = {**(listed or {}), **categories}
+        return cls(tuple(Variable(name, tuple(c)) for name, c in every.items()))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -216,13 +227,18 @@ class Domain:
             return self._axes[name]
         except KeyError:
             raise UnknownVariable(
-                f"There is no variable {name!r} here.",
+                f"There is no variable {name!r} here; the variables are {list(self.names)}.",
                 where=name,
-                remedy=f"The variables are {list(self.names)}.",
             ) from None
 
     def project(self, names: Sequence[str]) -> Domain:
-        """Return the domain of the named variables, in the order of `names`."""
+        """Return the domain of the named variables, in the order of `names`.
+
+        Raises:
+            UnknownVariable: the domain has no such variable.
+        """
+        if isinstance(names, str) and names in self:
+            names = [names]
         return Domain(tuple(self[name] for name in names))
 
     def join(self, other: Domain) -> Domain:

@@ -189,12 +189,24 @@ class Plan:
         Raises:
             PlanError: a variable is in two of the plans.
         """
+        if isinstance(plans, Plan):
+            plans = [plans]
         apart = cls(tuple(block for plan in plans for block in plan.blocks))
         return cls(tuple(_coordinated(apart.blocks)))
 
     @classmethod
     def unrandomized(cls, domain: Domain) -> Plan:
-        """Return the plan that reports every variable of a domain as it is."""
+        """Return the plan that reports every variable of a domain as it is.
+
+        Raises:
+            PlanError: `domain` is no Domain.
+        """
+        if not isinstance(domain, Domain):
+            raise PlanError(
+                f"domain must be a Domain, not a {type(domain).__name__}; pm.domain makes one of a"
+                " table and the list of its categories.",
+                where="domain",
+            )
         return cls(tuple(Block((v,), Identity(v.size)) for v in domain))
 
     @cached_property

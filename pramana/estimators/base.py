@@ -26,6 +26,8 @@ from shared.domain import Domain
 from shared.errors import InputError, NotFitted, OptionError, PlanError
 from shared.learn.common.documents import write_json
 from shared.plan import Plan
+from shared.progress import Progress
+from shared.terminal import progress_bar
 
 _DIGITS = 12
 """So much of a plan's digest is printed."""
@@ -132,7 +134,8 @@ class Estimator(Shown, ABC):
             self._require_no_y(reports, plan)
             if not isinstance(reports, EstimatedCounts):
                 reports = estimate(reports, plan)
-            self._learn(reports)
+            with progress_bar("learning") as bar:
+                self._learn(reports, bar)
         told = [source.amplification for source in reports.sources]
         self._set_source(
             LearnedFrom(
@@ -169,8 +172,13 @@ class Estimator(Shown, ABC):
             )
 
     @abstractmethod
-    def _learn(self, counts: EstimatedCounts) -> None:
-        """Set the fitted attributes of this learner; nothing is set where it raises."""
+    def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
+        """Set the fitted attributes of this learner; nothing is set where it raises.
+
+        Args:
+            counts: what is learned from.
+            on_step: told how far it is.
+        """
 
     @abstractmethod
     def _document(self) -> dict[str, Any]:
@@ -328,4 +336,10 @@ class Estimator(Shown, ABC):
 
     def __repr__(self) -> str:
         said = f"{type(self).__name__}({self._options_told()})"
-        return f"{said}, {self.source_told()}" if self.__sklearn_is_fitted__() else said
+        if not self.__sklearn_is_fitted__():
+            return said
+        return f"{said}{self._found_told()}, {self.source_told()}"
+
+    def _found_told(self) -> str:
+        """Return what was found in a few words, after a comma; often nothing."""
+        return ""

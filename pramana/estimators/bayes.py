@@ -17,6 +17,7 @@ from shared.learn.bayes_classifier.model import BayesClassifier as Learned
 from shared.learn.bayes_classifier.options import BayesClassifierOptions, BayesModel
 from shared.learn.networks.bayes_net import LearnedFamily
 from shared.marginals.counts import Tensor
+from shared.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -76,9 +77,13 @@ class BayesClassifier(Classifier[Learned]):
         self.alpha = alpha
 
     def _learned(
-        self, counts: EstimatedCounts, features: list[str] | None, options: Any
+        self,
+        counts: EstimatedCounts,
+        features: list[str] | None,
+        options: Any,
+        on_step: Progress,
     ) -> Learned:
-        return learn_bayes_classifier(counts.marginals, self.target, features, options)
+        return learn_bayes_classifier(counts.marginals, self.target, features, options, on_step)
 
     def _document(self) -> dict[str, Any]:
         return bayes_classifier_json(self.model_)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import plain
-from pramana.frames.codes import encode
+from pramana.frames.codes import encode, takes_empty
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports
@@ -20,6 +20,7 @@ from shared.errors import MissingColumn, OptionError, TableError, UnknownVariabl
 from shared.learn.common.documents import write_json
 from shared.learn.prediction import Predictor, read_predictor
 from shared.marginals.counts import Codes
+from shared.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -78,7 +79,8 @@ class Classifier(Estimator, Generic[ModelT]):
         """Return the class of each row.
 
         Columns that are no features are left alone. `NaiveBayes`, `BayesClassifier` and
-        `DecisionTree` sum out features that have no column and cells that are empty.
+        `DecisionTree` sum out features that have no column, and cells that are empty where no
+        category takes them.
 
         Args:
             frame: a table of n rows; where a feature's categories are intervals, of numbers too.
@@ -180,22 +182,29 @@ class Classifier(Estimator, Generic[ModelT]):
                 f" {type(self).__name__} needs; {SUM_OUT} sum out what is missing.",
                 where="frame",
             )
-        for name in inputs.names:
+        for variable in inputs:
+            name = variable.name
             empty = int(table[name].isna().sum())
-            if empty:
+            if empty and not takes_empty(variable):
                 raise MissingColumn(
                     f"Column {name!r} of frame is empty in {empty} of {len(table)} rows, and a"
                     f" {type(self).__name__} needs all values; {SUM_OUT} sum out what is missing.",
                     where=name,
                 )
 
-    def _learn(self, counts: EstimatedCounts) -> None:
+    def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         self._require_variables(counts.domain)
         names = None if self.features is None else list(self.features)
-        self.model_ = self._learned(counts, names, self._options())
+        self.model_ = self._learned(counts, names, self._options(), on_step)
 
     @abstractmethod
-    def _learned(self, counts: EstimatedCounts, features: list[str] | None, options: Any) -> ModelT:
+    def _learned(
+        self,
+        counts: EstimatedCounts,
+        features: list[str] | None,
+        options: Any,
+        on_step: Progress,
+    ) -> ModelT:
         """Return the model that is learned."""
 
     def _options(self) -> Any:

@@ -43,6 +43,7 @@ from shared.learn.networks.options import (
 )
 from shared.learn.networks.search.structure_learning import LearnedLink, learn_structure
 from shared.learn.networks.structure import Structure
+from shared.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -61,7 +62,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     Args:
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
             a list of `(parent, child)`; a `networkx.DiGraph`; or a network of pgmpy, pyAgrum or
-            this class, whose parameters are left. None: it is learned.
+            this class, of which only the links are taken. None: it is learned.
         variables: the nodes to learn a structure over, in an order that decides ties, by default
             all; beside a structure, nodes that may have no link.
         method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
@@ -75,8 +76,9 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         max_parents: the most parents of a node.
         tabu: how many moves hill climbing goes on after its last improvement.
         refine: whether K2 also drops and exchanges parents.
-        draws: bootstrap samples for the confidence of each link; 0 for none.
-        seed: decides them.
+        draws: bootstrap samples for the confidence of each link; 0 for none, which is the quickest
+            where there are many variables.
+        seed: decides the samples.
 
     After `fit`, besides what every estimator has:
 
@@ -101,13 +103,13 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
               no        0.356
              yes        0.644
         >>> known = pm.BayesNet([("sex", "admitted")]).fit(people, plan)
-        >>> print(known.to_frame("admitted")[["sex", "value", "estimate", "se"]].round(3)
-        ...     .to_string(index=False))
-           sex value  estimate    se
-        female    no     0.696 0.011
-          male    no     0.555 0.010
-        female   yes     0.304 0.011
-          male   yes     0.445 0.010
+        >>> print(known.to_frame("admitted")[["sex", "value", "estimate", "se_population"]]
+        ...     .round(3).to_string(index=False))
+           sex value  estimate  se_population
+        female    no     0.696          0.011
+          male    no     0.555          0.010
+        female   yes     0.304          0.011
+          male   yes     0.445          0.010
     """
 
     kind = "bayes-net"
@@ -228,7 +230,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
                 where=idle[0],
             )
 
-    def _learn(self, counts: EstimatedCounts) -> None:
+    def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         task = self.task()
         named = {
             "structure": task.structure.nodes if task.structure else (),
@@ -246,13 +248,16 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         structure, links = task.structure, _NO_LINKS
         marginals = counts.project(task.variables).marginals if task.variables else counts.marginals
         if structure is None:
-            found = learn_structure(
-                marginals, task.scoring, task.search, draws=task.draws, seed=task.seed
-            )
+            draws = {"draws": task.draws, "seed": task.seed}
+            found = learn_structure(marginals, task.scoring, task.search, **draws, on_step=on_step)
             structure, links = found.structure, found.links
         parameters = task.parameters
         self._learned = learn_parameters(
-            counts.marginals, structure, method=parameters.method, alpha=parameters.alpha
+            counts.marginals,
+            structure,
+            method=parameters.method,
+            alpha=parameters.alpha,
+            on_node=on_step,
         )
         self._links = links
 
@@ -265,10 +270,11 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         Returns:
             of one node a column for each of its parents, then `value`; of all `node`, `value` and
             `given`, the parents' categories in words. Then `estimate`, the raw ratio, which may
-            lie outside [0, 1]; `probability`, its projection, which is valid in a network; `se`,
-            the standard error against the population; `se_records`, that given the records (the
-            noise of randomization alone); `low` and `high`, the 95 % interval against the
-            population. Errors are missing where the network was not learned here.
+            lie outside [0, 1]; `probability`, its projection, which is valid in a network;
+            `se_records`, the standard error given these records (the noise of randomization
+            alone); `se_population`, that against the population they were drawn from; `low` and
+            `high`, the 95 % interval against the population. Errors are missing where the network
+            was not learned here.
 
         Raises:
             NotFitted: nothing was learned.
@@ -286,7 +292,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             where = {"node": one.node, "value": one.value, "given": given}
             if node is not None:
                 where = {**one.parents, "value": one.value}
-            numbers = {name: _float(getattr(one, name)) for name in _NUMBERS}
+            numbers = {name: _float(getattr(one, of)) for name, of in _NUMBERS.items()}
             low, high = one.interval
             rows.append([*where.values(), *numbers.values(), low, high])
             columns = [*where, *numbers, "low", "high"]
@@ -359,6 +365,10 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         size = f"<{len(structure.nodes)} nodes, {len(structure.links)} links>"
         return told.replace(f"structure={self.structure!r}", f"structure={size}", 1)
 
+    def _found_told(self) -> str:
+        links = len(self.edges_)
+        return f", {links} link{'s' * (links != 1)} among {self.n_features_in_} nodes"
+
     def source_told(self) -> str:
         """Return in words what was learned from. Raises NotFitted."""
         if self._source().estimated_by == _ELSEWHERE.estimated_by:
@@ -371,7 +381,13 @@ _LONGEST = 100
 
 _NO_LINKS: tuple[LearnedLink, ...] = ()
 
-_NUMBERS = ("estimate", "probability", "se", "se_records")
+_NUMBERS = {
+    "estimate": "estimate",
+    "probability": "probability",
+    "se_records": "se_records",
+    "se_population": "se",
+}
+"""The columns of numbers, and what the packages below call them."""
 
 
 def _float(number: float | None) -> float:

@@ -19,6 +19,7 @@ from shared.learn.rules.options import MINIMUM_CONFIDENCE, Against, Decisions, R
 from shared.learn.rules.rules import derive_rules
 from shared.marginals.support_counts import Item
 from shared.pictures.chart import Picture
+from shared.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +50,8 @@ class FrequentItemsets(Estimator):
             `controlled` keeps the share of mistakes among them at `false_discovery`.
         confidence: of intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
-        against: the errors of intervals and verdicts: given these `records`, or against their
-            `population`.
+        against: the errors of intervals and verdicts: given these `records`, or against the
+            `population` they were drawn from.
         consistent: whether supports are also made consistent with each other.
         variables: whose categories are items; None for all.
         present: the one category that is an item, of the variables that have it: say `"yes"`.
@@ -58,8 +59,9 @@ class FrequentItemsets(Estimator):
 
     Attributes:
         itemsets_: the frequent ones as mlxtend has them, `support` (a share) and `itemsets`
-            (frozensets of `variable=category`), then `support_se`, `support_low`, `support_high`,
-            `se_records`, `se_population`, `verdict`, `p_value` and `consistent`.
+            (frozensets of `variable=category`), then `support_se`, `support_low`, `support_high`
+            (the error and the interval that `against` asks for), `se_records`, `se_population`
+            (both errors), `verdict`, `p_value` and `consistent`.
         model_: all that was examined.
 
     Examples:
@@ -121,10 +123,10 @@ class FrequentItemsets(Estimator):
         self._require_fitted()
         return itemsets_frame(self.model_.itemsets, examined=examined)
 
-    def _learn(self, counts: EstimatedCounts) -> None:
-        self.model_ = self._found(counts)
+    def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
+        self.model_ = self._found(counts, on_step)
 
-    def _found(self, counts: EstimatedCounts) -> Found:
+    def _found(self, counts: EstimatedCounts, on_step: Progress) -> Found:
         options = RuleOptions(
             self.minimum_support,
             self.max_length,
@@ -135,7 +137,7 @@ class FrequentItemsets(Estimator):
             self.consistent,
         )
         items = _wanted(counts.domain, self.variables, self.present, self.items)
-        return Found(mine_itemsets(counts.marginals, items, options))
+        return Found(mine_itemsets(counts.marginals, items, options, on_step))
 
     def _document(self) -> dict[str, Any]:
         return write_found(self.model_)
@@ -184,7 +186,8 @@ class AssociationRules(FrequentItemsets):
     Attributes:
         rules_: the rules as mlxtend has them, `antecedents` and `consequents` (frozensets of
             `variable=category`) and its measures, then the standard error and the interval of
-            support, confidence, lift and leverage (`confidence_se`, `confidence_low`, ...).
+            support, confidence, lift and leverage (`confidence_se`, `confidence_low`, ...), which
+            are those that `against` asks for: given these records unless it says otherwise.
         itemsets_: the frequent itemsets; see `FrequentItemsets`.
 
     Examples:
@@ -242,8 +245,8 @@ class AssociationRules(FrequentItemsets):
         """Return the rules as `rules_` has them. Raises NotFitted."""
         return self.rules_
 
-    def _learn(self, counts: EstimatedCounts) -> None:
-        found = self._found(counts).itemsets
+    def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
+        found = self._found(counts, on_step).itemsets
         rules = derive_rules(found, counts.marginals, self.minimum_confidence, certain=self.certain)
         self.model_ = Found(found, rules)
 

@@ -20,6 +20,7 @@ from shared.learn.tree.model import DecisionTree as Tree
 from shared.learn.tree.node import Node
 from shared.learn.tree.options import Criterion, TreeOptions
 from shared.pictures.chart import Layout
+from shared.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -104,8 +105,14 @@ class DecisionTree(Classifier[Tree]):
         self.prune = prune
         self.shrinkage = shrinkage
 
-    def _learned(self, counts: EstimatedCounts, features: list[str] | None, options: Any) -> Tree:
-        return learn_tree(counts.marginals, self.target, features, options)
+    def _learned(
+        self,
+        counts: EstimatedCounts,
+        features: list[str] | None,
+        options: Any,
+        on_step: Progress,
+    ) -> Tree:
+        return learn_tree(counts.marginals, self.target, features, options, on_step)
 
     def _document(self) -> dict[str, Any]:
         return tree_json(self.model_)

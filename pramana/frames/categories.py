@@ -38,7 +38,7 @@ _EXAMPLE = '{"age": {"cuts": [30, 45]}, "sex": ["f", "m"]}'
 
 def domain(
     frame: Frame,
-    categories: Mapping[str, Categories] | Domain | str | Path,
+    categories: Mapping[str, Categories] | Domain | str | Path | None = None,
     *,
     columns: Sequence[str] | None = None,
 ) -> Domain:

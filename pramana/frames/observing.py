@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from shared.domain import Variable
 
+_DIGITS = 12
+"""Cuts keep so many significant digits."""
+
 
 class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
     """Categories by column, as they were found in a table.
@@ -104,9 +107,17 @@ def _as_listed(variable: Variable) -> list[str] | dict[str, Any]:
     cuts = interval_cuts(variable)
     if cuts is None:
         return list(variable.categories)
-    listed: dict[str, Any] = {"cuts": list(cuts)}
+    short = [_rounded(cut) for cut in cuts]
+    tidy = len(set(short)) == len(cuts)
+    listed: dict[str, Any] = {"cuts": short if tidy else list(cuts)}
     if variable.representatives is not None:
-        listed["representatives"] = list(variable.representatives)
+        numbers = variable.representatives
+        listed["representatives"] = [_rounded(n) for n in numbers] if tidy else list(numbers)
     if variable.size > len(cuts) + 1:
         listed["missing"] = variable.categories[-1]
     return listed
+
+
+def _rounded(number: float) -> float:
+    """Return a number without the digits that floating point adds: 2.8 for 2.8000000000000003."""
+    return float(f"{number:.{_DIGITS}g}")

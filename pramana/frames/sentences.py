@@ -11,6 +11,9 @@ from shared.errors import PramanaError
 _LISTED = 12
 """A message lists so many names or labels."""
 
+_PRINTED = 10
+"""A printed form lists so many names."""
+
 _LONGEST = 40
 """What is longer is cut."""
 
@@ -27,10 +30,10 @@ def quoted(values: Iterable[object]) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a printed form lists them: the first ones, and how many there are."""
-    shown = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in names[:_LISTED]]
-    more = f", ... ({len(names):,} in all)" if len(names) > _LISTED else ""
-    return ", ".join(shown) + more
+    """Return names as a printed form lists them: the first ten, and how many there are."""
+    if len(names) <= _PRINTED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_PRINTED])}, ... ({len(names):,} in all)"
 
 
 @contextmanager

@@ -57,22 +57,22 @@ def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -
         return Structure.of(parents)
 
 
-def scoring_of(score: object) -> Scoring:
+def scoring_of(scoring: object) -> Scoring:
     """Return a score by its name, or by a dict of its name and options. Raises OptionError."""
-    if isinstance(score, Scoring):
-        return score
-    given = {"name": score} if isinstance(score, str) else score
+    if isinstance(scoring, Scoring):
+        return scoring
+    given = {"name": scoring} if isinstance(scoring, str) else scoring
     if not isinstance(given, Mapping) or "name" not in given:
         raise OptionError(
-            "score must be a name, such as 'bic', or a dict such as {'name': 'bic', 'c_star': 2.0},"
-            f" not {shown(score)}.",
-            where="score",
+            "scoring must be a name, such as 'bic', or a dict such as"
+            f" {{'name': 'bic', 'c_star': 2.0}}, not {shown(scoring)}.",
+            where="scoring",
         )
     known = Scoring.__dataclass_fields__
     for option in given:
         if option not in known:
             raise OptionError(
-                f"score has no option {option!r}; it has {', '.join(known)}.", where="score"
+                f"scoring has no option {option!r}; it has {', '.join(known)}.", where="scoring"
             )
     with one_sentence():
         return Scoring(**given)

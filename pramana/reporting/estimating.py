@@ -37,6 +37,12 @@ EstimatorName = Literal["auto", "moment", "ml", "log-linear", "pooled"]
 ERRORS = ("se_records", "se_population", "low", "high")
 """The columns of a table that say how far its counts can be trusted."""
 
+_EACH = ["variable", "category"]
+"""What names a row of the tables of one variable each."""
+
+_IN_CARD = 10
+"""A notebook shows the tables of so many variables."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatedCounts:
@@ -110,7 +116,9 @@ class EstimatedCounts:
             as a column below, such as `low`, as `low (variable)`); `count`, the raw
             estimate, which may be negative by moments; `se_records`, its standard error given these
             records; `se_population`, that against the population they were drawn from; `low` and
-            `high`, the interval against the population.
+            `high`, the interval against the population. Where counts are modelled, by `log-linear`
+            and often by `pooled`, only the error against the population is known, and stands in
+            both places.
 
         Raises:
             UnknownVariable: a name that no source has.
@@ -269,7 +277,7 @@ class EstimatedCounts:
 
     def _picture(self, variables: str | Sequence[str] | None, *, shares: bool) -> Chart:
         if variables is None:
-            return counts_chart(self.to_frame(shares=shares), ["variable", "category"], "=")
+            return counts_chart(self.to_frame(shares=shares), _EACH, "=")
         names = list(names_of(variables, "variables", one=True))
         return counts_chart(self.table(names, shares=shares), list(map(column_of, names)))
 
@@ -278,8 +286,9 @@ class EstimatedCounts:
         facts = [("records", f"{self.records:,}"), ("variables", names), ("by", self.estimator)]
         facts += [("plan", source.plan.digest[:DIGITS]) for source in self.sources]
         facts += [("warning", words) for words in self.lack_of_fit]
-        frame = self.to_frame()
-        return card("EstimatedCounts", facts, self._picture(None, shares=False).svg(), frame)
+        frame = self.project(self._told()[:_IN_CARD]).to_frame()
+        picture = counts_chart(frame, _EACH, "=").svg()
+        return card("EstimatedCounts", facts, picture, frame, "to_frame() has all")
 
     def __repr__(self) -> str:
         names = listed(self.domain.names)
@@ -324,7 +333,7 @@ def estimate(
         PlanError: no plan beside a frame, or another than that of the reports.
         OptionError: an unknown estimator, or an order out of its range.
         DomainError: two sources list other categories of one variable.
-        RecordsDoNotAlign: two sources are of the same people.
+        RecordsDoNotAlign: two sources have the same people, or some of them.
 
     Examples:
         >>> import pramana as pm

@@ -362,10 +362,18 @@ def require_size(size: int) -> None:
 def require_probability(what: str, p: float) -> None:
     """Check that `p` is a probability. Raises NotStochastic."""
     if not isinstance(p, Real) or not 0 <= p <= 1:
-        raise NotStochastic(f"{what} must be between 0 and 1, not {p}.")
+        raise NotStochastic(f"{what} must be between 0 and 1, not {p!r}.")
 
 
 def require_gamma(gamma: float) -> None:
     """Check that `gamma` is a finite amplification. Raises ChannelError."""
     if not (isinstance(gamma, Real) and gamma >= 1 and math.isfinite(gamma)):
-        raise ChannelError(f"gamma must be a finite number of 1 or more, not {gamma}.")
+        raise ChannelError(f"gamma must be a finite number of 1 or more, not {gamma!r}.")
+
+
+def require_sizes(sizes: object) -> None:
+    """Refuse what is no list of numbers of categories. Raises ChannelError."""
+    if not isinstance(sizes, Sequence):
+        raise ChannelError(
+            f"sizes must list each variable's number of categories, such as (2, 3), not {sizes!r}."
+        )

@@ -184,9 +184,9 @@ def _quantize_row(row: Sequence[float], index: int) -> tuple[int, ...]:
         )
     if abs(total - 1) > _ROW_SUM_TOLERANCE:
         raise NotStochastic(
-            f"Row {index} of the transition matrix sums to {total:.9g}, not 1.",
+            f"Row {index} of the transition matrix sums to {total:.9g}, not 1; a row lists the"
+            " probabilities of all reports of one true category.",
             where=f"row {index}",
-            remedy="Each row lists the probabilities of all reports of one true category.",
         )
     scaled = values / total * RESOLUTION
     if bool(np.any((values > 0) & (scaled < 0.5))):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Annotated
 
 import numpy as np
@@ -122,9 +123,8 @@ class Grouped(_Blocks):
         wrong = _not_once(members)
         if wrong or len(members) < 2:
             raise ChannelError(
-                f"The groups do not hold each of {len(members)} categories exactly once"
-                + (f"; see code {wrong[0]}." if wrong else "."),
-                remedy="Put every category into one group.",
+                "Groups must hold each of two or more categories exactly once"
+                + (f"; see code {wrong[0]!r}." if wrong else "."),
             )
         if len(self.groups) != len(self.channels):
             raise ChannelError(
@@ -144,6 +144,11 @@ class Grouped(_Blocks):
         cls, groups: Sequence[Sequence[int]], make: Callable[[int], UnitTransition]
     ) -> Grouped:
         """Build with the channel that `make` returns for the size of each group of two or more."""
+        listed = isinstance(groups, Sequence) and all(isinstance(g, Sequence) for g in groups)
+        if not listed or not all(isinstance(code, Integral) for g in groups for code in g):
+            raise ChannelError(
+                f"groups must be lists of codes, such as [[0, 2], [1, 3]], not {groups!r}."
+            )
         return cls(
             tuple(tuple(group) for group in groups),
             tuple(make(len(group)) if len(group) > 1 else None for group in groups),
@@ -213,6 +218,8 @@ class StructuralZeros(_Blocks):
                 remedy="Put fewer variables into the block.",
             )
         codes = self.impossible
+        if not isinstance(codes, Sequence):
+            raise ChannelError(f"impossible must be a list of codes, such as (1,), not {codes!r}.")
         if (
             not codes
             or list(codes) != sorted(set(codes))

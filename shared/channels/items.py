@@ -27,6 +27,7 @@ from shared.channels.base import (
     require_gamma,
     require_probability,
     require_size,
+    require_sizes,
 )
 from shared.channels.parameters import RESOLUTION, VARIABLES, Probability, Sizes
 from shared.errors import ChannelError, NotStochastic, OptionError, SingularChannel
@@ -174,6 +175,7 @@ class CutAndPaste(Transition):
     def from_probability(cls, sizes: Sequence[int], cut: int, rho: float) -> CutAndPaste:
         """Build from K (`cut`) and `rho`. Raises NotStochastic, ChannelError."""
         require_probability("rho", rho)
+        require_sizes(sizes)
         return cls(tuple(sizes), cut, round(rho * RESOLUTION), len(sizes))
 
     @classmethod
@@ -185,6 +187,7 @@ class CutAndPaste(Transition):
             OptionError: no rho reaches it with this K.
         """
         require_gamma(gamma)
+        require_sizes(sizes)
         low, high = 1, RESOLUTION - 1
 
         def made(paste: int) -> CutAndPaste:

@@ -84,6 +84,7 @@ class Mixture(MixingTransition):
         Raises:
             ChannelError: `gamma` is below 1 or not finite.
         """
+        require_size(size)
         require_gamma(gamma)
         excess = Fraction(gamma) - 1
         return cls(size, math.floor(MIXTURE_RESOLUTION * excess / (excess + size)))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from numbers import Real
 
 import numpy as np
 
@@ -305,11 +306,10 @@ class RandomSymmetric(Symmetric):
             OptionError: `share` is not between 0 and 1.
             NotStochastic: alpha is too large for this size.
         """
-        if not 0 <= share <= 1:
+        if not isinstance(share, Real) or not 0 <= share <= 1:
             raise OptionError(
-                f"share must be between 0 and 1, not {share}.",
+                f"share must be between 0 and 1, not {share!r}; FRAPP uses 0.5.",
                 where="share",
-                remedy="FRAPP uses 0.5.",
             )
         middle = Symmetric.from_gamma(size, gamma)
         spread = math.floor(Fraction(share) * middle.keep_units / (size - 1))

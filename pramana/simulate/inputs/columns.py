@@ -115,7 +115,7 @@ def made(
         done.empty.append(name)
     if parts is None or not _many(parts[0], done.intervals):
         labels = _without_rare(named, name, done)
-        variable = Variable(name, tuple(sorted(labels.unique())))
+        variable = Variable(name, tuple(sorted(labels.unique(), key=_in_order)))
         return variable, codes_of(labels, variable)
     numbers, is_number = parts
     done.cut.append(name)
@@ -133,6 +133,15 @@ def codes_of(column: pd.Series[str], variable: Variable) -> Codes:
     """Return the codes of a variable's categories; all cells hold one."""
     found = pd.Index(variable.categories).get_indexer(pd.Index(column))
     return np.asarray(found).astype(code_dtype(variable.size))
+
+
+def _in_order(label: str) -> tuple[float, str]:
+    """Return what sorts labels: numbers as numbers, then texts."""
+    try:
+        number = float(label)
+    except ValueError:
+        number = math.inf
+    return (math.inf if math.isnan(number) else number), label
 
 
 def _all(names: Sequence[str]) -> str:

@@ -81,7 +81,7 @@ def next_candidates(
             raise LimitExceeded(
                 f"There are more than {most} candidate itemsets of {rows.shape[1] + 1} items.",
                 where="minimum_support",
-                remedy="Raise the minimum support, choose fewer items or limit the length.",
+                remedy="Raise the minimum support, choose fewer items or set a smaller max_length.",
             )
     width = rows.shape[1] + 1
     nothing = np.zeros((0, width), dtype=np.int64)

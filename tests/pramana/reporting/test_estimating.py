@@ -192,6 +192,22 @@ def test_the_same_people_twice_are_refused(randomized: pm.Reports):
         pm.estimate([randomized, randomized])
 
 
+def test_people_in_two_sources_are_refused(people: pd.DataFrame):
+    keys = pm.Keys.for_experiments(1)
+
+    def part(rows: pd.DataFrame, *names: str) -> pm.Reports:
+        plan = pm.plan(BERKELEY.project(names), p=0.1)
+        return pm.randomize(rows, plan, keys, record_id=rows.index)
+
+    early, late = people[:2000], people[1990:]
+    with pytest.raises(RecordsDoNotAlign, match="both have 10 people.*leave these people out of"):
+        pm.estimate([part(early, "sex"), part(late, "sex")])
+    beside = [part(early, "sex"), part(late, "admitted")]
+    with pytest.raises(RecordsDoNotAlign, match="both have 10 people.*how='any'"):
+        pm.estimate(beside)
+    assert len(pm.estimate(pm.join(*beside, how="any"))) == len(people)
+
+
 def test_columns_of_the_same_people_are_joined_first(people: pd.DataFrame):
     keys = pm.Keys.for_experiments(1)
     parts = [
@@ -324,7 +340,7 @@ def test_of_many_variables_and_categories_the_first_are_printed():
         {name: ["a", "b"] for name in wide.names}, Plan.unrandomized(wide)
     )
     for thing in (reports, pm.estimate(reports)):
-        assert "variable11, ... (300 in all)" in repr(thing)
+        assert "variable9, ... (300 in all)" in repr(thing)
         assert len(repr(thing)) < 300
     long = pm.Variable("zip", tuple(f"z{i}" for i in range(10_000)))
     assert "'z9', ... 10,000 in all" in repr(long)

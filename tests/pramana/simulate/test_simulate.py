@@ -219,7 +219,7 @@ def test_a_table_is_read_as_categories(tmp_path: Path):
     path.write_text("smoker,grade\n" + "".join(f"{a},{b}\n" for a, b in rows))
     source = read_source(path)
     assert source.domain["smoker"].categories == ("no", "yes")
-    assert source.domain["grade"].categories == ("10", "2", "9")
+    assert source.domain["grade"].categories == ("2", "9", "10")
     for name, place in (("smoker", 0), ("grade", 1)):
         labels = [source.domain[name].categories[code] for code in source.codes[name]]
         assert labels == [row[place].strip() for row in rows]
