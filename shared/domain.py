@@ -18,6 +18,13 @@ _SHOWN = 10
 """The printed form of a domain names so many variables."""
 
 
+def _short(values: tuple[object, ...]) -> str:
+    """Return a tuple as it is printed; of a long one the first, and how many there are."""
+    if len(values) <= _SHOWN:
+        return repr(values)
+    return f"({', '.join(map(repr, values[:_SHOWN]))}, ... {len(values):,} in all)"
+
+
 @dataclass(frozen=True)
 class Variable:
     """A categorical variable: its name and its categories in code order.
@@ -67,6 +74,14 @@ class Variable:
             numbers = tuple(float(number) + 0.0 for number in self.representatives)
             object.__setattr__(self, "representatives", numbers)
             self._require_numbers(numbers)
+
+    def __repr__(self) -> str:
+        told = (
+            ""
+            if self.representatives is None
+            else f", representatives={_short(self.representatives)}"
+        )
+        return f"Variable(name={self.name!r}, categories={_short(self.categories)}{told})"
 
     def _listed(self) -> tuple[str, ...]:
         """Return the categories as a tuple of texts. Raises DomainError where they are not."""

@@ -141,7 +141,10 @@ class SavedModel(DocumentPart):
 
 
 def register(estimator: type) -> None:
-    """Let an estimator be found when its models are read."""
+    """Let an estimator be found when its models are read; of one name, that of this package."""
+    known = _KNOWN.get(estimator.__name__)
+    if known is not None and known.__module__.startswith(_ROOM):
+        return
     _KNOWN[estimator.__name__] = estimator
 
 

@@ -74,7 +74,7 @@ class Keys:
         """
         store = KeyStore(_path(folder, "folder"))
         given = None if linkage is None else _linkage(_path(linkage, "linkage"))
-        with one_sentence("folder"):
+        with one_sentence("folder"), _told_by_the_disk(folder):
             there = [name for name, known in store.fingerprints().items() if known is not None]
         if len(there) == 2:
             raise KeyFileError(
@@ -104,14 +104,15 @@ class Keys:
             KeyFileError: there are none, or not both; others may read them.
         """
         store = KeyStore(_path(folder, "folder"))
-        absent = [name for name in ("draw", "linkage") if not _exists(store, name)]
+        with _told_by_the_disk(folder, "read"):
+            absent = [name for name in ("draw", "linkage") if not _exists(store, name)]
         if absent:
             raise KeyFileError(
                 f"folder {str(folder)!r} has no {' and no '.join(absent)} key; make what is missing"
                 f" with pm.Keys.create({str(folder)!r}).",
                 where="folder",
             )
-        with one_sentence("folder"):
+        with one_sentence("folder"), _told_by_the_disk(folder, "read"):
             return cls(store.load(), str(folder))
 
     @classmethod
@@ -199,17 +200,17 @@ class Keys:
 
 
 @contextmanager
-def _told_by_the_disk(folder: object) -> Iterator[None]:
+def _told_by_the_disk(folder: object, done: str = "written") -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise KeyFileError(
-            f"{str(folder)!r} cannot be written ({error.strerror}).", where="folder"
+            f"folder {str(folder)!r} cannot be {done} ({error.strerror}).", where="folder"
         ) from None
 
 
 def _path(given: object, argument: str) -> Path:
-    if not isinstance(given, str | Path) or not str(given).strip():
+    if not isinstance(given, str | Path) or not str(given).strip() or "\0" in str(given):
         what = "the name of a folder" if argument == "folder" else "the name of a file"
         raise KeyFileError(f"{argument} must be {what}, not {shown(given)}.", where=argument)
     path = Path(given)

@@ -13,8 +13,8 @@ from pramana.frames.tables import Frame, as_frame, shown
 from pramana.owner.keys import Keys
 from pramana.owner.record_ids import RecordId, record_ids
 from pramana.reporting.drawn import Drawn
-from pramana.reporting.reports import Reports, require_plan
-from shared.errors import KeyFileError, OptionError
+from pramana.reporting.reports import PSEUDONYM, Reports, require_plan
+from shared.errors import KeyFileError, OptionError, TableError
 from shared.plan import Plan
 from shared.terminal import progress_bar
 
@@ -82,6 +82,12 @@ def randomize(
         )
     _require_study(study)
     table = as_frame(frame, "frame")
+    if table.index.name == PSEUDONYM:
+        raise TableError(
+            "frame holds reports, for its index is called 'pseudonym', and what was randomized is"
+            " not randomized again; pass the true records.",
+            where="frame",
+        )
     ids = record_ids(table, record_id)
     codes = encode(table, plan.domain, "frame")
     secrets = keys.secrets

@@ -370,8 +370,9 @@ def require_reports(reports: object, argument: str = "reports") -> Reports:
 
 def _pseudonyms(index: pd.Index) -> Pseudonyms:
     try:
-        lengths = {len(value) for value in index}
-        raw = bytes.fromhex("".join(index))
+        digits = index.tolist()
+        lengths = set(map(len, digits))
+        raw = bytes.fromhex("".join(digits))
     except (TypeError, ValueError):
         raw, lengths = b"", set()
     # Spaces would be left out of the digits.

@@ -225,3 +225,12 @@ def test_what_cannot_be_saved_is_said(tmp_path):
     with pytest.raises(NotFitted):
         save(DecisionTree("survived"), tmp_path / "thing")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_class_of_the_same_name_elsewhere_takes_no_ones_place(tmp_path, tree):
+    type("DecisionTree", (NaiveBayes,), {"__module__": "notebook"})
+    save(tree, tmp_path / "tree.json")
+    assert type(load(tmp_path / "tree.json")) is DecisionTree
+    own = type("Oak", (DecisionTree,), {"__module__": "notebook"})("survived", max_depth=1)
+    save(learned(own), tmp_path / "oak.json")
+    assert type(load(tmp_path / "oak.json")) is type(own)

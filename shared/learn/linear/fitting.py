@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from shared.domain import Domain, Variable
-from shared.errors import EstimationError, OptionError
+from shared.errors import EstimationError, LimitExceeded, OptionError
 from shared.learn.common.options import Seed, require_limit
 from shared.learn.linear.columns import Column, Scaling, columns_of
 from shared.learn.linear.errors import CERTAIN
@@ -27,6 +27,9 @@ EVIDENT = 2.0
 
 EMPTY = 1e-9
 """A class with less than this share of all records has none: the rest is rounding."""
+
+COLUMNS = 4096
+"""Errors are those of all columns at once: time grows with the cube of their number."""
 
 NETWORK = 100
 """The steps of progress that drawn records take."""
@@ -72,11 +75,21 @@ def learn_linear(
         EstimationError: no column varies, fewer than two classes have records, columns depend on
             each other, classes are separated (logistic loss without l2), or `raw` counts were
             demanded and allow no solution.
-        LimitExceeded, NotConverged: what the marginals raise.
+        LimitExceeded: more than `COLUMNS` columns; what the marginals raise.
+        NotConverged: what the marginals raise.
     """
     options = options or LinearOptions()
     inputs, classes = _chosen(marginals.domain, target, features, seed)
-    columns, scaling = scaled(columns_of(inputs, options), marginals, inputs)
+    listed = columns_of(inputs, options)
+    if len(listed) > COLUMNS:
+        most = max(inputs, key=lambda feature: feature.size)
+        raise LimitExceeded(
+            f"The features have {len(listed):,} columns, and a linear classifier is fitted to at"
+            f" most {COLUMNS:,}.",
+            where=most.name,
+            remedy=f"Leave features out, or group the {most.size:,} categories of {most.name!r}.",
+        )
+    columns, scaling = scaled(listed, marginals, inputs)
     positives, evident = _positives(marginals, classes)
     progress = _Progress(on_step or unwatched, len(positives))
     sources = Sources(marginals, inputs, target, options, progress.on_share)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import stat
+from errno import EACCES
 
 import pytest
 
@@ -110,3 +111,17 @@ def test_an_exported_secret_replaces_no_file(tmp_path):
     with pytest.raises(KeyFileError, match="was not changed"):
         Keys.for_experiments(1).export_linkage(tmp_path / "there")
     assert (tmp_path / "there").read_text() == "mine"
+
+
+def test_a_folder_that_may_not_be_entered_is_named(tmp_path, monkeypatch):
+    Keys.create(tmp_path / "keys")
+
+    def refuse(path, *_args, **_options):
+        raise PermissionError(EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(KeyStore, "path", refuse)
+    for use in (Keys.open, Keys.create):
+        with pytest.raises(KeyFileError, match=r"keys' cannot be .* \(Permission denied\)\.$"):
+            use(tmp_path / "keys")
+    with pytest.raises(KeyFileError, match="must be the name of a folder"):
+        Keys.open("a\0b")

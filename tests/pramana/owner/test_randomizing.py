@@ -323,3 +323,9 @@ def test_a_design_for_two_owners_keeps_its_bound_when_they_are_joined():
 def test_a_script_is_told_nothing(capsys):
     randomize(TABLE, PLAN, KEYS, record_id="id")
     assert capsys.readouterr() == ("", "")
+
+
+def test_reports_are_not_randomized_again():
+    reports = randomize(TABLE, PLAN, KEYS, record_id="id").to_frame(pseudonyms=True)
+    with pytest.raises(TableError, match="frame holds reports"):
+        randomize(reports, PLAN, KEYS, record_id="pseudonym")

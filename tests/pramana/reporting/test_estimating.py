@@ -332,3 +332,24 @@ def test_options_are_refused(counts: pm.EstimatedCounts, people: pd.DataFrame):
     ):
         with pytest.raises(OptionError):
             wrong()
+
+
+def test_of_many_variables_and_categories_the_first_are_printed():
+    wide = Domain.of(**{f"variable{i}": ["a", "b"] for i in range(300)})
+    reports = pm.Reports.from_frame(
+        {name: ["a", "b"] for name in wide.names}, Plan.unrandomized(wide)
+    )
+    for thing in (reports, pm.estimate(reports)):
+        assert "variable9, ... (300 in all)" in repr(thing)
+        assert len(repr(thing)) < 300
+    long = pm.Variable("zip", tuple(f"z{i}" for i in range(10_000)))
+    assert "'z9', ... 10,000 in all" in repr(long)
+    assert len(repr(long)) < 200
+
+
+def test_a_plane_of_too_many_columns_is_refused_at_once():
+    zips = [f"z{i}" for i in range(10_000)]
+    domain = Domain.of(zip=zips, old=["no", "yes"])
+    frame = {"zip": zips[:4], "old": ["no", "yes"] * 2}
+    with pytest.raises(pm.PramanaError, match="group the 10,000 categories of 'zip'"):
+        pm.LinearClassifier("old").fit(frame, Plan.unrandomized(domain))
