@@ -57,7 +57,7 @@ _OF_SEARCH = ("scoring", "search", "order", "max_parents", "tabu", "refine", "dr
 
 
 class BayesNet(NetworkAnswers, NetworkForms, Estimator):
-    """A Bayesian network: its parameters, and its structure unless that is given (Ma 5).
+    """A Bayesian network: learns its parameters, and its links unless they are given (Ma 5).
 
     Args:
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
@@ -83,7 +83,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     After `fit`, besides what every estimator has:
 
     Attributes:
-        network_: the network, valid tables; see `network_`.
+        network_: the network with a valid table for each node.
         model_: all parameters with their errors, as arrays.
         edges_: the links, as a list of (parent, child).
         links_: a frame of the links and how far each can be trusted.

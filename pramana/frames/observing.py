@@ -39,9 +39,9 @@ def observed_categories(
 ) -> ObservedCategories:
     """Return the categories that are found in a table, for `pm.domain`.
 
-    This tells of the data, which no epsilon counts: whoever sees a category knows that somebody has
-    it, and whoever sees a cut knows of the numbers on its two sides. It is for public tables and
-    for experiments; an owner's own list is made of what is publicly known.
+    The result reveals something of the data that no epsilon counts: a category says that somebody
+    has it, and a cut says that there are numbers on both sides. It is for public tables and
+    experiments; an owner of private data makes the list from public knowledge.
 
     A column of many different numbers is cut; empty cells are a category `(empty)`; of a column of
     more than 20 different values the rare ones are put together as `(other)`.
