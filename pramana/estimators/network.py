@@ -248,7 +248,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         structure, links = task.structure, _NO_LINKS
         marginals = counts.project(task.variables).marginals if task.variables else counts.marginals
         if structure is None:
-            draws = {"draws": task.draws, "seed": task.seed}
+            draws: dict[str, Any] = {"draws": task.draws, "seed": task.seed}
             found = learn_structure(marginals, task.scoring, task.search, **draws, on_step=on_step)
             structure, links = found.structure, found.links
         parameters = task.parameters

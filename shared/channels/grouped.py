@@ -144,7 +144,8 @@ class Grouped(_Blocks):
         cls, groups: Sequence[Sequence[int]], make: Callable[[int], UnitTransition]
     ) -> Grouped:
         """Build with the channel that `make` returns for the size of each group of two or more."""
-        listed = isinstance(groups, Sequence) and all(isinstance(g, Sequence) for g in groups)
+        given: object = groups
+        listed = isinstance(given, Sequence) and all(isinstance(g, Sequence) for g in given)
         if not listed or not all(isinstance(code, Integral) for g in groups for code in g):
             raise ChannelError(
                 f"groups must be lists of codes, such as [[0, 2], [1, 3]], not {groups!r}."
