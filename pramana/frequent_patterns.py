@@ -77,7 +77,9 @@ def apriori(
         consistent: whether supports are also made consistent with each other.
 
     Returns:
-        `support` and `itemsets`, by length; under a plan also their errors.
+        `support` and `itemsets`, by length; under a plan also `support_se`, `support_low` and
+        `support_high` (the error and the interval that `against` asks for), `se_records` and
+        `se_population` (both errors), `verdict`, `p_value` and `consistent`.
 
     Raises:
         OptionError: an option outside its range.
@@ -135,7 +137,9 @@ def association_rules(
         against: the errors, given these `records` or against their `population`.
 
     Returns:
-        `antecedents`, `consequents` (frozensets), the measures; under a plan also their errors.
+        `antecedents`, `consequents` (frozensets), the measures; under a plan also the standard
+        error and the interval of four of them (`support_se`, `support_low`, `support_high`, ...),
+        which are those that `against` asks for.
 
     Raises:
         OptionError: an unknown measure, missing subsets, missing values, or a plan without table.

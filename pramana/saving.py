@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import json
 import math
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
@@ -16,13 +15,13 @@ from pydantic import ValidationError
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import FORMAT as MODEL
 from pramana.estimators.saved import LearnedFrom
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import shown
 from pramana.reporting.files import require_path, require_version, write_whole
 from pramana.reporting.reports import Reports
 from shared.domain import Domain
 from shared.errors import InputError, StoreCorrupt, TableUnreadable
-from shared.learn.common.documents import faults, variable_json, write_json
+from shared.learn.common.documents import faults, parse_json, variable_json, write_json
 from shared.plan import Plan
 from shared.study_plan import StudyPlan
 from shared.wire.base import Message
@@ -144,8 +143,8 @@ def _parsed(content: bytes, place: Path) -> dict[str, Any]:
     if content.startswith(_ZIP):
         raise _none_of_these(place, "it is an archive")
     try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
+        document = parse_json(content)
+    except ValueError:
         raise _none_of_these(place, "it is neither JSON nor Parquet") from None
     if not isinstance(document, dict):
         raise _none_of_these(place, "it holds other JSON")
@@ -157,7 +156,9 @@ def _own(document: Mapping[str, Any], place: Path) -> Plan | StudyPlan | Domain:
     require_version(document.get("version"), VERSION, place)
     kind = document.get("kind")
     if not isinstance(kind, str) or kind not in _READERS:
-        raise _none_of_these(place, f"it holds a {kind!r}, which this Pramana does not know")
+        raise _none_of_these(
+            place, f"it holds a {quoted([kind])}, which this Pramana does not know"
+        )
     found: Plan | StudyPlan | Domain = _READERS[kind](document.get("content"), place)
     if not isinstance(found, Domain) and found.digest != document.get("digest"):
         raise StoreCorrupt(
@@ -208,7 +209,9 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
     known = [found for found in _estimators() if found.kind == kind]
     if not known:
         kinds = ", ".join(sorted({found.kind for found in _estimators()}))
-        raise _none_of_these(place, f"it is a {kind!r}, and models are of the kinds {kinds}")
+        raise _none_of_these(
+            place, f"it is a {quoted([kind])}, and models are of the kinds {kinds}"
+        )
     inner = document.get("document")
     model = inner if isinstance(inner, Mapping) else document
     records = document.get("records", 0)
@@ -221,7 +224,9 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
         try:
             return found(**_options(found, model)).restore(model, source)
         except (TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"it is no {kind!r} that can be read.", where="path") from error
+            raise InputError(
+                f"it is no {quoted([kind])} that can be read.", where="path"
+            ) from error
 
 
 def _options(found: type[Estimator], model: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn, Self
 
 from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
 from shared.errors import KeyFileError
@@ -45,6 +45,18 @@ class Keys:
                 "The draw key and the linkage secret are the same bytes.",
                 remedy="Other owners know the linkage secret; make a draw key of your own.",
             )
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise KeyFileError(
+            "Keys cannot be pickled.",
+            remedy="Whoever reads the pickle would have them; load them where they are needed.",
+        )
 
 
 def fingerprint(name: KeyName, secret: bytes) -> str:

@@ -1,8 +1,9 @@
 """Reads the needed columns of a table as text; nothing is guessed about what the text means.
 
 Cells lose the spaces around them and are put into Unicode NFC, so that tables written by different
-tools agree. `NA` and `?` are ordinary text; only an empty cell is missing. Rows are counted from 1,
-the header not counted. No message quotes a cell.
+tools agree; for the same reason 7.0 and 7.00 are written 7, and a midnight as its date. `NA` and
+`?` are ordinary text; only an empty cell is missing. Rows are counted from 1, the header not
+counted. No message quotes a cell.
 """
 
 from __future__ import annotations
@@ -173,7 +174,14 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         # A tool that allows missing integers often stores them as floats: 45.0 is written 45.
         values = column.to_pylist()
         return pa.chunked_array([pa.array([_number(v) for v in values], type=pa.string())])
-    return column.cast(pa.string())
+    text = column.cast(pa.string())
+    if pa.types.is_decimal(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        # How many digits follow the point is a column's, and a cell must read the same in others.
+        text = pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])0+($|Z|[+-])", r"\1\2")
+        text = pc.replace_substring_regex(text, r"\.0+($|Z|[+-])", r"\1")
+    if pa.types.is_timestamp(kind):
+        text = pc.replace_substring_regex(text, r" 00:00:00$", "")
+    return text
 
 
 def _number(value: float | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NoReturn
 
 from owner_agent.state.private_files import refuse_if_open_to_others
 from pramana.frames.tables import shown
@@ -26,6 +27,9 @@ class Token:
 
     def __repr__(self) -> str:
         return "Token(hidden)"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise KeyFileError("a token cannot be pickled, for it would be in the file.", where="token")
 
 
 def token_from(token: object, token_file: object) -> Token:

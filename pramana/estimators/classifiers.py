@@ -11,7 +11,7 @@ import numpy as np
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import plain
-from pramana.frames.codes import encode
+from pramana.frames.codes import encode, takes_empty
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports
@@ -79,7 +79,8 @@ class Classifier(Estimator, Generic[ModelT]):
         """Return the class of each row.
 
         Columns that are not features are ignored. `NaiveBayes`, `BayesClassifier` and
-        `DecisionTree` sum out features that have no column and cells that are empty.
+        `DecisionTree` sum out features that have no column, and cells that are empty where no
+        category takes them.
 
         Args:
             frame: a table of n rows; where a feature's categories are intervals, of numbers too.
@@ -181,9 +182,10 @@ class Classifier(Estimator, Generic[ModelT]):
                 f" {type(self).__name__} needs; {SUM_OUT} sum out what is missing.",
                 where="frame",
             )
-        for name in inputs.names:
+        for variable in inputs:
+            name = variable.name
             empty = int(table[name].isna().sum())
-            if empty:
+            if empty and not takes_empty(variable):
                 raise MissingColumn(
                     f"Column {name!r} of frame is empty in {empty} of {len(table)} rows, and a"
                     f" {type(self).__name__} needs all values; {SUM_OUT} sum out what is missing.",

@@ -63,11 +63,11 @@ class LinearClassifier(Classifier[Planes]):
         >>> reports = pm.randomize(
         ...     people, pm.plan(domain, p=0.1), keys, record_id=people.index)
         >>> model = pm.LinearClassifier("survived", ["sex", "age"]).fit(reports)
-        >>> model.to_frame()[["term", "weight", "se", "low", "high"]].round(2)
-                  term  weight    se   low  high
-        0  (intercept)    0.80  0.18  0.48  1.22
-        1     sex=male   -2.28  0.23 -2.78 -1.88
-        2    age=child    1.52  0.75  0.25  6.45
+        >>> model.to_frame()[["term", "weight", "se_population", "low", "high"]].round(2)
+                  term  weight  se_population   low  high
+        0  (intercept)    0.80           0.18  0.48  1.22
+        1     sex=male   -2.28           0.23 -2.78 -1.88
+        2    age=child    1.52           0.75  0.25  6.45
         >>> model.predict_proba({"sex": ["female"], "age": ["adult"]}).round(3)
         array([[0.309, 0.691]])
     """
@@ -149,9 +149,9 @@ class LinearClassifier(Classifier[Planes]):
     def accuracy_(self) -> Accuracy | None:
         """The share of true records classified right, estimated from the reports themselves.
 
-        It has an `estimate`, which may be outside [0, 1], and its errors `se` and `se_records`. It
-        is somewhat too high, since it is of the records that were learned from. None where the
-        counts are not known.
+        It has an `estimate`, which may be outside [0, 1], and its errors: `se` against the
+        population, and `se_records` given these records. It is somewhat too high, since it is of
+        the records that were learned from. None where the counts are not known.
         """
         return self._fitted.accuracy
 
@@ -178,9 +178,10 @@ class LinearClassifier(Classifier[Planes]):
         """Return the weights, a row for each term of each plane.
 
         Columns: `class`, that on the positive side; `term`, the intercept or a column; `weight`, in
-        the column's unit; `se` and `se_records`, its standard errors against the population and
-        given these records; `low` and `high`, the 95 % interval against the population, which may
-        be infinite on a side. Errors are missing where the theory has none (see `notes_`).
+        the column's unit; `se_records` and `se_population`, its standard errors given these records
+        and against the population they were drawn from; `low` and `high`, the 95 % interval against
+        the population, which may be infinite on a side. Errors are missing where the theory has
+        none (see `notes_`).
         """
         import pandas as pd
 
@@ -189,15 +190,15 @@ class LinearClassifier(Classifier[Planes]):
                 "class": plane.positive,
                 "term": weight.column,
                 "weight": weight.estimate,
-                "se": weight.se,
                 "se_records": weight.se_records,
+                "se_population": weight.se,
                 "low": None if weight.interval is None else weight.interval[0],
                 "high": None if weight.interval is None else weight.interval[1],
             }
             for plane in self._fitted.planes
             for weight in plane.weights
         ]
-        return pd.DataFrame(rows).astype(dict.fromkeys(("se", "se_records", "low", "high"), float))
+        return pd.DataFrame(rows).astype(dict.fromkeys(_ERRORS, float))
 
     def to_sklearn(self) -> Pipeline:
         """Return the same model as a fitted pipeline of scikit-learn's.
@@ -245,6 +246,10 @@ class LinearClassifier(Classifier[Planes]):
         for plane in model.planes:
             every[model.target.code(plane.positive)] = _row(plane, what)
         return every
+
+
+_ERRORS = ("se_records", "se_population", "low", "high")
+"""The columns of a frame that say how far a weight can be trusted; missing where unknown."""
 
 
 def _row(plane: Plane, what: str) -> npt.NDArray[np.float64]:

@@ -103,13 +103,13 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
               no        0.356
              yes        0.644
         >>> known = pm.BayesNet([("sex", "admitted")]).fit(people, plan)
-        >>> print(known.to_frame("admitted")[["sex", "value", "estimate", "se"]].round(3)
-        ...     .to_string(index=False))
-           sex value  estimate    se
-        female    no     0.696 0.011
-          male    no     0.555 0.010
-        female   yes     0.304 0.011
-          male   yes     0.445 0.010
+        >>> print(known.to_frame("admitted")[["sex", "value", "estimate", "se_population"]]
+        ...     .round(3).to_string(index=False))
+           sex value  estimate  se_population
+        female    no     0.696          0.011
+          male    no     0.555          0.010
+        female   yes     0.304          0.011
+          male   yes     0.445          0.010
     """
 
     kind = "bayes-net"
@@ -270,10 +270,11 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         Returns:
             of one node a column for each of its parents, then `value`; of all `node`, `value` and
             `given`, the parents' categories in words. Then `estimate`, the raw ratio, which may
-            lie outside [0, 1]; `probability`, its projection, which is valid in a network; `se`,
-            the standard error against the population; `se_records`, that given the records (the
-            noise of randomization alone); `low` and `high`, the 95 % interval against the
-            population. Errors are missing where the network was not learned here.
+            lie outside [0, 1]; `probability`, its projection, which is valid in a network;
+            `se_records`, the standard error given these records (the noise of randomization
+            alone); `se_population`, that against the population they were drawn from; `low` and
+            `high`, the 95 % interval against the population. Errors are missing where the network
+            was not learned here.
 
         Raises:
             NotFitted: nothing was learned.
@@ -291,7 +292,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             where = {"node": one.node, "value": one.value, "given": given}
             if node is not None:
                 where = {**one.parents, "value": one.value}
-            numbers = {name: _float(getattr(one, name)) for name in _NUMBERS}
+            numbers = {name: _float(getattr(one, of)) for name, of in _NUMBERS.items()}
             low, high = one.interval
             rows.append([*where.values(), *numbers.values(), low, high])
             columns = [*where, *numbers, "low", "high"]
@@ -380,7 +381,13 @@ _LONGEST = 100
 
 _NO_LINKS: tuple[LearnedLink, ...] = ()
 
-_NUMBERS = ("estimate", "probability", "se", "se_records")
+_NUMBERS = {
+    "estimate": "estimate",
+    "probability": "probability",
+    "se_records": "se_records",
+    "se_population": "se",
+}
+"""The columns of numbers, and what the packages below call them."""
 
 
 def _float(number: float | None) -> float:

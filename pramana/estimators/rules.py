@@ -50,8 +50,8 @@ class FrequentItemsets(Estimator):
             `controlled` keeps the expected share of false ones among them at `false_discovery`.
         confidence: of intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
-        against: the errors of intervals and verdicts: given these `records`, or against their
-            `population`.
+        against: the errors of intervals and verdicts: given these `records`, or against the
+            `population` they were drawn from.
         consistent: whether supports are also made consistent with each other.
         variables: whose categories are items; None for all.
         present: the one category that is an item, of the variables that have it: say `"yes"`.
@@ -59,8 +59,9 @@ class FrequentItemsets(Estimator):
 
     Attributes:
         itemsets_: the frequent ones as mlxtend has them, `support` (a share) and `itemsets`
-            (frozensets of `variable=category`), then `support_se`, `support_low`, `support_high`,
-            `se_records`, `se_population`, `verdict`, `p_value` and `consistent`.
+            (frozensets of `variable=category`), then `support_se`, `support_low`, `support_high`
+            (the error and the interval that `against` asks for), `se_records`, `se_population`
+            (both errors), `verdict`, `p_value` and `consistent`.
         model_: all that was examined.
 
     Examples:
@@ -185,7 +186,8 @@ class AssociationRules(FrequentItemsets):
     Attributes:
         rules_: the rules as mlxtend has them, `antecedents` and `consequents` (frozensets of
             `variable=category`) and its measures, then the standard error and the interval of
-            support, confidence, lift and leverage (`confidence_se`, `confidence_low`, ...).
+            support, confidence, lift and leverage (`confidence_se`, `confidence_low`, ...), which
+            are those that `against` asks for: given these records unless it says otherwise.
         itemsets_: the frequent itemsets; see `FrequentItemsets`.
 
     Examples:

@@ -11,7 +11,6 @@ tools read too. A gamma or an epsilon that is infinite, or beyond all numbers, i
 from __future__ import annotations
 
 import importlib
-import json
 import math
 import pkgutil
 from collections.abc import Mapping
@@ -21,13 +20,17 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, ValidationError
 
+from pramana.frames.sentences import quoted
 from shared.errors import InputError
-from shared.learn.common.documents import DocumentPart, faults
+from shared.learn.common.documents import DocumentPart, faults, parse_json
 
 FORMAT = "pramana-model"
 VERSION = 1
 
 _ROOM = "pramana.estimators"
+
+_LONGEST = 40
+"""Of a name that may be anything so much is told."""
 
 _KNOWN: dict[str, type] = {}
 """The estimators whose modules are loaded, by their name."""
@@ -103,8 +106,8 @@ class SavedModel(DocumentPart):
             )
         if document.get("version") != VERSION:
             raise InputError(
-                f"{argument} has version {document.get('version')!r} of the saved form; this"
-                f" release reads version {VERSION}.",
+                f"{argument} has version {quoted([document.get('version')])} of the saved form;"
+                f" this release reads version {VERSION}.",
                 where=argument,
             )
         try:
@@ -121,8 +124,8 @@ class SavedModel(DocumentPart):
         known = _KNOWN.get(self.estimator)
         if known is None or getattr(known, "kind", None) != self.kind:
             raise InputError(
-                f"{argument} holds a {self.estimator} of the kind {self.kind!r}, which this release"
-                f" does not have; it has {', '.join(sorted(_KNOWN))}.",
+                f"{argument} holds a {self.estimator[:_LONGEST]} of the kind {quoted([self.kind])},"
+                f" which this release does not have; it has {', '.join(sorted(_KNOWN))}.",
                 where=argument,
             )
         return known
@@ -145,8 +148,8 @@ def register(estimator: type) -> None:
 def parse(text: str, argument: str = "text") -> Any:
     """Return JSON text's content. Raises InputError."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError, TypeError) as error:
+        return parse_json(text)
+    except (ValueError, TypeError) as error:
         raise InputError(f"{argument} is not JSON: {error}.", where=argument) from error
 
 

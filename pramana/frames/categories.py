@@ -38,7 +38,7 @@ _EXAMPLE = '{"age": {"cuts": [30, 45]}, "sex": ["f", "m"]}'
 
 def domain(
     frame: Frame,
-    categories: Mapping[str, Categories] | Domain | str | Path,
+    categories: Mapping[str, Categories] | Domain | str | Path | None = None,
     *,
     columns: Sequence[str] | None = None,
 ) -> Domain:
@@ -245,6 +245,11 @@ def _labels(name: str, given: object) -> list[str]:
             where=name,
         )
     values = list(given)  # type: ignore[call-overload]
+    if not values:
+        raise DomainError(
+            f"categories of {name!r} must be a list of two or more labels, not an empty one.",
+            where=name,
+        )
     if any(
         isinstance(value, Sequence | Mapping) and not isinstance(value, str) for value in values
     ):

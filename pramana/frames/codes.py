@@ -49,8 +49,8 @@ def encode(
         argument: the parameter that the table was passed as.
         missing: whether columns may be absent and cells empty; the code of an empty cell that no
             category takes is the variable's number of categories then.
-        reported: whether cells are reports, of which an empty one is withheld: no category takes
-            it.
+        reported: whether cells are reports, which hold labels alone: no category takes an empty
+            cell, which was withheld, or one that holds something else.
 
     Raises:
         TableError: no such table.
@@ -69,6 +69,11 @@ def encode(
         for v in domain
         if v.name in table.columns
     }
+
+
+def takes_empty(variable: Variable) -> bool:
+    """Return whether a category of a variable takes empty cells."""
+    return _Cells.of(variable, missing=False, reported=False).empty >= 0
 
 
 def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
@@ -95,12 +100,14 @@ def plain(value: object) -> object:
 def texts_of(value: object) -> tuple[str | int | float, ...]:
     """Return what a value may be written as: numbers and text as they are, others as text.
 
-    True is `True`, `true` or 1; a moment at midnight may be a date alone.
+    True is `True`, `true` or 1; 1.0 is also `1.0`; a moment at midnight may be a date alone.
     """
     value = plain(value)
     if isinstance(value, bool):
         return str(value), str(value).lower(), int(value)
-    if isinstance(value, str | int | float):
+    if isinstance(value, float):
+        return value, repr(value)
+    if isinstance(value, str | int):
         return (value,)
     text = str(value)
     return (text, text.removesuffix(" 00:00:00"))
@@ -121,6 +128,7 @@ class _Cells:
     empty: int
     other: int
     type: np.dtype[np.unsignedinteger]
+    reported: bool
 
     @classmethod
     def of(cls, variable: Variable, *, missing: bool, reported: bool) -> _Cells:
@@ -131,8 +139,10 @@ class _Cells:
                 empty = variable.size - 1
             if EMPTY in categories:
                 empty = variable.code(EMPTY)
-        other = variable.code(OTHER) if OTHER in categories else _UNKNOWN
-        return cls(variable, reader, empty, other, code_dtype(variable.size + missing))
+        takes_others = OTHER in categories and not reported
+        other = variable.code(OTHER) if takes_others else _UNKNOWN
+        kind = code_dtype(variable.size + missing)
+        return cls(variable, reader, empty, other, kind, reported)
 
     def code(self, value: object) -> int:
         for text in texts_of(value):
@@ -171,8 +181,10 @@ def _refuse(column: pd.Series, codes: npt.NDArray[np.int64], cells: _Cells, argu
         more = ", ..." if len(found) > _SHOWN else ""
         said = f"holds {quoted(found[:_SHOWN])}{more} in {int(unknown.sum()):,} {rows}; {wanted}"
     else:
-        said = (
-            f"is empty in {int((codes == _NOTHING).sum()):,} {rows}; {wanted}, so fill these cells,"
-            f" drop these rows, or add the category {EMPTY!r}, which takes them"
+        remedy = (
+            f"fill these cells, drop these rows, or add the category {EMPTY!r}, which takes them"
         )
+        if cells.reported:
+            remedy = "fill these cells or drop these rows: its plan withholds it from no record"
+        said = f"is empty in {int((codes == _NOTHING).sum()):,} {rows}; {wanted}, so {remedy}"
     raise UnknownCategory(f"Column {variable.name!r} of {argument} {said}.", where=variable.name)

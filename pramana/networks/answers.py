@@ -171,8 +171,9 @@ class NetworkAnswers:
     def score(self, frame: Frame) -> float:
         """Return the mean log-likelihood of the rows, in nats per record; the higher the better.
 
-        What a row lacks is summed out. One row that the network holds impossible makes it -inf: a
-        prior (`method="map"`) leaves no probability at zero.
+        What a row lacks is summed out. One row that the network holds impossible makes it -inf.
+        With a prior (`method="map"`) nothing is impossible on counts by `ml`; by `moment` a count
+        may be too far below zero for it.
 
         Raises:
             NotFitted: nothing was learned.

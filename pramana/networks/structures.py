@@ -57,15 +57,15 @@ def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -
         return Structure.of(parents)
 
 
-def scoring_of(score: object) -> Scoring:
+def scoring_of(scoring: object) -> Scoring:
     """Return a score by its name, or by a dict of its name and options. Raises OptionError."""
-    if isinstance(score, Scoring):
-        return score
-    given = {"name": score} if isinstance(score, str) else score
+    if isinstance(scoring, Scoring):
+        return scoring
+    given = {"name": scoring} if isinstance(scoring, str) else scoring
     if not isinstance(given, Mapping) or "name" not in given:
         raise OptionError(
             "scoring must be a name, such as 'bic', or a dict such as"
-            f" {{'name': 'bic', 'c_star': 2.0}}, not {shown(score)}.",
+            f" {{'name': 'bic', 'c_star': 2.0}}, not {shown(scoring)}.",
             where="scoring",
         )
     known = Scoring.__dataclass_fields__

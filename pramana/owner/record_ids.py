@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import date, time
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 
 from owner_agent.table.encode import record_id_problems
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
 
 RecordId: TypeAlias = Any
 """A column's name (or the index's), several columns' names, or the ids themselves."""
+
+_SCALARS = (str, bytes, int, float, bool, np.generic, Decimal, date, time)
+"""What an id may be; a moment is a date. Anything else may be printed otherwise another time."""
 
 
 def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
@@ -109,32 +116,58 @@ def _given(table: pd.DataFrame, record_id: RecordId) -> Any:
 
 
 def _as_text(column: Any) -> pa.Array:
-    """Return cells as text in the form of the owner's agent; 7, 7.0 and "7" are one id."""
+    """Return cells as text in the form of the owner's agent; 7, 7.0 and "7" are one id.
+
+    Of any cell it is the same whatever other cells the column has.
+    """
     import pandas as pd
 
-    series = column if isinstance(column, pd.Series) else pd.Series(column)
-    try:
-        whole = pa.Array.from_pandas(series)
-        return clean_cells(pa.chunked_array([whole]))
-    except (pa.ArrowException, TypeError, ValueError):
-        return _of_mixed(series.astype(object))
-
-
-def _of_mixed(series: pd.Series) -> pa.Array:
-    """Return cells of several types as text, those of each type in one go."""
-    import numpy as np
-
-    texts = np.empty(len(series), dtype=object)
-    kinds = np.array([type(value).__name__ for value in series], dtype=object)
-    for kind in set(kinds):
-        where = kinds == kind
-        values = series[where]
+    if not isinstance(column, pd.Series):
+        column = pd.Series(column, dtype=None if hasattr(column, "dtype") else object)
+    # Arrow writes spans of time as bare numbers, whose unit is the column's.
+    span = isinstance(column.dtype, pd.PeriodDtype) or column.dtype.kind == "m"
+    if column.dtype != object and not span:
         try:
-            cells = pa.Array.from_pandas(values)
+            return _cleaned(column)
         except (pa.ArrowException, TypeError, ValueError):
-            cells = pa.array([str(value) for value in values])
-        texts[where] = clean_cells(pa.chunked_array([cells])).to_pylist()
+            pass
+    return _of_objects(column.astype(object))
+
+
+def _cleaned(series: pd.Series) -> pa.Array:
+    return clean_cells(pa.chunked_array([pa.Array.from_pandas(series)]))
+
+
+def _of_objects(series: pd.Series) -> pa.Array:
+    """Return cells of any types as text, those of each type in one go. Raises TableError."""
+    texts = np.empty(len(series), dtype=object)
+    kinds: dict[type, int] = {}
+    kind_of = np.array([kinds.setdefault(type(value), len(kinds)) for value in series])
+    for kind, number in kinds.items():
+        where = kind_of == number
+        texts[where] = _of_type(kind, series[where]).to_pylist()
     return pa.array(texts.tolist(), type=pa.string())
+
+
+def _of_type(kind: type, cells: pd.Series) -> pa.Array:
+    """Return cells of one type as text. Raises TableError for what has no text of its own."""
+    import pandas as pd
+
+    whole = issubclass(kind, int) and kind is not bool
+    if whole or issubclass(kind, UUID | pd.Period):
+        cells = cells.map(str)
+    elif not issubclass(kind, _SCALARS) and not cells.isna().all():
+        raise TableError(
+            f"record_id must hold a text, a number or a date in each row, not a {kind.__name__}.",
+            where="record_id",
+        )
+    try:
+        return _cleaned(cells)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise TableError(
+            f"record_id holds a {kind.__name__} that cannot be written as text in UTF-8.",
+            where="record_id",
+        ) from None
 
 
 def _joined(columns: dict[str, pa.Array]) -> pa.Array:

@@ -116,10 +116,10 @@ class Design:
         """Return the families side by side, the most accurate first.
 
         Columns: `family`; `chosen`; `error`, the predicted relative standard error of the cells of
-        the tables wanted; `kept`, how much of a moderate association noise leaves, from 0 to 1;
-        `gamma` of the whole record; `estimator`, which errs least; `withheld`, the share of a
-        record's cells that are not reported; `reason`, why a family cannot do it (its figures are
-        NaN then).
+        the tables wanted, against the population; `kept`, how much of a moderate association noise
+        leaves, from 0 to 1; `gamma` of the whole record; `estimator`, which errs least; `withheld`,
+        the share of a record's cells that are not reported; `reason`, why a family cannot do it
+        (its figures are NaN then).
 
         Examples:
             >>> import pramana as pm

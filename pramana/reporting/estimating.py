@@ -18,6 +18,7 @@ from pramana.showing.html import DIGITS, card
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import EstimatedMarginals
+from shared.estimation.tables.estimates import column_of
 from shared.learn.common.options import InnerShare, require_limit
 from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import LEVEL
@@ -111,10 +112,13 @@ class EstimatedCounts:
                 negative, with the same sum.
 
         Returns:
-            Columns: the variables, categorical, in the order of their domain; `count`, the raw
+            Columns: the variables, categorical, in the order of their domain (one that is called
+            as a column below, such as `low`, as `low (variable)`); `count`, the raw
             estimate, which may be negative by moments; `se_records`, its standard error given these
             records; `se_population`, that against the population they were drawn from; `low` and
-            `high`, the interval against the population.
+            `high`, the interval against the population. Where counts are modelled, by `log-linear`
+            and often by `pooled`, only the error against the population is known, and stands in
+            both places.
 
         Raises:
             UnknownVariable: a name that no source has.
@@ -141,7 +145,8 @@ class EstimatedCounts:
             frame = found.frame(level)
         for variable in found.domain:
             kind = pd.CategoricalDtype(list(variable.categories))
-            frame[variable.name] = frame[variable.name].astype(kind)
+            column = column_of(variable.name)
+            frame[column] = frame[column].astype(kind)
         if projected:
             cells = project_to_simplex(found.counts.reshape(1, -1) / self.records)
             frame.insert(len(names) + 1, "projected", cells.ravel() * self.records)
@@ -171,7 +176,8 @@ class EstimatedCounts:
 
         tables = []
         for name in self._told():
-            table = self.table(name, level=level, shares=shares).rename(columns={name: "category"})
+            table = self.table(name, level=level, shares=shares)
+            table = table.rename(columns={column_of(name): "category"})
             table["category"] = table["category"].astype(object)
             table.insert(0, "variable", name)
             tables.append(table)
@@ -273,7 +279,7 @@ class EstimatedCounts:
         if variables is None:
             return counts_chart(self.to_frame(shares=shares), _EACH, "=")
         names = list(names_of(variables, "variables", one=True))
-        return counts_chart(self.table(names, shares=shares), names)
+        return counts_chart(self.table(names, shares=shares), list(map(column_of, names)))
 
     def _repr_html_(self) -> str:
         names = listed(self.domain.names)
@@ -327,7 +333,7 @@ def estimate(
         PlanError: no plan beside a frame, or another than that of the reports.
         OptionError: an unknown estimator, or an order out of its range.
         DomainError: two sources list other categories of one variable.
-        RecordsDoNotAlign: two sources are of the same people.
+        RecordsDoNotAlign: two sources have the same people, or some of them.
 
     Examples:
         >>> import pramana as pm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field, ValidationError
 
+from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
 from pramana.reporting.drawn import Drawn
 from shared.errors import OptionError, PramanaError, StoreCorrupt, TableUnreadable
@@ -51,6 +53,12 @@ class _Described(Message):
     study: str | None
     plan: PlanMessage
     draws: list[_DrawnMessage] | None
+    seal: str
+
+    def sealed(self) -> str:
+        """Return the digest of what is in no other: the study and the draws."""
+        told = self.model_dump_json(include={"study", "draws"})
+        return hashlib.sha256(told.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,9 @@ def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
         study=contents.study,
         plan=PlanMessage.from_plan(plan),
         draws=None if drawn is None else [_DrawnMessage.of(one) for one in drawn],
+        seal="",
     )
+    described = described.model_copy(update={"seal": described.sealed()})
     schema = part_schema(plan)
     arrays = [
         pa.array(contents.codes[field.name].astype(field.type.to_pandas_dtype(), copy=False))
@@ -97,19 +107,21 @@ def read_contents(path: str | Path) -> tuple[Contents, str]:
         StoreCorrupt: its columns are not those of its plan.
     """
     place = require_path(path)
-    described, table = _read(place)
+    described, file = _opened(place)
     try:
         plan = described.plan.to_plan()
         wanted = part_schema(plan)
-        names = [name for name in wanted.names if name in table.column_names]
-        combined = table.select(names).cast(pa.schema([wanted.field(name) for name in names]))
+        names = [name for name in wanted.names if name in file.schema_arrow.names]
+        combined = file.read(columns=names).cast(pa.schema([wanted.field(name) for name in names]))
         codes = {name: combined.column(name).to_numpy() for name in plan.reported_sizes}
         keyed = KEY_COLUMN in names
         keys = key_array(combined.combine_chunks().column(KEY_COLUMN)) if keyed else None
         listed = described.draws
         draws = None if listed is None else tuple(one.to_drawn() for one in listed)
-    except (PramanaError, KeyError, ValueError, pa.ArrowException):
+    except (PramanaError, KeyError, ValueError, OSError, pa.ArrowException):
         raise not_what_was_saved(place) from None
+    if described.seal != described.sealed():
+        raise not_what_was_saved(place)
     return Contents(plan, codes, keys, draws, described.study), described.digest
 
 
@@ -149,27 +161,25 @@ def require_version(version: object, newest: int, place: Path) -> None:
     """Refuse what a later version of Pramana wrote. Raises TableUnreadable."""
     if version != newest:
         raise TableUnreadable(
-            f"path {str(place)!r} was written in version {version} of the format; this Pramana"
-            f" reads version {newest}.",
+            f"path {str(place)!r} was written in version {quoted([version])} of the format; this"
+            f" Pramana reads version {newest}.",
             where="path",
         )
 
 
-def _read(place: Path) -> tuple[_Described, pa.Table]:
+def _opened(place: Path) -> tuple[_Described, pq.ParquetFile]:
+    """Return what stands beside the columns, and the file, of which no column was read yet."""
     if not place.is_file():
         raise TableUnreadable(f"path {str(place)!r} must be a file; there is none.", where="path")
     try:
-        table = pq.ParquetFile(place).read()
-        metadata = (table.schema.metadata or {})[_MARK]
-    except (pa.ArrowException, OSError, KeyError):
-        raise _not_reports(place) from None
-    try:
+        file = pq.ParquetFile(place)
+        metadata = (file.schema_arrow.metadata or {})[_MARK]
         version = json.loads(metadata).get("version")
-    except (ValueError, AttributeError):
+    except (pa.ArrowException, OSError, KeyError, ValueError, AttributeError, RecursionError):
         raise _not_reports(place) from None
     require_version(version, VERSION, place)
     try:
-        return _Described.model_validate_json(metadata), table
+        return _Described.model_validate_json(metadata), file
     except ValidationError:
         raise _not_reports(place) from None
 

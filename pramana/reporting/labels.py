@@ -83,6 +83,9 @@ def write_labels(plan: Plan, codes: Mapping[str, Codes]) -> pd.DataFrame:
 def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
     """Return the codes of reported labels: the reverse of `write_labels`.
 
+    Of a variable that is not randomized, cells are read as an owner's own: the categories
+    `(empty)` and `(other)` take theirs.
+
     Raises:
         TableError: cells that the plan cannot have reported, such as sets that it never samples.
         MissingColumn, UnknownCategory: the table does not fit the plan.
@@ -90,6 +93,7 @@ def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
     table = as_frame(frame, argument)
     wanted = forms(plan)
     _require_columns(table, plan, wanted, argument)
+    true = {n for block in plan.blocks if block.channel.is_identity for n in block.names}
     codes: dict[str, Codes] = {}
     for name, form in wanted.items():
         variable = plan.domain[name]
@@ -102,7 +106,7 @@ def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
         else:
             sometimes = form is Form.SOMETIMES
             own = Domain((variable,))
-            found = encode(table, own, argument, missing=sometimes, reported=True)[name]
+            found = encode(table, own, argument, missing=sometimes, reported=name not in true)[name]
             codes[name] = found.astype(code_dtype(plan.reported_sizes[name]))
     for block in plan.blocks:
         _require_sampled(block, codes, argument)

@@ -370,13 +370,15 @@ def require_reports(reports: object, argument: str = "reports") -> Reports:
 
 def _pseudonyms(index: pd.Index) -> Pseudonyms:
     try:
-        raw = [bytes.fromhex(value) for value in index]
+        lengths = {len(value) for value in index}
+        raw = bytes.fromhex("".join(index))
     except (TypeError, ValueError):
-        raw = []
-    if {len(value) for value in raw} != {KEY_BYTES}:
+        raw, lengths = b"", set()
+    # Spaces would be left out of the digits.
+    if lengths != {2 * KEY_BYTES} or len(raw) != KEY_BYTES * len(index):
         raise TableError(
             "frame's index is called 'pseudonym' and must hold 32 hexadecimal digits in each row,"
             " as to_frame(pseudonyms=True) writes them.",
             where="frame",
         )
-    return np.frombuffer(b"".join(raw), dtype=f"V{KEY_BYTES}")
+    return np.frombuffer(raw, dtype=f"V{KEY_BYTES}")

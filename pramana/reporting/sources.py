@@ -35,7 +35,7 @@ def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
         PlanError: a plan is missing, is none, or is another than that of the reports.
         EmptyTable: an empty list.
         DomainError: two sources list other categories of one variable.
-        RecordsDoNotAlign: all people of one source are in another, too.
+        RecordsDoNotAlign: somebody of one source is in another, too.
     """
     if isinstance(reports, Plan):
         told = "the plan comes second, as in pm.estimate(frame, plan)"
@@ -108,20 +108,26 @@ def _of_several(several: Sequence[object]) -> tuple[Reports, ...]:
 
 
 def _require_other_people(first: Reports, second: Reports, *places: str) -> None:
-    """Check that not all people of one source are in another, too. Raises RecordsDoNotAlign."""
+    """Check that nobody of one source is in another, too. Raises RecordsDoNotAlign."""
     if first.pseudonyms is None or second.pseudonyms is None:
         return
     keys = [
         pseudonyms.view(f"S{KEY_BYTES}") for pseudonyms in (first.pseudonyms, second.pseudonyms)
     ]
     twice = overlap_of(keys).in_all
-    if twice < min(len(first), len(second)):
+    if not twice:
         return
-    beside = set(first.domain.names).isdisjoint(second.domain.names)
-    hint = "put their columns side by side with pm.join" if beside else "leave one of them out"
+    all_of_one = twice == min(len(first), len(second))
+    if set(first.domain.names).isdisjoint(second.domain.names):
+        how = "" if len(first) == len(second) == twice else "(..., how='any')"
+        hint = f"put their columns side by side with pm.join{how}"
+    else:
+        hint = f"leave {'one of them' if all_of_one else 'these people'} out"
+        hint += "" if all_of_one else " of one of them"
+    have = "are of the same" if all_of_one else "both have"
     raise RecordsDoNotAlign(
-        f"{places[0]} and {places[1]} are of the same {twice:,} people, and a list is of different"
-        f" people; {hint}.",
+        f"{places[0]} and {places[1]} {have} {twice:,} people, and a list is of different people;"
+        f" {hint}.",
         where="reports",
     )
 

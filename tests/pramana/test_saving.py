@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import re
+from itertools import product
 
 import pytest
 
+from pramana.estimators.bayes import NaiveBayes
+from pramana.estimators.linear import LinearClassifier
+from pramana.estimators.network import BayesNet
+from pramana.estimators.rules import AssociationRules, FrequentItemsets
 from pramana.estimators.tree import DecisionTree
 from pramana.frames.examples import example
 from pramana.owner.keys import Keys
@@ -17,7 +23,7 @@ from shared.channels import RESOLUTION, Symmetric
 from shared.domain import Domain, Variable
 from shared.errors import InputError, NotFitted, PramanaError, StoreCorrupt, TableUnreadable
 from shared.learn.tree.exchange.documents import tree_json
-from shared.plan import Plan
+from shared.plan import Block, Plan
 from shared.study_plan import StudyPart, StudyPlan, StudySet
 from tests.pramana.reporting.plans import PLANS, reports_of
 
@@ -139,6 +145,76 @@ def test_nothing_else_is_opened(tmp_path, content, said):
         load(tmp_path / "thing")
     assert said in str(caught.value)
     assert str(caught.value).endswith(".")
+
+
+def places(document, place=()):
+    """Yield where every part of a document is, of a list the first two."""
+    yield place
+    if isinstance(document, dict | list):
+        parts = document if isinstance(document, dict) else range(min(2, len(document)))
+        for part in parts:
+            yield from places(document[part], (*place, part))
+
+
+def with_part(document, place, part):
+    if not place:
+        return part
+    changed = document.copy()
+    changed[place[0]] = with_part(document[place[0]], place[1:], part)
+    return changed
+
+
+WRONG = (None, True, -1, 1.5, 10**400, 2**63, "", "x" * 200, [], {}, [[]], {"a": 1}, math.nan)
+
+
+def sentences(text: str) -> int:
+    return len(re.findall(r"[.!?](?=\s+[A-Z]|$)", text))
+
+
+def learned(estimator):
+    keys = Keys.for_experiments(1)
+    plan = Plan(tuple(Block((v,), Symmetric.from_gamma(v.size, 50.0)) for v in DOMAIN))
+    return estimator.fit(randomize(TITANIC, plan, keys, record_id="person"))
+
+
+SAVED = {
+    "plan": lambda: PLANS["sampled"],
+    "study plan": lambda: STUDY,
+    "domain": lambda: DOMAIN,
+    "tree": lambda: learned(DecisionTree("survived", max_depth=1)),
+    "naive Bayes": lambda: learned(NaiveBayes("survived")),
+    "linear": lambda: learned(LinearClassifier("survived")),
+    "network": lambda: learned(BayesNet([("sex", "survived")])),
+    "sets": lambda: learned(FrequentItemsets(0.4)),
+    "rules": lambda: learned(AssociationRules(0.4, 0.4)),
+}
+
+
+@pytest.mark.parametrize("thing", SAVED.values(), ids=SAVED.keys())
+def test_whatever_a_file_holds_it_is_read_or_refused_in_one_sentence(tmp_path, thing):
+    path = tmp_path / "thing"
+    save(thing(), path)
+    document = json.loads(path.read_text())
+    found = list(places(document))
+    refused = 0
+    for place, part in product(found[:: max(1, len(found) // 25)], WRONG):
+        path.write_text(json.dumps(with_part(document, place, part)))
+        try:
+            repr(load(path))
+        except PramanaError as error:
+            refused += 1
+            said = str(error)
+            assert sentences(said) == 1, (place, part, said)
+            assert len(said) < 1500, (place, part)
+    assert refused > 100
+
+
+def test_what_json_cannot_say_is_not_opened(tmp_path):
+    path = tmp_path / "thing"
+    for text in ("[" * 100_000, '{"a": ' * 100_000, '{"kind": NaN}', '{"kind": 1e999}', "9" * 999):
+        path.write_text(text)
+        with pytest.raises(TableUnreadable, match="neither JSON nor Parquet"):
+            load(path)
 
 
 def test_what_cannot_be_saved_is_said(tmp_path):

@@ -27,6 +27,9 @@ from shared.marginals.quantile import normal_quantile
 from shared.marginals.ratio_interval import ratio_interval
 from shared.marginals.score_interval import MORE, Tilt, possible, score_interval
 
+_NUMBERS = ("count", "share", "projected", "se_records", "se_population", "low", "high")
+"""What columns of numbers are called in the frames of tables, here and at the public face."""
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -133,14 +136,15 @@ class Estimates(ABC):
         """Return the table as a data frame: a row per cell, in C order of `domain`.
 
         Columns: one of category labels per variable, `count`, `se_records` (the error given the
-        records), `se_population`, and `low` and `high`, the interval against the population.
+        records), `se_population`, and `low` and `high`, the interval against the population. A
+        variable that is called as a column of numbers has another name here: see `column_of`.
         """
         import pandas as pd
 
         low, high = self.interval(level, population=True)
 
         cells = pd.MultiIndex.from_product(
-            [v.categories for v in self.domain], names=list(self.domain.names)
+            [v.categories for v in self.domain], names=list(map(column_of, self.domain.names))
         )
         return pd.DataFrame(
             {
@@ -332,3 +336,11 @@ def _root(covariance: Tensor) -> Tensor:
     values, vectors = np.linalg.eigh(covariance)
     root: Tensor = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     return root
+
+
+def column_of(name: str) -> str:
+    """Return what the column of a variable is called in the frame of a table: as it is itself.
+
+    A variable called `low`, as one of the columns of numbers is, has the column `low (variable)`.
+    """
+    return f"{name} (variable)" if name in _NUMBERS else name

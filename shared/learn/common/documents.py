@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -12,6 +13,8 @@ from shared.domain import Variable
 from shared.errors import InputError
 
 _FAULTS_SHOWN = 3
+
+_LONGEST_PLACE = 100
 
 
 class DocumentPart(BaseModel):
@@ -61,9 +64,47 @@ def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
         ) from error
 
 
+def parse_json(text: str | bytes) -> Any:
+    """Return what JSON text says.
+
+    Raises:
+        ValueError: it is not JSON, is nested too deeply, or has a number that is none (`NaN`), is
+            infinite, or is beyond what a float can be.
+    """
+    try:
+        return json.loads(text, parse_constant=_number, parse_float=_number, parse_int=_whole)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number in it is not finite")
+    return number
+
+
+def _whole(text: str) -> int:
+    _number(text)
+    return int(text)
+
+
 def faults(error: ValidationError) -> str:
     """Name the places of a document that are wrong and why, never what is in them."""
     found: list[Mapping[str, Any]] = list(error.errors(include_input=False, include_url=False))
-    said = [f"{'.'.join(map(str, f['loc'])) or 'the document'}: {f['msg']}" for f in found]
+    said = [f"{_place(f['loc'])}: {_why(f)}" for f in found]
     more = len(said) - _FAULTS_SHOWN
     return "; ".join(said[:_FAULTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _place(loc: Sequence[str | int]) -> str:
+    text = ".".join(map(str, loc)) or "the document"
+    return text if len(text) <= _LONGEST_PLACE else f"{text[:_LONGEST_PLACE]}..."
+
+
+def _why(fault: Mapping[str, Any]) -> str:
+    """Return what pydantic says of a fault, without the tag that it quotes."""
+    if fault["type"] == "union_tag_invalid":
+        return f"{fault['ctx']['discriminator']} must be one of {fault['ctx']['expected_tags']}"
+    said: str = fault["msg"]
+    return said

@@ -161,7 +161,8 @@ class _Product:
         for node in sorted(relevant):
             scope = [*network.structure.parents[node], node]
             seen = [axis for axis, name in enumerate(scope) if name in known]
-            table = np.moveaxis(network.tables[node], seen, range(len(seen)))
+            # In one order in memory, so that sums round alike whoever made the table.
+            table = np.moveaxis(np.ascontiguousarray(network.tables[node]), seen, range(len(seen)))
             rows = table[tuple(known[scope[axis]] for axis in seen)]
             if not seen:
                 rows = np.broadcast_to(rows, (records, *rows.shape))

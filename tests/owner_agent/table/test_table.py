@@ -1,6 +1,8 @@
 """Tables of every format read alike, and each defect is told by column and rows only."""
 
 import gzip
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -202,6 +204,34 @@ def test_numbers_in_parquet_are_read_as_their_decimal_text(tmp_path):
     assert {name: c.to_pylist() for name, c in read.columns.items()} == {
         "i": ["7", ""], "f": ["45", "2.5"], "b": ["true", "false"],
     }  # fmt: skip
+
+
+def test_how_precise_a_column_is_does_not_change_its_cells(tmp_path):
+    moments = [*np.array(["2020-01-02", "2020-01-02T03:04:05"], "M8[s]").tolist(), None]
+    parts = np.array(["2020-01-02T03:04:05.12"], "M8[ms]").tolist()
+    columns = {
+        **{unit: pa.array(moments, pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")},
+        **{f"{unit} part": pa.array(parts * 3, pa.timestamp(unit)) for unit in ("ms", "us", "ns")},
+        "day": pa.array([date(2020, 1, 2)] * 3),
+        "zone": pa.array(moments, pa.timestamp("us", tz="UTC")),
+        **{
+            f"scale {scale}": pa.array([Decimal(7), Decimal("2.5"), None], pa.decimal128(9, scale))
+            for scale in (1, 2, 4)
+        },
+        "hundreds": pa.array([Decimal(700), Decimal(10), None], pa.decimal128(9, 0)),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", coerce_timestamps=None)
+    read = read_table(tmp_path / "t.parquet", list(columns))
+    cells = {name: column.to_pylist() for name, column in read.columns.items()}
+    for unit in ("s", "ms", "us", "ns"):
+        assert cells[unit] == ["2020-01-02", "2020-01-02 03:04:05", ""]
+    for unit in ("ms", "us", "ns"):
+        assert cells[f"{unit} part"] == ["2020-01-02 03:04:05.12"] * 3
+    assert cells["day"] == ["2020-01-02"] * 3
+    assert cells["zone"] == ["2020-01-02 00:00:00Z", "2020-01-02 03:04:05Z", ""]
+    for scale in (1, 2, 4):
+        assert cells[f"scale {scale}"] == ["7", "2.5", ""]
+    assert cells["hundreds"] == ["700", "10", ""]
 
 
 def test_an_infinite_number_in_parquet_is_refused_by_its_row(bench):

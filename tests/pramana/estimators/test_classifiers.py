@@ -120,7 +120,7 @@ def test_reports_of_some_variables_each_are_learned_from(name: str):
     assert Estimator.from_json(model.to_json()).to_json() == model.to_json()
     if name == "LinearClassifier":
         assert "network" in " ".join(model.notes_)
-        assert model.to_frame()["se"].isna().all()
+        assert model.to_frame()["se_population"].isna().all()
 
 
 def test_three_classes():

@@ -48,9 +48,9 @@ def test_the_frame_has_weights_with_errors_and_intervals():
     assert list(frame["term"]) == ["(intercept)", *model.feature_names_out_]
     assert set(frame["class"]) == {"yes"}
     assert np.array_equal(frame["weight"], [*model.intercept_, *model.coef_[0]])
-    assert np.array_equal(frame["se"][1:], model.coef_error_[0])
+    assert np.array_equal(frame["se_population"][1:], model.coef_error_[0])
     assert frame["weight"].between(frame["low"], frame["high"]).all()
-    assert (frame["se"] > frame["se_records"]).all()
+    assert (frame["se_population"] > frame["se_records"]).all()
 
 
 def test_the_reports_tell_the_accuracy():
@@ -132,3 +132,11 @@ def test_numbers_stand_for_categories():
     assert np.allclose(ages.predict_proba(people()), model.predict_proba(people()), atol=1e-7)
     with pytest.raises(pm.InputError, match="'age' stands as a number"):
         ages.to_sklearn()
+
+
+def test_empty_cells_are_of_the_category_that_takes_them():
+    people = {"job": ["a", None, "b", None] * 50, "ill": ["no", "yes", "no", "no"] * 50}
+    domain = pm.Domain.of(job=["a", "b", "(empty)"], ill=["no", "yes"])
+    model = pm.LinearClassifier("ill", l2=0.01).fit(people, pm.Plan.unrandomized(domain))
+    shares = model.predict_proba({"job": [None, "(empty)", "a"]})[:, 1]
+    assert shares[0] == shares[1] > shares[2]

@@ -128,9 +128,10 @@ def test_a_structure_is_learned_through_the_noise(learned: pm.BayesNet):
 def test_parameters_have_both_errors(learned: pm.BayesNet, people: pd.DataFrame):
     frame = learned.to_frame("admitted")
     assert list(frame.columns) == [
-        "department", "value", "estimate", "probability", "se", "se_records", "low", "high",
+        "department", "value", "estimate", "probability", "se_records", "se_population",
+        "low", "high",
     ]  # fmt: skip
-    assert (frame["se"] > frame["se_records"]).all()
+    assert (frame["se_population"] > frame["se_records"]).all()
     assert (frame["se_records"] > 0).all()
     truth = people.groupby("department")["admitted"].value_counts(normalize=True)
     errors = [
@@ -332,7 +333,7 @@ def test_json_of_other_origins(given: pm.BayesNet, tmp_path):
 
     plain = pm.BayesNet.from_json(write_network_json(given.network_))
     assert plain.edges_ == given.edges_
-    assert plain.to_frame()["se"].isna().all()
+    assert plain.to_frame()["se_population"].isna().all()
     assert "not learned here" in repr(plain)
     pd.testing.assert_frame_equal(
         pm.BayesNet.from_json(plain.to_json()).to_frame(), plain.to_frame()

@@ -165,3 +165,8 @@ def test_a_wide_table_and_a_long_one():
     assert all((found[name] == column).all() for name, column in wide.items())
     long = rng.integers(0, 3, 1_000_000)
     assert np.array_equal(encode({"x": long + 1}, Domain((DIGITS,)), "frame")["x"], long)
+
+
+def test_a_number_is_its_label_with_or_without_a_point():
+    assert codes(Variable("x", ("1.0", "2.5")), [1.0, 2.5]) == [0, 1]
+    assert codes(Variable("x", ("1", "2.5")), [1.0, 2.5]) == [0, 1]

@@ -88,6 +88,10 @@ def test_keys_are_not_pickled_and_a_copy_is_the_same_object():
             pickle.dumps(keys, protocol)
     with pytest.raises(KeyFileError, match="cannot be pickled"):
         pickle.dumps({"keys": [keys]})
+    for inner in (keys.secrets, vars(keys)):
+        with pytest.raises(KeyFileError, match="cannot be pickled"):
+            pickle.dumps(inner)
+    assert copy.deepcopy(keys.secrets) is copy.copy(keys.secrets) is keys.secrets
     assert copy.copy(keys) is keys
     assert copy.deepcopy({"keys": keys})["keys"] is keys
 

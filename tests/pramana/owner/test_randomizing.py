@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
+from uuid import UUID
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from owner_agent.randomize.reports import randomize as draw
@@ -152,6 +157,64 @@ def test_a_number_and_its_text_are_one_id():
         for ids in ([7, 8], ["7", "8"], [7.0, 8.0], [7, "8"], np.array([7, 8], dtype=np.uint8))
     }
     assert len(digests) == 1
+
+
+DAYS = [date(2020, 1, day) for day in (1, 2)]
+MOMENTS = pd.Series(pd.to_datetime(DAYS))
+ONE_ID = {
+    "dates": [
+        ["2020-01-01", "2020-01-02"],
+        DAYS,
+        [DAYS[0], MOMENTS[1]],
+        np.array(DAYS, dtype="M8[D]"),
+        *(MOMENTS.astype(f"M8[{unit}]") for unit in ("s", "ms", "us", "ns")),
+        pd.PeriodIndex(MOMENTS, freq="D"),
+    ],
+    "decimals": [
+        [7, 8],
+        [Decimal(7), Decimal("8.00")],
+        [Decimal("7.0"), 8],
+        pd.Series(["7.0", "8.0"]).map(Decimal).astype(pd.ArrowDtype(pa.decimal128(9, 4))),
+    ],
+    "large numbers": [
+        [10**20, 2**53 + 1],
+        ["100000000000000000000", "9007199254740993"],
+        [Decimal(10**20), 2**53 + 1],
+    ],
+    "UUIDs": [[UUID(int=1), UUID(int=2)], [str(UUID(int=1)), str(UUID(int=2))]],
+}
+
+
+@pytest.mark.parametrize("alike", ONE_ID.values(), ids=ONE_ID.keys())
+def test_an_id_is_the_same_in_any_type_that_a_table_can_have_it_in(alike):
+    frame = people([1, 2])
+    digests = {randomize(frame, PLAN, KEYS, record_id=ids).digest for ids in alike}
+    assert len(digests) == 1
+
+
+def test_an_id_does_not_depend_on_the_others():
+    some = people([Decimal(7), Decimal(8)])
+    more = people([Decimal(7), Decimal(8), Decimal("2.125")])
+    alone = randomize(some, PLAN, KEYS, record_id="id").pseudonyms
+    assert set(alone.tolist()) < set(
+        randomize(more, PLAN, KEYS, record_id="id").pseudonyms.tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ((1, 2), "a number or a date in each row, not a tuple"),
+        ({1}, "a number or a date in each row, not a set"),
+        (object(), "a number or a date in each row, not a object"),
+        (pd.Timedelta(1), "a number or a date in each row, not a Timedelta"),
+        ("\ud800", "holds a str that cannot be written as text in UTF-8"),
+        (b"\xff", "holds a bytes that cannot be written as text in UTF-8"),
+    ],
+)
+def test_what_has_no_text_of_its_own_is_no_id(cell, said):
+    with pytest.raises(TableError, match=said):
+        randomize(people([1, 2]), PLAN, KEYS, record_id=[1, cell])
 
 
 def test_columns_of_ids_are_told_apart():

@@ -109,6 +109,25 @@ def test_a_table_is_drawn_with_its_intervals(counts: pm.EstimatedCounts):
     assert "4,526" in counts._repr_html_()
 
 
+def test_variables_may_be_called_as_the_columns_of_numbers_are():
+    names = ["count", "share", "low", "projected", "variable", "category"]
+    frame = pd.DataFrame({name: ["a", "b", "b", "b"] for name in names})
+    plan = Plan.unrandomized(Domain.of(**{name: ["a", "b"] for name in names}))
+    counts = pm.estimate(frame, plan)
+    table = counts.table(["low", "variable"], shares=True, projected=True)
+    assert list(table.columns) == [
+        "low (variable)", "variable", "share", "projected",
+        "se_records", "se_population", "low", "high",
+    ]  # fmt: skip
+    assert table["share"].tolist() == [0.25, 0, 0, 0.75]
+    assert counts.table("count").columns[:2].tolist() == ["count (variable)", "count"]
+    everything = counts.to_frame()
+    assert everything["variable"].unique().tolist() == names
+    assert everything["category"].tolist() == ["a", "b"] * len(names)
+    assert "by share (variable)" in counts.plot("share", shares=True).get_title(loc="left")
+    assert "low" in counts._repr_html_()
+
+
 def test_independence_is_the_g_test_on_plain_counts(
     people: pd.DataFrame, counts: pm.EstimatedCounts
 ):
@@ -171,6 +190,22 @@ def test_polars_and_arrow_are_tables_too(people: pd.DataFrame, counts: pm.Estima
 def test_the_same_people_twice_are_refused(randomized: pm.Reports):
     with pytest.raises(RecordsDoNotAlign, match="leave one of them out"):
         pm.estimate([randomized, randomized])
+
+
+def test_people_in_two_sources_are_refused(people: pd.DataFrame):
+    keys = pm.Keys.for_experiments(1)
+
+    def part(rows: pd.DataFrame, *names: str) -> pm.Reports:
+        plan = pm.plan(BERKELEY.project(names), p=0.1)
+        return pm.randomize(rows, plan, keys, record_id=rows.index)
+
+    early, late = people[:2000], people[1990:]
+    with pytest.raises(RecordsDoNotAlign, match="both have 10 people.*leave these people out of"):
+        pm.estimate([part(early, "sex"), part(late, "sex")])
+    beside = [part(early, "sex"), part(late, "admitted")]
+    with pytest.raises(RecordsDoNotAlign, match="both have 10 people.*how='any'"):
+        pm.estimate(beside)
+    assert len(pm.estimate(pm.join(*beside, how="any"))) == len(people)
 
 
 def test_columns_of_the_same_people_are_joined_first(people: pd.DataFrame):

@@ -49,7 +49,7 @@ def test_the_file_has_reported_codes_and_pseudonyms_and_no_other_column(tmp_path
     for name in ("a", "b", "c"):
         assert table.column(name).to_pylist() == reports.codes[name].tolist()
     described = json.loads(table.schema.metadata[b"pramana-reports"])
-    assert set(described) == {"version", "kind", "digest", "study", "plan", "draws"}
+    assert set(described) == {"version", "kind", "digest", "study", "plan", "draws", "seal"}
     assert list(tmp_path.iterdir()) == [tmp_path / "r"]
 
 
@@ -75,6 +75,46 @@ def test_a_file_that_was_changed_is_refused(tmp_path):
     pq.write_table(table.slice(1), path)
     with pytest.raises(StoreCorrupt):
         Reports.load(path)
+
+
+def test_draws_and_study_are_those_that_were_saved(tmp_path):
+    path = tmp_path / "r"
+    reports_of(PLANS["symmetric"], study="asia").save(path)
+    described = json.loads(pq.read_table(path).schema.metadata[b"pramana-reports"])
+    for other in (
+        {"draws": []},
+        {"draws": None},
+        {"draws": described["draws"][1:]},
+        {"study": "b"},
+    ):
+        reports_of(PLANS["symmetric"], study="asia").save(path)
+        changed(path, **other)
+        with pytest.raises(StoreCorrupt, match="other reports than were saved"):
+            Reports.load(path)
+
+
+def test_json_of_any_depth_and_version_is_refused_in_few_words(tmp_path):
+    path = tmp_path / "r"
+    for depth in ("[" * 100_000, '{"version": 1, "plan": ' + "[" * 100_000):
+        reports_of(PLANS["symmetric"]).save(path)
+        table = pq.read_table(path).replace_schema_metadata({b"pramana-reports": depth.encode()})
+        pq.write_table(table, path)
+        with pytest.raises(TableUnreadable, match="that Reports.save wrote"):
+            Reports.load(path)
+    reports_of(PLANS["symmetric"]).save(path)
+    changed(path, version="9" * 100_000)
+    with pytest.raises(TableUnreadable, match="in version '9999") as caught:
+        Reports.load(path)
+    assert len(str(caught.value)) < 400
+
+
+def test_columns_that_are_none_of_the_plan_are_not_read(tmp_path):
+    path = tmp_path / "r"
+    reports = reports_of(PLANS["symmetric"])
+    reports.save(path)
+    table = pq.read_table(path)
+    pq.write_table(table.append_column("more", pa.array(["x"] * len(reports))), path)
+    assert Reports.load(path).digest == reports.digest
 
 
 def test_a_later_version_says_so(tmp_path):

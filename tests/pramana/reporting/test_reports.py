@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import pramana as pm
 from pramana.reporting.reports import Reports
 from shared.channels import Identity, Withheld
+from shared.domain import Domain
 from shared.errors import (
     DuplicateRecordId,
     EmptyTable,
@@ -182,3 +184,33 @@ def test_the_digest_is_of_content_and_not_of_form():
     other[0] = (other[0] + 1) % 3
     assert Reports(reports.plan, {"b": other}, reports.pseudonyms).digest != reports.digest
     assert Reports(plan_of(Identity(3), B), reports.codes).digest != reports.digest
+
+
+EMPTY_AND_OTHER = Domain.of(job=["a", "(empty)", "(other)"], ill=["no", "yes"])
+
+
+def test_a_table_that_is_not_randomized_has_empty_cells_and_others_in_their_categories():
+    table = {"job": ["a", None, "b", "(empty)"], "ill": ["no", "yes", "no", "no"]}
+    taken = Reports.from_frame(table, Plan.unrandomized(EMPTY_AND_OTHER))
+    assert taken.codes["job"].tolist() == [0, 1, 2, 1]
+    again = Reports.from_frame(taken.to_frame(), taken.plan)
+    assert again.digest == taken.digest
+
+
+@pytest.mark.parametrize(("cell", "said"), [(None, "withholds it from no record"), ("b", "'b'")])
+def test_reports_of_a_randomized_variable_hold_its_labels_alone(cell, said):
+    plan = pm.plan(EMPTY_AND_OTHER, p=0.1)
+    with pytest.raises(UnknownCategory, match=said):
+        Reports.from_frame({"job": ["a", cell], "ill": ["no", "yes"]}, plan)
+    table = {"job": ["(empty)", "(other)"], "ill": ["no", "yes"]}
+    assert Reports.from_frame(table, plan).codes["job"].tolist() == [1, 2]
+
+
+def test_observed_categories_of_a_table_with_empty_cells_are_learned_from():
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame({"age": rng.integers(18, 80, 200).astype(float)})
+    people["ill"] = rng.choice(["no", "yes"], 200)
+    people.loc[:30, "age"] = np.nan
+    domain = pm.domain(people, pm.observed_categories(people))
+    counts = pm.estimate(people, Plan.unrandomized(domain)).table("age").set_index("age")
+    assert counts.loc["(empty)", "count"] == 31

@@ -137,7 +137,7 @@ def _read(listed: list[Any], shape: tuple[int, ...], node: str) -> Tensor:
     try:
         found = np.array(listed, dtype=object)
         numbers = np.where(found == None, np.nan, found).astype(np.float64)  # noqa: E711 - by cell
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.empty(())
     texts = any(isinstance(value, str | bool) for value in np.ravel(np.array(listed, dtype=object)))
     if numbers.shape != shape or texts or np.isinf(numbers).any():

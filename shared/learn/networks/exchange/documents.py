@@ -248,7 +248,7 @@ def _families(
 def _numbers(node: str, table: list[Any]) -> Tensor:
     try:
         return np.array(table, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"The table of node {node!r} is not an array of numbers.", where=node
         ) from error

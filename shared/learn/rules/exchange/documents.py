@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -24,6 +24,7 @@ _UNSAID = "(another)"
 
 _Number = float | None
 _Ends = tuple[_Number, _Number]
+_Place = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,9 @@ def read_found(document: Mapping[str, Any]) -> Found:
     )
     domain = Domain(_of_items(read.items) if read.variables is None else read.variables)
     items = tuple((i.variable, domain[i.variable].code(i.category)) for i in read.items)
+    named = [place for itemset in read.itemsets for place in itemset.items]
+    if max(named, default=-1) >= len(items):
+        raise InputError("An itemset has an item that is not there.", where="itemsets")
     found = FoundItemsets(
         domain, read.records, read.options, items, _levels(read.itemsets), read.modelled_from
     )
@@ -79,7 +83,7 @@ class _Item(DocumentPart):
 
 
 class _Itemset(DocumentPart):
-    items: tuple[int, ...] = Field(min_length=1)
+    items: tuple[_Place, ...] = Field(min_length=1)
     support: _Number
     se_records: _Number
     se_population: _Number
@@ -91,8 +95,8 @@ class _Itemset(DocumentPart):
 
 
 class _Rule(DocumentPart):
-    antecedent: tuple[int, ...]
-    consequent: tuple[int, ...]
+    antecedent: tuple[_Place, ...]
+    consequent: tuple[_Place, ...]
     antecedent_support: _Number
     consequent_support: _Number
     support: _Number

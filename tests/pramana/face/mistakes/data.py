@@ -111,6 +111,12 @@ MISTAKES = [
         "'age'",
         "inf",
     ),
+    Mistake(
+        "no public list at all",
+        lambda: pm.domain(PEOPLE[["age", "sex"]]),
+        DomainError,
+        ("categories", "None", "public", '{"age": {"cuts": [...]}, "sex": [...]}'),
+    ),
     listed("no public list", None, DomainError, "categories", "None", "public", '"age": {"cuts"'),
     listed("a list without names", ["f", "m"], DomainError, "categories", "a list", "dict"),
     listed("categories as one text", {**LIST, "sex": "f,m"}, DomainError, "'sex'", "'f,m'", "list"),
