@@ -76,11 +76,8 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         max_parents: the most parents of a node.
         tabu: how many moves hill climbing goes on after its last improvement.
         refine: whether K2 also drops and exchanges parents.
-        draws: bootstrap samples for the confidence of each link; 0 for none, which is the quickest
-            where there are many variables.
+        draws: bootstrap samples for the confidence of each link; fewer, or 0, are much quicker.
         seed: decides the samples.
-
-    After `fit`, besides what every estimator has:
 
     Attributes:
         network_: the network with a valid table for each node.
