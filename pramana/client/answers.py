@@ -9,6 +9,7 @@ from pydantic import RootModel
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import LearnedFrom
+from shared.estimation.tables.estimates import column_of
 from shared.wire.learning.learners import AssociationRulesSpec
 from shared.wire.learning.models import (
     AssociationRulesMessage,
@@ -60,7 +61,7 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
     import pandas as pd
 
     columns: dict[str, Any] = {
-        variable.name: pd.Categorical(
+        column_of(variable.name): pd.Categorical(
             [cell.values[variable.name] for cell in model.cells], categories=variable.categories
         )
         for variable in model.variables

@@ -19,12 +19,14 @@ from pramana.networks.structures import (
     StructureLike,
     scoring_of,
     structure_of,
+    without_errors,
 )
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.names import names_of
 from shared.errors import OptionError, StructureError, UnknownVariable
+from shared.estimation.tables.estimates import column_of
 from shared.learn.common.options import Seed, require_limit
-from shared.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily, learn_parameters
+from shared.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
 from shared.learn.networks.exchange.documents import (
     NetworkDocument,
     network_json,
@@ -248,13 +250,9 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             draws: dict[str, Any] = {"draws": task.draws, "seed": task.seed}
             found = learn_structure(marginals, task.scoring, task.search, **draws, on_step=on_step)
             structure, links = found.structure, found.links
-        parameters = task.parameters
+        how = task.parameters
         self._learned = learn_parameters(
-            counts.marginals,
-            structure,
-            method=parameters.method,
-            alpha=parameters.alpha,
-            on_node=on_step,
+            counts.marginals, structure, method=how.method, alpha=how.alpha, on_node=on_step
         )
         self._links = links
 
@@ -265,8 +263,9 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             node: the node whose parameters are wanted; by default all.
 
         Returns:
-            of one node a column for each of its parents, then `value`; of all `node`, `value` and
-            `given`, the parents' categories in words. Then `estimate`, the raw ratio, which may
+            of one node a column for each of its parents (`low (variable)` for one that is called
+            as a column below), then `value`; of all `node`, `value` and `given`, the parents'
+            categories in words. Then `estimate`, the raw ratio, which may
             lie outside [0, 1]; `probability`, its projection, which is valid in a network;
             `se_records`, the standard error given these records (the noise of randomization
             alone); `se_population`, that against the population they were drawn from; `low` and
@@ -288,7 +287,8 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
             given = ", ".join(f"{name}={label}" for name, label in one.parents.items())
             where = {"node": one.node, "value": one.value, "given": given}
             if node is not None:
-                where = {**one.parents, "value": one.value}
+                parents = {column_of(name, _COLUMNS): of for name, of in one.parents.items()}
+                where = {**parents, "value": one.value}
             numbers = {name: _float(getattr(one, of)) for name, of in _NUMBERS.items()}
             low, high = one.interval
             rows.append([*where.values(), *numbers.values(), low, high])
@@ -326,7 +326,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     def _set_model(self, document: NetworkDocument) -> None:
         network = document.network
         families = document.families or tuple(
-            _without_errors(network, node, parents) for node, parents in network.structure.families
+            without_errors(network, node, parents) for node, parents in network.structure.families
         )
         domain = network.domain.project(network.structure.nodes)
         self._learned = LearnedBayesNet(domain, network.structure, 0, families)
@@ -386,13 +386,8 @@ _NUMBERS = {
 }
 """The columns of numbers, and what the packages below call them."""
 
+_COLUMNS = ("value", *_NUMBERS, "low", "high")
+
 
 def _float(number: float | None) -> float:
     return math.nan if number is None else number
-
-
-def _without_errors(network: Network, node: str, parents: tuple[str, ...]) -> LearnedFamily:
-    """Return a node's table as a family of which nothing else is known."""
-    table = network.tables[node]
-    unknown = np.full(table.shape, np.nan)
-    return LearnedFamily(node, parents, unknown, table, unknown, unknown, unknown, unknown)

@@ -13,6 +13,7 @@ from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.names import names_of
 from shared.errors import OptionError, UnknownVariable
+from shared.estimation.tables.estimates import column_of
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.records import log_likelihoods, posteriors
 from shared.learn.networks.synthetic import sample_chunks
@@ -108,7 +109,8 @@ class NetworkAnswers:
             given: the category of each known node.
 
         Returns:
-            a row per combination of categories, with its `probability`; the sum is 1.
+            a row per combination of categories, with its `probability`; the sum is 1. A node that
+            is called so itself has the column `probability (variable)`.
 
         Raises:
             NotFitted: nothing was learned.
@@ -116,8 +118,6 @@ class NetworkAnswers:
             UnknownVariable, UnknownCategory: a node or a category that there is not.
             LimitExceeded: too many nodes at once.
         """
-        import pandas as pd
-
         network = self.network_
         names = list(names_of(of, "of", one=True))
         known = self._evidence(given)
@@ -139,7 +139,8 @@ class NetworkAnswers:
         domain = network.domain.project(names)
         cells = np.indices(domain.shape).reshape(len(names), -1)
         rows = decode(dict(zip(names, cells.astype(np.uint32), strict=True)), domain)
-        return pd.DataFrame({**rows, "probability": shares.ravel()})
+        called = [column_of(name, ("probability",)) for name in rows.columns]
+        return rows.set_axis(called, axis=1).assign(probability=shares.ravel())
 
     def sample(self, n: int, *, seed: int = 0) -> pd.DataFrame:
         """Draw records from the network: synthetic data, as private as what it was learned from.

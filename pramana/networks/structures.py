@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from pramana.exchange import networkx_graphs, pyagrum_models
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
 from shared.errors import OptionError, StructureError
+from shared.learn.networks.bayes_net import LearnedFamily
+from shared.learn.networks.network import BayesNet
 from shared.learn.networks.options import ParameterOptions, Scoring, Search
 from shared.learn.networks.structure import Structure
 
@@ -76,6 +80,13 @@ def scoring_of(scoring: object) -> Scoring:
             )
     with one_sentence():
         return Scoring(**given)
+
+
+def without_errors(network: BayesNet, node: str, parents: tuple[str, ...]) -> LearnedFamily:
+    """Return a node's table as a family of which nothing else is known."""
+    table = network.tables[node]
+    unknown = np.full(table.shape, np.nan)
+    return LearnedFamily(node, parents, unknown, table, unknown, unknown, unknown, unknown)
 
 
 def _parents(given: StructureLike) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -338,9 +338,9 @@ def _root(covariance: Tensor) -> Tensor:
     return root
 
 
-def column_of(name: str) -> str:
+def column_of(name: str, others: Container[str] = _NUMBERS) -> str:
     """Return what the column of a variable is called in the frame of a table: as it is itself.
 
-    A variable called `low`, as one of the columns of numbers is, has the column `low (variable)`.
+    A variable called `low`, as one of the other columns is, has the column `low (variable)`.
     """
-    return f"{name} (variable)" if name in _NUMBERS else name
+    return f"{name} (variable)" if name in others else name

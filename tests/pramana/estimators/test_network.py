@@ -341,3 +341,16 @@ def test_json_of_other_origins(given: pm.BayesNet, tmp_path):
     for text in ("{}", "nothing", "[]"):
         with pytest.raises(InputError):
             pm.BayesNet.from_json(text)
+
+
+def test_nodes_that_are_called_like_a_column_of_numbers():
+    people = {"count": ["x", "y", "y"], "probability": ["x", "x", "y"], "low": ["y", "y", "x"]}
+    domain = pm.Domain.of(**{name: ["x", "y"] for name in people})
+    net = pm.BayesNet([("probability", "count"), ("low", "count")])
+    net.fit(people, pm.Plan.unrandomized(domain))
+    columns = list(net.to_frame("count").columns)
+    assert columns[:3] == ["probability (variable)", "low (variable)", "value"]
+    assert len(columns) == len(set(columns))
+    asked = net.query("probability")
+    assert asked["probability (variable)"].tolist() == ["x", "y"]
+    assert asked["probability"].round(3).tolist() == [0.667, 0.333]
