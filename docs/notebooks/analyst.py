@@ -2,7 +2,7 @@
 # # An analyst's models
 #
 # You receive randomized records and the plan that says how they were randomized, and want models
-# with honest errors. The tables here are public, so that everything can be held against the truth.
+# with honest errors. The tables here are public, so that every result can be compared with the truth.
 # The first has the 4,526 people who applied to Berkeley's six largest graduate departments in 1973.
 # Were women treated worse?
 
@@ -15,8 +15,8 @@ import pramana as pm
 # %% [markdown]
 # ## What you receive
 #
-# The owner's side, in short ([the custodian's notebook](custodian.ipynb) has all of it): half of the
-# records randomized under a bound on the whole record.
+# This is the owner's part, in short ([the custodian's notebook](custodian.ipynb) has all of it): half
+# of the records are randomized under a bound on the whole record.
 
 # %%
 people = pm.example("berkeley")
@@ -27,7 +27,7 @@ keys = pm.Keys.for_experiments(3)
 pm.randomize(train, design.plan, keys, record_id=train.index).save("reports")
 
 # %% [markdown]
-# From here on there are only the reports. They know their plan, and what they tell of a person.
+# From here on only the reports are used. They carry their plan, and say what they reveal of a person.
 
 # %%
 reports = pm.load("reports")
@@ -37,8 +37,8 @@ reports.to_frame().head(4)
 # %% [markdown]
 # ## Estimated tables beside the truth
 #
-# Counted as they are, the reports are wrong. `pm.estimate` takes the randomization into account and
-# says how wrong the result may still be: `se_records` against the true records, `se_population` against
+# Counts of the reports themselves are wrong. `pm.estimate` takes the randomization into account and
+# says how large the remaining error is: `se_records` against the true records, `se_population` against
 # the population that they were drawn from.
 
 # %%
@@ -69,9 +69,9 @@ network.plot()
 plt.show()
 
 # %% [markdown]
-# Department goes with sex and with being admitted, and no link is left between sex and being
-# admitted: women applied where few of anybody were admitted, which is what the famous paper found in the
-# true records. Within departments the two are independent as far as these reports can tell:
+# Department is linked with sex and with admission, and there is no link between sex and admission:
+# women applied more to departments that admitted few, as Bickel, Hammel and O'Connell found in the true
+# records in 1975. Within departments the two are independent as far as these reports can tell:
 
 # %%
 counts.independence("sex", "admitted", given=["department"])
@@ -79,8 +79,8 @@ counts.independence("sex", "admitted", given=["department"])
 # %% [markdown]
 # ## Classifiers
 #
-# Another owner reports the 2,201 people aboard the Titanic, again half of them, under a plan that was
-# designed for telling who survived.
+# Another owner has the 2,201 people aboard the Titanic and reports half of them, under a plan
+# designed for predicting who survived.
 
 # %%
 people = pm.example("titanic")
@@ -92,8 +92,8 @@ counts = pm.estimate(reports)
 
 # %% [markdown]
 # Options in the constructor, then `fit`, `predict` and `score`, as in scikit-learn; the target is the
-# name of a column, and categories need no encoding. Beside each what it would reach from the true
-# records, by a plan that leaves every column as it is.
+# name of a column, and categories need no encoding. The second column is
+# what each reaches from the true records, under a plan that leaves every column as it is.
 
 # %%
 models = [
@@ -114,7 +114,7 @@ scores = {
 pd.DataFrame(scores).T.round(3)
 
 # %% [markdown]
-# A model says what it was learned from, and what that tells of a person:
+# A model says what it was learned from, and what that reveals of a person:
 
 # %%
 naive_bayes, tan, tree, linear = models
@@ -123,14 +123,14 @@ tree.plot()
 plt.show()
 
 # %% [markdown]
-# Every parameter has its error, as in the table that naive Bayes is made of:
+# Every parameter has its error, as in naive Bayes's table:
 
 # %%
 columns = ["variable", "category", "class", "probability", "se_records", "low", "high"]
 naive_bayes.to_frame()[columns].head(4).round(3)
 
 # %% [markdown]
-# Columns that a new record lacks are summed out where the model can:
+# Columns that are missing from new records are summed out where the model can:
 
 # %%
 new = pd.DataFrame({"sex": ["female", "male"]})
@@ -139,7 +139,7 @@ pd.DataFrame(naive_bayes.predict_proba(new), new["sex"], naive_bayes.classes_).r
 # %% [markdown]
 # ## Save, load, and go elsewhere
 #
-# Models are JSON with a version: no pickle, so that a file from somebody else runs nothing.
+# Models are saved as JSON with a version, not as pickles, so a file from somebody else runs no code.
 
 # %%
 network.save("network.json")

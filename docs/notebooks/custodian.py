@@ -1,12 +1,12 @@
 # %% [markdown]
 # # A custodian chooses a plan
 #
-# You hold a table about people, and others may learn from it what you allow, and nothing about one
-# person beyond a bound that you choose. This notebook goes through that choice: what the table may
-# hold, how much is told at several bounds, what accuracy is left, what a second release adds, and
-# the release itself.
+# You hold a table about people. Others may learn from it in general, and about one person nothing
+# beyond a bound that you choose. This notebook goes through that choice: what the columns may hold,
+# how much is revealed at several bounds, what accuracy is left, the release itself, and what a second
+# release would add.
 #
-# The table is public, so that you can see both sides: the 2,201 people aboard the Titanic.
+# The table here, the 2,201 people aboard the Titanic, is public, so that you can see both sides.
 
 # %%
 import matplotlib.pyplot as plt
@@ -21,8 +21,7 @@ people.head(3)
 # ## What the columns may hold
 #
 # The list of categories travels with every release, so it is public. Write it down from what
-# everybody knows of the columns; taken from the data it would tell that somebody is in it who has a
-# rare category.
+# everybody knows of the columns; read off the data it would reveal that somebody has a rare category.
 
 # %%
 domain = pm.domain(
@@ -37,12 +36,12 @@ domain = pm.domain(
 domain
 
 # %% [markdown]
-# ## How much may be told?
+# ## How much may be revealed?
 #
-# **gamma** bounds what a record's report does to the odds between any two people it may come from.
-# The figure to show to those who decide is what it makes of a belief: somebody who is 5 % sure of a
-# thing about a person, how sure can she be after the report, at most? Five bounds, and for each the
-# plan that serves best those who want to predict who survived:
+# **gamma** bounds the factor by which a report can change the odds between any two records that it may
+# come from. It is easier to decide on as a change of belief: how sure can somebody be after seeing the
+# report who was 5 % sure of something about a person before? Here are five bounds, each with the most
+# accurate plan for predicting who survived:
 
 # %%
 gammas = [3, 5, 9, 19, 49]
@@ -56,10 +55,10 @@ pd.DataFrame({"5 % grows to at most": grown}).rename_axis("gamma").map("{:.1%}".
 # %% [markdown]
 # ## What is left to learn?
 #
-# `pm.design` looked through all families of randomization that keep to the bound, for the one that
-# serves this need best. Nothing of the data entered but the number of records. `error` is the
-# predicted relative error of the tables that a classifier looks at, and `kept` says how much of a
-# moderate association can still be seen.
+# `pm.design` compared all families of randomization within the bound and chose the most accurate for
+# this need. It used nothing of the data but the number of records. `error` is the predicted relative
+# error of the tables that a classifier needs, and `kept` says how much of a moderate association can
+# still be seen.
 
 # %%
 designs[19]
@@ -92,8 +91,8 @@ axes.legend(frameon=False)
 plt.show()
 
 # %% [markdown]
-# Say that 19 was decided: no belief of 5 % grows beyond 50 %. The plan says what is done to
-# each column, and the release will carry it, for without it nothing can be estimated.
+# Suppose you decide on 19: no belief of 5 % grows beyond 50 %. The plan says how each column is
+# randomized. The release carries it, since without it nothing can be estimated.
 
 # %%
 plan = designs[19].plan
@@ -102,9 +101,9 @@ plan
 # %% [markdown]
 # ## Randomize
 #
-# Keys make a record's report the same whenever it is made. They are made once, in a folder that
-# only you can read: `keys = pm.Keys.create("keys")`, and `pm.Keys.open("keys")` from then on. Here anybody
-# may know them.
+# With the same keys a record always gets the same report. Make them once, in a folder that only you
+# can read, with `pm.Keys.create("keys")`, and read them with `pm.Keys.open("keys")` from then on. The
+# keys of this notebook are public.
 
 # %%
 keys = pm.Keys.for_experiments(7)
@@ -112,7 +111,7 @@ reports = pm.randomize(people, plan, keys, record_id=people.index, study="titani
 reports.to_frame().head(4)
 
 # %% [markdown]
-# What each column's report tells, and the record as a whole:
+# What the report of each column reveals, and of the whole record:
 
 # %%
 print(reports)
@@ -130,8 +129,8 @@ again.digest == reports.digest
 # %% [markdown]
 # ## What a second release would add
 #
-# Somebody asks for the ages by class, at another gamma of 5. Another plan has draws of its own, and
-# what both releases tell of a person adds up:
+# Somebody asks for the ages by class, at an additional gamma of 5. Another plan has other draws, and
+# what both releases reveal of a person adds up:
 
 # %%
 second = pm.design(domain.project(["class", "age"]), len(people), gamma=5).plan
@@ -148,13 +147,13 @@ pd.DataFrame(
 ).T.round(3)
 
 # %% [markdown]
-# The same again adds nothing. The second plan takes the bound from 19 to 95. It is better to design
-# one plan for all that is wanted.
+# The same release again adds nothing. The second plan raises the bound from 19 to 95. It is better to
+# design one plan for everything that is wanted.
 #
 # ## Save
 #
-# A file of reports holds the reports, their plan and no true value. Plans are JSON, for those who
-# must agree to one before anything is randomized.
+# A file of reports holds the reports and their plan, and no true value of a randomized column. A plan
+# can be saved by itself as JSON, for those who must agree to it before anything is randomized.
 
 # %%
 pm.save(plan, "plan.json")

@@ -33,13 +33,14 @@ def connect(
     clock: Callable[[], float] = time.monotonic,
     attempts: int = 5,
 ) -> Miner:
-    """Connect to a miner as an analyst, and make sure that it takes the token.
+    """Connect to a miner as an analyst, and check that it accepts the token.
 
-    What does not get through is sent again, more slowly each time; no job is made twice by that.
+    A request that fails on the way is tried again, after longer and longer pauses; no job is made
+    twice by that.
 
     Args:
-        url: the miner's address; plain http is for this machine alone.
-        token: the analyst's token; `token_file` leaves it out of notebooks.
+        url: the miner's address; plain http is accepted for this machine only.
+        token: the analyst's token; with `token_file` it does not appear in a notebook.
         token_file: the file of the token, readable by nobody else (mode 0600).
         allow_insecure: whether plain http may carry the token over a network that is private.
         transport: what carries requests, in place of the network.
@@ -51,7 +52,7 @@ def connect(
         the miner. Close it, or use it in `with`.
 
     Raises:
-        OptionError: an address that is none or unsafe, or no token, or two.
+        OptionError: the address is wrong or unsafe; neither token nor token_file is given, or both.
         KeyFileError: the token's file is not there, may be read by others, or holds no token.
         Unauthenticated, Unreachable: the miner does not know the token, or does not answer.
 
@@ -61,7 +62,7 @@ def connect(
             study = pm.connect("https://miner.example.org", token_file="me.token").study("schools")
             tree = study.run(pm.DecisionTree("class", max_depth=4)).wait().model
 
-        As tests do it, without a network, of a miner that has no studies:
+        As in a test, without a network; this miner has no studies:
 
         >>> import httpx
         >>> import pramana as pm

@@ -103,8 +103,8 @@ class Estimator(Shown, ABC):
     ) -> Self:
         """Learn from reports and their plan, or from counts that `pm.estimate` made of them.
 
-        There is no `y`: what is learned of is a column of the reports. A table that is not
-        randomized is learned from by `fit(table, pm.Plan.unrandomized(domain))`.
+        There is no `y`: the target is a column of the reports. To learn from a table that is not
+        randomized, write `fit(table, pm.Plan.unrandomized(domain))`.
 
         Args:
             reports: `Reports`; a table of reported labels, with its `plan`; several of these, each
@@ -113,12 +113,12 @@ class Estimator(Shown, ABC):
             plan: how a table was randomized; `Reports` and counts have their own.
 
         Returns:
-            itself.
+            the estimator itself.
 
         Raises:
-            TableError, PlanError: what was passed cannot be understood.
+            TableError, PlanError: the reports or the plan cannot be understood.
             OptionError: an option is out of its range.
-            EstimationError: the reports do not tell what is to be learned.
+            EstimationError: this cannot be learned from these reports.
 
         Examples:
             >>> import pramana as pm

@@ -32,17 +32,17 @@ class BayesClassifier(Classifier[Learned]):
 
     Args:
         target: the variable that holds the class.
-        features: what it is told from; by default all other variables.
-        model: on what an attribute depends besides the class: on nothing (`naive-bayes`), on one
-            other attribute at most (`tan`), or on up to `max_parents` (`kdb`). `auto` keeps those
-            links of the tree that earn what their parameters cost under the noise of the reports,
-            and lets attributes that repeat each other count for less.
-        max_parents: the most attributes that one depends on, with `kdb`; 1 to 4.
-        alpha: records added to every cell, each as uncertain as the reports; above 0.
+        features: what the class is predicted from; by default all other variables.
+        model: what an attribute depends on besides the class: nothing (`naive-bayes`), at most one
+            other attribute (`tan`), or up to `max_parents` (`kdb`). `auto` keeps those
+            links of the tree that are worth the noise of their parameters, and gives less weight
+            to attributes that repeat each other.
+        max_parents: with `kdb`, how many others an attribute may depend on; 1 to 4.
+        alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
     Attributes:
         links_: the (parent, child) pairs of attributes.
-        weight_: how much what all attributes tell together counts, 1 or less.
+        weight_: the weight of all attributes' evidence together, 1 or less.
 
     Examples:
         >>> import pramana as pm
@@ -95,7 +95,7 @@ class BayesClassifier(Classifier[Learned]):
 
     @property
     def weight_(self) -> float:
-        """How much what all attributes tell together counts, above 0 and at most 1.
+        """The weight of all attributes' evidence together, above 0 and at most 1.
 
         It is below 1 where attributes of randomized reports are found to repeat each other, with
         `model="auto"` alone.
@@ -128,13 +128,13 @@ class BayesClassifier(Classifier[Learned]):
 class NaiveBayes(BayesClassifier):
     """Naive Bayes: attributes that are independent given the class (Ma 5.6).
 
-    It needs no more than the tables of the class with each feature, which reports tell well. On a
-    table that is not randomized it is scikit-learn's `CategoricalNB`.
+    It needs only the tables of the class with each feature, which reports estimate well. On a table
+    that is not randomized it equals scikit-learn's `CategoricalNB`.
 
     Args:
         target: the variable that holds the class.
-        features: what it is told from; by default all other variables.
-        alpha: records added to every cell, each as uncertain as the reports; above 0.
+        features: what the class is predicted from; by default all other variables.
+        alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
     Examples:
         >>> import pramana as pm

@@ -78,7 +78,7 @@ class Classifier(Estimator, Generic[ModelT]):
     def predict(self, frame: Frame) -> npt.NDArray[Any]:
         """Return the class of each row.
 
-        Columns that are no features are left alone. `NaiveBayes`, `BayesClassifier` and
+        Columns that are not features are ignored. `NaiveBayes`, `BayesClassifier` and
         `DecisionTree` sum out features that have no column, and cells that are empty where no
         category takes them.
 
@@ -91,8 +91,8 @@ class Classifier(Estimator, Generic[ModelT]):
         Raises:
             NotFitted: nothing was learned.
             TableError: what was passed is no table.
-            MissingColumn: a feature is not there, or empty, that the model needs.
-            UnknownCategory: a cell holds none of its feature's categories.
+            MissingColumn: a feature that the model needs is missing or empty.
+            UnknownCategory: a cell holds something that is not a category of its feature.
         """
         codes = self._fitted.predict(self._codes(frame))
         return self.classes_[codes]
@@ -101,7 +101,7 @@ class Classifier(Estimator, Generic[ModelT]):
         """Return the probability of each class, in the order of `classes_`, (n, classes).
 
         Raises:
-            OptionError: a linear classifier of another loss than the logistic has none.
+            OptionError: a linear classifier without the logistic loss has no probabilities.
             Others: see `predict`.
         """
         shares = self._fitted.probabilities(self._codes(frame))

@@ -29,29 +29,31 @@ if TYPE_CHECKING:
 class LinearClassifier(Classifier[Planes]):
     """Logistic regression, least squares or a perceptron on estimated counts (Ma 6).
 
-    A variable that is text has a column for each of its categories but the first. Several classes
-    are each told from all others.
+    A categorical variable becomes an indicator column for each category but the first. With three
+    or more classes, each is told apart from all others (one against the rest).
 
     Args:
-        target: the variable that holds the class; the second of two is on the positive side.
-        features: what it is told from; by default all other variables.
+        target: the variable that holds the class; of two classes the second is the positive one.
+        features: what the class is predicted from; by default all other variables.
         loss: `logistic`, `least-squares` (of targets -1 and +1), or `perceptron` (Ma 6.2).
         l2: half of this times the sum of the squared weights of scaled columns is added to the mean
             loss; not for the perceptron.
         encoding: `indicator`, or `ordinal`: one column of the categories' numbers 1 .. K.
         numeric: the number that stands for each category, by variable, in the domain's order.
-        counts: `raw` or `expected` counts; None takes the raw ones where they have a solution.
+        counts: fit to `raw` counts, or to `expected` ones, which are never negative; None takes
+            the raw ones where these have a solution.
         steps: the most updates of the perceptron for each plane.
-        sample: the records drawn from a learned network, where there are too many cells together.
+        sample: how many records are drawn from a learned network and fitted to, where the
+            variables have too many cells together.
         keep: which of the perceptron's weights are kept: `fewest-wrong`, `longest-run`, `ratchet`.
-        seed: decides the draws of the perceptron and of such records; nothing else is random.
+        seed: of the perceptron's draws and of those records; nothing else is random.
 
     Attributes:
         coef_: the weights of the columns in their own units, (planes, columns).
         intercept_: (planes,).
         coef_error_: the standard errors of `coef_` against the population.
         feature_names_out_: the columns' names, (columns,).
-        accuracy_: the share of records classified right, as the reports tell it, with its errors.
+        accuracy_: the share of records classified right, estimated from the reports, with errors.
 
     Examples:
         >>> import pramana as pm
@@ -145,11 +147,11 @@ class LinearClassifier(Classifier[Planes]):
 
     @property
     def accuracy_(self) -> Accuracy | None:
-        """The share of true records classified right, as the reports themselves tell it.
+        """The share of true records classified right, estimated from the reports themselves.
 
         It has an `estimate`, which may be outside [0, 1], and its errors: `se` against the
-        population, and `se_records` given these records. Of the records that were learned from, it
-        is too high by some of its error. None where the counts are not known.
+        population, and `se_records` given these records. It is somewhat too high, since it is of
+        the records that were learned from. None where the counts are not known.
         """
         return self._fitted.accuracy
 

@@ -59,7 +59,7 @@ _OF_SEARCH = ("scoring", "search", "order", "max_parents", "tabu", "refine", "dr
 
 
 class BayesNet(NetworkAnswers, NetworkForms, Estimator):
-    """A Bayesian network: its parameters, and its structure unless that is given (Ma 5).
+    """A Bayesian network: learns its parameters, and its links unless they are given (Ma 5).
 
     Args:
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
@@ -78,14 +78,11 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         max_parents: the most parents of a node.
         tabu: how many moves hill climbing goes on after its last improvement.
         refine: whether K2 also drops and exchanges parents.
-        draws: bootstrap samples for the confidence of each link; 0 for none, which is the quickest
-            where there are many variables.
+        draws: bootstrap samples for the confidence of each link; fewer, or 0, are much quicker.
         seed: decides the samples.
 
-    After `fit`, besides what every estimator has:
-
     Attributes:
-        network_: the network, valid tables; see `network_`.
+        network_: the network with a valid table for each node.
         model_: all parameters with their errors, as arrays.
         edges_: the links, as a list of (parent, child).
         links_: a frame of the links and how far each can be trusted.
@@ -250,10 +247,8 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         structure, links = task.structure, _NO_LINKS
         marginals = counts.project(task.variables).marginals if task.variables else counts.marginals
         if structure is None:
-            score, search, draws, seed = task.scoring, task.search, task.draws, task.seed
-            found = learn_structure(
-                marginals, score, search, draws=draws, seed=seed, on_step=on_step
-            )
+            draws: dict[str, Any] = {"draws": task.draws, "seed": task.seed}
+            found = learn_structure(marginals, task.scoring, task.search, **draws, on_step=on_step)
             structure, links = found.structure, found.links
         how = task.parameters
         self._learned = learn_parameters(

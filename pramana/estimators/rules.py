@@ -38,16 +38,16 @@ _RULE_NUMBERS = (
 
 
 class FrequentItemsets(Estimator):
-    """The sets of categories that many records have together (Ma 7.1.2; FRAPP 6).
+    """Sets of categories that many records have together (Ma 7.1.2; FRAPP 6).
 
     An item is a category of a variable; an itemset has at most one of each variable. There is no
-    `score`, `predict` or `transform`: itemsets describe the records and foretell nothing of one.
+    `score`, `predict` or `transform`: itemsets describe the records and predict nothing.
 
     Args:
         minimum_support: the least share of the records, above 0 and at most 1.
         max_length: the most items of an itemset; None for no limit.
         decisions: `point` holds an itemset frequent whose estimate reaches the minimum;
-            `controlled` keeps the share of mistakes among them at `false_discovery`.
+            `controlled` keeps the expected share of false ones among them at `false_discovery`.
         confidence: of intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
         against: the errors of intervals and verdicts: given these `records`, or against the
@@ -164,14 +164,14 @@ class FrequentItemsets(Estimator):
 
 
 class AssociationRules(FrequentItemsets):
-    """Rules "who has these categories has those too", made of frequent itemsets (Ma 7.1.1).
+    """Rules "records with these categories often have those too" (Ma 7.1.1).
 
     There is no `score`, `predict` or `transform`: rules describe the records.
 
     Args:
         minimum_support: the least share of the records with both sides, above 0 and at most 1.
         minimum_confidence: the least confidence, from 0 to 1.
-        certain: ask it of the lower end of the confidence's interval, not of the estimate.
+        certain: apply `minimum_confidence` to the lower end of the interval, not to the estimate.
         max_length: the most items of both sides together; None for no limit.
         decisions: how itemsets are held frequent, by `point` or `controlled`; as all that follow,
             see `FrequentItemsets`.

@@ -34,7 +34,7 @@ _MOST_DECIMALS = 15
 class DecisionTree(Classifier[Tree]):
     """A decision tree of splits that are beyond chance under the noise (ID3, Ma 7.2).
 
-    A node asks a variable and has a child for each of its categories. `DecisionTree(target,
+    A node asks for one variable and has a child for each of its categories. `DecisionTree(target,
     significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as Ma has it; for
     predictions alone `significance=None, prune=False` can be better.
 
@@ -42,19 +42,19 @@ class DecisionTree(Classifier[Tree]):
         target: the variable that holds the class.
         features: what may be asked, in the order that decides between equals; by default all
             other variables.
-        criterion: `gain`, by what an attribute tells of the class; `gain-ratio`, that divided by
-            what it tells of itself.
+        criterion: `gain`, an attribute's information about the class; `gain-ratio`, that divided by
+            the attribute's own entropy.
         max_depth: the most questions on a path; None is no limit.
         significance: a node is split if chance alone would show its best attribute's gain in no
             more than this share of cases; None splits until nothing is gained.
-        least_records: a node that tells less of the class than so many records that are not
-            randomized is not split.
-        prune: take back splits that do not earn what it costs to describe them.
+        least_records: a node is not split if it holds less information about the class than so
+            many unrandomized records.
+        prune: undo splits that do not pay for their own description length.
         shrinkage: how far a child's class probabilities usually are from its parent's; the noisier
             they are, the more of the parent's they take. None takes none.
 
     Attributes:
-        feature_importances_: what the questions on each feature tell of the class, (features,).
+        feature_importances_: each feature's share of the information about the class, (features,).
 
     Examples:
         >>> import pramana as pm

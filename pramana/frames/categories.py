@@ -44,8 +44,8 @@ def domain(
 ) -> Domain:
     """Return the variables of a table by a public list of what its cells may hold.
 
-    A list that is read off the data tells of it: a rare category tells that somebody has it. So
-    the list is made beforehand, of what is publicly known, and every cell is held against it.
+    A list that is read off the data reveals something of it: a rare category says that somebody has
+    it. So the list is made beforehand from public knowledge, and every cell is checked against it.
 
     Args:
         frame: the table, a row per record: a pandas or polars frame, a dict of columns, a list of
@@ -64,11 +64,11 @@ def domain(
         The domain, a variable per column.
 
     Raises:
-        DomainError: no public list, or one that says nothing of a column or cannot be.
+        DomainError: there is no list, it leaves out a column, or it is not valid.
         ConfigError: a file that cannot be read.
         MissingColumn: a column that is not there.
-        UnknownCategory: a cell holds what the list does not have; the value and the column are
-            named, for this is told on the machine of whoever holds the table.
+        UnknownCategory: a cell holds what the list does not have; the message names the value and
+            the column, since it appears only on the machine that holds the table.
         TableError: what was passed as `frame` is no table.
 
     Examples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from shared.domain import Variable
 
-_DIGITS = 12
-"""Cuts keep so many significant digits."""
+_PLACES = 3
+"""Intervals of one width are cut where so many digits of the width say."""
 
 
 class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
@@ -39,9 +40,9 @@ def observed_categories(
 ) -> ObservedCategories:
     """Return the categories that are found in a table, for `pm.domain`.
 
-    This tells of the data, which no epsilon counts: whoever sees a category knows that somebody has
-    it, and whoever sees a cut knows of the numbers on its two sides. It is for public tables and
-    for experiments; an owner's own list is made of what is publicly known.
+    The result reveals something of the data that no epsilon counts: a category says that somebody
+    has it, and a cut says that there are numbers on both sides. It is for public tables and
+    experiments; an owner of private data makes the list from public knowledge.
 
     A column of many different numbers is cut; empty cells are a category `(empty)`; of a column of
     more than 20 different values the rare ones are put together as `(other)`.
@@ -50,7 +51,7 @@ def observed_categories(
         frame: the table; see `pm.domain`.
         columns: which columns; if None, all but those that are constant, or name or number the
             records.
-        intervals: into how many intervals of one width columns of more different numbers are cut,
+        intervals: into how many intervals of one width, at rounded cuts, such columns are cut,
             2 to 64. None cuts columns of more than 8 into 3 to 8 intervals of nearly equal numbers
             of records, fewer where records are few.
 
@@ -90,7 +91,7 @@ def observed_categories(
             f"Columns of frame cannot be categories: {listed(done.left_out)}.",
             where=next(iter(done.left_out)),
         )
-    return ObservedCategories({v.name: _as_listed(v) for v in variables}, done.left_out)
+    return ObservedCategories({v.name: _as_listed(v, intervals) for v in variables}, done.left_out)
 
 
 def _texts(column: pd.Series) -> pd.Series[str]:
@@ -102,22 +103,19 @@ def _texts(column: pd.Series) -> pd.Series[str]:
     return pd.Series(texts[places], index=column.index, dtype=object)
 
 
-def _as_listed(variable: Variable) -> list[str] | dict[str, Any]:
-    """Return a variable's categories as `pm.domain` takes them."""
+def _as_listed(variable: Variable, intervals: int | None) -> list[str] | dict[str, Any]:
+    """Return a variable's categories as `pm.domain` takes them; `intervals` are of one width."""
     cuts = interval_cuts(variable)
     if cuts is None:
         return list(variable.categories)
-    short = [_rounded(cut) for cut in cuts]
-    tidy = len(set(short)) == len(cuts)
-    listed: dict[str, Any] = {"cuts": short if tidy else list(cuts)}
-    if variable.representatives is not None:
-        numbers = variable.representatives
-        listed["representatives"] = [_rounded(n) for n in numbers] if tidy else list(numbers)
+    numbers = variable.representatives
+    listed: dict[str, Any] = {"cuts": list(cuts)}
+    if numbers is not None:
+        listed["representatives"] = list(numbers)
+    if intervals is not None and (len(cuts) > 1 or numbers is not None):
+        width = cuts[1] - cuts[0] if len(cuts) > 1 else numbers[1] - numbers[0]  # type: ignore[index]
+        places = _PLACES - math.ceil(math.log10(width))
+        listed = {key: [round(n, places) for n in found] for key, found in listed.items()}
     if variable.size > len(cuts) + 1:
         listed["missing"] = variable.categories[-1]
     return listed
-
-
-def _rounded(number: float) -> float:
-    """Return a number without the digits that floating point adds: 2.8 for 2.8000000000000003."""
-    return float(f"{number:.{_DIGITS}g}")

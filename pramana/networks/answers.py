@@ -41,7 +41,7 @@ class NetworkAnswers:
         Args:
             frame: n rows; columns that are missing and cells that are empty are summed out.
             target: the node to predict, or a list of nodes, each by itself; by default all nodes
-                that the frame has no column of. What rows show of them is not looked at.
+                that the frame has no column of. Their own columns in the frame are ignored.
 
         Returns:
             of one target given by its name, (n,) labels; else a frame with a column per target and

@@ -32,10 +32,10 @@ Told: TypeAlias = Any
 
 @dataclass(frozen=True, repr=False)
 class Account:
-    """What is told of one person by everything that was added up (see `pm.accountant`).
+    """What several releases together reveal of one person (see `pm.accountant`).
 
     Attributes:
-        told: each block of what was told.
+        told: every block of variables that was reported, with what it reveals.
         different_people: whether no record is at more than one owner.
 
     Examples:
@@ -136,15 +136,16 @@ class Account:
 
 
 def accountant(*what: Told, different_people: bool = False) -> Account:
-    """Add up what plans and reports tell of one person, as the owner's ledger does.
+    """Add up what plans and reports reveal of one person, as the owner's ledger does.
 
-    Epsilons of different draws add, whoever made them; the same draws told again add nothing
-    (Ma 7.1.3). Reports of `pm.randomize` know their draws. Of a plan alone, and of reports that
-    came as a frame, nobody does: each counts as new draws, every time it is named. Under one study
-    plan a coin chooses the set that a record reports at all owners, so that the largest set counts.
+    Epsilons of different draws add up, whoever made them; the same draws published again add
+    nothing (Ma 7.1.3). Reports of `pm.randomize` carry the identity of their draws. Plans, and
+    reports made from a frame, do not: each counts as new draws every time it is passed. Under one
+    study plan a coin chooses the set that a record reports at all owners, so that the largest set
+    counts.
 
-    The same draws of other people are counted once more, too, where most of the pseudonyms differ:
-    they may be the same people under other record ids.
+    Where most pseudonyms of two releases differ, their draws are counted as different ones: the
+    people may be the same under other record ids.
 
     Args:
         what: `Reports`, plans, study plans, or (owner's name, one of them); or a list of these.

@@ -17,12 +17,12 @@ from shared.errors import KeyFileError, OptionError
 
 
 class Keys:
-    """An owner's two secrets: what the draws of her records are keyed by.
+    """An owner's two secrets, which key the random draws of the owner's records.
 
     The draw key decides every random draw and never leaves the owner. The linkage secret is shared
     by all owners of a study and by nobody else: it makes the pseudonyms by which their records are
     joined. With the same keys a record gets the same report every time; with others it would be
-    randomized anew, which tells more of it. So they are made once, and kept.
+    randomized anew, which reveals more of it. So make keys once, and keep them.
 
     The folder is laid out like an owner's agent's state directory, and either can use the other's.
     No printed form shows a secret; keys cannot be pickled, and a copy is the same object.
@@ -34,7 +34,7 @@ class Keys:
         where: what the printed form says of where they are.
 
     Raises:
-        KeyFileError: `secrets` are none.
+        KeyFileError: `secrets` is not an owner's secrets.
 
     Examples:
         >>> import pramana as pm, tempfile
@@ -117,7 +117,7 @@ class Keys:
 
     @classmethod
     def for_experiments(cls, seed: int, linkage_seed: int | None = None) -> Keys:
-        """Return keys that anybody can make from the seed: on public data, to repeat a result.
+        """Return keys that anybody can make from the seed: for public data and repeatable results.
 
         Args:
             seed: any whole number; the draw key is made of it.

@@ -32,24 +32,23 @@ def randomize(
 ) -> Reports:
     """Randomize an owner's records under a plan: the one place where true values become reports.
 
-    The draw of a record is a function of the keys, the study, the record's id and what is true of
-    it. So a record is never randomized twice in different ways: the same call gives the same
-    reports, in whatever order the rows come and whoever else is among them (Ma 5.2.2). They are
-    those that `owner-agent publish` sends for the same keys, study, plan and records.
+    The draw of a record is a function of the keys, the study, the record's id and its true values.
+    So a record is never randomized twice in different ways: the same call gives the same reports,
+    in whatever order the rows come and whoever else is among them (Ma 5.2.2). They are those that
+    `owner-agent publish` sends for the same keys, study, plan and records.
 
     Args:
         frame: the true records, n rows; it has a column for each of the plan's variables, and
             others are left alone.
-        plan: what is done to which variable. Those that it reports as they are, it reports so:
-            whoever made the plan decided that.
+        plan: how each variable is randomized; public ones are reported as they are.
         keys: the owner's keys.
         record_id: what identifies a record: the name of a column or of the index; a list of such
             names; or n ids, as an index, an array, a list, or a series with the frame's index. Ids
             are text without spaces around it and in Unicode NFC. The number 7 and the text "7" are
             one id, and so is 7.0, since tables with missing cells turn whole numbers to that.
             Several columns are one id as a JSON list of texts.
-        study: the study the reports are for: letters, digits and `. _ -`, at most 64. Nobody can
-            tell from the reports of two studies which records are the same.
+        study: the study the reports are for: letters, digits and `. _ -`, at most 64. From the
+            reports of two studies nobody can tell which records are the same.
 
     Returns:
         the reports, in the order of their pseudonyms, which hides that of the rows.

@@ -49,10 +49,10 @@ def design(
     owners: Mapping[str, Sequence[str]] | None = None,
     family: str = AUTO,
 ) -> Design:
-    """Find the plan that serves a need best under a bound on what is told of a whole record.
+    """Find the most accurate plan for a need, under a bound on what a whole record reveals.
 
-    Every family of plans that keeps to the bound is compared by its predicted errors, as if
-    variables were independent and uniform: of the data nothing enters but the number of records.
+    Every family of plans within the bound is compared by its predicted errors, as if the variables
+    were independent and uniform: nothing of the data is used but the number of records.
 
     Args:
         domain: the variables.

@@ -91,12 +91,12 @@ class Design:
 
     @property
     def warning(self) -> str:
-        """What is to be said before it is used: that it is too noisy, or of what; else empty."""
+        """What to know before using it: that it is too noisy, or for which variable; else empty."""
         return self.compared.advice
 
     @property
     def study_plan(self) -> StudyPlan | None:
-        """What several owners agree on: which of them reports what of a record; None for one."""
+        """The study plan that several owners agree on; None where there is one owner."""
         return self.compared.study_plan
 
     def plan_of(self, owner: str) -> Plan:

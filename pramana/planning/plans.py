@@ -41,9 +41,9 @@ def plan(
 ) -> Plan:
     """State how each variable is randomized.
 
-    Something must be said of every variable: nothing is reported as it is by silence. The
-    amplifications of variables multiply: with `gamma=3` for each of four, the whole record has 81
-    (Ma 7.1.3). `pm.design` starts from the whole record instead.
+    Every variable must be named or covered by `p`, `gamma` or `epsilon`: none is left unrandomized
+    by default. The amplifications of variables multiply: with `gamma=3` for each of four, the whole
+    record has 81 (Ma 7.1.3). `pm.design` starts from the whole record instead.
 
     Args:
         domain: the variables.
@@ -61,7 +61,7 @@ def plan(
         The plan, its blocks in the domain's order.
 
     Raises:
-        PlanError: something is said twice of a variable, or nothing; a channel does not fit.
+        PlanError: a variable is covered twice or not at all, or a channel does not fit.
         UnprotectedVariable: a channel reports what is true, or lets it be read off.
         SingularChannel: nothing could be estimated from a channel's reports.
         ChannelError, OptionError, UnknownVariable, UnknownCategory: what is asked cannot be.

@@ -236,9 +236,9 @@ class EstimatedCounts:
 
     @property
     def lack_of_fit(self) -> list[str]:
-        """What must be known of the tables asked so far: a sentence for each model that fails.
+        """A sentence for each model of the tables asked so far that the reports contradict.
 
-        Empty where the reports fit, and by `moment` and `ml`, which suppose nothing.
+        Empty where the reports fit, and always for `moment` and `ml`, which assume no model.
         """
         return [joined(words) for words in warnings_of(self.marginals.lack_of_fit)]
 

@@ -48,7 +48,7 @@ PSEUDONYM = "pseudonym"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reports:
-    """What left an owner: randomized records, and the plan that says how they were randomized.
+    """Randomized records, and the plan that says how they were randomized.
 
     `pm.randomize` makes them of true records, `from_frame` takes those that came from elsewhere,
     `pm.join` puts columns of several owners side by side. Nothing in them is a true value of a

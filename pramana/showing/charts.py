@@ -50,7 +50,7 @@ def counts_chart(frame: pd.DataFrame, names: Sequence[str], between: str = ", ")
             plots.interval(axis, row, estimate, (low, high), words)
         axis.axvline(0.0, color="#555555", linewidth=1)
         axis.set_xlabel(
-            f"{value}; line: interval against the population; band: the noise alone, one standard"
+            f"{value}\nline: interval against the population; band: the noise alone, one standard"
             " error",
             fontsize=9,
         )

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 
 class PramanaError(Exception):
-    """Every error that is raised on purpose; `str(error)` is the message followed by the remedy.
+    """The base class of all errors of this package; `str(error)` is the message, then the remedy.
 
-    Each class has a code and a title of its own; what it does not say of `http_status` and
-    `exit_code` is as in the class that it refines.
+    Each class has a code and a title of its own, and inherits `http_status` and `exit_code` unless
+    it sets them.
 
     Attributes:
         message: what was wrong.

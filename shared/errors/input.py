@@ -8,7 +8,7 @@ from shared.errors.base import PramanaError
 class InputError(
     PramanaError, code="input-invalid", title="The input is wrong", http_status=422, exit_code=2
 ):
-    """What was given is wrong and the giver can mend it.
+    """Something that was passed is wrong, and whoever passed it can correct it.
 
     Examples:
         >>> import pramana as pm

@@ -85,7 +85,7 @@ class NotInstalled(
 
 
 class NotFitted(StateError, AttributeError, code="not-fitted", title="Nothing was learned yet"):
-    """An estimator was asked before it learned: what it learns it does not have yet.
+    """An estimator was asked for something that it only has after `fit`.
 
     It is an `AttributeError` too, so that `hasattr(model, "classes_")` is False before `fit`.
 

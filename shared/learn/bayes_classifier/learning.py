@@ -45,7 +45,7 @@ def learn_bayes_classifier(
     Args:
         marginals: exact or estimated counts.
         target: the class.
-        features: what it is told from; by default all other variables.
+        features: what the class is predicted from; by default all other variables.
         options: see `BayesClassifierOptions`.
         on_step: told of the progress; what it raises stops the work.
 

@@ -62,7 +62,7 @@ def learn_linear(
     Args:
         marginals: exact or estimated counts of (at least) the features and the class.
         target: the class; the second of two is on the positive side.
-        features: what it is told from; by default all other variables.
+        features: what the class is predicted from; by default all other variables.
         options: the loss and how it is fitted.
         seed: decides the draws of the perceptron and of records; nothing else is random.
         on_step: called with (steps done, steps in all), often; may raise to stop. A plane is a

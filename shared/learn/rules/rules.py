@@ -81,7 +81,7 @@ def derive_rules(
         found: the itemsets.
         marginals: what they were mined from.
         minimum_confidence: the least confidence, from 0 to 1.
-        certain: ask it of the lower end of the confidence's interval, not of the estimate.
+        certain: apply `minimum_confidence` to the lower end of the interval, not to the estimate.
         most: the most rules allowed; they are counted before they are made.
         on_step: called with (lengths done, lengths in all) before each length and, in a long one,
             before each piece of it; may raise to stop.

@@ -30,9 +30,9 @@ class TreeOptions:
         max_depth: the most attributes asked on a path; None is all.
         significance: a node is split if chance alone would show its best attribute's gain in no
             more than this share of cases; None, or 1, splits until nothing is gained.
-        least_records: a node that tells less of the class than so many records that are not
-            randomized is not split.
-        prune: take back splits that do not earn what it costs to describe them.
+        least_records: a node is not split if it holds less information about the class than so
+            many unrandomized records.
+        prune: undo splits that do not pay for their own description length.
         shrinkage: how far a child's class probabilities usually are from its parent's (Euclidean
             distance; the scale of a prior with a heavy tail). The noisier a child's are, and the
             less its siblings differ, the more of the parent's they take. None, or 0, takes none.

@@ -133,8 +133,8 @@ def test_intervals_of_one_width():
     found = pm.observed_categories({"x": list(range(100))}, ["x"], intervals=4)
     assert found == {
         "x": {
-            "cuts": [24.75, 49.5, 74.25],
-            "representatives": [12.375, 37.125, 61.875, 86.625],
+            "cuts": [24.8, 49.5, 74.2],
+            "representatives": [12.4, 37.1, 61.9, 86.6],
         }
     }
 
