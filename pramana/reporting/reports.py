@@ -15,6 +15,7 @@ from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.files import Contents, not_what_was_saved, read_contents, write_contents
 from pramana.reporting.labels import read_labels, write_labels
+from pramana.reporting.misfits import warn_of_misfits
 from pramana.reporting.telling import in_words, privacy_frame, required_prior, told_by_record
 from pramana.showing.axes import plotted
 from pramana.showing.charts import privacy_chart
@@ -114,7 +115,10 @@ class Reports:
         """Take reports that come from elsewhere: a row per record, labels as `to_frame` writes.
 
         Empty cells of a variable that the plan withholds from some records are withheld. If the
-        index is called `pseudonym` it is taken as such, and the rows are put in its order.
+        index is called `pseudonym` it is taken as such, and the rows are put in its order. Where
+        the plan can hardly have made these reports, whatever is true, a UserWarning says so: true
+        values that were passed for reports are most often found out, and of honest reports at most
+        one frame in 1,000 is warned of.
 
         Args:
             frame: the reported labels; further columns are left alone.
@@ -131,6 +135,7 @@ class Reports:
             Reports(3 records of sex; whole record: gamma 9, epsilon 2.197)
         """
         codes = read_labels(require_plan(plan), frame, "frame")
+        warn_of_misfits(codes, plan)
         index = as_frame(frame, "frame").index
         if index.name != PSEUDONYM:
             return cls(plan, codes)

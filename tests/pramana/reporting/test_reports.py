@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -214,3 +215,13 @@ def test_observed_categories_of_a_table_with_empty_cells_are_learned_from():
     domain = pm.domain(people, pm.observed_categories(people))
     counts = pm.estimate(people, Plan.unrandomized(domain)).table("age").set_index("age")
     assert counts.loc["(empty)", "count"] == 31
+
+
+@pytest.mark.parametrize("name", ["titanic", "berkeley"])
+def test_true_values_passed_as_reports_are_warned_of(name: Literal["titanic", "berkeley"]):
+    people = pm.example(name)
+    plan = pm.plan(pm.domain(people, pm.observed_categories(people)), p=0.2)
+    with pytest.warns(UserWarning, match="does not look as if plan had randomized it"):
+        pm.estimate(people, plan)
+    reports = pm.randomize(people, plan, pm.Keys.for_experiments(1), record_id="person")
+    pm.estimate(reports.to_frame().sort_values(list(people.columns)), plan)

@@ -1,0 +1,35 @@
+"""Whether a frame that was passed as reports looks as if its plan had randomized it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+
+from shared.estimation.plausibility.examination import examine
+from shared.marginals.counts import Codes
+from shared.plan import Plan
+
+
+def warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
+    """Warn of reports that a plan can hardly have made of any true records.
+
+    The evidence is that by which the miner examines a release (`examine`): it warns of at most one
+    frame of honest reports in 1,000. The warning is told to the caller's caller.
+
+    Args:
+        codes: the reported codes by variable, N of each.
+        plan: how they are said to have been randomized.
+    """
+    if all(block.channel.is_identity for block in plan.blocks):
+        return
+    # Whoever made the frame may have sorted it by what was reported.
+    order = np.random.default_rng(0).permutation(len(next(iter(codes.values()))))
+    found = examine({name: column[order] for name, column in codes.items()}, plan)
+    if found.inconsistent:
+        warnings.warn(
+            f"frame does not look as if plan had randomized it (p = {found.p_value:.0e}, by"
+            f" {' and '.join(found.worst)}); it may hold true values, or be of another plan.",
+            stacklevel=3,
+        )
