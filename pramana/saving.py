@@ -63,12 +63,10 @@ def save(thing: Plan | StudyPlan | Domain | Reports | Estimator, path: str | Pat
         True
     """
     require_path(path)
-    if isinstance(thing, Reports):
+    if isinstance(thing, Reports | Estimator):
         thing.save(path)
         return
-    if isinstance(thing, Estimator):
-        text = thing.to_json()
-    elif isinstance(thing, Plan):
+    if isinstance(thing, Plan):
         text = _written("plan", thing.as_dict(), thing.digest)
     elif isinstance(thing, StudyPlan):
         text = _written("study-plan", thing.as_dict(), thing.digest)

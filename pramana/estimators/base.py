@@ -21,6 +21,7 @@ from pramana.estimators.showing import Shown
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts, estimate
+from pramana.reporting.files import write_whole
 from pramana.reporting.sources import Sources
 from shared.domain import Domain
 from shared.errors import InputError, NotFitted, OptionError, PlanError
@@ -270,34 +271,29 @@ class Estimator(Shown, ABC):
         """Return the fitted estimator of the text of `to_json`. Raises InputError."""
         return cls.from_document(parse(text), "text")
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path) -> None:
         """Write what was learned to a file, as JSON; `pm.load` reads it.
 
-        Returns:
-            the path.
+        Args:
+            path: the file; one that is there is replaced.
 
         Raises:
             NotFitted: nothing was learned.
-            InputError: the file cannot be written.
+            OptionError: the file cannot be written.
 
         Examples:
-            >>> import pramana as pm
+            >>> import pramana as pm, tempfile
             >>> people = pm.example("berkeley")
             >>> domain = pm.domain(people, pm.observed_categories(people))
             >>> model = pm.NaiveBayes("admitted").fit(people, pm.Plan.unrandomized(domain))
-            >>> path = model.save("model.json")
-            >>> bool((pm.load(path).predict(people) == model.predict(people)).all())
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     model.save(f"{folder}/model.json")
+            ...     loaded = pm.load(f"{folder}/model.json")
+            >>> bool((loaded.predict(people) == model.predict(people)).all())
             True
         """
         text = self.to_json()
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except (OSError, TypeError) as error:
-            reason = getattr(error, "strerror", None) or f"it must be a path, not {shown(path)}"
-            raise InputError(
-                f"path {str(path)!r} cannot be written: {reason}.", where="path"
-            ) from (error)
-        return Path(path)
+        write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether something was learned (scikit-learn's `check_is_fitted`)."""

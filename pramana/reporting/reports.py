@@ -169,6 +169,9 @@ class Reports:
     def save(self, path: str | Path) -> None:
         """Write one Parquet file: reported codes, pseudonyms, the plan, the draws and the study.
 
+        Args:
+            path: the file; one that is there is replaced.
+
         Raises:
             OptionError: it cannot be written there.
 

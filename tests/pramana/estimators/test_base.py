@@ -127,7 +127,8 @@ def test_a_fit_that_fails_leaves_what_was_learned():
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_model_is_saved_and_read_without_loss(name: str, noisy: bool, tmp_path: Path):
     model = fitted(name, noisy=noisy, features=("class", "sex"))
-    path = model.save(tmp_path / "model.json")
+    path = tmp_path / "model.json"
+    model.save(path)
     read = Estimator.from_json(path.read_text(encoding="utf-8"))
     assert type(read) is type(model)
     assert repr(read) == repr(model).replace("('class', 'sex')", "['class', 'sex']")

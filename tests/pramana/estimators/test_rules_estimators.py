@@ -116,7 +116,8 @@ def test_sure_rules_are_fewer_and_errors_are_told():
 def test_what_was_found_is_saved_and_read_back(kind, consistent: bool, tmp_path):
     model = kind(0.1, consistent=consistent, items={"sex": ["male"], "survived": ["no", "yes"]})
     model.fit(reports())
-    path = model.save(tmp_path / "found.json")
+    path = tmp_path / "found.json"
+    model.save(path)
     back = pm.load(path)
     assert repr(back) == repr(model)
     assert back.to_json() == model.to_json()

@@ -371,7 +371,7 @@ MISTAKES = [
     Mistake(
         "a model saved to a folder that is not there",
         lambda: fitted().save("/nowhere/model.json"),
-        InputError,
+        OptionError,
         ("path", "/nowhere/model.json"),
     ),
 ]
