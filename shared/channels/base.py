@@ -359,6 +359,16 @@ def require_size(size: int) -> None:
         raise ChannelError(f"A channel needs two or more categories, not {size!r}.")
 
 
+def require_units(name: str, units: object, whole: str = "2^32") -> None:
+    """Refuse what is no whole number of units: 0.1 would be next to nothing. NotStochastic."""
+    if isinstance(units, bool) or not isinstance(units, Integral):
+        raise NotStochastic(
+            f"{name} must be a whole number, the probability times {whole}, not {units!r};"
+            " constructors such as from_gamma take plain numbers.",
+            where=name,
+        )
+
+
 def require_probability(what: str, p: float) -> None:
     """Check that `p` is a probability. Raises NotStochastic."""
     if not isinstance(p, Real) or not 0 <= p <= 1:

@@ -28,6 +28,7 @@ from shared.channels.base import (
     require_probability,
     require_size,
     require_sizes,
+    require_units,
 )
 from shared.channels.parameters import RESOLUTION, VARIABLES, Probability, Sizes
 from shared.errors import ChannelError, NotStochastic, OptionError, SingularChannel
@@ -64,6 +65,7 @@ class OneHot(ListedTransition):
     def __post_init__(self) -> None:
         require_size(self.size)
         _require_items((self.size,))
+        require_units("flip_units", self.flip_units)
         if not 0 <= self.flip_units <= RESOLUTION:
             raise NotStochastic(
                 f"The probability of flipping an item must be between 0 and 1, not"
@@ -165,6 +167,7 @@ class CutAndPaste(Transition):
                 f"Cut and paste must keep 0 or more items of 1 to {self.of} variables, not"
                 f" {self.cut} of {len(self.sizes)}."
             )
+        require_units("paste_units", self.paste_units)
         if not 1 <= self.paste_units <= RESOLUTION:
             raise NotStochastic(
                 f"rho must be above 0 and at most 1, not {self.rho:.6g}.",

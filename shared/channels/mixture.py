@@ -20,6 +20,7 @@ from shared.channels.base import (
     UnitTransition,
     require_gamma,
     require_size,
+    require_units,
 )
 from shared.channels.lumping import kept_size
 from shared.channels.parameters import RESOLUTION
@@ -66,6 +67,7 @@ class Mixture(MixingTransition):
 
     def __post_init__(self) -> None:
         require_size(self.size)
+        require_units("keep", self.keep, "2^64")
         if self.size > MIXTURE_CELLS:
             raise ChannelError(
                 f"A domain of {self.size:.6g} cells is larger than the 2^62 a block may have.",

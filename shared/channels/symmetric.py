@@ -21,6 +21,7 @@ from shared.channels.base import (
     require_gamma,
     require_probability,
     require_size,
+    require_units,
 )
 from shared.channels.lumping import kept_size
 from shared.channels.parameters import RESOLUTION, Probability, Size
@@ -157,6 +158,7 @@ class Symmetric(MixingTransition, UnitTransition):
 
     def __post_init__(self) -> None:
         require_size(self.size)
+        require_units("off_units", self.off_units)
         if self.off_units < 0 or self.keep_units < 0:
             raise NotStochastic(
                 f"A symmetric channel over {self.size} categories cannot move to each other"
@@ -288,6 +290,7 @@ class RandomSymmetric(Symmetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_units("spread_units", self.spread_units)
         if not 0 <= self.spread_units <= self.off_units or (
             (self.size - 1) * (self.off_units + self.spread_units) > RESOLUTION
         ):
