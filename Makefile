@@ -38,7 +38,7 @@ check: $(STAMP) ## format check, lint and strict types
 
 .PHONY: unit
 unit: $(STAMP) ## the quick tests only
-	$(BIN)/pytest -n auto --dist worksteal -m "not end_to_end and not calibration"
+	$(BIN)/pytest -n auto --dist worksteal -m "not end_to_end and not calibration and not slow"
 
 .PHONY: test
 test: check ## all checks and all tests (the campaign in its short form)

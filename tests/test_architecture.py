@@ -107,17 +107,20 @@ def circles(graph: Mapping[str, set[str]]) -> Iterator[list[str]]:
                     ways.append([*way, below])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_packages_import_one_way(package: str):
     for name, path in inside(package):
         assert roots(path) & set(PACKAGES) <= ALLOWED[package], name
 
 
+@pytest.mark.slow
 def test_no_file_is_on_a_circle_of_imports():
     """Imports for types alone count, too."""
     assert not list(circles(used(FILES)))
 
 
+@pytest.mark.slow
 def test_rooms_import_only_what_lies_below_them():
     graph = arrows(FILES)
     assert not upward({room: below for room, below in graph.items() if room in LAYER}, LAYER)
@@ -129,6 +132,7 @@ def test_every_module_is_in_a_room_of_the_list():
             assert room_of(name, FILES) in LAYER, name
 
 
+@pytest.mark.slow
 def test_learners_see_marginals_alone():
     for name, others in used(FILES).items():
         if name.startswith("shared.learn"):
@@ -160,6 +164,7 @@ def test_a_docstring_is_no_part_of_the_length():
     assert length(first) == length(second) == 2
 
 
+@pytest.mark.slow
 def test_rooms_files_and_functions_are_small():
     for name, path in FILES.items():
         text = path.read_text(encoding="utf-8")
@@ -172,6 +177,7 @@ def test_rooms_files_and_functions_are_small():
                 assert length(node) < LONGEST_FUNCTION, f"{name}.{node.name}"
 
 
+@pytest.mark.slow
 def test_pictures_and_table_of_the_rooms_are_as_the_code_is():
     """`make rooms` writes them again."""
     for name, drawn in pictures(FILES).items():
@@ -180,11 +186,13 @@ def test_pictures_and_table_of_the_rooms_are_as_the_code_is():
     assert page(text, FILES) == text
 
 
+@pytest.mark.slow
 def test_shared_has_no_effects():
     for name, path in inside("shared"):
         assert not roots(path) & EFFECTS, name
 
 
+@pytest.mark.slow
 def test_randomization_lives_at_the_owner():
     """The miner draws nothing but secrets; `shared` only samples, with a generator it is given."""
     for name, path in inside("miner_service"):
@@ -203,6 +211,7 @@ def random_numbers(path: Path) -> set[str]:
     return (attributes & {"random", "default_rng", "Generator"}) | (roots(path) & {"random"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_heavy_libraries_are_imported_late(package: str):
     for name, path in inside(package):

@@ -52,6 +52,7 @@ def test_the_changelog_has_the_version():
     assert f"## {version.group(1)}" in (ROOT / "CHANGELOG.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_the_files_that_a_page_names_are_there(page: Path):
     """A name without its folder must be the name of some module."""

@@ -27,6 +27,7 @@ def loaded(script: str, *words: str) -> set[str]:
     return HEAVY & set(ended.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "words"),
     [

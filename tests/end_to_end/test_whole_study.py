@@ -137,6 +137,7 @@ def three(world: World) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_a_custodian_asks_what_the_whole_study_reveals(three: World):
     """Her own release is harmless, 5 % grows to 13.6 %; the study with it proves nearly all."""
     told = three.call("north", "plan", "--no-report")
@@ -177,6 +178,7 @@ def test_a_custodian_asks_what_the_whole_study_reveals(three: World):
     assert f"{said['record']['determined']['grows_to']:.2%}" == "99.99%"
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_whole_study(three: World):
     page = three.root / "report.html"
     assert three.call("north", "plan", "--report", str(page)).code == 0
@@ -187,6 +189,7 @@ def test_the_page_shows_the_whole_study(three: World):
     assert "<td>5.872e+04 → 1.762e+05</td>" in text
 
 
+@pytest.mark.slow
 def test_a_new_channel_for_a_column_that_left_adds(three: World):
     three.call("north", "publish")
     site = three.root / "north" / "site.toml"
@@ -196,6 +199,7 @@ def test_a_new_channel_for_a_column_that_left_adds(three: World):
     assert column["amplification"]["gamma"] == pytest.approx(6, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_records_drawn_anew_after_a_correction_add_and_kept_reports_do_not(three: World):
     assert three.call("north", "publish").code == 0
     table = three.root / "north" / "table.csv"
@@ -216,6 +220,7 @@ def test_records_drawn_anew_after_a_correction_add_and_kept_reports_do_not(three
     assert added() == 0
 
 
+@pytest.mark.slow
 def test_without_an_answer_plan_goes_on_and_says_so(three: World):
     three.transport.down = True
     told = three.call("north", "plan", "--no-report")
@@ -228,6 +233,7 @@ def test_without_an_answer_plan_goes_on_and_says_so(three: World):
     assert three.call("north", "publish").code == 5
 
 
+@pytest.mark.slow
 def test_before_the_site_has_joined_plan_goes_on_and_says_so(three: World):
     (three.root / "north" / ".pramana" / "tokens" / "asia.token").unlink()
     told = three.call("north", "plan", "--no-report")
@@ -254,6 +260,7 @@ def limited(world: World) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_a_release_over_the_budget_is_stopped_before_anything_is_randomized(limited: World):
     told = limited.call("north", "plan", "--no-report")
     assert told.code == 0
@@ -273,6 +280,7 @@ def test_a_release_over_the_budget_is_stopped_before_anything_is_randomized(limi
     assert "The miner would refuse this release." in page.read_text()
 
 
+@pytest.mark.slow
 def test_the_designer_designs_for_what_is_left(limited: World):
     made = json.loads(limited.call("north", "design", "--left-in-study", "--json").out)
     assert made["left_in_study"]["record"] == pytest.approx(1.401, abs=1e-3)
@@ -298,6 +306,7 @@ def test_the_designer_designs_for_what_is_left(limited: World):
     assert "is sealed" in published.out
 
 
+@pytest.mark.slow
 def test_a_study_without_a_budget_leaves_nothing_to_design_for(three: World):
     told = three.call("north", "design", "--left-in-study")
     assert told.code == 2

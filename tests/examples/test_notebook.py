@@ -39,6 +39,7 @@ def test_the_script_is_short():
     assert len(lines) <= 25
 
 
+@pytest.mark.slow
 def test_the_script_prints_plan_reports_table_and_models(done: tuple[str, Path]):
     said, _ = done
     assert "* sampled-2" in said

@@ -97,6 +97,7 @@ def test_no_line_is_squeezed():
         assert done.stdout == block.code, f"line {block.line}"
 
 
+@pytest.mark.slow
 def test_the_blocks_print_what_the_page_shows(begun: dict[str, Any]):
     said = [
         (block.printed or "") if block.words.startswith(ELSEWHERE) else after(block, begun)[1]
@@ -131,6 +132,7 @@ def test_itemsets_and_rules_agree_with_mlxtend(begun: dict[str, Any]):
     pd.testing.assert_series_equal(known[0].sort_index(), known[1].sort_index())
 
 
+@pytest.mark.slow
 def test_networks_agree_with_pgmpy(begun: dict[str, Any]):
     """The same links but for directions that records cannot tell, and the same probabilities."""
     theirs, ours = unrandomized("network", begun)

@@ -40,6 +40,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[blocks.Block, s
     return made
 
 
+@pytest.mark.slow
 def test_the_tutorial_prints_what_it_shows(said: list[tuple[blocks.Block, str]]):
     for block, printed in said:
         assert printed == (block.printed or ""), f"line {block.line} of the tutorial"

@@ -30,6 +30,7 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_page_names_every_route(miner):
     text = PAGE.read_text()
     for path, methods in miner.nobody.get("/openapi.json")["paths"].items():

@@ -63,6 +63,7 @@ def test_every_experiment_is_pinned():
     assert {e["name"] for e in listed()} == {*QUICK, *SLOW, *NEVER}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [*QUICK, *(pytest.param(slow, marks=pytest.mark.calibration) for slow in SLOW)]
 )

@@ -74,6 +74,7 @@ def timeless(found: Any) -> Any:
     return [timeless(part) for part in found] if isinstance(found, list) else found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_simulations(pin, command: str):
     result = CliRunner().invoke(app, ["simulate", *command.split(), "--json", "out.json"])

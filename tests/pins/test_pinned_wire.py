@@ -817,6 +817,7 @@ def miner(tmp_path_factory: pytest.TempPathFactory) -> Any:
 PASSING = {"id", "job", "created", "releases"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARN)
 def test_models_as_they_are_served(pin, miner, name: str):
     """Numbers within 1e-7; within 1e-6 where an iteration is behind them."""
@@ -834,6 +835,7 @@ def test_models_as_they_are_served(pin, miner, name: str):
     pin(f"model: {name}", model, rel=1e-6, absolute=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["alignment", "privacy"])
 def test_what_the_miner_says_of_the_study(pin, miner, view: str):
     client, analyst = miner
@@ -853,6 +855,7 @@ def without_words(schema: Any) -> Any:
     return [without_words(v) for v in schema] if isinstance(schema, list) else schema
 
 
+@pytest.mark.slow
 def test_the_api_document(pin, miner):
     client, _ = miner
     found = client.get("/openapi.json").json()

@@ -190,6 +190,7 @@ SAVED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("thing", SAVED.values(), ids=SAVED.keys())
 def test_whatever_a_file_holds_it_is_read_or_refused_in_one_sentence(tmp_path, thing):
     path = tmp_path / "thing"

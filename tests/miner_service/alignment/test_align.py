@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ def ascending(keys):
     return np.array(sorted(keys), dtype="S16")
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(KEYS, min_size=1, max_size=4))
 def test_overlap_is_that_of_the_sets(sets):
@@ -35,6 +37,7 @@ def test_overlap_is_that_of_the_sets(sets):
         assert {key for key, flag in flags.items() if flag} == common
 
 
+@pytest.mark.slow
 def test_a_million_pseudonyms_align_in_about_a_second():
     """Counted is the time of this process alone, and ten times what it is at rest is allowed."""
     rng = np.random.default_rng(1)

@@ -105,6 +105,7 @@ def test_a_log_linear_model_is_refused_before_it_runs(partial, assert_problem):
     assert partial.snapshot() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["moment", "ml"])
 def test_owners_of_different_people_combine(miner, build, estimator):
     """Horizontal owners, each with its own matrices: their strata count together."""
@@ -148,6 +149,7 @@ def test_one_record_of_two_owners_has_each_variable_once(miner, build, assert_pr
     assert miner.snapshot() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["north", "south"])
 @pytest.mark.parametrize("kind", [{"structure": {"A": [], "C": ["A"]}}, SEARCH])
 def test_a_joint_block_and_one_of_its_variables_combine_in_any_order(miner, build, first, kind):

@@ -60,6 +60,7 @@ def test_a_plan_is_set_shown_and_removed(miner, plan, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_or_is_no_plan_is_refused(plan, tmp_path):
     assert "cannot be read" in plan("set", "s", tmp_path / "none.json", code=2)
     wrong = tmp_path / "wrong.json"

@@ -103,6 +103,7 @@ def ask(miner, person, method, path, name, values):
     return answer.status_code, kind, body
 
 
+@pytest.mark.slow
 def test_this_file_knows_every_identifier(world):
     routes = list(addressed(world.document))
     assert {name for *_, names in routes for name in names} == EVERYTHING
@@ -110,6 +111,7 @@ def test_this_file_knows_every_identifier(world):
     assert len(routes) >= 34
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", HIDDEN)
 def test_what_is_hidden_is_answered_as_what_is_absent(world, reader):
     person, before = world.people[reader], world.snapshot()
@@ -128,6 +130,7 @@ def test_what_is_hidden_is_answered_as_what_is_absent(world, reader):
     assert world.snapshot() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", ["north", "south"])
 def test_whom_an_owner_may_not_remove_may_be_there_or_not(world, reader):
     person = world.people[reader]
@@ -137,6 +140,7 @@ def test_whom_an_owner_may_not_remove_may_be_there_or_not(world, reader):
     assert first["code"] == "forbidden"
 
 
+@pytest.mark.slow
 def test_the_admin_finds_all_of_it(world):
     found = {}
     # What ends something comes last.

@@ -98,6 +98,7 @@ def test_a_question_is_answered_from_the_tables(learned):
     assert joint["given_probability"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "status", "code", "words"),
     [
@@ -150,6 +151,7 @@ def test_samples_are_a_csv_that_a_seed_decides(learned):
     assert other.text != first.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "where"),
     [
@@ -220,6 +222,7 @@ def test_the_page_shows_picture_links_and_parameters(learned):
     assert "how many times randomization multiplies" in " ".join(" ".join(page.seen).split())
 
 
+@pytest.mark.slow
 def test_the_page_of_a_given_structure_has_no_table_of_links(learned, monkeypatch):
     monkeypatch.setattr(networks, "PARAMETERS_SHOWN", 3)
     miner = learned(spec={"structure": {"A": [], ODD: ["A"]}})

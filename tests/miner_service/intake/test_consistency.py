@@ -82,6 +82,7 @@ def learned(analyst):
     return analyst.wait(response.headers["location"])
 
 
+@pytest.mark.slow
 def test_other_probabilities_by_two_percent_are_found_at_a_million_records(study, build):
     analyst, owner, _ = study
     path = owner.publish("s", release(build, MILLION, OTHER))
@@ -132,6 +133,7 @@ def test_an_owner_reads_of_its_own_releases_only_how_they_look(study, build):
     assert len(south.get(model)["inconsistent"]) == 1
 
 
+@pytest.mark.slow
 def test_a_million_honest_records_are_not_marked(study, build):
     analyst, owner, _ = study
     path = owner.publish("s", release(build, MILLION, KEPT))

@@ -37,6 +37,7 @@ def test_a_compressed_part_is_refused(miner, plan_a, manifest, keys_of, assert_p
     assert miner.snapshot() == before
 
 
+@pytest.mark.slow
 def test_a_part_with_any_byte_changed_is_stored_or_refused_never_a_failure(
     miner, plan_a, manifest, keys_of, assert_problem
 ):

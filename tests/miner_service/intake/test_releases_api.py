@@ -240,6 +240,7 @@ def test_a_small_release_may_be_json(miner, plan_a, build, keys_of):
     assert files[0] == files[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "words"),
     [

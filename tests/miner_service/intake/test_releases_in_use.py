@@ -32,6 +32,7 @@ def two(miner, release_a, release_c):
     return miner
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [timedelta(), timedelta(days=-1)])
 def test_the_release_in_use_is_the_one_sealed_last(two, release_a, step):
     first = two.north.send("asia", named(release_a, "r1"))

@@ -204,6 +204,7 @@ def test_releases_that_follow_are_taken(people, release):
                                      *own_plan("south").blocks)), name="r2"))  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
@@ -358,6 +359,7 @@ def publish(people, made: Drawn, build) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["moment", "ml", "log-linear", "pooled"])
 def test_a_job_over_both_owners_sees_what_they_report_together(people, build, estimator):
     analyst, *_ = people
@@ -388,6 +390,7 @@ def test_a_job_over_both_owners_sees_what_they_report_together(people, build, es
     assert errors.max() > 4 * max(cell["se_records"] for cell in cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["ml", "pooled"])
 def test_records_that_one_owner_does_not_have_are_used_as_well(people, build, estimator):
     """South knows three quarters of the people; of the others north's part is all there is."""
@@ -411,6 +414,7 @@ def test_records_that_one_owner_does_not_have_are_used_as_well(people, build, es
         assert abs(cell["count"] - wanted) < 4 * cell["se_population"], cell
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", ["identical", "common", "any"])
 def test_choices_of_their_own_are_found_out_when_a_job_uses_them(people, build, records):
     analyst, *_ = people

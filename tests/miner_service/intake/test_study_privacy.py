@@ -98,6 +98,7 @@ def test_other_studies_are_not_told(three, assert_problem):
     assert_problem(answer, 404, "not-found")
 
 
+@pytest.mark.slow
 def test_what_was_withdrawn_or_never_finished_was_told_and_what_never_arrived_was_not(
     miner, release
 ):

@@ -82,6 +82,7 @@ def test_a_model_is_also_bif(aligned):
     assert "probability ( C | A )" in answer.text
 
 
+@pytest.mark.slow
 def test_a_joint_block_is_used_whole(miner, build):
     analyst = miner.study("asia")
     two = (Variable("S", ("f", "m")), Variable("T", ("a", "b", "c")))
@@ -169,6 +170,7 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
     assert links["yes", "no"] == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "status", "code", "words"),
     [
@@ -246,6 +248,7 @@ def test_events_tell_a_job_to_its_end(aligned):
     assert aligned.north.get(job)["state"] == "succeeded"
 
 
+@pytest.mark.slow
 def test_events_end_when_the_service_does(held):
     threading.Timer(0.2, held.app.state.runner.ask_to_stop).start()
     answer = held.north("GET", f"{held.job}/events")
@@ -321,6 +324,7 @@ def test_a_queued_job_can_be_cancelled(held):
     assert held.analyst.get(path)["state"] == "cancelled"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["withdrawn", "taken out of use"])
 def test_a_job_whose_release_goes_away_fails_and_says_so(held, how):
     if how == "withdrawn":
@@ -335,6 +339,7 @@ def test_a_job_whose_release_goes_away_fails_and_says_so(held, how):
     assert "Release r1 of north" in job["problem"]["detail"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_job_runs_again_and_ends_with_the_same_model(
     start, release_a, release_c, when_stopping
 ):
@@ -453,6 +458,7 @@ def test_owners_learn_only_of_what_kind_a_failure_was(start, build, plan_c):
         assert person.get(JOBS)["items"][0]["problem"] == told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", ["common", "any"])
 def test_owners_do_not_know_of_jobs_on_records_that_differ(miner, build, plan_c, records):
     """South has published one person: that such a job could run would tell if north knows it."""

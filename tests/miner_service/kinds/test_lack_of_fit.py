@@ -28,6 +28,7 @@ def reports(three: bool) -> dict[str, np.ndarray]:
     return {n: (v ^ (rng.random(2000) < 0.1)).astype(np.uint8) for n, v in true.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [TABLE, NETWORK], ids=["table", "network"])
 @pytest.mark.parametrize("three", [True, False], ids=["parity", "independent"])
 def test_a_model_that_does_not_fit_is_marked_wherever_it_is_shown(miner, build, spec, three):

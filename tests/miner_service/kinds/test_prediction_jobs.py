@@ -68,6 +68,7 @@ def test_every_option_of_a_tree_reaches_the_library(survey):
     assert wanted.root.depth == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "fitting"),
     [
@@ -114,6 +115,7 @@ def test_features_may_be_chosen(survey):
     assert document["inputs"][0]["representatives"] == [24.0, 38.0, 57.0]
 
 
+@pytest.mark.slow
 @BOTH
 def test_predictions_are_those_of_the_model_that_travels(survey, spec):
     study = survey()
@@ -164,6 +166,7 @@ def test_a_linear_classifier_needs_all_values(survey, assert_problem):
         assert_problem(answer, 422, "input-invalid", "Record 1", "'sport'")
 
 
+@pytest.mark.slow
 @BOTH
 def test_wrong_records_are_named_by_number_and_variable_and_their_values_nowhere(
     survey, assert_problem, spec, capfd
@@ -179,6 +182,7 @@ def test_wrong_records_are_named_by_number_and_variable_and_their_values_nowhere
     assert_problem(answer, 422, "request-invalid", "body.model", "not known")
 
 
+@pytest.mark.slow
 @BOTH
 def test_nothing_is_kept_of_records_that_are_predicted(survey, spec):
     study = survey()
@@ -202,6 +206,7 @@ def test_how_many_records_are_predicted_at_once_is_bounded(survey, assert_proble
     assert study.owner("POST", path, json={"records": RECORDS[:2]}).status_code == 200
 
 
+@pytest.mark.slow
 @BOTH
 def test_probabilities_of_many_classes_are_bounded_before_any_is_made(survey, assert_problem, spec):
     """3 records and the 2 classes of `ill` make 6 numbers."""
@@ -219,6 +224,7 @@ def test_the_place_of_a_wrong_value_is_in_the_words_of_the_request(survey, asser
     assert assert_problem(answer, 422, "request-invalid").where == "body.records.3.smoker"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "most", "words"),
     [
@@ -240,6 +246,7 @@ def test_a_classifier_of_many_classes_is_refused(
     assert study.job(**{**LINEAR, **spec}).status_code == 202
 
 
+@pytest.mark.slow
 @BOTH
 def test_who_may_not_read_a_model_may_not_ask_it(survey, assert_problem, spec):
     study = survey()
@@ -257,6 +264,7 @@ def test_who_may_not_read_a_model_may_not_ask_it(survey, assert_problem, spec):
     assert study.analyst("GET", f"{path}/document").status_code == 200
 
 
+@pytest.mark.slow
 @BOTH
 def test_pictures_and_pages(survey, spec):
     study = survey()
@@ -307,6 +315,7 @@ REFUSED_LINEAR = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "others", "more"),
     [
@@ -336,6 +345,7 @@ def test_where_only_the_class_is_reported_nothing_tells_it(start, build, plan_c,
         assert_problem(answer, 422, "option-invalid", "Only the class")
 
 
+@pytest.mark.slow
 def test_what_a_tree_may_cost_is_asked_before_it_runs(survey, assert_problem, monkeypatch):
     study = survey(limits=Limits(search_variables=3, job_cells=17))
     answer = study.job(**TREE)
@@ -379,6 +389,7 @@ def test_where_all_cells_are_too_many_tables_of_few_variables_are_bounded(
     assert_problem(answer, 413, "limit-exceeded", "features", "18 cells", "17 are allowed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [TREE, LINEAR], ids=["tree", "linear"])
 def test_pooled_reports_are_afforded_by_the_tables_of_a_model(survey, spec):
     """All variables together would have 36 cells, more than are allowed."""
@@ -412,6 +423,7 @@ def test_of_a_large_tree_the_first_questions_are_drawn(survey, monkeypatch):
     assert "Only its first questions" in study.owner("GET", f"{path}/page").text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["naive-bayes", "tan", "kdb"])
 def test_a_bayesian_classifier_is_a_network_and_predicts_what_is_incomplete(survey, kind):
     study = survey()

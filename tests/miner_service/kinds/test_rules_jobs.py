@@ -95,6 +95,7 @@ def test_every_option_reaches_the_library(survey):
     assert "in the population the records" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variables", [None, ["ill", "sport", "smoker"]])
 def test_present_items_leave_out_what_is_only_absence(survey, variables):
     study = survey()
@@ -107,6 +108,7 @@ def test_present_items_leave_out_what_is_only_absence(survey, variables):
     assert len(model["itemsets"]) == 3
 
 
+@pytest.mark.slow
 def test_itemsets_and_rules_as_csv_and_on_a_page(survey, monkeypatch):
     study = survey()
     model = study.learn(**RULES)
@@ -200,6 +202,7 @@ def test_too_many_variables_or_items_are_refused(survey, assert_problem, monkeyp
     assert_problem(answer, 413, "limit-exceeded", "5 items", "4 items of 3 variables are allowed")
 
 
+@pytest.mark.slow
 def test_only_where_itemsets_need_tables_is_their_size_bounded(survey, assert_problem):
     study = survey(limits=Limits(job_cells=35))
     assert study.learn(**RULES)["itemsets"], "no table is needed where blocks mix"
@@ -224,6 +227,7 @@ def test_a_joint_block_without_a_closed_form_counts_whole(start, build, assert_p
     assert_problem(answer, 413, "limit-exceeded", "16 cells", "8 are allowed")
 
 
+@pytest.mark.slow
 def test_a_model_that_would_be_too_long_fails_with_its_remedy(survey, monkeypatch):
     study = survey()
     spec = {**RULES, "minimum_confidence": 0}

@@ -113,6 +113,7 @@ def by_hand(scoring=None, search=None, draws=20, seed=0):
     return learn_structure(Four(counts, plan), scoring, search, draws=draws, seed=seed)
 
 
+@pytest.mark.slow
 def test_structure_then_parameters_are_learned(noisy):
     miner = noisy()
     variables = ["A", "D", "B", "C"]
@@ -141,12 +142,14 @@ def test_structure_then_parameters_are_learned(noisy):
     assert [set(k.values()) - {k["parent"], k["child"]} for k in again["links"]] == [{None}] * 2
 
 
+@pytest.mark.slow
 def test_all_that_is_reported_is_searched_by_default(noisy):
     model = learned(noisy().analyst, {**SEARCH, "draws": 0})
     assert [n["name"] for n in model["nodes"]] == ["A", "D", "secret", "B", "C"]
     assert [k["confidence"] for k in model["links"]] == [None, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("score", "scoring"),
     [
@@ -222,6 +225,7 @@ def test_a_search_that_cannot_run_is_refused_at_once(noisy, assert_problem):
     assert miner.snapshot() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "change", "words"),
     [
@@ -315,6 +319,7 @@ def test_the_bound_holds_where_owners_randomize_the_same_variables_otherwise(joi
     assert bound <= 2 * 2 * 6 * 5, "never more than all cells there are"
 
 
+@pytest.mark.slow
 def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy):
     seen, go_on, stopped = [], threading.Event(), threading.Event()
 
@@ -349,6 +354,7 @@ def test_a_search_tells_how_far_it_is_and_ends_when_cancelled(noisy):
     assert 0.9 in steps, "the parameters are the last tenth"
 
 
+@pytest.mark.slow
 def test_after_a_crash_the_same_model_is_made(noisy, start):
     """The store is put back as a crash in the middle of the run would have left it."""
     spec = {**SEARCH, "seed": 11}

@@ -155,6 +155,7 @@ def test_a_table_that_cannot_be_made_is_refused_at_once(survey, assert_problem):
     assert study.miner.snapshot() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "change", "words"),
     [
@@ -168,6 +169,7 @@ def test_a_table_has_its_limits(survey, assert_problem, limits, change, words):
     assert len(study.learn(kind="contingency-table", variables=["age"])["cells"]) == 3
 
 
+@pytest.mark.slow
 def test_a_table_that_would_be_a_large_document_is_refused(survey, assert_problem, monkeypatch):
     """What is announced bounds what is stored: labels count, too."""
     study = survey()
@@ -309,6 +311,7 @@ EVERY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EVERY)
 def test_a_job_of_every_kind_tells_how_far_it_is_and_ends_when_cancelled(survey, kind):
     """Cancelled at its second step, it computes no further."""
@@ -339,6 +342,7 @@ def test_a_job_of_every_kind_tells_how_far_it_is_and_ends_when_cancelled(survey,
     assert (steps[0], steps[-1]) == (0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EVERY)
 def test_a_job_that_runs_too_long_fails_at_its_next_step(survey, kind):
     def slow(spec, prepared, services, on_step):
@@ -375,6 +379,7 @@ def branches(start, build):
     return miner, EstimatedMarginals.of(found, estimator="moment")
 
 
+@pytest.mark.slow
 def test_owners_of_different_people_are_learned_from_together(branches):
     miner, marginals = branches
 

@@ -46,6 +46,7 @@ def pages(person, address, limit=1):
     return found
 
 
+@pytest.mark.slow
 def test_an_owner_sees_no_difference_that_hidden_jobs_make(study):
     for key in ("first", "second", "third"):
         study.create(key)
@@ -65,6 +66,7 @@ def test_an_owner_sees_no_difference_that_hidden_jobs_make(study):
     assert len(pages(study.analyst, JOBS)) == 7
 
 
+@pytest.mark.slow
 def test_a_cursor_cannot_be_made_or_moved(study, assert_problem):
     for key in ("first", "second", "third"):
         study.create(key)
@@ -108,6 +110,7 @@ LISTS = ("/v1/studies", *(f"/v1/studies/asia/{what}" for what in (
 )))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_list_comes_in_pages_of_its_own_view(study, assert_problem):
     study.study("other")
     study.study("asia")

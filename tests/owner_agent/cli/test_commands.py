@@ -105,6 +105,7 @@ def test_check_plan_and_publish_warn_alike(bench, command, site_text, p1, says):
     assert json.loads(published.out)["already"] is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gamma", "count"), [("60.0", 0), ("60.5", 1), ("360.0", 1), ("362.0", 2)])
 def test_warnings_begin_where_a_belief_can_grow_to_near_certainty(
     bench, command, site_text, gamma, count

@@ -18,6 +18,7 @@ def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.slow
 def test_the_report_goes_to_the_owners_folder(bench, command):
     shutil.rmtree(bench.state)
     before = os.umask(0o022)
@@ -37,6 +38,7 @@ def test_the_report_goes_to_the_owners_folder(bench, command):
     assert command("keys", "create").exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_report_goes_where_it_is_told(bench, command, tmp_path):
     before = bench.files()
     printed = json.loads(command("plan", "--json").out)
@@ -53,6 +55,7 @@ def test_the_report_goes_where_it_is_told(bench, command, tmp_path):
     assert bench.files() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -130,6 +133,7 @@ def test_the_site_file_is_not_overwritten(bench, monkeypatch, capsys):
     assert (bench.folder / "site.json").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["foo.txt", "foo.json", "v1.2"])
 def test_a_new_folder_does_not_look_like_a_file(bench, command, tmp_path, name):
     target = tmp_path / name
@@ -151,6 +155,7 @@ def test_a_design_is_for_no_more_records_than_a_release_has(bench, command):
     assert command(*words, str(1 << 33)).exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_prior_reaches_the_page(bench, command, tmp_path):
     (tmp_path / "p.json").write_text('{"smoker": [0.8, 0.2]}')
     words = ("--prior", str(tmp_path / "p.json"), "--threshold", "0.2")
@@ -164,6 +169,7 @@ def test_a_prior_reaches_the_page(bench, command, tmp_path):
     assert "public beliefs given for smoker" in (bench.state / "report" / "plan.html").read_text()
 
 
+@pytest.mark.slow
 def test_nothing_of_the_table_but_its_length_is_in_the_report(bench, command, table_text):
     """Byte for byte the same report for another table of as many records, and no cell in it."""
 
@@ -181,6 +187,7 @@ def test_nothing_of_the_table_but_its_length_is_in_the_report(bench, command, ta
     assert all(new != old for new, old in zip(written(), first, strict=True)), "N is in each"
 
 
+@pytest.mark.slow
 def test_losses_before_and_after(bench, command, site_text):
     assert json.loads(command("plan", "--json").out)["ledger"] is None
     command("publish")
@@ -201,6 +208,7 @@ def test_losses_before_and_after(bench, command, site_text):
     assert command("publish").exit_code == 2, "and so it does"
 
 
+@pytest.mark.slow
 def test_without_keys_or_study_every_draw_counts_as_new(bench, command, site_text):
     command("publish")
     bench.write(re.sub(r"\[miner\]\n.*\n.*\n", "", site_text))

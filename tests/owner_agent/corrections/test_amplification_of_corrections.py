@@ -141,12 +141,14 @@ def amplification(monkeypatch, block, words, choice):
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_kept_report_is_bounded_by_one_gamma_about_all_values(monkeypatch, name):
     block, words = BLOCKS[name]
     assert float(amplification(monkeypatch, block, words, "keep")) == gamma(block.channel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 def test_fresh_draws_are_bounded_by_the_square(monkeypatch, name):
     block, words = BLOCKS[name]
@@ -154,6 +156,7 @@ def test_fresh_draws_are_bounded_by_the_square(monkeypatch, name):
     assert found == pytest.approx(gamma(block.channel) ** 2, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 def test_control_a_draw_of_the_corrected_value_alone_proves_the_correction(monkeypatch, name):
     """How it was: unchanged values repeat their report, so no finite number bounds two of them."""

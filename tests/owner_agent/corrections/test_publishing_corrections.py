@@ -126,6 +126,7 @@ def test_the_site_file_may_choose_for_good(corrected, site_text):
     assert _publish(corrected, corrections="keep").stale == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", ["keep", "fresh"])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("request_number", range(5))
@@ -219,6 +220,7 @@ def test_in_a_sampled_block_no_record_changes_its_subset(bench, site_text, table
     assert {key: new[key] for key in old} == old
 
 
+@pytest.mark.slow
 def test_what_the_commands_say(corrected, command):
     ended = command("publish")
     assert ended.exit_code == 2
@@ -281,6 +283,7 @@ def test_releases_of_before_the_memory_enter_it_for_good(bench, table_text):
         _publish(bench)
 
 
+@pytest.mark.slow
 def test_fresh_draws_that_come_out_the_same_are_not_said_to_be_new(bench, table_text):
     """A table of a few records: the miner has these reports, and nothing more leaves."""
     found = set()

@@ -82,6 +82,7 @@ def all_options(file: DesignFile) -> dict[str, Option]:
     return {name: option(problem, name, build) for name, build in builds.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", all_options(one_gamma()))
 def test_what_is_written_makes_the_same_plan(name, tmp_path):
     """Through TOML, the site file's models and its channels: every digit of the plan."""
@@ -295,6 +296,7 @@ def test_all_wrong_options_are_told_at_once():
     assert "choosing-a-plan" in str(error.value.remedy)
 
 
+@pytest.mark.slow
 def test_a_family_that_cannot_do_it_is_not_chosen():
     problem = problem_of(spec())
     unable = {o.family: o.reason for o in design(problem).unable}
@@ -307,6 +309,7 @@ def test_a_family_that_cannot_do_it_is_not_chosen():
         assert error.value.remedy
 
 
+@pytest.mark.slow
 def test_limits_of_single_variables_only_are_warned_of(command, tmp_path):
     """Six independent gammas of 9 multiply: beliefs about the record by Bayes' rule."""
     variables = [{"name": n, "categories": 2, "gamma": 9.0} for n in "abcdef"]
@@ -369,6 +372,7 @@ def test_replacing_is_what_the_listed_channels_do():
             assert found == pytest.approx({b.name: 1 - b.channel.matrix()[0, 0] for b in blocks})
 
 
+@pytest.mark.slow
 def test_the_design_answers_the_reverse_questions():
     problem = problem_of(one_gamma())
     made = design(problem)
@@ -471,6 +475,7 @@ def test_it_is_said_what_the_order_of_interaction_is_worth(command, tmp_path):
     assert "If any interaction may be" not in command("design", "--spec", path).out
 
 
+@pytest.mark.slow
 def test_a_limit_that_is_not_known_says_why(command, tmp_path):
     """Joint reports of 20 variables of two categories: their cells are too many."""
     names = [f"v{i}" for i in range(20)]
@@ -556,6 +561,7 @@ def test_bad_input_ends_with_2(command, words, says):
     assert says in ended.err
 
 
+@pytest.mark.slow
 def test_more_lengths_than_fit_are_told_apart(command, tmp_path):
     path = tmp_path / "wide.toml"
     lines = ["records = 3000", "learn = 'itemsets'", "length = 8", "[whole_record]", "gamma = 9.0"]
@@ -581,6 +587,7 @@ def test_the_search_is_shown_at_once_and_other_work_to_whoever_waits():
     assert "predicting mask" in out.getvalue()
 
 
+@pytest.mark.slow
 def test_the_page_is_true(command, tmp_path):
     """Its samples are valid, their output is what is printed, and every key and family is in it."""
     page = PAGE.read_text(encoding="utf-8")
@@ -635,6 +642,7 @@ def study(tmp_path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_study_plan_is_designed_and_written(command, study, tmp_path):
     """Its variables stand owner by owner; what is written is what is told, and is read back."""
     path = tmp_path / "plan.json"
@@ -671,6 +679,7 @@ def test_a_design_of_one_owner_has_no_study_plan(command, study, tmp_path):
     assert json.loads(command("design", "--spec", str(path), "--json").out)["study_plan"] is None
 
 
+@pytest.mark.slow
 def test_a_target_is_a_variable_or_an_error(command, study):
     words = ("design", "--spec", str(study), "--json")
     both = json.loads(command(*words, "--learn", "tree", "--target", "age", "--target", "0.2").out)
@@ -695,6 +704,7 @@ def test_a_design_that_is_of_no_use_says_so_at_once(command, study):
     assert f"About {told['records_enough']:,} records would be enough" in shown
 
 
+@pytest.mark.slow
 def test_a_large_variable_is_named(command, study, tmp_path):
     path = tmp_path / "large.toml"
     path.write_text(re.sub("owner = .*\n", "", STUDY).replace("categories = 4", "categories = 300"))

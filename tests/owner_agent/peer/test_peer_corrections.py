@@ -62,6 +62,7 @@ def test_a_corrected_record_ends_the_session_and_nobody_else_learns_why(after_co
     assert not world.packages()
 
 
+@pytest.mark.slow
 def test_kept_reports_are_sent_again(after_correction):
     world, first = after_correction
     world.open(corrections="keep")
@@ -90,6 +91,7 @@ def test_the_site_file_may_choose(after_correction):
     assert np.array_equal(sent_by_south(world), first)
 
 
+@pytest.mark.slow
 def test_counts_sent_in_horizontal_sessions_are_remembered(empty_world, make_site, make_codes):
     """No pseudonym leaves, and still every record keeps the report that was counted."""
     both = {"A": '{ kind = "symmetric", p = 0.3 }', "D": None}

@@ -74,6 +74,7 @@ def reported(world, send):
     return tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("send", ["counts", "records"])
 def test_strata_with_different_matrices_combine(empty_world, horizontal, send):
     """N^ is the sum over the owners of (P')^-1 N~, each with its own P; north's own is exact."""
@@ -104,6 +105,7 @@ def test_strata_with_different_matrices_combine(empty_world, horizontal, send):
         assert p["estimate"] == pytest.approx(expected[p["node"]][tuple(cell)], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_records_travel_without_name_and_order(empty_world, horizontal):
     horizontal(dict.fromkeys(NOISE, "records"))
     run(empty_world, {"kind": "parameters", "structure": STRUCTURE})
@@ -124,6 +126,7 @@ def test_one_may_send_counts_and_another_records(empty_world, horizontal):
     assert empty_world.results("east") == empty_world.results("south") != {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("send", ["counts", "records"])
 def test_a_structure_and_a_table_of_all_records(empty_world, horizontal, send):
     truth = horizontal(dict.fromkeys(NOISE, send))
@@ -149,6 +152,7 @@ def test_a_structure_and_a_table_of_all_records(empty_world, horizontal, send):
     assert all("cdcd" not in path for path in empty_world.results("south"))
 
 
+@pytest.mark.slow
 def test_owners_of_different_people_do_not_add(empty_world, horizontal):
     """Each record has lost what its own owner told; who begins the session sends nobody any."""
     horizontal()
@@ -160,6 +164,7 @@ def test_owners_of_different_people_do_not_add(empty_world, horizontal):
     assert outcome.told.record.determined.epsilon == pytest.approx(each["east"])
 
 
+@pytest.mark.slow
 def test_the_ledger_has_what_left_in_either_form(empty_world, horizontal):
     horizontal({"south": "records"})
     run(empty_world, {"kind": "parameters", "structure": STRUCTURE})
@@ -238,6 +243,7 @@ def count_changes():
     return {f.__name__: f for f in (fewer, shape, variables, no_message)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", count_changes())
 def test_counts_that_do_not_fit_their_announcement(empty_world, horizontal, change, monkeypatch):
     """South announces, and sends, tables that cannot be counts of its records under its plan."""

@@ -77,6 +77,7 @@ def tasks(parameters_task):
     ]
 
 
+@pytest.mark.slow
 def test_sessions_of_every_kind_and_one_that_fails(world, codes, tasks, caplog, capsys):
     caplog.set_level(logging.DEBUG)
     for number, task in enumerate(tasks):
@@ -92,6 +93,7 @@ def test_sessions_of_every_kind_and_one_that_fails(world, codes, tasks, caplog, 
     assert_no_trace(world, codes, caplog, capsys)
 
 
+@pytest.mark.slow
 def test_a_trace_would_be_found(world, codes, tasks, caplog, capsys):
     """The control: a stray file with a record id fails the search."""
     for number, task in enumerate(tasks):
@@ -101,6 +103,7 @@ def test_a_trace_would_be_found(world, codes, tasks, caplog, capsys):
         assert_no_trace(world, codes, caplog, capsys)
 
 
+@pytest.mark.slow
 def test_a_true_column_would_be_found(world, codes, tasks, caplog, capsys):
     """The control: C is not sensitive and leaves as it is; were it a secret, it would be found."""
     for number, task in enumerate(tasks):

@@ -210,6 +210,7 @@ def test_a_part_is_sent_whole(following):
     assert [block.digest for block in share.sent] == [PLAN.block("south").digest]
 
 
+@pytest.mark.slow
 def test_a_classifier_is_learned_from_pairs(following):
     """Any task whose result is the initiator's: here naive Bayes, of north's class A."""
     task = {"kind": "bayes-classifier", "target": "A", "features": ["B", "D", "E"]}

@@ -60,6 +60,7 @@ def same_everywhere(world):
 # From the moment all have agreed -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, ValueError])
 def test_nothing_that_stops_the_last_word_ends_the_session(world, parameters_task, stop):
     """The word to one owner is lost to an interrupt: nobody is told of an end, and all write."""
@@ -74,6 +75,7 @@ def test_nothing_that_stops_the_last_word_ends_the_session(world, parameters_tas
     assert same_everywhere(world)
 
 
+@pytest.mark.slow
 def test_an_owner_that_went_on_to_another_session_still_tells(world, parameters_task):
     """North is gone; south wrote and began something else; east asks it after its deadline."""
     world.wire.bend = lambda receiver, request: (
@@ -91,6 +93,7 @@ def test_an_owner_that_went_on_to_another_session_still_tells(world, parameters_
     assert same_everywhere(world)
 
 
+@pytest.mark.slow
 def test_an_owner_that_was_started_again_still_tells(world, parameters_task):
     outcome = world.run(world.proposal(parameters_task))
     world.open()
@@ -107,6 +110,7 @@ def test_an_owner_that_was_started_again_still_tells(world, parameters_task):
         world.participants["north"].status("south", "../sessions/" + SESSION)
 
 
+@pytest.mark.slow
 def test_a_result_that_lacked_its_name_only_gets_it_at_the_next_start(
     world, parameters_task, monkeypatch
 ):
@@ -131,6 +135,7 @@ def test_a_lie_that_the_result_was_written_is_not_believed(world, learned):
     assert world.results("east") == {}
 
 
+@pytest.mark.slow
 def test_an_end_that_comes_too_late_is_not_heeded(world, learned, monkeypatch):
     """East could not write at first: it has all signatures, and writes when its time is over."""
     partners, parts = learned()
@@ -174,6 +179,7 @@ def test_an_initiator_that_cannot_write_ends_it_for_all(world, ended):
 # Errors that nobody foresaw ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("owner", ["north", "south"])
 def test_an_owner_whose_results_cannot_be_written_is_named(world, ended, owner):
     (world.folder(owner) / "models").write_text("no folder")
@@ -197,6 +203,7 @@ def test_an_unforeseen_error_in_a_step_names_the_owner(world, ended, monkeypatch
     assert "Zq0007" not in str(error)
 
 
+@pytest.mark.slow
 def test_session_numbers_count_whole(world, parameters_task):
     world.run(world.proposal(parameters_task))
     world.run(world.proposal(parameters_task, session="ab" * 15 + "cd"))
@@ -238,6 +245,7 @@ def leave_otherwise(world):
         )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accept", [False, True])
 def test_what_left_since_the_announcement_is_looked_at(closed_world, parameters_task, accept):
     closed_world.open(accept=("south",) if accept else ())
@@ -309,6 +317,7 @@ def test_an_owner_is_tried_for_as_long_as_the_session_file_says(world, seconds):
     assert tried == [min(seconds, 600.0)] * 2
 
 
+@pytest.mark.slow
 def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
     world, parameters_task, monkeypatch
 ):
@@ -373,6 +382,7 @@ def test_a_session_that_its_initiator_left_ends_soon(world, parameters_task):
     assert "north did not go on with it" in world.told["south"][-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hurry", [{"sign_of_life": 0.05}])
 def test_owners_that_wait_for_a_slow_one_hear_that_it_goes_on(world, parameters_task, monkeypatch):
     """East takes longer than an idle session lasts; the others are told meanwhile."""
@@ -411,6 +421,7 @@ def ledger_of(world, monkeypatch, capsys):
     return shown
 
 
+@pytest.mark.slow
 def test_the_ledger_lists_the_families_whose_parameters_left(world, parameters_task, ledger_of):
     world.run(world.proposal(parameters_task))
     shared = json.loads(ledger_of("south", "--json"))["parameters_shared"]
@@ -438,6 +449,7 @@ def test_a_session_without_parameters_lists_none(world, ledger_of):
     assert "cover the parameters" not in ledger_of("south")
 
 
+@pytest.mark.slow
 def test_a_record_of_a_session_that_is_none_is_named(world, parameters_task):
     world.run(world.proposal(parameters_task))
     state = world.folder("south") / ".pramana"

@@ -354,6 +354,7 @@ def test_without_a_site_file_no_remedy_blames_one(folder, called):
         assert "site file" not in told.replace("in the site file if you gave one", "")
 
 
+@pytest.mark.slow
 def test_an_open_folder_of_predictions_is_refused(folder, site, called):
     (folder / ".pramana" / "predictions").mkdir(parents=True)
     (folder / ".pramana" / "predictions").chmod(0o755)

@@ -246,6 +246,7 @@ def test_reports_follow_the_declared_matrix(keys, table, assert_distribution):
         assert_distribution(joint, RECORDS * wrong)
 
 
+@pytest.mark.slow
 def test_draws_are_of_the_owners_own_key(keys, table):
     """Who shares the linkage secret knows what is chosen, and nothing of what is drawn."""
     _, mine = reported(NORTH, NORTHERN, keys, table)
@@ -321,6 +322,7 @@ def product_plan(*parts, widths):
     return StudyPlan((("north", variables),), (StudySet(RESOLUTION, (one,)),))
 
 
+@pytest.mark.slow
 def test_a_set_of_more_than_2_to_the_64_combinations_is_reported_as_its_channels_say(keys):
     wide = product_plan(*[Symmetric.from_gamma(2, 3.0)] * 70, widths=(1,) * 70).block("north")
     rng = np.random.default_rng(4)

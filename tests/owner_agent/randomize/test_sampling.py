@@ -63,6 +63,7 @@ def _intervals(channel, code):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_each_report_has_exactly_its_share_of_draws(name):
     channel = FAMILIES[name]

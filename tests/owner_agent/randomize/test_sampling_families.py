@@ -95,6 +95,7 @@ def test_a_number_above_32_bits_takes_two_words():
     assert made.tolist() == [v % n for v in values] + [7, 7]
 
 
+@pytest.mark.slow
 def test_all_words_of_eight_bits(monkeypatch):
     """The same code with 2^8 in place of 2^32: all pairs of an attempt and the next."""
     monkeypatch.setattr("owner_agent.randomize.uniform_words.RESOLUTION", 256)
@@ -211,6 +212,7 @@ ENUMERATED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENUMERATED)
 def test_the_law_of_the_report_is_the_declared_row(name):
     channel, sizes, letters = ENUMERATED[name]

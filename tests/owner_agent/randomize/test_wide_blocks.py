@@ -81,6 +81,7 @@ def test_a_record_of_a_wide_block_is_its_codes():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [SIZES, (300, *SIZES)], ids=["bytes", "two-bytes"])
 def test_the_words_are_aes_of_a_cbc_mac_of_pseudonym_and_codes(sizes):
     """By the standard library's way: AES in CBC mode over the whole message, its last block."""
@@ -225,6 +226,7 @@ def test_the_law_at_width_is_the_declared_one_on_every_word(monkeypatch):
             assert float(law.get(report, Fraction(0))) == declared[report]
 
 
+@pytest.mark.slow
 def test_reports_at_width_follow_the_published_matrix(assert_distribution):
     """All choices, and in each whether the pair was kept, at a false alarm of 1e-6."""
     count = 300_000

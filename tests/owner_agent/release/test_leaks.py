@@ -74,6 +74,7 @@ def _assert_no_trace(bench, caplog, endings):
         assert not [t for t in _traces() if t in content], f"a secret is in {place}"
 
 
+@pytest.mark.slow
 def test_a_publication_with_all_that_can_happen_to_it(secretive, command, caplog):
     secretive.miner.faults = [None, ("before", httpx.ReadError("cut"))]
     endings = [command("publish", "--part-records", "70")]

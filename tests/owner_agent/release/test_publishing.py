@@ -136,6 +136,7 @@ def test_the_miner_is_told_which_draws_are_the_same(bench, table_text, site_text
     assert [a == b for a, b in zip(first, renamed, strict=True)] == [False, False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("request_number", range(REQUESTS))
 def test_killed_around_any_request_then_published_again(
@@ -156,6 +157,7 @@ def test_killed_around_any_request_then_published_again(
     assert repeated == (1 if when == "before" and 1 < arrived <= PARTS + 1 else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault", [httpx.ReadError("cut"), httpx.ConnectError("down"), httpx.ReadTimeout("slow"), 503]
 )
@@ -471,6 +473,7 @@ def test_a_copy_that_comes_later_is_refused(bench, site_text):
         _publish(bench)
 
 
+@pytest.mark.slow
 def test_a_plan_that_never_left_can_be_replaced(bench, site_text):
     bench.miner.faults = [("before", httpx.ConnectError("down"))]
     with pytest.raises(Unreachable):

@@ -282,6 +282,7 @@ def test_what_has_no_number_has_a_reason():
     assert hidden["records_reporting"] == 0
 
 
+@pytest.mark.slow
 def test_large_channels_are_bounded_or_refused_with_a_reason():
     size = 700
     dense = Block(
@@ -314,6 +315,7 @@ def test_large_channels_are_bounded_or_refused_with_a_reason():
     assert "A prior over 1,000,000,000,000,000 combinations" in page.html(made, "o")
 
 
+@pytest.mark.slow
 def test_random_matrices_have_a_range_and_an_honest_word():
     channel = RandomSymmetric.around_gamma(20, 19, 0.5)
     made = report(plan_of(block_of(20, channel)), 100)
@@ -383,6 +385,7 @@ def test_widths_fall_with_the_root_of_the_records():
         assert width == pytest.approx(other["half_width"])
 
 
+@pytest.mark.slow
 def test_together_multiplies_over_sensitive_blocks_only():
     blocks = [block([2], Symmetric.from_gamma(2, g), f"b{g}") for g in (3, 5, 7)]
     made = report(plan_of(*blocks, sensitive={"b30", "b50"}), 10).as_dict()["together"]
@@ -412,6 +415,7 @@ class Rumour(ListedTransition):
         return self
 
 
+@pytest.mark.slow
 def test_an_unknown_family_is_reported_as_any_matrix():
     made = report(plan_of(block([2], Rumour())), 100)
     (found,) = made.as_dict()["variables"]
@@ -537,6 +541,7 @@ def value_of(cell):
     return float(cell.rstrip(" %").replace(",", "")) / (100 if percent else 1)
 
 
+@pytest.mark.slow
 def test_page_and_json_have_the_same_numbers(whole):
     made, text = whole
     numbers = made.as_dict()
@@ -592,6 +597,7 @@ def test_labels_are_text_and_never_markup_or_mathematics():
     assert "<b>$\\frac$</b>" in out.getvalue()
 
 
+@pytest.mark.slow
 def test_more_variables_than_there_is_room_for_are_cut_and_said():
     blocks = [block([3], Symmetric.from_gamma(3, 2 + i / 10), f"n{i}_") for i in range(43)]
     made = report(plan_of(*blocks), 100)

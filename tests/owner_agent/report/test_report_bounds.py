@@ -67,6 +67,7 @@ def flat(text):
 # Several blocks ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_beliefs_across_blocks_are_bounded_by_all_blocks_together():
     """Ma 3.1.2 on both blocks' reports: who knows that v0 = v1 learns of v0 from both."""
     blocks = [binary(5, "v0"), binary(5, "v1")]
@@ -118,6 +119,7 @@ def test_epsilons_add_where_gamma_is_beyond_all_numbers():
     assert Amplification.together(three).epsilon == pytest.approx(math.log(ratio), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_page_and_terminal_say_that_gamma_is_beyond_all_numbers():
     made = report(plan_of(*(binary(4e9, f"v{i}") for i in range(40))), 100)
     assert "epsilon of all sensitive variables of a record together (gamma &gt;1e308)" in flat(
@@ -142,6 +144,7 @@ def sampled(variables, size, gamma=19.0):
     return block([f"v{i}" for i in range(variables)], [2] * variables, channel)
 
 
+@pytest.mark.slow
 def test_pairs_of_40_variables_are_reported():
     """More variables than numpy broadcasts axes in one call."""
     made = report(plan_of(sampled(40, 2)), 10_000)
@@ -174,6 +177,7 @@ def test_the_possible_cells_of_a_sampled_structure_are_those_of_every_part():
     assert found.sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_many_subsets_are_counted_by_their_sizes():
     made = report(plan_of(sampled(20, 2)), 1000)
     text = flat(printed(made))
@@ -216,6 +220,7 @@ def test_sets_of_two_sizes_and_unequal_weights_are_told_by_their_ends():
     )
 
 
+@pytest.mark.slow
 def test_a_hundred_variables_share_the_rows_that_are_alike():
     """A product of 10^95 combinations; the page has a row of each variable, the screen does not."""
     made = report(plan_of(block([f"v{i}" for i in range(100)], [9] * 99 + [5], HUNDRED)), 1000)
@@ -248,6 +253,7 @@ def test_uneven_shares_are_named():
     assert "Reported are v0 by 1.0%, v1 by 1.9%, v2 by 2.9%" in flat(printed(made))
 
 
+@pytest.mark.slow
 def test_subsets_that_share_a_channel_are_measured_once(monkeypatch):
     """4,060 subsets of one channel: a few structures, not one for each subset."""
     made, original = [], dispatch.MixtureStructure

@@ -175,6 +175,7 @@ def test_what_a_plan_says_of_an_owner():
     assert "by clinic-south for 25.0% of the records" in text
 
 
+@pytest.mark.slow
 def test_the_report_of_a_plan_has_it(bench, command):
     follow(bench)
     told = command("plan", "--no-report")
@@ -198,6 +199,7 @@ def test_the_table_is_checked_against_a_site_file_that_follows_a_plan(bench, com
     assert told["plan_digest"] == planned(bench.site).plan.digest
 
 
+@pytest.mark.slow
 def test_a_site_without_a_study_plan_says_nothing_of_one(bench, command):
     assert json.loads(command("plan", "--json").out)["study_plan"] is None
     page = bench.folder / "report.html"

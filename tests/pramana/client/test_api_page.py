@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 
+import pytest
+
 import pramana as pm
 from tests.places import ROOT
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_runs(world, tmp_path, monkeypatch, capsys):
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)

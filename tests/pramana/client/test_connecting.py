@@ -110,6 +110,7 @@ def _problem(code: str, status: int) -> httpx.Response:
     return httpx.Response(status, json={**told, "detail": "It is so.", "remedy": "Do this."})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "status", "kind"),
     [

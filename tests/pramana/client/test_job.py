@@ -111,6 +111,7 @@ def test_a_bar_shows_after_two_seconds_in_a_terminal(held, monkeypatch):
     assert "bayes-classifier" in out.getvalue()
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_has_no_model_and_runs_again_when_asked_for(held):
     study = held.study()
     job = study.run(LEARNER)

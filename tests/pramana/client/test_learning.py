@@ -44,6 +44,7 @@ LEARNERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_miner_learns_what_fit_learns(world, together, name):
     learner = LEARNERS[name]()
@@ -60,6 +61,7 @@ def test_the_miner_learns_what_fit_learns(world, together, name):
     assert len(found.plan_digests_) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "learner", [AssociationRules(0.2, 0.7), FrequentItemsets(0.3, present="male", max_length=2)]
 )
@@ -88,6 +90,7 @@ def test_a_model_from_the_miner_predicts_saves_and_prints(world):
     assert "epsilon 9.888" in repr(again)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_job_that_was_made_before_has_the_same_model(world, name):
     study = world.study()

@@ -229,6 +229,7 @@ def test_an_impossible_row_is_said_to_be():
     assert math.isfinite(prior.score(rows))
 
 
+@pytest.mark.slow
 def test_samples_are_records_of_the_network(given: pm.BayesNet):
     drawn = given.sample(20_000, seed=1)
     assert list(drawn.columns) == list(given.feature_names_in_)

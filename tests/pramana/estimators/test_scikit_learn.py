@@ -165,6 +165,7 @@ def test_its_tools_take_a_fitted_classifier(name: str):
     assert features.columns[int(means.argmax())] == "sex"
 
 
+@pytest.mark.slow
 def test_scikit_learn_is_not_loaded_for_it():
     script = (
         "import sys, pramana as pm; frame = pm.example('berkeley')\n"

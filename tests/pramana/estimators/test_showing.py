@@ -80,6 +80,7 @@ def written(axis: Axes) -> set[str]:
     return {line for text in found for line in text.split("\n")}
 
 
+@pytest.mark.slow
 @drawn
 @pytest.mark.parametrize("form", ["png", "svg"])
 def test_a_picture_stands_in_a_grid_and_is_saved(name: str, form: str):
@@ -97,6 +98,7 @@ def test_a_picture_stands_in_a_grid_and_is_saved(name: str, form: str):
             assert box.y1 <= frame.y1 + 1, text
 
 
+@pytest.mark.slow
 @drawn
 def test_a_picture_of_its_own_is_one_figure_of_pyplots(name: str):
     from matplotlib import pyplot as plt
@@ -109,6 +111,7 @@ def test_a_picture_of_its_own_is_one_figure_of_pyplots(name: str):
     plt.close("all")
 
 
+@pytest.mark.slow
 @every_model
 def test_the_axes_say_what_the_page_says(name: str):
     model = made(name)
@@ -152,6 +155,7 @@ class Checked(HTMLParser):
         self.said.append(data)
 
 
+@pytest.mark.slow
 @shown
 def test_a_notebook_shows_a_card_that_loads_and_runs_nothing(name: str):
     page = Checked(made(name)._repr_html_())
@@ -166,6 +170,7 @@ def test_a_notebook_shows_a_card_that_loads_and_runs_nothing(name: str):
     assert ("style", "max-width:100%;box-sizing:border-box;line-height:1.4") in page.attributes
 
 
+@pytest.mark.slow
 @every_model
 def test_a_card_says_where_it_was_learned_from(name: str):
     model = made(name)
@@ -177,6 +182,7 @@ def test_a_card_says_where_it_was_learned_from(name: str):
     assert "95 % intervals" in said or "errors none for the weights" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tree", "network", "itemsets", "reports", "counts"])
 def test_a_label_that_looks_like_a_script_is_text(name: str):
     html = made(name)._repr_html_()
@@ -228,6 +234,7 @@ def test_what_is_no_model_has_no_picture():
         picture_of("tree")
 
 
+@pytest.mark.slow
 def test_pyplot_is_loaded_only_where_no_axes_are_given():
     code = """
 import sys

@@ -97,6 +97,7 @@ def test_a_misspelt_name_is_no_attribute():
         pm.DecisionTrees  # noqa: B018
 
 
+@pytest.mark.slow
 def test_a_name_is_loaded_with_its_first_use():
     script = (
         "import sys, pramana as pm; before = 'pandas' in sys.modules; pm.example('titanic');"

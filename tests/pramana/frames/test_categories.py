@@ -156,6 +156,7 @@ def test_columns_that_nothing_can_be_made_of_are_left_out_of_the_domain_with_a_r
         pm.domain(table, dict(found))
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(

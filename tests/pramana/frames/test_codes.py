@@ -47,6 +47,7 @@ def coded(draw: st.DrawFn) -> tuple[Domain, dict[str, np.ndarray[Any, Any]]]:
     return Domain(tuple(made)), columns
 
 
+@pytest.mark.slow
 @given(coded())
 def test_labels_of_codes_are_read_as_these_codes(
     table: tuple[Domain, dict[str, np.ndarray[Any, Any]]],

@@ -61,6 +61,7 @@ def test_families_stand_side_by_side(made: pm.Design):
     assert withheld["gamma-diagonal"] == 0
 
 
+@pytest.mark.slow
 def test_it_prints_itself(made: pm.Design):
     lines = repr(made).splitlines()
     assert lines[0].startswith("Design for 2,201 records: ")
@@ -72,6 +73,7 @@ def test_it_prints_itself(made: pm.Design):
     assert "&#x27;" in pm.design(DOMAIN, 50, gamma=2)._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_family_may_be_chosen_by_its_name_or_its_kind():
     assert pm.design(DOMAIN, 2201, gamma=19, family="mask").family == "mask"
     assert pm.design(DOMAIN, 2201, gamma=19, family="sampled").family.startswith("sampled-")

@@ -347,6 +347,7 @@ def test_of_many_variables_and_categories_the_first_are_printed():
     assert len(repr(long)) < 200
 
 
+@pytest.mark.slow
 def test_a_plane_of_too_many_columns_is_refused_at_once():
     zips = [f"z{i}" for i in range(10_000)]
     domain = Domain.of(zip=zips, old=["no", "yes"])

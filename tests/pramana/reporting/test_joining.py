@@ -63,6 +63,7 @@ def test_records_must_be_the_same_unless_those_in_common_are_asked_for():
     assert pairs_of(common.to_frame()) == pairs_of(shared)
 
 
+@pytest.mark.slow
 def test_all_records_come_as_the_sets_of_owners_that_have_them():
     first, second = owner(OPEN["a"], people().head(40)), owner(OPEN["b"], people().tail(40))
     strata = join(first, second, how="any")

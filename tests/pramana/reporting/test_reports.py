@@ -42,6 +42,7 @@ def test_a_frame_of_reports_is_read_back_as_it_was(plan):
     assert all((nameless.codes[n] == reports.codes[n]).all() for n in plan.domain.names)
 
 
+@pytest.mark.slow
 @ALL
 def test_every_plan_is_told_in_words_and_numbers(plan):
     reports = reports_of(plan)

@@ -590,6 +590,7 @@ def without_seconds(result: dict) -> dict:
 RUN = ("--records", "3000", "--runs", "2", "--order", "given", "--seed", "7")
 
 
+@pytest.mark.slow
 def test_a_simulation_of_a_network(bif: Path, tmp_path: Path):
     out = tmp_path / "out.json"
     result = simulated(out, "--bif", str(bif), "--p", "0.1", *RUN)
@@ -609,6 +610,7 @@ def test_a_simulation_of_a_network(bif: Path, tmp_path: Path):
     assert without_seconds(other)["runs"] != without_seconds(result)["runs"]
 
 
+@pytest.mark.slow
 def test_without_randomization_nothing_is_lost(bif: Path, tmp_path: Path):
     result = without_seconds(simulated(tmp_path / "o", "--bif", str(bif), "--p", "0", *RUN))
     assert result["runs"] == result["clean"]["runs"]
@@ -617,6 +619,7 @@ def test_without_randomization_nothing_is_lost(bif: Path, tmp_path: Path):
     assert noisy["clean"] == result["clean"]
 
 
+@pytest.mark.slow
 def test_a_plan_says_the_same_as_p(bif: Path, tmp_path: Path):
     plan = tmp_path / "plan.json"
     plan.write_text(PlanMessage.from_plan(six_nodes.plan(0.2)).model_dump_json())
@@ -625,6 +628,7 @@ def test_a_plan_says_the_same_as_p(bif: Path, tmp_path: Path):
     assert without_seconds(by_plan) == without_seconds(by_p)
 
 
+@pytest.mark.slow
 def test_a_sampled_plan_is_simulated_by_likelihood(bif: Path, tmp_path: Path):
     """Pairs are reported: enough for a tree, in which no node has two parents."""
     plan = tmp_path / "plan.json"
@@ -649,6 +653,7 @@ def test_thresholds_reach_the_learner(bif: Path, tmp_path: Path):
     assert strict["mean"]["missing"] == 7
 
 
+@pytest.mark.slow
 def test_a_table_is_held_against_itself(tmp_path: Path):
     drawn = six_nodes.sample(2_000, np.random.default_rng(6))
     table = tmp_path / "t.csv"
@@ -714,6 +719,7 @@ def test_bad_commands_say_what_is_wrong(bif: Path, options, error, says: str):
     assert result.exception.exit_code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.public_data
 def test_asia_is_found_almost_whole_along_its_order(tmp_path: Path):
     asia = DATA / "networks/asia.bif"
@@ -738,6 +744,7 @@ def test_the_document_has_every_option_and_no_other():
     assert documented == offered - {"--help"}
 
 
+@pytest.mark.slow
 def test_k2_as_published_and_the_other_estimator_can_be_asked_for(tmp_path: Path, bif: Path):
     """The published search finds other links than the refined one; both estimators are there."""
     command = ("--bif", str(bif), "--p", "0.25", "--records", "3000", "--order", "given", *RUN)

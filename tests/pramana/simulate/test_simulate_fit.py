@@ -31,6 +31,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c[0])
 def test_a_simulation_warns_where_more_variables_interact(parity: Path, command: tuple[str, ...]):
     asked = ["simulate", *command, "--table", str(parity), "--p", "0.1", "--runs", "2"]

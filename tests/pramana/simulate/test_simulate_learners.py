@@ -328,6 +328,7 @@ def without_seconds(value):
     return [without_seconds(v) for v in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -360,6 +361,7 @@ def test_commands_give_the_same_numbers_again(table: Path, command: tuple[str, .
     assert without_seconds(other) != without_seconds(first)
 
 
+@pytest.mark.slow
 def test_the_perceptron_is_read_by_likelihood_unless_told(table: Path):
     asked = ("linear", "--target", "v1", "--table", str(table), "--runs", "1", "--p", "0.1")
     pocket = (*asked, "--loss", "perceptron")
@@ -469,6 +471,7 @@ def test_a_target_that_cannot_serve_says_why_before_anything_is_designed(tmp_pat
         assert says in str(result.exception)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["naive-bayes", "tan", "kdb", "auto"])
 def test_bayesian_classifiers_are_simulated_like_the_others(tmp_path: Path, model: str):
     """The same words of the result as of a tree; what is learned is right beyond the majority."""

@@ -68,6 +68,7 @@ def test_a_set_of_all_variables_makes_it_no_cheaper():
         _ = whole.condition_number
 
 
+@pytest.mark.slow
 def test_it_says_of_itself_what_its_choices_say():
     assert WIDE.report_sizes(SIZES) == tuple(size + 1 for size in SIZES)
     assert WIDE.report_sizes(SIZES[1:]) is None

@@ -233,6 +233,7 @@ def test_maximum_likelihood_reaches_it_and_moments_do_not():
     assert low < (studies - 1) * relative.mean() / predicted**2 < high
 
 
+@pytest.mark.slow
 def test_wide_designs_are_bounded_or_refused_at_once():
     wide = Domain.of(**{f"v{i:02d}": "01" for i in range(40)})
     shares, needs = reference(wide), Requirements(wide, dict.fromkeys(wide.names, 1000.0), 1000.0)

@@ -223,6 +223,7 @@ def test_tables_that_are_reported_are_told_though_others_are_not():
     assert math.isinf(whole.score)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "holds"), [(1.0, True), (0.8, False)], ids=["as-is", "control"])
 def test_the_model_errors_are_the_spread_of_fits(scale, holds):
     """300 samples: their mean squares over the variance predicted are chi-square / 300.
@@ -264,6 +265,7 @@ def test_predictions_fall_with_the_root_of_the_records():
         agree(PredictedErrors(scaled, once.score / math.sqrt(7)), at_once)
 
 
+@pytest.mark.slow
 def test_a_model_too_large_for_one_table_is_predicted_for_none():
     domain = sized(16, 16, 4, 4)
     needs = Requirements(domain, dict.fromkeys(domain.names, 19.0))
@@ -296,6 +298,7 @@ def test_a_channel_too_large_to_list_leaves_its_tables_out():
     assert "too large to list" in found.missing
 
 
+@pytest.mark.slow
 def test_best_weights_are_not_bettered():
     """Weights without the tenth that is spread against 200 others near and far."""
     domain = sized(6, 2, 3, 2)
@@ -393,6 +396,7 @@ def census() -> Problem:
     return Problem(needs, tables, reference(domain), 48_842)
 
 
+@pytest.mark.slow
 def test_on_census_sampled_pairs_win(census):
     ticks = []
     made = compare(census, lambda *tick: ticks.append(tick))
@@ -510,6 +514,7 @@ def test_families_by_the_number_of_variables():
     assert len(subsets_of(wide, 3)) == 120
 
 
+@pytest.mark.slow
 def test_tables_left_out_of_the_prediction_are_not_left_out_of_the_reports():
     """To sample among the tables that are predicted would tell none of the others."""
     domain = sized(*[2] * 10)

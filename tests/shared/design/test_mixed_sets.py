@@ -175,6 +175,7 @@ def margin(law: np.ndarray, names: tuple[str, ...], asked: tuple[str, ...]) -> n
     return np.asarray(law.sum(axis=gone))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TRUTHS)
 @pytest.mark.parametrize("sizes", [(2, 3, 4, 2, 3, 2), (5, 4, 3, 2, 2, 2), (2,) * 7])
 def test_realized_errors_of_tables_that_the_search_did_not_see(sizes, kind):
@@ -258,6 +259,7 @@ def test_no_weights_among_many_drawn_are_better(learn, owners):
         assert loss(np.maximum(other / other.sum(), 1e-9)) > best * (1 - 2e-3)
 
 
+@pytest.mark.slow
 def test_many_variables_are_designed_at_once():
     rng = np.random.default_rng(2)
     domain = sized(*rng.integers(2, 9, 100).tolist())
@@ -273,6 +275,7 @@ def test_many_variables_are_designed_at_once():
     assert made.plan == mixed(tables, reference(domain), 1_000_000)(needs)
 
 
+@pytest.mark.slow
 def test_a_large_variable_does_not_ruin_the_others():
     """Its tables are hopeless; the others are hardly told less than without it, and it is named."""
     small, both = sized(3, 3, 3, 3, 3), sized(3, 3, 3, 3, 3, 500)
@@ -302,6 +305,7 @@ def test_strongest_privacy_of_sets_of_different_sizes():
 # --- is it of any use ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_too_noisy_says_so_and_with_how_many_records_it_would_not_be():
     domain = sized(4, 4, 4, 3)
     wanted, known = goal(domain, "classifier", target="v3"), reference(domain)

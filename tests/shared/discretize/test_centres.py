@@ -19,6 +19,7 @@ def _clouds(sizes, seed):
     return rng.permutation(points)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [50, JOINT_LIMIT])
 def test_clouds_far_apart_are_the_groups(size):
     """A tenth of each is left over at first; together they are too few for a group of their own."""
@@ -39,6 +40,7 @@ def test_without_rounding_and_giving_up_the_groups_are_those_of_the_joint_scheme
     assert found.counts == tuple(joint.counts.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_every_group_holds_the_fewest_records_and_is_as_wide_as_asked(seed):
     rng = np.random.default_rng(seed)
@@ -55,6 +57,7 @@ def test_every_group_holds_the_fewest_records_and_is_as_wide_as_asked(seed):
     assert np.allclose(np.array(found.centres) % (np.array(units) / 64), 0)
 
 
+@pytest.mark.slow
 def test_nearest_means_alone_do_not_hold_the_fewest_records():
     """The control: what `mgas_joint` finds, assigned to the nearest mean, can have too few."""
     fewest = []

@@ -387,6 +387,7 @@ def literal_joint(points, least, width):
     return sorted(sorted(members) for members in finished.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 def test_joint_mgas_is_the_literal_scheme(dimensions):
     """Multiples of 2^-10, some repeated: sums are exact and equal points are at distance 0."""

@@ -223,6 +223,7 @@ MIXED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plans", MIXED.values(), ids=MIXED.keys())
 def test_likelihood_equals_textbook_em(plans: tuple[Plan, ...]):
     """Missing cells among them: as if each report were treated by hand."""
@@ -274,6 +275,7 @@ def log_likelihood(sources, domain: Domain, theta: np.ndarray) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plans", MIXED.values(), ids=MIXED.keys())
 def test_errors_are_those_of_a_numerical_hessian(plans: tuple[Plan, ...]):
     """Finite differences over all cells but one; the last follows from the rest."""

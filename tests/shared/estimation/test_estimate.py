@@ -253,6 +253,7 @@ def test_a_channel_without_inverse_has_the_observed_information():
     assert wv.shape == (3, 2)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_asked_is_refused():
     columns = {n: np.array([0, 1, 1], dtype=np.uint8) for n in "abc"}
     plan = PLANS["independent"]

@@ -284,6 +284,7 @@ def outcomes(records: int, cells: int) -> list[tuple[int, ...]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joint", [True, False])
 def test_exact_coverage_of_two_binary_variables(joint: bool):
     """All 1,330 outcomes of 18 records, at three laws, against the normal interval's."""

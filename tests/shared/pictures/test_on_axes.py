@@ -47,6 +47,7 @@ def test_all_that_is_written_stands_on_the_axes():
     assert [text.get_text() for text in axes_of(picture).texts] == texts(picture)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(12, 5), (3, 3), (1, 6)])
 def test_nothing_stands_outside_whatever_the_size(size: tuple[float, float]):
     axis = axes_of(network(), size)
@@ -60,6 +61,7 @@ def test_nothing_stands_outside_whatever_the_size(size: tuple[float, float]):
         assert box.y1 <= frame.y1 + 1, artist
 
 
+@pytest.mark.slow
 def test_letters_and_lines_are_in_proportion_to_the_picture():
     sizes = []
     for width in (4, 8):
@@ -72,6 +74,7 @@ def test_letters_and_lines_are_in_proportion_to_the_picture():
     np.testing.assert_allclose(sizes[1], 2 * np.array(sizes[0]), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_text_is_never_wider_than_its_place_was_laid_out():
     """DejaVu Sans is broader than the fonts of browsers, which the layout is made for."""
     axis = axes_of(network(), (20, 20))
@@ -100,6 +103,7 @@ def test_what_is_no_picture_of_ours_is_refused_by_name():
         axes_of(svg.document(10, 10, "t", ['<circle cx="1" cy="1" r="1"/>']))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])
 def test_it_is_saved_in_each_form_without_a_warning(form: str):
     with warnings.catch_warnings():
@@ -107,6 +111,7 @@ def test_it_is_saved_in_each_form_without_a_warning(form: str):
         assert len(drawn(axes_of(network()), form)) > 1000
 
 
+@pytest.mark.slow
 def test_a_layout_keeps_to_the_axes_it_is_given():
     figure = Figure(figsize=(8, 8), layout="constrained")
     axes = figure.subplots(2, 2)
@@ -136,6 +141,7 @@ def chart(parts: int = 1) -> Chart:
     return Chart("t", "salt", (4, 3), draw, "heading", parts, legend=True)
 
 
+@pytest.mark.slow
 def test_parts_of_a_chart_stand_inside_given_axes():
     figure = Figure(figsize=(8, 8), layout="constrained")
     axes = figure.subplots(1, 2)

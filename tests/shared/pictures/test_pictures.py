@@ -33,6 +33,7 @@ def test_names_are_text_whatever_they_are():
     assert [mark.title for mark in marks(picture)] == [svg.printable(name) for name in NAMES]
 
 
+@pytest.mark.slow
 def test_a_picture_is_the_same_bytes_and_its_ids_are_its_own():
     assert drawn() == drawn()
     ids = [
@@ -43,6 +44,7 @@ def test_a_picture_is_the_same_bytes_and_its_ids_are_its_own():
     assert not ids[0] & ids[1]
 
 
+@pytest.mark.slow
 def test_pictures_drawn_at_the_same_time_are_those_drawn_one_by_one():
     salts = [f"salt {k}" for k in range(8)]
     alone = [drawn(salt) for salt in salts]

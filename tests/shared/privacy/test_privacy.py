@@ -268,6 +268,7 @@ def test_the_worst_standard_error_of_other_families(channel: Transition):
     assert found == pytest.approx(math.sqrt(worst / 40), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_variable_of_many_categories_needs_no_list():
     """Its estimate is a Bernoulli, reported or not, over (keep - off); worst at r = keep < 1/2."""
     names = [str(i) for i in range(10**6)]

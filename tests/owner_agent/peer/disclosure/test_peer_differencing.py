@@ -96,6 +96,7 @@ def parts_told(world, owner):
     return "part" in world.participants[owner].session.own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("person", [0, 1, 2, 3])
 def test_the_control_a_person_moved_is_a_person_told(empty_world, make_site, person):
     """Where south allows two groupings, subtraction tells the moved person's value."""
@@ -141,6 +142,7 @@ def unchanged(_world):
     return SPLIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("disguise", [unchanged, rename, relabel, other_labels])
 @pytest.mark.parametrize("moves", [True, False])
 def test_by_default_only_the_same_groups_are_told_again(empty_world, make_site, disguise, moves):
@@ -165,6 +167,7 @@ def test_by_default_only_the_same_groups_are_told_again(empty_world, make_site, 
     assert "'B'" not in raised.value.message
 
 
+@pytest.mark.slow
 def test_one_record_less_is_another_table(empty_world, make_site):
     """All leave out person 7: the sums before and after differ by that person's value."""
     codes = three(empty_world, make_site, 200)
@@ -188,6 +191,7 @@ def test_one_record_less_is_another_table(empty_world, make_site):
     assert not any("/parts/" in one.line for one in empty_world.wire.sent[sent:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("corrections", [None, "keep"])
 def test_a_corrected_value_is_another_table(empty_world, make_site, corrections):
     """Also where no report of it changes: the counts do. Why and where is said to south alone."""
@@ -211,6 +215,7 @@ def test_a_corrected_value_is_another_table(empty_world, make_site, corrections)
     told(empty_world, {"A": [], "C": ["A"], "E": []})
 
 
+@pytest.mark.slow
 def test_two_peers_together_gain_nothing(empty_world, make_site):
     """East puts its people where north has them, but one: it is D's own memory that counts."""
     codes = three(empty_world, make_site, 200)
@@ -224,6 +229,7 @@ def test_two_peers_together_gain_nothing(empty_world, make_site):
     told(empty_world, {"A": [], "D": ["E"], "E": []})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groupings", [1, 2])
 def test_two_groupings_in_one_session_are_two(empty_world, make_site, groupings):
     """D given A, and C given D and E, where E is A but for one person."""
@@ -243,6 +249,7 @@ def test_two_groupings_in_one_session_are_two(empty_world, make_site, groupings)
     assert not parts_told(empty_world, "south")
 
 
+@pytest.mark.slow
 def test_columns_whose_joint_table_keeps_to_the_floor_are_one(empty_world, make_site):
     """A and E are independent: all that is told of D lies in one table without a small cell."""
     three(empty_world, make_site, 400)
@@ -255,6 +262,7 @@ def test_columns_whose_joint_table_keeps_to_the_floor_are_one(empty_world, make_
     assert [len(distinct([k for k in known if k.variable == name])) for name in "CD"] == [1, 1]
 
 
+@pytest.mark.slow
 def test_a_finer_table_after_its_margin_is_still_one(empty_world, make_site):
     three(empty_world, make_site, 400)
     empty_world.open()
@@ -269,6 +277,7 @@ def test_a_finer_table_after_its_margin_is_still_one(empty_world, make_site):
         told(empty_world, SPLIT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allowed", [pytest.param(True, marks=pytest.mark.calibration), False])
 def test_random_groups_tell_everybody(empty_world, make_site, allowed):
     """Each session is one more equation in everybody's value; by default there is no second."""
@@ -347,6 +356,7 @@ def cells_of(ill, groups, kinds=2):
     return np.round(family.estimate * np.bincount(groups, minlength=kinds)[:, None]).astype(int)
 
 
+@pytest.mark.slow
 def test_a_refusal_of_other_groups_does_not_look_at_the_values(empty_world, make_site):
     """Five of one value would keep to the floor, and five of two would not: one answer for both."""
     codes = three(empty_world, make_site, 200)
@@ -388,6 +398,7 @@ def told_of_c(found, codes, groups, person):
     return round(found["C", "yes", label] * sizes[1] - of_b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groupings", [1, 2])
 @pytest.mark.parametrize("person", [0, 1])
 @pytest.mark.parametrize("sessions", [1, 2])
@@ -415,6 +426,7 @@ def test_two_columns_that_go_together_are_told_by_the_same_groups(
     assert told_of_c(found, codes, groups, person) == codes["C"][person]
 
 
+@pytest.mark.slow
 def test_columns_by_groups_that_cross_are_told_in_one_session(empty_world, make_site):
     """All own columns by all groups keep to the floor: one grouping, and its parts stay free."""
     groups = np.random.default_rng(8).integers(0, 2, 400)
@@ -427,6 +439,7 @@ def test_columns_by_groups_that_cross_are_told_in_one_session(empty_world, make_
     assert {(one.variable, len(one.against)) for one in known} == {("B", 2), ("C", 2)}
 
 
+@pytest.mark.slow
 def test_other_records_are_another_grouping_for_a_column_never_told(empty_world, make_site):
     """All leave out person 7: C of the rest, less what B told of all, is that person's."""
     codes = related(empty_world, make_site)
@@ -524,6 +537,7 @@ def test_a_digest_is_of_records_and_groups_alone():
     assert digest not in others
 
 
+@pytest.mark.slow
 def test_what_earlier_versions_told_can_be_left_uncounted(world, parameters_task):
     """They kept no digests: the remedy that the message names, taken at its word."""
     world.run(world.proposal(parameters_task))
@@ -555,6 +569,7 @@ def ledger(empty_world, capsys, monkeypatch):
     return listed
 
 
+@pytest.mark.slow
 def test_the_ledger_is_listed_where_the_memory_of_what_was_told_is_lost(
     empty_world, make_site, ledger
 ):
@@ -577,6 +592,7 @@ def test_the_ledger_is_listed_where_the_memory_of_what_was_told_is_lost(
     assert "Columns told exactly" not in shown
 
 
+@pytest.mark.slow
 def test_what_was_told_is_listed(empty_world, make_site, ledger):
     """For people, and for scripts."""
     three(empty_world, make_site, 400)

@@ -40,6 +40,7 @@ LOCAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LOCAL)
 @pytest.mark.parametrize("more", [0, 1])
 def test_every_cell_of_an_exact_family_counts(closed_world, codes, link, more):
@@ -62,6 +63,7 @@ def test_every_cell_of_an_exact_family_counts(closed_world, codes, link, more):
         assert [(e.state, e.draws) for e in entries] == [("discarded", ())]
 
 
+@pytest.mark.slow
 def test_a_rare_category_of_a_node_without_parents(closed_world, codes):
     demand(closed_world, "south", min(cells(codes["C"]).values()) + 1)
     closed_world.open()
@@ -69,6 +71,7 @@ def test_a_rare_category_of_a_node_without_parents(closed_world, codes):
         session(closed_world, {"A": [], "C": [], "E": []})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [0, 1])
 def test_reports_of_a_randomized_parent_count_too(closed_world, codes, more):
     """North knows its reports of B; the parameters of C given B tell it the counts of both."""

@@ -41,6 +41,7 @@ def test_the_variance_is_that_of_the_distribution(kind, scale):
     assert np.square(values) @ weights == pytest.approx(mechanism.variance, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scale", [0.8, 4.0])
 def test_the_library_draws_from_that_distribution(kind, scale, assert_distribution):
@@ -81,6 +82,7 @@ def test_a_session_of_laplace_noise_is_as_private_as_demanded(tables, epsilon):
     assert 2 * tables * odds.max() <= epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", [1, 4])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (2.0, 1e-9)])
 def test_a_session_of_gaussian_noise_is_as_private_as_demanded(tables, epsilon, delta):
@@ -119,6 +121,7 @@ def test_a_gaussian_told_once_is_within_its_delta():
     assert np.maximum(here - math.exp(epsilon) * there, 0).sum() > delta
 
 
+@pytest.mark.slow
 def test_figures_of_the_page():
     """docs/peers.md says by how many records a count is off."""
     laplace = LaplaceNoise(kind="laplace", epsilon=0.5, max_epsilon=9.0)

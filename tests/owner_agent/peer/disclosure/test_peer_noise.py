@@ -54,6 +54,7 @@ def noisy(closed_world):
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [LAPLACE, GAUSSIAN])
 def test_what_is_told_is_made_from_the_noisy_tables(noisy, codes, line):
     """C has no parents: its shares are those of the kept counts, and not of the true ones."""
@@ -74,6 +75,7 @@ def test_what_is_told_is_made_from_the_noisy_tables(noisy, codes, line):
     assert abs(share - exact[0]) < 60 * NoiseMechanism("laplace", 8.0).variance ** 0.5 / 2000
 
 
+@pytest.mark.slow
 def test_it_costs_epsilon_before_it_leaves_and_nothing_exact_is_told(noisy):
     world = noisy()
     written = []
@@ -93,6 +95,7 @@ def test_it_costs_epsilon_before_it_leaves_and_nothing_exact_is_told(noisy):
     assert len(disclosures(state(world, "north"))) == 2
 
 
+@pytest.mark.slow
 def test_asking_again_repeats_the_noise_and_costs_nothing(noisy):
     """Also with the parents in another order; a coarser table is another one."""
     world = noisy('noise = { kind = "laplace", epsilon = 0.5, max_epsilon = 2.0 }')
@@ -108,6 +111,7 @@ def test_asking_again_repeats_the_noise_and_costs_nothing(noisy):
     assert spent(Ledger(state(world)).entries())["D"] == 1.0
 
 
+@pytest.mark.slow
 def test_the_same_groups_by_other_names_repeat_the_noise(empty_world, make_site, codes):
     """North's public column is called otherwise and its categories stand in another order."""
     sites = {
@@ -131,6 +135,7 @@ def test_the_same_groups_by_other_names_repeat_the_noise(empty_world, make_site,
     assert noises(empty_world) == [{"D": 0.5}]
 
 
+@pytest.mark.slow
 def test_categories_that_nobody_has_draw_no_other_noise(empty_world, make_site, codes):
     """North adds an empty category each time; taken away again, the first answer is the last."""
     sites = {"north": {"A": None}, "south": {"D": '{ kind = "symmetric", p = 0.2 }'}}
@@ -154,6 +159,7 @@ def test_categories_that_nobody_has_draw_no_other_noise(empty_world, make_site, 
     assert noises(empty_world) == [{"D": 0.5}]
 
 
+@pytest.mark.slow
 def test_counts_told_by_another_process_meanwhile_are_not_told_twice(noisy, monkeypatch):
     """Between the draw and the telling another process kept the same table with other noise."""
     world = noisy()
@@ -189,6 +195,7 @@ def test_noise_without_an_end_is_not_taken(closed_world, kind):
         closed_world.open()
 
 
+@pytest.mark.slow
 def test_other_groups_cost_until_nothing_is_left(empty_world, make_site, codes):
     """North moves one person, and another: two tables may be told for epsilon 1, and no third."""
     sites = {"north": {"A": None}, "south": {"D": '{ kind = "symmetric", p = 0.2 }'}}
@@ -218,6 +225,7 @@ def move(world, line):
     table.write_text("\n".join(lines) + "\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [LAPLACE, "groupings = 1"])
 def test_the_floor_is_not_asked(noisy, line):
     """Its answer would be exact; the same session without noise is refused."""
@@ -229,6 +237,7 @@ def test_the_floor_is_not_asked(noisy, line):
         learn(world, SPLIT)
 
 
+@pytest.mark.slow
 def test_columns_may_be_sent_after_noise_on_their_counts(noisy):
     """Noise adds up and is no other randomization of the records: no conflict."""
     world = noisy()
@@ -258,6 +267,7 @@ def test_what_south_learns_for_itself_is_exact_and_costs_nothing(noisy):
     assert noises(world) == []
 
 
+@pytest.mark.slow
 def test_the_initiator_of_owners_of_the_same_variables_adds_it_too(
     empty_world, make_site, make_codes
 ):
@@ -277,6 +287,7 @@ def test_the_initiator_of_owners_of_the_same_variables_adds_it_too(
     assert noises(empty_world) == []
 
 
+@pytest.mark.slow
 def test_without_the_memory_of_what_was_told_nothing_more_is(world, parameters_task):
     world.run(world.proposal(parameters_task))
     (state(world) / "disclosures.json").unlink()

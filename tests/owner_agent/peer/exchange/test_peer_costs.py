@@ -16,6 +16,7 @@ A, B, D = math.log(7.5), math.log(2 * 0.7 / 0.3), math.log(4)
 """The channels' epsilons, by Ma 3.1.2. B goes to two peers, in one draw."""
 
 
+@pytest.mark.slow
 def test_all_are_told_per_column_per_owner_and_per_record(world, parameters_task):
     outcome = world.run(world.proposal(parameters_task))
     told = outcome_json(outcome)["privacy"]
@@ -47,6 +48,7 @@ def test_a_column_sent_as_it_is_has_no_bound_and_is_in_no_sum(world):
     assert any("C as it is, D epsilon 1.386" in line for line in world.told["north"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "costs",
     [
@@ -74,6 +76,7 @@ def test_whoever_states_less_than_its_columns_cost_is_not_followed(world, parame
     assert south.session.phase == "ended"
 
 
+@pytest.mark.slow
 def test_columns_that_are_not_randomized_are_stated_one_by_one(empty_world, make_site, make_codes):
     """Two of one owner for one peer, told apart though neither has a draw."""
     codes = make_codes(records=400)

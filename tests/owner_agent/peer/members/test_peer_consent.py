@@ -182,6 +182,7 @@ def test_a_proposal_that_is_none_is_refused(world, parameters_task):
         assert response.json()["code"] == "peer-deviated"
 
 
+@pytest.mark.slow
 def test_a_session_is_not_begun_twice(world, parameters_task):
     world.run(world.proposal(parameters_task))
     with pytest.raises(Conflict, match=r"south cannot take part \(conflict\)"):
@@ -249,6 +250,7 @@ def test_a_session_file_that_names_nobody_means_all_known_peers(world, parameter
     assert caller.ask(PROPOSE, SESSION, world.proposal(parameters_task)).owner == "south"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["channel", "known", "certificate", "broken"])
 def test_a_site_file_that_was_changed_is_not_decided_by(world, parameters_task, change):
     """What the custodian wrote since south was started would not be heeded: so nothing begins."""

@@ -30,6 +30,7 @@ SESSION = "ab" * 16
 # Owners that send other data than they announced -------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "match"),
     [
@@ -149,6 +150,7 @@ def test_columns_of_other_records_than_the_receivers_are_not_taken(world, ended,
     ended(PeerDeviated, "sent other records than it announced", alike=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", package_changes())
 def test_an_announcement_that_is_not_what_was_offered(world, parameters_task, change):
     """North, which begins the session, announces to south what it did not offer."""
@@ -265,6 +267,7 @@ def test_a_part_with_parents_that_were_not_agreed_is_named(world, learned):
         partners[1].ask(PARTS, SESSION, Statements(all=parts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", part_changes())
 def test_parts_that_were_not_agreed(world, learned, change):
     partners, parts = learned()
@@ -290,6 +293,7 @@ def test_another_result_than_agreed_is_not_written(world, learned):
     assert world.results("south") == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0, 1, 2])
 def test_nothing_is_written_before_all_have_signed_that_they_will(world, learned, missing):
     partners, parts = learned()

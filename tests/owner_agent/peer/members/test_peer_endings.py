@@ -37,6 +37,7 @@ def test_an_owner_that_misses_the_last_word_asks_the_others(world, parameters_ta
     assert world.results("south") == world.results("north") == world.results("east")
 
 
+@pytest.mark.slow
 def test_an_owner_that_is_ready_gives_up_if_nobody_has_written(world, learned):
     partners, parts = learned()
     for partner in partners:

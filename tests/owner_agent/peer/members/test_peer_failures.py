@@ -24,6 +24,7 @@ SESSION = "ab" * 16
 # What does not fit together ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_records_that_differ(closed_world, parameters_task, codes):
     path = closed_world.folder("south") / "table.csv"
     lines = path.read_text().splitlines()
@@ -67,6 +68,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize(
     ("fault", "match"),

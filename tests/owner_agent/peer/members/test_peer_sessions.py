@@ -60,6 +60,7 @@ def labels(name):
     return LABELS.get(name, ["no", "yes"])
 
 
+@pytest.mark.slow
 def test_parameters_are_those_of_the_formulas(world, parameters_task, codes):
     """N^ = (P')^-1 N~ with the cross parents randomized alone, theta = N^_ijk / N^_ij.
 
@@ -93,6 +94,7 @@ def test_parameters_are_those_of_the_formulas(world, parameters_task, codes):
     assert checked == len(found) == 2 + 6 + 12 + 4 + 12
 
 
+@pytest.mark.slow
 def test_local_parameters_are_exact_and_others_say_how_far_they_are_not(world, parameters_task):
     world.run(world.proposal(parameters_task))
     found = found_parameters(world)
@@ -103,6 +105,7 @@ def test_local_parameters_are_exact_and_others_say_how_far_they_are_not(world, p
     assert all(se > 0 for node in "CE" for se in noise[node])
 
 
+@pytest.mark.slow
 def test_only_cross_parents_leave_and_sensitive_ones_randomized(world, parameters_task, codes):
     world.run(world.proposal(parameters_task))
     sent = world.packages()
@@ -130,12 +133,14 @@ def test_a_column_that_is_not_sensitive_goes_as_it_is(world, codes):
     assert not np.array_equal(sent["south", "east"]["D"], codes["D"])
 
 
+@pytest.mark.slow
 def test_each_peer_is_asked_for_its_columns_once(world, parameters_task):
     world.run(world.proposal(parameters_task))
     asked = [(s.sender, s.receiver) for s in world.wire.sent if "/parts/" in s.line]
     assert sorted(asked) == [("east", "north"), ("east", "south"), ("south", "north")]
 
 
+@pytest.mark.slow
 def test_the_ledger_has_everything_before_it_leaves(world, parameters_task):
     """Looked at from inside each answer: the line is there, although the bytes have not left."""
     looked = []
@@ -156,6 +161,7 @@ def ledger(world, owner):
     return Ledger(world.folder(owner) / ".pramana").entries()
 
 
+@pytest.mark.slow
 def test_the_ledger_says_what_left_for_whom_at_what_loss(world, parameters_task):
     world.run(world.proposal(parameters_task))
     lines = {e.miner: e for e in ledger(world, "north")}
@@ -172,6 +178,7 @@ def test_the_ledger_says_what_left_for_whom_at_what_loss(world, parameters_task)
     assert [e.miner for e in ledger(world, "east")] == ["peer:north,south"]
 
 
+@pytest.mark.slow
 def test_a_second_session_sends_the_same_bytes_and_costs_nothing(world, parameters_task):
     world.run(world.proposal(parameters_task))
     first = world.packages()
@@ -185,6 +192,7 @@ def test_a_second_session_sends_the_same_bytes_and_costs_nothing(world, paramete
     assert sum(e.miner == "peer:south" for e in ledger(world, "north")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accept", [False, True])
 def test_another_randomization_of_a_column_is_refused(closed_world, parameters_task, accept):
     closed_world.open()
@@ -209,6 +217,7 @@ def test_another_randomization_of_a_column_is_refused(closed_world, parameters_t
     assert all(len(closed_world.results(owner)) == 3 for owner in closed_world.told)
 
 
+@pytest.mark.slow
 def test_a_column_under_another_name_is_known_again(closed_world):
     """North calls B, and its variable, something else, and would send other draws of it."""
     closed_world.open()
@@ -230,6 +239,7 @@ def test_a_column_under_another_name_is_known_again(closed_world):
     assert not any("'G'" in line or "'B'" in line for line in closed_world.told["south"])
 
 
+@pytest.mark.slow
 def test_copies_that_go_to_two_peers_in_one_session_are_not_refused(empty_world, make_site, codes):
     """The second is entered when the first has left; both were announced before either left."""
     north = {"A": '{ kind = "symmetric", p = 0.3 }', "D": '{ kind = "symmetric", p = 0.4 }'}
@@ -251,6 +261,7 @@ def test_copies_that_go_to_two_peers_in_one_session_are_not_refused(empty_world,
     assert spent_so_far["A"] == spent_so_far["D"] == pytest.approx(total)
 
 
+@pytest.mark.slow
 def test_a_margin_of_a_joint_draw_is_sent(empty_world, make_site, codes):
     """A and B are one block; east gets the same reports of B as south does in the pair."""
     joint = '[[blocks]]\nvariables = ["A", "B"]\nchannel = { kind = "symmetric", p = 0.5 }\n'
@@ -291,6 +302,7 @@ def test_progress_is_told(world, parameters_task):
 ORDER = ["A", "B", "C", "D", "E"]
 
 
+@pytest.mark.slow
 def test_a_structure_along_an_agreed_order(empty_world, make_site, make_codes):
     """At p = 0.1 and 20,000 records all links are found, by owners that see no others' truth.
 
@@ -325,6 +337,7 @@ def test_a_structure_along_an_agreed_order(empty_world, make_site, make_codes):
 BINARY = '{ kind = "binary", p1 = 0.1, p2 = 0.1 }'
 
 
+@pytest.mark.slow
 def test_each_peer_sends_what_precedes_once(world):
     order = ["D", "A", "C", "E", "B"]
     world.run(world.proposal({"kind": "structure", "order": order, "draws": 0}))

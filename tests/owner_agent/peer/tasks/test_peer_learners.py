@@ -179,6 +179,7 @@ def assert_least_squares(document, table, names, target, *, noisy=False):
 # Other variables of the same records --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rules_are_those_of_the_estimated_table(world, codes):
     _, files = run(world, RULES)
     items = [(name, code) for name in "ABCD" for code in range(len(LABELS[name]))]
@@ -189,6 +190,7 @@ def test_rules_are_those_of_the_estimated_table(world, codes):
     assert len(files["itemsets.csv"].splitlines()) == len(document["itemsets"]) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "items"),
     [
@@ -204,6 +206,7 @@ def test_rules_of_some_items(world, codes, more, items):
     assert_rules(json.loads(files["rules.json"]), table, "ABCD", items, task)
 
 
+@pytest.mark.slow
 def test_a_tree_is_grown_from_the_estimated_table(world, codes):
     _, files = run(world, {**TREE, **PLAIN})
     document = json.loads(files["tree.json"])
@@ -227,6 +230,7 @@ def test_a_classifier_is_fitted_to_the_estimated_table(world, codes):
     assert written == told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["naive-bayes", "tan"])
 def test_a_bayesian_classifier_has_the_estimated_shares(world, codes, model):
     _, files = run(world, {**BAYES, "model": model})
@@ -243,6 +247,7 @@ def test_a_bayesian_classifier_has_the_estimated_shares(world, codes, model):
     assert read_predictor(files["bayes.json"]).model == model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["logistic", "perceptron"])
 def test_other_losses_predict_alike(world, loss):
     _, files = run(world, {**LINEAR, "loss": loss, "seed": 3})
@@ -251,6 +256,7 @@ def test_other_losses_predict_alike(world, loss):
     assert np.array_equal(predictor.predict(dict(zip("ABC", cells, strict=True))), cells[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", [RULES, TREE, LINEAR], ids=lambda task: task["kind"])
 def test_only_what_is_needed_leaves_and_it_is_in_the_ledger(world, task):
     names = {"variables": ["A", "D"]} if task is RULES else {}
@@ -268,6 +274,7 @@ def test_only_what_is_needed_leaves_and_it_is_in_the_ledger(world, task):
     assert world.participants["south"].session.phase == "finished"
 
 
+@pytest.mark.slow
 def test_what_was_learned_is_shown(world):
     for number, (task, words) in enumerate(
         [(RULES, ["confidence", "C=yes", "lift"]), (TREE, ["|--- C = yes", "class:"]),
@@ -324,6 +331,7 @@ def strata(empty_world, make_site, make_codes):
     return table
 
 
+@pytest.mark.slow
 def test_rules_of_all_owners_records(empty_world, strata):
     task = {**RULES, "variables": ["A", "B", "D"], "minimum_confidence": 0.4}
     _, files = run(empty_world, task, partition="horizontal")
@@ -350,6 +358,7 @@ def test_a_tree_of_no_questions_needs_the_class_alone(empty_world, strata):
     assert root["classes"]["counts"] == pytest.approx(strata("D"), abs=1e-7)
 
 
+@pytest.mark.slow
 def test_a_classifier_of_all_owners_records(empty_world, strata):
     task = {**LINEAR, "features": ["A", "B"]}
     _, files = run(empty_world, task, partition="horizontal")
@@ -358,6 +367,7 @@ def test_a_classifier_of_all_owners_records(empty_world, strata):
     assert_least_squares(document, strata(), "ABD", "D", noisy=True)
 
 
+@pytest.mark.slow
 def test_short_itemsets_and_paths_need_small_tables_only(empty_world, strata):
     task = {**RULES, "variables": ["A", "B", "D"], "max_length": 2}
     _, files = run(empty_world, task, partition="horizontal")

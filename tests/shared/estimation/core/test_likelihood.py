@@ -66,6 +66,7 @@ def em_in_loops(strata: list[Stratum], steps: int) -> np.ndarray:
     return theta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", STRATA.values(), ids=STRATA.keys())
 def test_the_maximum_is_that_of_plain_em(names: list[str]):
     strata = [stratum_of(name, seed) for seed, name in enumerate(names)]
@@ -153,6 +154,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", STRATA.values(), ids=STRATA.keys())
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 def test_the_maximum_under_a_model(model: FactoredModel, names: list[str]):

@@ -425,6 +425,7 @@ def test_a_fixed_point_that_is_circled_is_met_all_the_same():
     assert np.abs(far).max() < 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [50, 100, 200])
 def test_small_tables_settle(records: int):
     """Five bits, each changed with probability .3: of 100 fits to 200 records 17 had no end.

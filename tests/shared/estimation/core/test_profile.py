@@ -72,6 +72,7 @@ def by_optimizer(profile: Profile, part: np.ndarray, whole: np.ndarray, z: float
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [200, 2000])
 def test_the_ends_are_those_a_general_optimizer_finds(records: int):
     profile = profile_of(reports(records, 3))

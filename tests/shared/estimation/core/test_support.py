@@ -84,6 +84,7 @@ def most_by_slsqp(strata: list[Stratum]) -> float:
     return -records * loss(theta / theta.sum())[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [300, 100_000])
 @pytest.mark.parametrize("name", CASES)
 def test_no_more_is_found_by_a_general_optimizer(name: str, records: int):
@@ -107,6 +108,7 @@ def test_no_more_is_found_of_several_strata(names: list[str]):
     assert best == pytest.approx(float(found.log_likelihood[0]), abs=0.01)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     st.sampled_from(sorted(CASES)),
@@ -137,6 +139,7 @@ def test_heavy_noise_does_not_end_it_nats_below():
     assert found.log_likelihood[0] - control.log_likelihood[0] > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "p", "records"),
     [((2,) * 11, 0.4, 50_000), ((2, 3, 3, 4, 5, 3, 5), 0.4, 50_000), ((2,) * 10, 0.1, 10_000)],

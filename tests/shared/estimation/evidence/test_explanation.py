@@ -81,6 +81,7 @@ def optimum(strata, parents):
     return -min(f.fun for f in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parents", [CHAIN, COLLIDER])
 @pytest.mark.parametrize("p", [0.1, 0.3])
 def test_the_likelihood_is_the_optimizers(parents, p):

@@ -135,6 +135,7 @@ PLANS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 @pytest.mark.parametrize("seed", [1, 2])
 def test_likelihoods_equal_those_of_another_optimizer(plan: Plan, seed: int):
@@ -244,6 +245,7 @@ def test_a_joint_block_that_restricts_asks_for_what_is_asked():
     assert evidence.ratio == pytest.approx(direct.ratio, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unseen", [False, True])
 def test_a_joint_block_that_does_not_restrict_leaves_the_rest_free(unseen: bool):
     """Its other variable g keeps any distribution given x and z.
@@ -280,6 +282,7 @@ def test_a_joint_block_that_does_not_restrict_leaves_the_rest_free(unseen: bool)
     assert evidence.degrees_of_freedom == 1
 
 
+@pytest.mark.slow
 def test_estimates_of_exactly_zero_are_left():
     """Reports whose moment estimate has empty slices: independence is likelier with a little there.
 
@@ -306,6 +309,7 @@ def test_estimates_of_exactly_zero_are_left():
     assert min(missed) < -0.3, "the control: independence of the estimates themselves is too low"
 
 
+@pytest.mark.slow
 def test_strata_are_one_likelihood():
     """Two plans over the same variables, one of which withholds G."""
     domain = domain_of(2, 2, 2)

@@ -74,6 +74,7 @@ def expected_evidence(plan, laws, records, betting=Betting()):  # noqa: B008 - f
     return total, made_bets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [300, 0], ids=["likely-odds", "any-odds"])
 @pytest.mark.parametrize(
     ("plan", "other"),
@@ -384,6 +385,7 @@ def test_releases_of_another_channel_are_marked_where_honest_ones_are_not():
     assert marked == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("factor", "told"), [(1.0, False), (1.02, True), (0.98, False)])
 def test_two_percent_are_told_at_a_million_records(factor, told):
     """A value is kept 2 % more often than declared; more noise is noise that could be declared."""

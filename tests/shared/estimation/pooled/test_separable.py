@@ -88,6 +88,7 @@ def test_estimates_and_errors_are_those_of_all_cells(monkeypatch, gamma, sets):
         )
 
 
+@pytest.mark.slow
 def test_errors_before_shrinkage_are_those_of_repetitions(monkeypatch):
     """Standardized errors over repetitions and cells have mean 0 and variance 1.
 

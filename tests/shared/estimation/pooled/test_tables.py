@@ -106,6 +106,7 @@ class TestWhatIsTold:
                 told = readings.of([NAMES[a] for a in axes])
                 assert told.shares == pytest.approx(margin(theta, axes).ravel(), abs=1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("asked", [("a",), ("b", "a"), ("c", "b")])
     def test_unbiased_and_of_the_covariance_said_by_enumeration(self, asked):
         # Two records, with all their possible reports; which sets they report is given.
@@ -335,6 +336,7 @@ class TestErrors:
             found.append(EstimatedMarginals(reports, plan, estimator="pooled"))
         return theta, found
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("asked", [(0,), (0, 2), (0, 1, 2)])
     def test_standard_errors_before_shrinkage_are_those_observed(self, repeated, asked):
         _, found = repeated
@@ -351,6 +353,7 @@ class TestErrors:
         # Errors half as large would be found out.
         assert (4 * ratio > high + slack).all()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("asked", [(0,), (0, 1), (1, 2), (0, 1, 2)])
     def test_intervals_hold_the_truth(self, repeated, asked):
         theta, found = repeated
@@ -379,6 +382,7 @@ class TestIndependence:
         theta = theta * (1 + strength * sign[:, :, None])
         return theta / theta.sum()
 
+    @pytest.mark.slow
     def test_half_a_chi_square_where_it_holds_and_far_above_where_not(self):
         plan = plan_of(PAIRS, gamma=19.0)
         runs = 200
@@ -433,6 +437,7 @@ class TestLackOfFit:
             found += marginals.lack_of_fit
         return found
 
+    @pytest.mark.slow
     def test_p_values_are_even_where_it_fits_and_small_where_not(self):
         holds = [test.p_value for test in self.fits_of(joint(), 200, self.SETS)]
         assert len(holds) == 200

@@ -119,6 +119,7 @@ def test_each_pair_of_variables_is_asked_for_once():
     assert len(asked) == len(set(asked)) == 6 + 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [3, 5, modelled.ENTROPY_LENGTH + 1])
 def test_errors_follow_from_all_items_and_pairs_by_finite_differences(length):
     """a and b of items and pairs of which one is moved, the ratios of the others kept."""
@@ -144,6 +145,7 @@ def test_errors_follow_from_all_items_and_pairs_by_finite_differences(length):
         assert slope == pytest.approx(wanted, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_the_errors_of_longer_itemsets_are_those_that_samples_show():
     """A model that holds: 60 samples of the pairs' tables, all itemsets of three.
 

@@ -128,6 +128,7 @@ def assert_rules(supports, sources, items, lengths=(2, 3)) -> None:
                 close(rules.covariance(population=True)[row], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [1, 65, TABLES])
 @pytest.mark.parametrize("name", PLANS)
 def test_supports_are_sums_over_single_records(name: str, records: int):
@@ -170,6 +171,7 @@ def test_the_comparison_sees_another_plan_and_another_error():
 SIX = Domain.of(a="xy", b="123", c="pq", d="uvw", e="01", f="01")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entries", [1 << 24, 300], ids=["at once", "in parts"])
 def test_rules_over_several_joint_blocks(entries: int):
     """Antecedents that divide two blocks, one, or none; all rows at once or a few at a time."""
@@ -434,6 +436,7 @@ ALIKE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", ALIKE.values(), ids=ALIKE.keys())
 def test_supports_of_strata_add_up(names):
     sources = [Records.random(PLANS[n], 30 + 7 * i, seed=i) for i, n in enumerate(names)]

@@ -55,12 +55,14 @@ def _weight(marginals, linked=frozenset()) -> float:
     return weight_of_evidence(marginals, np.full(2, 0.5), dict.fromkeys(NAMES, TABLE), linked)
 
 
+@pytest.mark.slow
 def test_four_copies_count_as_one():
     """The variance of a sum of four copies is four times that of four independent attributes."""
     found = [_weight(_reported(_records(True, 40_000, s), s)) for s in range(4)]
     assert np.mean(found) == pytest.approx(0.25, abs=0.03)
 
 
+@pytest.mark.slow
 def test_independent_attributes_count_whole():
     found = [_weight(_reported(_records(False, 40_000, s), s)) for s in range(4)]
     assert min(found) > 0.85

@@ -118,6 +118,7 @@ def test_a_class_without_records_gets_no_plane(
         assert (model.predict(columns) == two.predict(columns)).mean() > 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
 def test_a_class_that_only_noise_may_hold_gets_no_plane_or_a_fit(loss: str) -> None:
     over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
@@ -388,6 +389,7 @@ def test_the_fewest_wrong_stay_without_a_run() -> None:
     assert told.chances == []
 
 
+@pytest.mark.slow
 def test_checks_only_help_and_runs_alone_are_not_far_behind() -> None:
     """On the mean of some seeds, which is that of these seeds alone."""
     columns = records(17, 3_000)

@@ -176,6 +176,7 @@ def test_json_comes_back_equal() -> None:
         assert json.loads(text)["kind"] == "linear-classifier"
 
 
+@pytest.mark.slow
 def test_json_says_the_interval() -> None:
     model = replace(
         classifier(),
@@ -252,6 +253,7 @@ def test_an_option_that_is_not_told_has_its_default() -> None:
     assert read_linear_json(changed(options={"l2": 2})).options == LinearOptions(l2=2.0)
 
 
+@pytest.mark.slow
 def test_the_picture_has_a_bar_and_an_interval_for_each_weight() -> None:
     for model in learned():
         picture = draw_weights(model)

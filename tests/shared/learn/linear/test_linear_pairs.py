@@ -59,6 +59,7 @@ def rows(columns: dict[str, np.ndarray], over: Domain) -> np.ndarray:
     return np.concatenate([np.ones((len(columns["y"]), 1)), *parts], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "classes"), [(3, 2), (15, 2), (15, 3), (60, 2)])
 def test_least_squares_from_pairs_are_those_of_the_rows(width: int, classes: int) -> None:
     """At any width: 3 ** 60 cells are nothing to it. Errors are the usual ones of least squares."""
@@ -152,6 +153,7 @@ def _error(model: LinearClassifier, truth: np.ndarray) -> np.ndarray:
     return held
 
 
+@pytest.mark.slow
 def test_noisy_pairs_know_their_errors() -> None:
     """Half as many records, or wrong weights, would show: the control moves the truth."""
     over = domain(3)

@@ -82,6 +82,7 @@ def links(parents) -> set[frozenset[str]]:
     return {frozenset((p, child)) for child, given in parents.items() for p in given}
 
 
+@pytest.mark.slow
 def test_the_forest_of_exact_counts_is_that_of_another_library():
     search = pytest.importorskip("pgmpy.estimators")
     made = clean(TREE, 4_000, 1)
@@ -107,6 +108,7 @@ def test_pairs_of_reports_find_the_tree_and_say_how_sure_they_are():
     assert all(link.inflation > 1 and math.isfinite(link.inflation) for link in found.links)
 
 
+@pytest.mark.slow
 def test_independent_variables_are_rarely_linked_and_dependent_ones_are():
     runs, alone = 100, network(dict.fromkeys("ABCDE", ""), 11)
     false = 0
@@ -119,6 +121,7 @@ def test_independent_variables_are_rarely_linked_and_dependent_ones_are():
     assert any(control.parents.values())
 
 
+@pytest.mark.slow
 def test_p_values_of_independence_are_valid_far_out():
     rng = np.random.default_rng(7)
     spread = np.array([1.0, 2.0, 5.0, 30.0]) / 1_000
@@ -151,6 +154,7 @@ def test_a_chain_has_nothing_beyond_it_and_a_circle_has():
     assert beyond[1].p_value < 1e-12
 
 
+@pytest.mark.slow
 def test_links_beyond_the_forest_are_found_and_chains_are_left():
     circle = network({"A": "", "B": "A", "C": "AB", "D": "C", "E": "D"}, 23)
     found = from_pairs(clean(circle, 100_000, 3), circle.structure.nodes, 3, quiet)

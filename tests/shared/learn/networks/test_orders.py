@@ -75,6 +75,7 @@ def their_structure(frame: pd.DataFrame, score) -> dict[str, frozenset[str]]:
     return {name: frozenset(graph.predecessors(name)) for name in frame.columns}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_clean_records_are_explained_as_well_as_by_a_kept_library(seed: int):
     """By BIC's total, computed for both from counts; theirs may have any number of parents."""
@@ -89,6 +90,7 @@ def test_clean_records_are_explained_as_well_as_by_a_kept_library(seed: int):
     assert total(ours) >= total(their_structure(frame, score)) - 1e-6
 
 
+@pytest.mark.slow
 def test_a_variable_comes_to_its_place_where_no_single_link_gains():
     """From the true links with one variable put last, the true score is reached again."""
     for seed in range(2):

@@ -100,6 +100,7 @@ def frame(columns: dict[str, np.ndarray]) -> pd.DataFrame:
 STATES = {v.name: list(v.categories) for v in DOMAIN}
 
 
+@pytest.mark.slow
 def test_scores_equal_an_independent_library(pgmpy: ModuleType):
     """With alpha = 1 the Bayesian score is K2's."""
     columns = records_of()

@@ -79,6 +79,7 @@ VALUES = st.integers(-3, 12).map(float)
 GAINS = st.builds(Stepwise, VALUES, STEPS)
 
 
+@pytest.mark.slow
 @given(st.lists(GAINS, max_size=8), st.sampled_from([1.0, LEAST_GAIN, -math.inf]))
 def test_the_best_is_that_of_exact_values(gains: list[Stepwise], floor: float):
     """The largest value above the floor, the first of equals."""
@@ -190,6 +191,7 @@ class AtOnce:
         return Known(self.contest(child, first, second))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.2, 0.3])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_screen_never_changes_a_result(p: float, seed: int, monkeypatch: pytest.MonkeyPatch):
@@ -378,6 +380,7 @@ def test_tabu_comes_back_from_where_nothing_is_better(monkeypatch: pytest.Monkey
     assert not any(climbed(ByHand({}), Search(tabu=100), "abc", quiet).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.2, 0.3])
 def test_no_tables_are_maximized_where_nothing_can_be_gained(p: float, monkeypatch):
     """Six independent variables: bounds alone end the search, where tabu made 90 maximizations."""

@@ -368,6 +368,7 @@ def test_plain_scores_make_links_of_noise_and_say_how_unsure_they_are():
 # The same again -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "search", [Search(SIX.structure.nodes), Search(tabu=2)], ids=["k2", "climb"]
 )
@@ -406,6 +407,7 @@ for search in (Search(domain.names), Search(tabu=2)):
 """
 
 
+@pytest.mark.slow
 def test_the_order_of_sets_decides_nothing():
     """Python orders sets of names by a hash that is another in every process."""
     outputs = set()
@@ -435,6 +437,7 @@ def test_only_wanted_children_get_parents():
     assert not any(parents[node] for node in "ACEF")
 
 
+@pytest.mark.slow
 def test_steps_are_told_and_can_stop_it():
     marginals = drawn(SIX, 0.1, 20_000, 7)
     for search in (Search(SIX.structure.nodes), Search(tabu=2)):
@@ -574,6 +577,7 @@ def cyclic(seed: int, copies: int) -> EstimatedMarginals:
     return EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [9, 46, 87])
 def test_a_circle_of_gains_ends_where_links_are_worth_having(seed: int):
     marginals = cyclic(seed, 1)
@@ -586,6 +590,7 @@ def test_a_circle_of_gains_ends_where_links_are_worth_having(seed: int):
     assert all(link.gain > 0 for link in free.links)
 
 
+@pytest.mark.slow
 def test_many_circles_end_soon():
     """Each circle is left by itself: together they would take exponentially many steps."""
     steps = 0

@@ -357,6 +357,7 @@ def times_covered(runs: int, widths: tuple[float, ...]) -> np.ndarray:
     return hits
 
 
+@pytest.mark.slow
 def test_intervals_cover_at_their_rate():
     """Against the records. Six binomial numbers, each beyond its limits by chance with probability
     1e-6 / 6 in all; intervals of two thirds of the width, the negative control, must be beyond."""
@@ -491,6 +492,7 @@ def test_frames_have_mlxtends_columns_and_then_ours(against: str):
 # Pictures
 
 
+@pytest.mark.slow
 def test_a_picture_of_itemsets_shows_every_verdict():
     over = Domain.of(**{"a<b": ["no & so", "yes"], "v": ["c0", "c1", "c2"], "w": ["d0", "d1"]})
     columns = dependent(over, 800, seed=3)

@@ -159,11 +159,13 @@ def outcomes(name: str) -> dict[str, Outcome]:
     return {name: Outcome(*np.array(pairs).T) for name, pairs in shares.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_controlled_decisions_keep_the_rate(name: str):
     assert outcomes(name)["controlled"].kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_point_decisions_do_not(name: str):
     """The negative control: the same reports, decided as the papers do."""

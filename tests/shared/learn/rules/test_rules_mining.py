@@ -239,6 +239,7 @@ def test_too_many_candidates_are_refused():
 # Mining on exact counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minimum", [0.02, 0.1, 0.3, 1.0])
 def test_exact_itemsets_are_those_of_others(minimum: float):
     found = in_words(mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(minimum)))

@@ -156,6 +156,7 @@ def rows_of(columns: Columns) -> list[dict[str, int]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "target", "drop"),
     [
@@ -267,6 +268,7 @@ def test_expected_reports_of_a_joint_block_do_too():
     assert_same(learn_tree(EstimatedMarginals(seen, plan), "y", list("abcd"), PLAIN), clean)
 
 
+@pytest.mark.slow
 def test_exact_and_randomized_strata_give_the_tree_of_all_records():
     domain, columns = survey(3000, np.random.default_rng(2))
     clean = learn_tree(exactly(domain, columns), "y", None, PLAIN)
