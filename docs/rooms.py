@@ -22,11 +22,14 @@ LAYERS = """
 shared.errors
 shared.domain shared.progress shared.pictures
 shared.terminal
-shared.channels shared.discretize
-shared.marginals shared.plan
+shared.channels shared.discretize shared.mixed
+shared.marginals shared.plan shared.kernel_regression shared.mask.core
 shared.estimation.core shared.privacy.structures
 shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
+shared.mask.methods shared.mask.synthetic shared.regression shared.mask.copies
+shared.mask shared.mask.measures
+shared.mask.advice shared.mask.comparison
 shared.estimation.pooled shared.study_plan
 shared.estimation shared.learn.networks
 shared.learn.networks.search
@@ -43,7 +46,7 @@ owner_agent.table owner_agent.departures miner_service.kinds
 owner_agent.corrections owner_agent.predict miner_service.services
 owner_agent.release miner_service.intake
 owner_agent.costs miner_service.jobs
-owner_agent.report owner_agent.design owner_agent.peer.protocol
+owner_agent.report owner_agent.design owner_agent.peer.protocol owner_agent.masking
 owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access
 owner_agent.http owner_agent.peer.exchange miner_service.http.routes
 owner_agent.peer.session miner_service.http
@@ -60,12 +63,13 @@ pramana.planning pramana.reporting
 pramana.owner pramana.exchange
 pramana.networks
 pramana.estimators
+pramana.masking
 pramana.client pramana.saving
 pramana.simulate.commands pramana.reproduce.engine pramana.demo
 pramana.reproduce.data
 pramana.reproduce.ma.chapter_2 pramana.reproduce.ma.chapter_3 pramana.reproduce.ma.chapter_5
 pramana.reproduce.ma.chapter_6 pramana.reproduce.ma.chapter_7 pramana.reproduce.frapp
-pramana.reproduce.frapp.bound pramana.reproduce.masiv
+pramana.reproduce.frapp.bound pramana.reproduce.masiv pramana.reproduce.alahmadi
 pramana.reproduce
 pramana.cli
 """

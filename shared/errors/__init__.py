@@ -15,6 +15,7 @@
     │   ├── StructureError          structure-invalid
     │   ├── OptionError             option-invalid
     │   ├── ConfigError             config-invalid
+    │   ├── MaskingError            masking-invalid
     │   └── TableError              table-invalid
     │       ├── TableUnreadable         table-unreadable
     │       ├── EmptyTable              table-empty
@@ -74,6 +75,7 @@ from shared.errors.input import (
     EstimationError,
     InputError,
     KeyFileError,
+    MaskingError,
     MissingColumn,
     MissingRecordId,
     NotConverged,
@@ -142,6 +144,7 @@ __all__ = [
     "JobCancelled",
     "KeyFileError",
     "LimitExceeded",
+    "MaskingError",
     "MissingColumn",
     "MissingRecordId",
     "NoiseSpent",

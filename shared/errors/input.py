@@ -111,6 +111,10 @@ class DuplicateRecordId(TableError, code="record-id-duplicate", title="Record id
     """Some record ids occur more than once."""
 
 
+class MaskingError(InputError, code="masking-invalid", title="The columns cannot be masked so"):
+    """Numeric columns cannot be masked as asked, or it would release true values."""
+
+
 class KeyFileError(
     PramanaError, code="key-file", title="A secret of the service is absent or unsafe", exit_code=3
 ):

@@ -1,0 +1,1 @@
+"""What every masking method starts from and ends with: inputs, exact noise, results."""

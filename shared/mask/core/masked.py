@@ -1,0 +1,32 @@
+"""What a masking method gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.mixed.table import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Masked:
+    """Masked values Y in the place of X; `values` alone may leave the owner.
+
+    Attributes:
+        method: the method's name.
+        values: Y in the form that X was given in: a vector, an n x q array or a frame.
+        matrix: Y as n x q numbers.
+        expectation: what of Y is a function of S, n x q; None where Y was not made so.
+        noise: e = Y - expectation, n x q; None with it.
+        details: what was chosen on the way, by name: numbers and words that hold no record.
+        warnings: sentences on what the custodian must know before this leaves.
+    """
+
+    method: str
+    values: Any
+    matrix: Floats
+    expectation: Floats | None = None
+    noise: Floats | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
