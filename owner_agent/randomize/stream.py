@@ -1,0 +1,109 @@
+"""Keyed noise for masking: a generator whose numbers follow from secrets and from what is masked.
+
+Masking the same table again gives the same numbers, whatever the process and the order of its rows;
+any other table, method or copy has numbers of its own. Two masked versions of one table would tell
+more than one: their noise averages out.
+"""
+
+from __future__ import annotations
+
+import hmac
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from scipy import special
+
+from owner_agent.state.keys import Keys as Secrets
+
+_PURPOSE = b"pramana/mask/1"
+_WORD = 8
+_BITS = 53
+"""The bits of a uniform number: as many as a float64 between a half and one tells apart."""
+
+
+class KeyedRandomness:
+    """Random numbers as masking uses them (`shared.mask.core.randomness`), from a key alone.
+
+    The words are AES-256 in counter mode, so the numbers that were given tell nothing of the others
+    to whoever has not the key. What is asked for later does not depend on the sizes asked for
+    before, only on their sum: the numbers are those of one endless row.
+    """
+
+    def __init__(self, key: bytes):
+        """Take a key of 32 bytes that nothing else is drawn from."""
+        self._stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+
+    def random(self, size: Any = None) -> npt.NDArray[Any]:
+        """Return independent uniform numbers of a shape: multiples of 2^-53 in [0, 1)."""
+        shape = _shape(size)
+        return np.ldexp(self._units(math.prod(shape)).astype(np.float64), -_BITS).reshape(shape)
+
+    def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
+        """Return independent standard normal numbers of a shape.
+
+        The inverse of the normal distribution at the middles of 2^53 intervals of one length, by
+        symmetry from those below a half, where floating-point numbers are dense enough for them.
+        """
+        shape = _shape(size)
+        units = self._units(math.prod(shape))
+        below = np.ldexp((units >> np.uint64(1)).astype(np.float64) + 0.5, -_BITS)
+        signs = 1.0 - 2.0 * (units & np.uint64(1)).astype(np.float64)
+        found: npt.NDArray[Any] = (signs * special.ndtri(below)).reshape(shape)
+        return found
+
+    def permutation(self, x: int) -> npt.NDArray[Any]:
+        """Return the integers below `x` in uniformly random order."""
+        words = self._words(x)
+        while len(np.unique(words)) < x:  # once in 2^64 for a pair: ties would favour an order
+            words = self._words(x)
+        return np.argsort(words)
+
+    def _units(self, count: int) -> npt.NDArray[np.uint64]:
+        return self._words(count) >> np.uint64(64 - _BITS)
+
+    def _words(self, count: int) -> npt.NDArray[np.uint64]:
+        drawn = self._stream.update(bytes(_WORD * count))
+        return np.frombuffer(drawn, dtype=">u8").astype(np.uint64)
+
+
+def masking_randomness(secrets: Secrets, study: str, identity: str, copy: int) -> KeyedRandomness:
+    """Return the randomness of one masked copy.
+
+    Args:
+        secrets: the owner's secrets; the draw key alone is used.
+        study: the study the release is for.
+        identity: what is masked and how (see `keyed_digest`).
+        copy: which of several copies, from 1; 0 is for what is drawn before any, such as the
+            choice of a method.
+    """
+    # Neither a study's name nor a digest holds a zero byte, so that no two of these are the same.
+    return KeyedRandomness(_key(secrets, b"draw", study.encode(), identity.encode(), b"%d" % copy))
+
+
+def keyed_digest(secrets: Secrets, *parts: bytes) -> str:
+    """Return HMAC-SHA-256 of some parts under a key that follows from the draw key: 64 digits.
+
+    It stands for a table's content where others may see it: whoever guesses the table cannot check
+    the guess.
+    """
+    running = hmac.new(_key(secrets, b"digest"), digestmod="sha256")
+    for part in parts:
+        running.update(len(part).to_bytes(8, "big"))
+        running.update(part)
+    return running.hexdigest()
+
+
+def _key(secrets: Secrets, *about: bytes) -> bytes:
+    info = b"\x00".join([_PURPOSE, *about])
+    return HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secrets.draw)
+
+
+def _shape(size: Any) -> tuple[int, ...]:
+    if size is None:
+        return ()
+    return tuple(int(n) for n in size) if np.iterable(size) else (int(size),)

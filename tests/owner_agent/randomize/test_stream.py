@@ -1,0 +1,138 @@
+"""Keyed noise: distributed as it should be, the same for the same content, and otherwise others."""
+
+import hmac
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from scipy import stats
+
+from owner_agent.randomize.stream import KeyedRandomness, keyed_digest, masking_randomness
+from owner_agent.state.keys import Keys
+
+SECRETS = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
+OTHER = Keys(draw=bytes(range(3, 35)), linkage=bytes(range(2, 34)))
+SAME_DRAW = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(5, 37)))
+KEY = bytes(range(32))
+MANY = 200_000
+BINS = 64
+
+
+def _binned(uniforms):
+    return np.bincount((uniforms * BINS).astype(int), minlength=BINS)
+
+
+def test_uniform_numbers_are_uniform(assert_distribution):
+    drawn = KeyedRandomness(KEY).random(MANY)
+    assert drawn.min() >= 0
+    assert drawn.max() < 1
+    assert_distribution(_binned(drawn), np.full(BINS, MANY / BINS))
+    pairs = (drawn[::2] * 8).astype(int) * 8 + (drawn[1::2] * 8).astype(int)
+    assert_distribution(np.bincount(pairs, minlength=64), np.full(64, MANY / 128))
+    with pytest.raises(AssertionError):  # slightly bent is told from uniform
+        assert_distribution(_binned(drawn**1.03), np.full(BINS, MANY / BINS))
+
+
+def test_normal_numbers_are_normal(assert_distribution):
+    drawn = KeyedRandomness(KEY).standard_normal(MANY)
+    assert_distribution(_binned(stats.norm.cdf(drawn)), np.full(BINS, MANY / BINS))
+    # Each tail beyond 3.5 is expected 46.5 times: as often as the normal distribution says.
+    tails = np.array([(drawn < -3.5).sum(), (drawn > 3.5).sum()])
+    wanted = MANY * stats.norm.sf(3.5)
+    assert_distribution([*tails, MANY - tails.sum()], [wanted, wanted, MANY - 2 * wanted])
+    with pytest.raises(AssertionError):  # a standard deviation of 0.98 is seen
+        assert_distribution(_binned(stats.norm.cdf(0.98 * drawn)), np.full(BINS, MANY / BINS))
+
+
+def test_a_permutation_has_any_order_alike(assert_distribution):
+    keyed = KeyedRandomness(KEY)
+    orders = {order: place for place, order in enumerate(itertools.permutations(range(4)))}
+    drawn = [tuple(keyed.permutation(4)) for _ in range(6_000)]
+    seen = np.bincount([orders[one] for one in drawn], minlength=24)
+    assert_distribution(seen, np.full(24, 250))
+    # Numbers with ties favour the order in which they came.
+    tied = np.argsort((keyed.random((6_000, 4)) * 8).astype(int), axis=1, kind="stable")
+    with pytest.raises(AssertionError):
+        favoured = np.bincount([orders[tuple(one)] for one in tied], minlength=24)
+        assert_distribution(favoured, np.full(24, 250))
+    assert sorted(keyed.permutation(1_000)) == list(range(1_000))
+    assert not len(keyed.permutation(0))
+
+
+def test_the_stream_is_the_documented_one():
+    """AES-256 in counter mode, and of each 64 bits the highest 53, by another way to compute it."""
+    encryptor = Cipher(algorithms.AES256(KEY), modes.ECB()).encryptor()
+    blocks = b"".join(encryptor.update(n.to_bytes(16, "big")) for n in range(3))
+    words = [int.from_bytes(blocks[i : i + 8], "big") >> 11 for i in range(0, 48, 8)]
+    assert KeyedRandomness(KEY).random(6).tolist() == [word / 2**53 for word in words]
+    # By symmetry from the upper half, where the last bit says the side.
+    wanted = [
+        (-1 if word & 1 else 1) * stats.norm.ppf(((word >> 1) + 0.5) / 2**53) for word in words
+    ]
+    assert np.allclose(KeyedRandomness(KEY).standard_normal(6), wanted, rtol=1e-12)
+
+
+def test_the_extreme_words_give_finite_numbers(monkeypatch):
+    for word in (0, 1 << 11, 2**64 - 1, 2**64 - 1 - (1 << 11)):
+        keyed = KeyedRandomness(KEY)
+        monkeypatch.setattr(keyed, "_words", lambda n, word=word: np.full(n, word, np.uint64))
+        (found,) = keyed.standard_normal(1)
+        assert np.isfinite(found)
+        assert keyed.random(1)[0] < 1
+
+
+def test_shapes_are_those_asked_for_and_one_row_of_numbers():
+    whole = KeyedRandomness(KEY).random(12)
+    keyed = KeyedRandomness(KEY)
+    parts = [keyed.random((2, 3)), keyed.random(4), keyed.random(), keyed.random([1])]
+    assert [part.shape for part in parts] == [(2, 3), (4,), (), (1,)]
+    assert np.concatenate([part.ravel() for part in parts]).tolist() == whole.tolist()
+    assert KeyedRandomness(KEY).standard_normal((5, 2)).shape == (5, 2)
+
+
+def test_noise_follows_from_the_draw_key_and_what_is_masked_alone():
+    def first(secrets=SECRETS, study="asia", identity="a" * 64, copy=1):
+        return masking_randomness(secrets, study, identity, copy).random(4).tolist()
+
+    assert first() == first() == first(secrets=SAME_DRAW)
+    others = [
+        first(secrets=OTHER), first(study="asib"), first(identity="a" * 63 + "b"), first(copy=2),
+        first(copy=0), first(study="asia2", copy=1), first(study="asia", copy=21),
+    ]  # fmt: skip
+    assert len({tuple(one) for one in [first(), *others]}) == len(others) + 1
+
+
+def test_another_process_draws_the_same():
+    code = (
+        "from owner_agent.randomize.stream import masking_randomness\n"
+        "from owner_agent.state.keys import Keys\n"
+        "keys = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))\n"
+        "made = masking_randomness(keys, 'asia', 'a' * 64, 1)\n"
+        "print(made.standard_normal(50).tobytes().hex())"
+    )
+    told = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    here = masking_randomness(SECRETS, "asia", "a" * 64, 1).standard_normal(50)
+    assert told == here.tobytes().hex()
+
+
+def test_a_digest_is_keyed_and_tells_its_parts_apart():
+    key = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"pramana/mask/1\x00digest").derive(
+        SECRETS.draw
+    )
+    framed = b"".join(len(part).to_bytes(8, "big") + part for part in (b"ab", b"c"))
+    assert keyed_digest(SECRETS, b"ab", b"c") == hmac.digest(key, framed, "sha256").hex()
+    assert keyed_digest(SECRETS, b"ab", b"c") != keyed_digest(SECRETS, b"a", b"bc")
+    assert keyed_digest(SECRETS, b"ab") != keyed_digest(OTHER, b"ab")
+
+
+def test_streams_of_two_copies_are_independent():
+    one, two = (masking_randomness(SECRETS, "asia", "a" * 64, i) for i in (1, 2))
+    correlation = stats.pearsonr(one.standard_normal(MANY), two.standard_normal(MANY))
+    assert correlation.pvalue > 1e-6
