@@ -74,7 +74,9 @@ class Past:
         """
         memory = load_memory(state, study)
         left = tuple(entry for entry in entries if entry.left)
-        missing = [e for e in left if e.study == study and e.content not in memory.releases]
+        missing = [
+            e for e in left if e.study == study and not e.masks and e.content not in memory.releases
+        ]
         return cls(state, left, rebuilt(memory, state / OUTBOX, missing, secrets, study), study)
 
     def epoch(self, records: OwnRecords, block: Block) -> int:

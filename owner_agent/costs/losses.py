@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from owner_agent.corrections.permanent import newest_epoch
-from owner_agent.costs.measures import finite
-from owner_agent.departures.composition import conflicting, losses, planned_draws, spent
+from owner_agent.costs.measures import finite, loss_text
+from owner_agent.departures.composition import (
+    conflicting,
+    losses,
+    masked_columns,
+    planned_draws,
+    spent,
+)
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.randomize.draws import draw_id
 from owner_agent.site.planning import Planned
@@ -19,12 +25,25 @@ from shared.errors import KeyFileError
 
 @dataclass(frozen=True)
 class ColumnLoss:
-    """The composed epsilon of a column before and after; `refused`: only with accepted loss."""
+    """The composed epsilon of a column before and after; `refused`: only with accepted loss.
+
+    A column that left masked before, or is masked after, has no epsilon that would bound it.
+    """
 
     column: str
     before: float
     after: float
     refused: bool
+    masked_before: bool = False
+    masked_after: bool = False
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """What was lost before, and what will have been lost after."""
+        return (
+            loss_text(self.before, masked=self.masked_before),
+            loss_text(self.after, masked=self.masked_after),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite epsilon is null."""
@@ -32,6 +51,8 @@ class ColumnLoss:
             "column": self.column,
             "epsilon_before": finite(self.before),
             "epsilon_after": finite(self.after),
+            "masked_before": self.masked_before,
+            "masked_after": self.masked_after,
             "refused_without_accepting": self.refused,
         }
 
@@ -93,9 +114,17 @@ def compare(
     """
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     before, after = losses(left, beside=draws), losses([*left, *draws])
+    hidden, then = masked_columns(left, beside=draws), masked_columns([*left, *draws])
     refused = {draw.column for draw in conflicting(draws, entries)} - set(anew)
     columns = tuple(
-        ColumnLoss(column, before[column], after[column], column in refused)
+        ColumnLoss(
+            column,
+            before[column],
+            after[column],
+            column in refused,
+            column in hidden,
+            column in then,
+        )
         for column in dict.fromkeys([*spent(entries), *(draw.column for draw in draws)])
     )
     return Losses(len(entries), keys_known, columns)

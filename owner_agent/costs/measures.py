@@ -154,6 +154,15 @@ def number(value: float) -> str:
     return "∞" if value == float("inf") else f"{value:.4g}"
 
 
+UNBOUNDED = "no bound (masked)"
+"""What stands in the place of an epsilon where none exists, because values left masked."""
+
+
+def loss_text(epsilon: float, *, masked: bool) -> str:
+    """Write what a column has lost: an epsilon, or that masking leaves none to write."""
+    return UNBOUNDED if masked else number(epsilon)
+
+
 def _listed_posteriors(channel: Transition, prior: Tensor | None) -> tuple[float, ...]:
     if channel.shape[0] > LISTED_CATEGORIES:
         raise LimitExceeded(

@@ -8,16 +8,17 @@ from typing import Any
 
 from owner_agent.costs.measures import finite
 from owner_agent.costs.whole_study import Outlook
-from owner_agent.departures.composition import spent
+from owner_agent.departures.composition import left_draws, masked_columns, spent
 from owner_agent.departures.ledger import Entry
 from owner_agent.release.publish import PublishOutcome
 
 
 def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the ledger; an infinite epsilon is null."""
+    """Return the ledger; an infinite epsilon is null, and so is one that masking leaves none."""
     return {
         "releases": [_entry(entry) for entry in entries],
         "composed_epsilon": {column: finite(value) for column, value in spent(entries).items()},
+        "masked_columns": sorted(masked_columns(left_draws(entries))),
     }
 
 
@@ -42,6 +43,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "miner": entry.miner,
         "study": entry.study,
         "release": entry.name,
+        "kind": entry.kind,
+        "method": entry.method or None,
         "release_id": entry.release_id,
         "state": entry.state,
         "records": entry.records,
@@ -52,6 +55,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
                 "name": d.variable,
                 "column": d.column,
                 "epsilon": finite(d.epsilon),
+                "masked": d.masked,
                 "same_values_as": list(d.same_as),
             }
             for d in entry.draws

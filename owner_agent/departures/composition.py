@@ -12,10 +12,9 @@ before reports were remembered drew corrected values anew; of those the sums say
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from owner_agent.departures.ledger import Draw, Entry
-from shared.errors import PlanConflict
 from shared.plan import Block
 from shared.privacy import epsilon
 
@@ -54,14 +53,14 @@ def planned_draws(
 def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, float]:
     """Return the composed epsilon of each column's secret: the sum over its distinct draws.
 
-    Unrandomized columns have an infinite one.
+    Unrandomized columns have an infinite one, and so have masked ones (see `masked_columns`).
 
     Args:
         draws: what is added up.
         beside: further draws, which cost nothing here but join columns by their variables.
     """
     counted, all_draws = list(draws), [*draws, *beside]
-    secret = _secret_of_column(all_draws)
+    secret = secret_of_column(all_draws)
     distinct = {(secret[d.column], *d.identity): d.epsilon for d in counted}
     composed = dict.fromkeys(secret.values(), 0.0)
     for (name, *_), loss in distinct.items():
@@ -71,13 +70,26 @@ def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, floa
 
 def spent(entries: Iterable[Entry]) -> dict[str, float]:
     """Return the composed epsilon of each column over everything that may have left."""
-    return losses(_left(entries))
+    return losses(left_draws(entries))
+
+
+def masked_columns(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> frozenset[str]:
+    """Return the columns whose secret left masked by any of some draws: no number bounds its loss.
+
+    Args:
+        draws: what left.
+        beside: further draws, which join columns by their variables.
+    """
+    counted = list(draws)
+    secret = secret_of_column([*counted, *beside])
+    masked = {secret[draw.column] for draw in counted if draw.masked}
+    return frozenset(column for column, joined in secret.items() if joined in masked)
 
 
 def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
     """Return the columns that left with the values of others, and these others."""
     found: dict[str, set[str]] = {}
-    for draw in _left(entries):
+    for draw in left_draws(entries):
         if draw.same_as:
             found.setdefault(draw.column, set()).update(draw.same_as)
     return {column: tuple(sorted(others)) for column, others in found.items()}
@@ -89,8 +101,8 @@ def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw
     A column that is public in both releases is not randomized again, whatever its categories. Noise
     on counts reports no record, so that its loss adds up and is in conflict with nothing.
     """
-    left = [draw for draw in _left(entries) if not draw.is_noise]
-    secret = _secret_of_column([*left, *planned])
+    left = [draw for draw in left_draws(entries) if not draw.is_noise]
+    secret = secret_of_column([*left, *planned])
     return tuple(
         draw
         for draw in planned
@@ -100,62 +112,12 @@ def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw
     )
 
 
-def refuse_conflicts(
-    draws: Sequence[Draw], entries: Iterable[Entry], renewed: Collection[str] = ()
-) -> None:
-    """Check that no column would be randomized a second time in a different way.
-
-    Args:
-        draws: what is about to leave.
-        entries: the ledger's.
-        renewed: identities of draws that the custodian chose in the place of earlier ones.
-
-    Raises:
-        PlanConflict: one would; the message holds the loss before and after.
-    """
-    entries = tuple(entries)
-    conflicts = tuple(d for d in conflicting(draws, entries) if d.draw_id not in renewed)
-    if not conflicts:
-        return
-    left = _left(entries)
-    before, after = losses(left, beside=draws), losses([*left, *draws])
-    listed = "; ".join(
-        f"column {draw.column!r}{_under_which_name(draw, left)}: epsilon"
-        f" {before[draw.column]:.4g} would become {after[draw.column]:.4g}"
-        for draw in conflicts
-    )
-    where = ", ".join(draw.column for draw in conflicts)
-    if {draw.draw_id for draw in conflicts} & {old.draw_id for old in left}:
-        raise PlanConflict(
-            "The records look like the same table under other record ids, or other people: most"
-            f" of those that left before are not among them ({listed}).",
-            where=where,
-            remedy="Keep the record ids that they left with, or accept the added loss with"
-            " --accept-added-loss; for other people, give them a site file with a state directory"
-            " of its own.",
-        )
-    raise PlanConflict(
-        f"These columns left before under another randomization ({listed}).",
-        where=where,
-        remedy="Keep the names, channel, study, keys and record ids they left with, or accept the"
-        " added loss with --accept-added-loss.",
-    )
-
-
-def _under_which_name(draw: Draw, left: Sequence[Draw]) -> str:
-    """Say as which columns a column's values left before, if none of its names did."""
-    if any(draw.column == old.column or draw.variable == old.variable for old in left):
-        return ""
-    columns = {old.column for old in left}
-    known = " and ".join(repr(column) for column in draw.same_as if column in columns)
-    return f" has the values of column {known} that left before under another name" if known else ""
-
-
-def _left(entries: Iterable[Entry]) -> list[Draw]:
+def left_draws(entries: Iterable[Entry]) -> list[Draw]:
+    """Return the draws of everything that may have left."""
     return [draw for entry in entries if entry.left for draw in entry.draws]
 
 
-def _secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
+def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
     """Return for every column the columns that are one secret with it, itself among them."""
     groups: list[tuple[frozenset[str], frozenset[str]]] = []
     for draw in draws:

@@ -30,11 +30,21 @@ LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
 NOISE = "noise-"
 """What the identity of draws begins with that are noise on counts."""
 
+RANDOMIZED = "randomized-records"
+"""The kind of a release whose records were randomized under a plan; there are others."""
+
 _METADATA = sa.MetaData()
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised with every change of the tables."""
 
-_UPGRADES = {1: ("ALTER TABLE draws ADD COLUMN same_as JSON NOT NULL DEFAULT '[]'",)}
+_UPGRADES = {
+    1: ("ALTER TABLE draws ADD COLUMN same_as JSON NOT NULL DEFAULT '[]'",),
+    2: (
+        f"ALTER TABLE releases ADD COLUMN kind VARCHAR NOT NULL DEFAULT '{RANDOMIZED}'",
+        "ALTER TABLE releases ADD COLUMN method VARCHAR NOT NULL DEFAULT ''",
+        "ALTER TABLE draws ADD COLUMN masked BOOLEAN NOT NULL DEFAULT 0",
+    ),
+}
 """What makes the tables of a version those of the next; tables that are new are made besides."""
 
 _RELEASES = sa.Table(
@@ -53,6 +63,8 @@ _RELEASES = sa.Table(
     sa.Column("prepared", sa.DateTime, nullable=False),
     sa.Column("changed", sa.DateTime, nullable=False),
     sa.Column("release_id", sa.String),
+    sa.Column("kind", sa.String, nullable=False, server_default=RANDOMIZED),
+    sa.Column("method", sa.String, nullable=False, server_default=""),
     sa.UniqueConstraint("miner", "study", "name"),
 )
 _DRAWS = sa.Table(
@@ -66,6 +78,7 @@ _DRAWS = sa.Table(
     sa.Column("randomized", sa.Boolean, nullable=False),
     sa.Column("population", sa.String, nullable=False),
     sa.Column("same_as", sa.JSON, nullable=False),
+    sa.Column("masked", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 _SKETCHES = sa.Table(
     "sketches",
@@ -87,6 +100,7 @@ class Draw:
 
     `population` names the records the draws were made for; it is empty where nothing was drawn.
     `same_as` names other columns that held the same values when this one left (see `recognition`).
+    A `masked` column has no bound on what its values tell: its epsilon is infinite.
     """
 
     column: str
@@ -96,6 +110,7 @@ class Draw:
     randomized: bool
     population: str = ""
     same_as: tuple[str, ...] = ()
+    masked: bool = False
 
     @property
     def is_noise(self) -> bool:
@@ -114,7 +129,8 @@ class Entry:
 
     `sketch` is a sample of its pseudonyms (see `populations`), `fingerprint` one of its columns'
     values, encrypted (see `fingerprints`): empty where nothing was drawn from, and for what left
-    before the ledger kept any.
+    before the ledger kept any. `kind` is what was released; `method` how columns were masked, if
+    any were, and `plan_digest` then the digest of the columns as the miner is told of them.
     """
 
     miner: str
@@ -132,6 +148,13 @@ class Entry:
     draws: tuple[Draw, ...]
     sketch: bytes = b""
     fingerprint: bytes = b""
+    kind: str = RANDOMIZED
+    method: str = ""
+
+    @property
+    def masks(self) -> bool:
+        """Whether it holds masked columns, and no reports under a plan."""
+        return any(draw.masked for draw in self.draws)
 
     @property
     def left(self) -> bool:
@@ -210,6 +233,7 @@ class Ledger:
                         randomized=draw.randomized,
                         population=draw.population,
                         same_as=list(draw.same_as),
+                        masked=draw.masked,
                     )
                 )
             connection.execute(sa.insert(_SKETCHES).values(release=number, sketch=entry.sketch))
@@ -344,6 +368,7 @@ def _entry(row: dict[str, Any], draws: list[dict[str, Any]], samples: dict[str, 
             d["randomized"],
             d["population"],
             tuple(d["same_as"]),
+            d["masked"],
         )
         for d in draws
         if d["release"] == number

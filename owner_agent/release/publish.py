@@ -15,12 +15,13 @@ from functools import partial
 from pathlib import Path
 
 from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
-from owner_agent.departures.composition import planned_draws, refuse_conflicts
+from owner_agent.departures.composition import planned_draws
 from owner_agent.departures.fingerprints import fingerprint_of, values_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import OUTBOX, discard, prepare, reopen
 from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.departures.recognition import recognized
+from owner_agent.departures.refusals import refuse_conflicts
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import Randomized
 from owner_agent.release.client import Miner

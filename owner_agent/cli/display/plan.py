@@ -119,17 +119,17 @@ def _show_together(console: Console, plan: PlanReport) -> None:
         console.print(line, style="bold yellow", markup=False)
     alike: dict[tuple[object, ...], list[str]] = {}
     for loss in before:
-        alike.setdefault((loss.before, loss.after, loss.refused), []).append(loss.column)
+        alike.setdefault((loss.texts, loss.refused), []).append(loss.column)
     for loss in before:
-        columns = alike[loss.before, loss.after, loss.refused]
+        columns = alike[loss.texts, loss.refused]
         if len(columns) <= WIDE:
             columns = [loss.column]
         elif loss.column != columns[0]:
             continue
         refused = "; publish refuses it unless you accept the loss" if loss.refused else ""
         console.print(
-            f"{listed(columns, _NAMED_VARIABLES)} left before: epsilon {number(loss.before)},"
-            f" after this plan {number(loss.after)}{refused}.",
+            f"{listed(columns, _NAMED_VARIABLES)} left before: epsilon {loss.texts[0]},"
+            f" after this plan {loss.texts[1]}{refused}.",
             style="bold yellow" if loss.refused else None,
             markup=False,
         )

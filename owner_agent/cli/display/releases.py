@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.costs.measures import number
-from owner_agent.departures.composition import renamed, spent
+from owner_agent.costs.measures import loss_text
+from owner_agent.departures.composition import left_draws, masked_columns, renamed, spent
 
 if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry
@@ -90,16 +90,28 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
             entry.name,
             entry.state,
             f"{entry.records:,}",
-            entry.plan_digest[:12],
-            escape(", ".join(f"{d.variable}: {number(d.epsilon)}" for d in entry.draws)),
+            f"masked by {entry.method}" if entry.method else entry.plan_digest[:12],
+            escape(
+                ", ".join(
+                    f"{d.variable}: {loss_text(d.epsilon, masked=d.masked)}" for d in entry.draws
+                )
+            ),
         )
     console.print(table)
     losses = Table(title="Composed epsilon of everything that may have left")
     losses.add_column("column", overflow="fold")
     losses.add_column("epsilon", justify="right")
+    masked = masked_columns(left_draws(entries))
     for column, epsilon in spent(entries).items():
-        losses.add_row(escape(column), number(epsilon))
+        losses.add_row(escape(column), loss_text(epsilon, masked=column in masked))
     console.print(losses)
+    if masked:
+        console.print(
+            "No epsilon bounds what masked values tell of a record, and no sum counts them; the"
+            " report of `owner-agent mask` says what protects them.",
+            markup=False,
+            soft_wrap=True,
+        )
     for column, others in renamed(entries).items():
         console.print(
             f"{escape(column)} has the values of {escape(', '.join(others))}: one secret, whose"

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
-from owner_agent.departures.composition import planned_draws, refuse_conflicts
+from owner_agent.departures.composition import planned_draws
 from owner_agent.departures.fingerprints import fingerprint_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import PreparedRelease, discard
 from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.departures.recognition import recognized
+from owner_agent.departures.refusals import refuse_conflicts
 from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.exchange.ledger_lines import session_entry
 from owner_agent.peer.exchange.packages import Bodies, packed

@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from owner_agent.departures.composition import refuse_conflicts
 from owner_agent.departures.ledger import Draw, Entry, EntryState, Ledger
 from owner_agent.departures.populations import population_of
 from owner_agent.departures.recognition import recognized
+from owner_agent.departures.refusals import refuse_conflicts
 from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.exchange.ledger_lines import session_entry, session_name
 from owner_agent.peer.protocol.messages import Proposal

@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from owner_agent.departures import ledger as ledger_module
-from owner_agent.departures.composition import conflicting, losses, refuse_conflicts, renamed, spent
+from owner_agent.departures.composition import conflicting, losses, masked_columns, renamed, spent
 from owner_agent.departures.ledger import Draw, Entry, Ledger
+from owner_agent.departures.refusals import refuse_conflicts
 from shared.errors import PlanConflict, StoreCorrupt
 
 MOMENT = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -210,10 +211,10 @@ def test_a_ledger_of_another_version_is_left_alone(tmp_path):
     ledger.add(_entry())
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
         connection.execute("PRAGMA user_version=7")
-    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 2"):
+    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 3"):
         ledger.entries()
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        connection.execute("PRAGMA user_version=2")
+        connection.execute("PRAGMA user_version=3")
     assert ledger.entries() == (_entry(),)
 
 
@@ -251,9 +252,13 @@ PRAGMA user_version = 1;
 
 
 def _version_1(state):
+    _make(state, VERSION_1)
+
+
+def _make(state, script):
     state.mkdir(mode=0o700)
     with closing(sqlite3.connect(state / "ledger.sqlite")) as connection:
-        connection.executescript(VERSION_1)
+        connection.executescript(script)
 
 
 def test_a_ledger_of_the_first_version_is_upgraded_where_it_is(tmp_path):
@@ -266,7 +271,7 @@ def test_a_ledger_of_the_first_version_is_upgraded_where_it_is(tmp_path):
     assert ledger.entries() == (old, new)
     assert spent(ledger.entries()) == {"a": 3.0, "b": 3.0}
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 def test_an_upgrade_that_is_interrupted_changes_nothing(tmp_path, monkeypatch):
@@ -278,3 +283,92 @@ def test_an_upgrade_that_is_interrupted_changes_nothing(tmp_path, monkeypatch):
     monkeypatch.undo()
     (entry,) = Ledger(tmp_path / "state").entries()
     assert entry.name == "r-1"
+
+
+VERSION_2 = VERSION_1.replace(
+    "    population VARCHAR NOT NULL,\n",
+    "    population VARCHAR NOT NULL, same_as JSON NOT NULL,\n",
+)
+VERSION_2 = VERSION_2.replace("1, 'p');", "1, 'p', '[\"b\"]');").replace(
+    "version = 1", "version = 2"
+)
+"""The same as the second version has it: columns with the values of others are known."""
+
+
+def test_a_ledger_of_the_second_version_holds_randomized_records_alone(tmp_path):
+    _make(tmp_path / "state", VERSION_2)
+    ledger = Ledger(tmp_path / "state")
+    old = _entry(draws=[_draw(population="p", same_as=("b",))], sketch=b"\x01\x02")
+    assert ledger.entries() == (old,)
+    assert (old.kind, old.method, old.masks) == ("randomized-records", "", False)
+    new = _masked_entry("r-2")
+    ledger.add(new)
+    assert ledger.entries() == (old, new)
+
+
+def _masked_draw(column="x", draw_id="m", **more):
+    return replace(_draw(column, draw_id, math.inf, **more), masked=True)
+
+
+def _masked_entry(name="r-1", draws=None, **more):
+    told = _draw("s", "public", math.inf, randomized=False)
+    made = _entry(name, draws=draws or [told, _masked_draw()])
+    return replace(made, kind="masked-records", method="egadp", **more)
+
+
+def test_a_masked_column_has_no_bound_and_is_in_no_sum(tmp_path):
+    ledger = Ledger(tmp_path / "state")
+    entry = _masked_entry()
+    ledger.add(entry)
+    assert ledger.entries() == (entry,)
+    assert entry.masks
+    randomized = _entry("r-2", draws=[_draw("x", "1", 0.5), _draw("y", "2", 0.25)])
+    composed = spent([entry, randomized])
+    assert composed == {"s": math.inf, "x": math.inf, "y": 0.25}
+    draws = [draw for one in (entry, randomized) for draw in one.draws]
+    assert masked_columns(draws) == {"x"}
+    # What shares a name with a masked column, or had its values, is the same secret.
+    renamed_copy = _draw("z", "3", 0.5, same_as=("x",))
+    assert masked_columns([*draws, renamed_copy]) == {"x", "z"}
+    assert masked_columns(entry.draws, beside=[renamed_copy]) == {"x", "z"}
+    assert masked_columns(randomized.draws) == frozenset()
+
+
+RANDOMIZED = _draw("x", "1", 2.0)
+PLAIN = _draw("x", "0", math.inf, randomized=False)
+ACCEPTED = "accept the added loss with --accept-added-loss"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        (_masked_draw(draw_id="a"), _masked_draw(draw_id="b"),
+         "column 'x' left masked, from other records or in another way, and would leave masked"),
+        (RANDOMIZED, _masked_draw(),
+         r"column 'x' left randomized \(epsilon 2\), and would leave masked now"),
+        (PLAIN, _masked_draw(), "column 'x' left as it is, and would leave masked now"),
+        (_masked_draw(), RANDOMIZED, "column 'x' left masked, and would leave randomized now"),
+        (_masked_draw(), PLAIN, "column 'x' left masked, and would leave as it is now"),
+        (_masked_draw("old", variable="OLD"),
+         _masked_draw("x", "b", same_as=("old",)),
+         "column 'x' has the values of column 'old' .* under another name left masked, from other"),
+    ],
+)  # fmt: skip
+def test_a_column_that_was_masked_leaves_in_no_other_form(before, now, said):
+    entry = _entry(draws=[before])
+    with pytest.raises(PlanConflict, match=said) as raised:
+        refuse_conflicts([now], [entry])
+    assert raised.value.where == "x"
+    assert "no number bounds" in raised.value.message
+    assert ACCEPTED in raised.value.remedy
+    refuse_conflicts([now], [replace(entry, state="discarded")])
+    refuse_conflicts([before], [entry])
+
+
+def test_a_column_told_beside_masked_ones_is_held_to_what_it_was():
+    masked = _masked_entry()
+    refuse_conflicts([_draw("s", "other", math.inf, randomized=False)], [masked])
+    with pytest.raises(PlanConflict, match="epsilon inf would become inf"):
+        refuse_conflicts([_draw("s", "1", 1.0)], [masked])
+    with pytest.raises(PlanConflict, match="column 's': epsilon 1 would become inf"):
+        refuse_conflicts(masked.draws, [_entry(draws=[_draw("s", "1", 1.0)])])

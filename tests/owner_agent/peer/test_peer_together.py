@@ -12,8 +12,8 @@ from rich.console import Console
 
 from owner_agent.cli.display.sessions import show_peer_lines
 from owner_agent.cli.main import build
-from owner_agent.departures.composition import refuse_conflicts
 from owner_agent.departures.ledger import Ledger
+from owner_agent.departures.refusals import refuse_conflicts
 from owner_agent.peer.exchange.outgoing import draws_of, share_of
 from owner_agent.peer.members import joint, member, participant
 from owner_agent.peer.protocol.messages import Ending, Statements
