@@ -166,7 +166,8 @@ def _columns(table: MixedTable) -> Iterator[tuple[str, tuple[str, str | None], F
 def _indicator(column: CategoricalColumn, category: str | None) -> Floats:
     """Return 1 for the records of a category and 0 for others; it may be none of the column's."""
     code = column.categories.index(category) if category in column.categories else -1
-    return (column.codes == code).astype(np.float64)
+    found: Floats = (column.codes == code).astype(np.float64)
+    return found
 
 
 def _require_known(column: CategoricalColumn, known: tuple[str, ...]) -> None:
@@ -185,7 +186,7 @@ def _redundant(matrix: Floats) -> set[int]:
     if not matrix.shape[1]:
         return set()
     # The columns of r have the lengths and angles of the matrix's own, and few rows.
-    r = np.linalg.qr(matrix, mode="r")
+    r: Floats = np.asarray(np.linalg.qr(matrix, mode="r"))
     basis = np.zeros((len(r), min(r.shape)))
     rank, told = 0, set()
     for place, values in enumerate(r.T):

@@ -33,7 +33,7 @@ def without_variation(values: Floats) -> bool:
         return True
     largest, smallest = float(np.max(values)), float(np.min(values))
     rounding = 8 * np.finfo(np.float64).eps * max(abs(largest), abs(smallest))
-    return largest - smallest <= rounding
+    return bool(largest - smallest <= rounding)
 
 
 @dataclass(frozen=True, eq=False)
