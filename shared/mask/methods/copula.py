@@ -10,9 +10,7 @@ from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
     inputs,
-    require_leverages,
-    require_records,
-    require_secret,
+    require_maskable,
 )
 from shared.mask.core.masked import Masked
 from shared.mask.core.noise import exact_noise
@@ -67,9 +65,7 @@ def cgadp(
 
 def masked_scores(scored: Inputs, rng: Randomness, max_leverage: float) -> tuple[Floats, Floats]:
     """Return EGADP of scores, standardized: the prediction from S and the noise, n x q each."""
-    require_leverages(scored.leverages, max_leverage)
-    require_secret(scored)
-    require_records(scored, scored.both.shape[1])
+    require_maskable(scored, scored.both.shape[1], max_leverage)
     noise = exact_noise(rng, scored.both, scored.standard_residuals)
     return scored.standard - scored.standard_residuals, noise
 

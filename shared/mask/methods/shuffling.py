@@ -15,9 +15,7 @@ from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
     inputs,
-    require_leverages,
-    require_records,
-    require_secret,
+    require_maskable,
 )
 from shared.mask.core.masked import Masked
 from shared.mask.core.noise import exact_noise
@@ -88,9 +86,7 @@ def shuffle(
 
 def _by_rank_correlations(scored: Inputs, rng: Randomness, max_leverage: float) -> Floats:
     """Return Y*: a draw given the scores of S under the copula of the rank correlations, n x q."""
-    require_leverages(scored.leverages, max_leverage)
-    require_secret(scored)
-    require_records(scored, scored.both.shape[1])
+    require_maskable(scored, scored.both.shape[1], max_leverage)
     ranked = [category is None for _, category in scored.design.sources]
     correlations = _copula_correlations(
         np.column_stack([scored.told, scored.standard]),
