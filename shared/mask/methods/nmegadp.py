@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from shared.errors import OptionError
 from shared.kernel_regression.options import KernelOptions
 from shared.mask.core.cautions import cautions, facts
