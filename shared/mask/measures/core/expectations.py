@@ -74,9 +74,7 @@ def expectation(
     return _kernel(standard, features, targets, rng, most)
 
 
-def _linear(
-    standard: Callable[[Floats], Floats], features: Floats, targets: Floats
-) -> Expectation:
+def _linear(standard: Callable[[Floats], Floats], features: Floats, targets: Floats) -> Expectation:
     design = with_constant(standard(features))
     coefficients = np.linalg.lstsq(design, targets, rcond=1e-10)[0]
     fitted: Floats = design @ coefficients

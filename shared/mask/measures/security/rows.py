@@ -29,6 +29,8 @@ from shared.mixed.design import leverages
 ALL = "all columns"
 KINDS: tuple[Kind, ...] = ("linear", "kernel")
 MOST_FOR_LEVERAGE = 20_000
+UNLIKELY = 4.0
+"""More coincidences than expected by so many standard deviations are none."""
 SIGNIFICANT = 0.001
 """A report has some twenty tests; below this probability chance is no explanation."""
 
@@ -170,8 +172,8 @@ def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Meas
         label = data.labels[place]
         found = coincidences(data.told, data.true, data.masked, masked_by_s.fitted, place)
         more = "That is coincidence."
-        if found.excess > 4:
-            more = "That is more than coincidence: true values are released."
+        if found.excess > UNLIKELY:
+            more = "That is more than coincidence: masked values follow the true ones."
         yield Measure(
             "near-true-values",
             "security",
@@ -247,8 +249,8 @@ def _verdict(p: float) -> str:
     if p < SIGNIFICANT:
         return "Y gives something away."
     if p < 0.05:
-        return "Chance does that in one table of twenty or fewer; look again with more records."
-    return "That is chance."
+        return "Chance does so in fewer than one table of twenty."
+    return "That is no more than chance."
 
 
 def _share(value: float, digits: int = 1) -> str:

@@ -55,7 +55,8 @@ def pair_rows(pair: ModelPair) -> list[Measure]:
     line, ratio = relationship(pair), mse_ratio(pair)
     weak = ""
     if pair.strength < WEAK:
-        weak = f" They explain only {_share(max(pair.strength, 0.0))} of it, so this says little."
+        told = _share(max(pair.strength, 0.0))
+        weak = f" The true fit explains only {told} of {pair.dependent}, so this says little."
     if math.isnan(line.slope):
         words = "The true table shows no such relationship, so there is none to keep."
         slope_words = r2_words = words
@@ -89,16 +90,14 @@ def _equivalence_rows(pair: ModelPair) -> Iterator[Measure]:
     tests = (
         ("paired", "mean of the fitted values (paired test)", paired(pair.by_true, pair.by_masked)),
         ("mean", "mean of the fitted values (by regression)", level),
-        ("slope", "slope of masked on true fitted values", slope),
+        ("slope", "slope of the masked on the true fitted values", slope),
     )
     for name, words, test in tests:
         region = test.percent
         if math.isnan(region):
             sentence = f"The {words} cannot be tested: the true one is zero or does not vary."
         else:
-            sentence = (
-                f"The {words} is shown to be right to within {region:.3g} per cent (level 0.05)."
-            )
+            sentence = f"The {words} is shown to be right to within {_region(region)} per cent (level 0.05)."
         # The region is a bound and holds the error already.
         yield Measure(
             f"equivalence-{name}-{pair.kind}", "utility", pair.about, region, None, sentence
@@ -184,3 +183,7 @@ def _share(value: float) -> str:
 
 def _signed(value: float) -> str:
     return f"{value + 0.0:+.3f}" if abs(value) >= 0.0005 else "0.000"
+
+
+def _region(percent: float) -> str:
+    return f"{percent:.3g}" if percent >= 0.001 else "0.001"
