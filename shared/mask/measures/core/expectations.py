@@ -1,4 +1,4 @@
-"""Conditional expectations E(targets | features), linear or by a kernel, with their left-out fits."""
+"""Conditional expectations E(targets | features), linear or by a kernel, and left-out fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One number about a masked table, with a sentence for whoever releases it, and the list of them."""
+"""One number about a masked table, with a sentence for its custodian, and the list of them."""
 
 from __future__ import annotations
 

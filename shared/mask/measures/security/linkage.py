@@ -58,7 +58,7 @@ def nearest(true: Floats, released: Floats, own: npt.NDArray[np.intp]) -> Floats
         return np.full(len(true), 1 / len(released))
     different, place, counts = np.unique(released, axis=0, return_inverse=True, return_counts=True)
     ties = min(TIES, len(different))
-    far, near = cKDTree(different).query(true, k=range(1, ties + 1))
+    far, near = _query(different, true, ties)
     level = far <= far[:, :1] * (1 + 1e-9) + 1e-12
     crowd = np.where(level, counts[near], 0).sum(axis=1)
     hit = (level & (near == place.reshape(-1)[own][:, None])).any(axis=1)
@@ -165,11 +165,17 @@ def _neighbours(told: Floats, count: int, rng: Randomness) -> npt.NDArray[np.int
     # A hair's breadth of noise breaks ties, and keeps the tree from searching equal records.
     hair = 1e-7 * rng.standard_normal((n, max(1, told.shape[1])))
     points = hair if not told.shape[1] else told + hair
-    near = cKDTree(points).query(points, k=range(1, count + 2))[1]
+    near = _query(points, points, count + 1)[1]
     own = near == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
     found: npt.NDArray[np.intp] = near[~own].reshape(n, count)
     return found
+
+
+def _query(points: Floats, asked: Floats, count: int) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Return distances and places of the nearest points, nearest first: n x count each."""
+    far, near = cKDTree(points).query(asked, k=range(1, count + 1))
+    return np.asarray(far, dtype=np.float64), np.asarray(near, dtype=np.intp)
 
 
 def _against(own: Floats, other: Floats) -> Linkage:

@@ -25,6 +25,7 @@ from shared.mask.measures.security.linkage import (
 )
 from shared.mask.measures.security.snooper import FOLDS, Gain, snooper_gains
 from shared.mixed.design import leverages
+from shared.mixed.table import Floats
 
 ALL = "all columns"
 KINDS: tuple[Kind, ...] = ("linear", "kernel")
@@ -45,7 +46,8 @@ def security_rows(data: Compared, rng: Randomness, on_step: Callable[[], None]) 
     by_s = expectation("kernel", data.told, data.true, rng, most=MOST_FOR_LEVERAGE)
     masked_by_s = expectation("kernel", data.told, data.masked, rng, most=MOST_FOR_LEVERAGE)
     on_step()
-    rows = [*_canonical_rows(data, by_s, masked_by_s), *_index_rows(data)]
+    curves = np.column_stack([by_s.fitted, masked_by_s.fitted])
+    rows = [*_canonical_rows(data, curves), *_index_rows(data, curves)]
     for kind in KINDS:
         gains = snooper_gains(kind, data.told, data.true, data.masked, rng, on_fold=on_step)
         rows += [_gain_row(data.labels[gain.place], kind, gain) for gain in gains]
@@ -57,10 +59,7 @@ def security_rows(data: Compared, rng: Randomness, on_step: Callable[[], None]) 
     return rows
 
 
-def _canonical_rows(
-    data: Compared, by_s: Expectation, masked_by_s: Expectation
-) -> Iterator[Measure]:
-    curves = np.column_stack([by_s.fitted, masked_by_s.fitted])
+def _canonical_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
     both = np.column_stack([data.told, curves])
     yield _canonical_row("", canonical(data.true, data.masked, data.told))
     yield _canonical_row("-kernel", canonical(data.true, data.masked, both))
@@ -98,8 +97,9 @@ def _piecewise_row(found: Piecewise) -> Measure:
     )
 
 
-def _index_rows(data: Compared) -> Iterator[Measure]:
+def _index_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
     found = security_index(data.told, data.true, data.masked)
+    best = security_index(np.column_stack([data.told, curves]), data.true, data.masked)
     yield Measure(
         "security-index",
         "security",
@@ -108,7 +108,17 @@ def _index_rows(data: Compared) -> Iterator[Measure]:
         found.error,
         "Of the combination of confidential columns that straight lines tell best,"
         f" {_share(found.value)} of the variance stays unknown to a snooper with S and Y; with S"
-        f" alone it is {_share(found.without)}.",
+        f" alone it is {_share(found.without)}. Curves over S that Y shows count as told by Y.",
+    )
+    yield Measure(
+        "security-index-kernel",
+        "security",
+        ALL,
+        best.value,
+        best.error,
+        "Of the combination of confidential columns that curves tell best,"
+        f" {_share(best.value)} of the variance stays unknown to a snooper with S and Y; with S"
+        f" alone it is {_share(best.without)}.",
     )
     yield Measure(
         "security-index-without",
@@ -116,7 +126,8 @@ def _index_rows(data: Compared) -> Iterator[Measure]:
         ALL,
         found.without,
         None,
-        f"With S alone {_share(found.without)} of it stays unknown, whatever is done to X.",
+        f"By straight lines in S alone, {_share(found.without)} of it stays unknown, whatever is"
+        " done to X.",
     )
     if not data.alike:
         return
@@ -134,6 +145,12 @@ def _index_rows(data: Compared) -> Iterator[Measure]:
 
 def _gain_row(label: str, kind: Kind, found: Gain) -> Measure:
     words = "by straight lines" if kind == "linear" else "by curves of any shape"
+    remark = ""
+    if kind == "linear" and found.p < SIGNIFICANT:
+        remark = (
+            " Curves over S that Y shows count here; whoever draws curves has them from S alone,"
+            " as the kernel's row says."
+        )
     return Measure(
         f"snooper-gain-{kind}",
         "security",
@@ -141,7 +158,7 @@ def _gain_row(label: str, kind: Kind, found: Gain) -> Measure:
         found.gain + 0.0,
         found.error,
         f"Predicting {label} {words}, a snooper explains {_share(found.without)} from S and"
-        f" {_share(found.together)} from S and Y. {_verdict(found.p)}",
+        f" {_share(found.together)} from S and Y. {_verdict(found.p)}{remark}",
     )
 
 

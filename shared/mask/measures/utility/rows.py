@@ -97,7 +97,10 @@ def _equivalence_rows(pair: ModelPair) -> Iterator[Measure]:
         if math.isnan(region):
             sentence = f"The {words} cannot be tested: the true one is zero or does not vary."
         else:
-            sentence = f"The {words} is shown to be right to within {_region(region)} per cent (level 0.05)."
+            sentence = (
+                f"The {words} is shown to be right to within {_region(region)} per cent"
+                " (level 0.05)."
+            )
         # The region is a bound and holds the error already.
         yield Measure(
             f"equivalence-{name}-{pair.kind}", "utility", pair.about, region, None, sentence
