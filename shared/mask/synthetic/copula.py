@@ -53,7 +53,7 @@ def synthetic_copula(
         MaskingError: too few records, constant columns of X, or records that stand alone in S.
     """
     given = inputs(S, X)
-    basis = basis_of(with_constant(_told_scores(given)))
+    basis = basis_of(with_constant(told_scores(given)))
     require_records(given, basis.shape[1])
     require_no_lone_record(basis, max_leverage)
     scores = normal_scores(given.matrix)
@@ -63,7 +63,7 @@ def synthetic_copula(
     return Masked("synthetic-copula", given.restore(values), values)
 
 
-def _told_scores(given: Inputs) -> Floats:
+def told_scores(given: Inputs) -> Floats:
     """Return S as a matrix, numbers by their normal scores: n x p."""
     columns = tuple(
         NumericColumn(c.name, normal_scores(c.values[:, None])[:, 0])
