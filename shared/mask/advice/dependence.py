@@ -33,6 +33,9 @@ SURE = 3.0
 MATTERS = 0.02
 """The share of a column's variance that it must explain beyond the simpler fit."""
 
+MATTERS_OF_REST = 0.05
+"""The same for what S leaves of columns and monotonic fits: of S a trace remains in the rest."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -91,8 +94,18 @@ class Features:
         return Features(scores_of(self.ordered), self.others, self.beside)
 
 
-def dependence(about: str, features: Features, target: Floats, rng: Randomness) -> Evidence:
-    """Return how a column depends on others: n x k features, n numbers."""
+def dependence(
+    about: str, features: Features, target: Floats, rng: Randomness, *, least: float = MATTERS
+) -> Evidence:
+    """Return how a column depends on others.
+
+    Args:
+        about: how the evidence is called.
+        features: of n records.
+        target: the column, n.
+        rng: draws folds and landmarks.
+        least: the share of variance that a kernel must explain beyond monotonic fits.
+    """
     scores = scores_of(target[:, None])[:, 0]
     lines = by_lines(features.matrix, target)
     curves = by_curves(features.flexible, target, rng)
@@ -108,7 +121,7 @@ def dependence(about: str, features: Features, target: Floats, rng: Randomness) 
     found = any(map(matters, (*shares, *score_shares)))
     return Evidence(
         about,
-        _kind(found, beyond_linear, beyond_monotonic),
+        _kind(found, matters(beyond_linear), matters(beyond_monotonic, least)),
         *shares,
         *score_shares,
         beyond_linear,
@@ -116,17 +129,17 @@ def dependence(about: str, features: Features, target: Floats, rng: Randomness) 
     )
 
 
-def matters(gain: Explained) -> bool:
+def matters(gain: Explained, least: float = MATTERS) -> bool:
     """Whether a gain is neither chance nor too small to matter."""
-    return gain.share >= MATTERS and gain.share > SURE * gain.error
+    return gain.share >= least and gain.share > SURE * gain.error
 
 
-def _kind(found: bool, beyond_linear: Explained, beyond_monotonic: Explained) -> Kind:
+def _kind(found: bool, beyond_linear: bool, beyond_monotonic: bool) -> Kind:
     if not found:
         return "none"
-    if matters(beyond_monotonic) and matters(beyond_linear):
-        return "non-monotonic"
-    return "monotonic" if matters(beyond_linear) else "linear"
+    if beyond_linear:
+        return "non-monotonic" if beyond_monotonic else "monotonic"
+    return "linear"
 
 
 def scores_of(values: Floats) -> Floats:

@@ -17,6 +17,7 @@ import numpy as np
 
 from shared.mask.advice.dependence import (
     KINDS,
+    MATTERS_OF_REST,
     Evidence,
     Features,
     Kind,
@@ -208,7 +209,13 @@ def _given_s(
         for second, other in enumerate(given.x.names):
             if first != second:
                 alone = Features(rest[:, [first]], none, beside)
-                yield dependence(f"{name} -> {other}{suffix}", alone, rest[:, second], rng)
+                yield dependence(
+                    f"{name} -> {other}{suffix}",
+                    alone,
+                    rest[:, second],
+                    rng,
+                    least=MATTERS_OF_REST,
+                )
 
 
 def _is_lost(row: Evidence, method: str) -> bool:
