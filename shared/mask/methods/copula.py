@@ -1,0 +1,94 @@
+"""The normal copula: columns as normal scores, masked there, and back through their marginals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shared.mask.core.cautions import cautions, facts
+from shared.mask.core.inputs import (
+    MAX_LEVERAGE,
+    Inputs,
+    inputs,
+    require_leverages,
+    require_records,
+    require_secret,
+)
+from shared.mask.core.masked import Masked
+from shared.mask.core.noise import exact_noise
+from shared.mask.core.randomness import Randomness, require_randomness
+from shared.mask.core.ranks import (
+    from_normal_scores,
+    normal_scores,
+    normal_scores_of_broken_ties,
+)
+from shared.mixed.table import Floats, MixedTable, NumericColumn, numeric_table
+
+
+def cgadp(
+    S: Any,  # noqa: N803 - the papers' names
+    X: Any,  # noqa: N803
+    rng: Randomness,
+    *,
+    max_leverage: float = MAX_LEVERAGE,
+) -> Masked:
+    """Mask by the copula form of GADP: EGADP on the normal scores, then back to the marginals.
+
+    Relationships that are monotonic, linear or not, are kept between pairs of columns, and the
+    marginals nearly so: masked values are interpolated between the order statistics of X. Equal
+    values of X are put in random order, so that their share is kept. Categories of S stay as they
+    are. (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3.)
+
+    Args:
+        S: the non-confidential columns, n x p, a frame or None.
+        X: the confidential columns, n x q or a frame.
+        rng: the randomness.
+        max_leverage: the largest weight that a record's own score may have in its prediction.
+
+    Raises:
+        OptionError: `max_leverage` is out of its range.
+        TableError: see `inputs`.
+        MaskingError: S tells the ranks of a column of X exactly, a record stands alone in S, or
+            there are too few records.
+    """
+    require_randomness(rng)
+    given = inputs(S, X)
+    scored = of_scores(given, normal_scores_of_broken_ties(given.matrix, rng))
+    prediction, noise = masked_scores(scored, rng, max_leverage)
+    values = from_normal_scores(scored.in_units(prediction + noise), given.matrix)
+    return Masked(
+        "cgadp",
+        given.restore(values),
+        values,
+        details=facts(scored),
+        warnings=cautions(given, scored),
+    )
+
+
+def masked_scores(scored: Inputs, rng: Randomness, max_leverage: float) -> tuple[Floats, Floats]:
+    """Return EGADP of scores, standardized: the prediction from S and the noise, n x q each."""
+    require_leverages(scored.leverages, max_leverage)
+    require_secret(scored)
+    require_records(scored, scored.both.shape[1])
+    noise = exact_noise(rng, scored.both, scored.standard_residuals)
+    return scored.standard - scored.standard_residuals, noise
+
+
+def of_scores(
+    given: Inputs, scores: Floats, score: Callable[[Floats], Floats] = normal_scores
+) -> Inputs:
+    """Return S and X with scores in the place of numbers; categories stay.
+
+    Args:
+        given: S and X.
+        scores: those of X, n x q.
+        score: what makes scores of the numeric columns of S, n x 1 each.
+    """
+    columns = (
+        NumericColumn(column.name, score(column.values[:, None])[:, 0])
+        if isinstance(column, NumericColumn) and not column.is_constant
+        else column
+        for column in given.s.columns
+    )
+    made = numeric_table(given.x.names, scores)
+    return Inputs(MixedTable(tuple(columns), given.records), made, made)
