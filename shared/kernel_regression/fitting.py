@@ -116,7 +116,7 @@ def fit_kernel(
     landmarks = choose_landmarks(points, options.landmarks, rng)
     bandwidth, halving = tuned_bandwidth(points, values - centres, options, rng)
     spectrum = decomposed(points, spanned(landmarks, bandwidth), linear=options.linear)
-    penalty = tuned_penalty(spectrum, points, values - centres, options.penalty).penalty
+    penalty = tuned_penalty(spectrum, points, values - centres, options).penalty
     n = len(points)
     shrinkage = spectrum.values / (spectrum.values + n * penalty)
     along = spectrum.vectors.T @ values

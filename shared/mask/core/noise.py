@@ -36,8 +36,21 @@ def exact_noise(rng: Randomness, basis: Floats, like: Floats) -> Floats:
     Returns:
         n x q.
     """
-    n, q = len(basis), like.shape[1]
-    white = residual(rng.standard_normal((n, q)), basis)
+    return made_exact(rng.standard_normal((len(basis), like.shape[1])), basis, like)
+
+
+def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
+    """Return noise that was drawn, changed into what `exact_noise` promises.
+
+    Args:
+        drawn: n x q; where it nearly has the cross products of `like`, it is changed little.
+        basis: orthonormal columns, n x k.
+        like: what the cross products are copied from, m x q.
+
+    Returns:
+        n x q.
+    """
+    white = residual(drawn, basis)
     # Whitened twice: the second time mends the rounding of the first.
     white = _orthonormal(residual(_orthonormal(white), basis))
     # Columns of very different scales share one root: each is taken in units of its own.
