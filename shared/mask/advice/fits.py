@@ -125,9 +125,7 @@ def _linked(index: Floats, target: Floats, new: Floats) -> Floats:
     return _monotonic(index, target, new, True)[1] + target.mean()
 
 
-def _monotonic(
-    feature: Floats, target: Floats, new: Floats, rising: bool
-) -> tuple[Floats, Floats]:
+def _monotonic(feature: Floats, target: Floats, new: Floats, rising: bool) -> tuple[Floats, Floats]:
     """Return an isotonic fit at the feature's values and, interpolated, at new ones; centred."""
     places, inverse = np.unique(feature, return_inverse=True)
     sizes = np.bincount(inverse)

@@ -251,5 +251,3 @@ def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:
         f" the variance and curves {row.curved.share:.0%}; {method} is the simplest method that"
         " keeps what can be kept."
     )
-
-

@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from shared.mask.core.cautions import cautions, facts
 from shared.mask.core.inputs import (
     MAX_LEVERAGE,
-    Inputs,
     inputs,
-    require_no_lone_record,
+    require_leverages,
     require_records,
+    require_secret,
 )
 from shared.mask.core.masked import Masked
-from shared.mask.core.randomness import Randomness
-from shared.mask.core.ranks import from_normal_scores, normal_scores
-from shared.mixed.design import basis_of, design_of, residual, with_constant
-from shared.mixed.table import Floats, MixedTable, NumericColumn
+from shared.mask.core.noise import normal_noise, symmetric_root
+from shared.mask.core.randomness import Randomness, require_randomness
+from shared.mask.core.ranks import from_normal_scores, normal_scores_of_broken_ties
+from shared.mask.methods.copula import of_scores
 
 
 def synthetic_copula(
@@ -49,34 +50,25 @@ def synthetic_copula(
         Y in X's form. `expectation` and `noise` are None: they are of scores, not of values.
 
     Raises:
-        TableError: values are missing, or numbers of records differ.
-        MaskingError: too few records, constant columns of X, or records that stand alone in S.
+        OptionError: `max_leverage` is out of its range.
+        TableError: see `inputs`.
+        MaskingError: S tells the ranks of a column of X exactly, a record stands alone in S, or
+            there are too few records.
     """
+    require_randomness(rng)
     given = inputs(S, X)
-    basis = basis_of(with_constant(told_scores(given)))
-    require_records(given, basis.shape[1])
-    require_no_lone_record(basis, max_leverage)
-    scores = normal_scores(given.matrix)
-    rest = residual(scores, basis)
-    drawn = rng.standard_normal(scores.shape) @ _root(rest.T @ rest / len(rest))
-    values = from_normal_scores(scores - rest + drawn, given.matrix)
-    return Masked("synthetic-copula", given.restore(values), values)
-
-
-def told_scores(given: Inputs) -> Floats:
-    """Return S as a matrix, numbers by their normal scores: n x p."""
-    columns = tuple(
-        NumericColumn(c.name, normal_scores(c.values[:, None])[:, 0])
-        if isinstance(c, NumericColumn)
-        else c
-        for c in given.s.columns
+    scored = of_scores(given, normal_scores_of_broken_ties(given.matrix, rng))
+    require_leverages(scored.leverages, max_leverage)
+    require_secret(scored)
+    require_records(scored, scored.basis.shape[1])
+    rest = scored.standard_residuals
+    noise = normal_noise(rng, given.records, symmetric_root(rest) / np.sqrt(given.records))
+    drawn = scored.in_units(scored.standard - rest + noise)
+    values = from_normal_scores(drawn, given.matrix)
+    return Masked(
+        "synthetic-copula",
+        given.restore(values),
+        values,
+        details=facts(scored),
+        warnings=cautions(given, scored),
     )
-    table = MixedTable(columns, given.records)
-    return design_of(table).matrix(table)
-
-
-def _root(covariance: Floats) -> Floats:
-    """Return the symmetric root of a covariance matrix, which may be singular."""
-    values, vectors = np.linalg.eigh(covariance)
-    found: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return found
