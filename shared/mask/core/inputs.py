@@ -176,6 +176,24 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
     return Inputs(s, x, X)
 
 
+def require_maskable(given: Inputs, columns: int, max_leverage: float) -> None:
+    """Check that X can be predicted from S and noise be added, and that this hides X.
+
+    Args:
+        given: S and X, or their scores.
+        columns: how many columns the noise is orthogonal to, the constant among them.
+        max_leverage: the largest weight that a record's own value may have in its prediction.
+
+    Raises:
+        OptionError: `max_leverage` is out of its range.
+        MaskingError: too few records, a record that stands alone in S, or a column of X that S
+            tells exactly.
+    """
+    require_records(given, columns)
+    require_leverages(given.leverages, max_leverage)
+    require_secret(given)
+
+
 def require_records(given: Inputs, columns: int) -> None:
     """Check that noise can be orthogonal to some columns and have q columns of its own.
 
