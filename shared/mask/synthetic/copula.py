@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from shared.mask.core.cautions import cautions, facts
-from shared.mask.core.inputs import (
-    MAX_LEVERAGE,
-    inputs,
-    require_leverages,
-    require_records,
-    require_secret,
-)
+from shared.mask.core.inputs import MAX_LEVERAGE, inputs, require_maskable
+from shared.mask.core.latent import conditional, copula_correlations
 from shared.mask.core.masked import Masked
-from shared.mask.core.noise import normal_noise, symmetric_root
+from shared.mask.core.noise import normal_noise
 from shared.mask.core.randomness import Randomness, require_randomness
-from shared.mask.core.ranks import from_normal_scores, normal_scores_of_broken_ties
+from shared.mask.core.ranks import from_normal_scores, normal_scores
 from shared.mask.methods.copula import of_scores
 
 
@@ -57,13 +50,10 @@ def synthetic_copula(
     """
     require_randomness(rng)
     given = inputs(S, X)
-    scored = of_scores(given, normal_scores_of_broken_ties(given.matrix, rng))
-    require_leverages(scored.leverages, max_leverage)
-    require_secret(scored)
-    require_records(scored, scored.basis.shape[1])
-    rest = scored.standard_residuals
-    noise = normal_noise(rng, given.records, symmetric_root(rest) / np.sqrt(given.records))
-    drawn = scored.in_units(scored.standard - rest + noise)
+    scored = of_scores(given, normal_scores(given.matrix))
+    require_maskable(scored, scored.basis.shape[1], max_leverage)
+    prediction, root = conditional(scored, copula_correlations(scored))
+    drawn = prediction + normal_noise(rng, given.records, root)
     values = from_normal_scores(drawn, given.matrix)
     return Masked(
         "synthetic-copula",

@@ -141,8 +141,8 @@ def test_noise_is_hardly_ever_called_a_relationship(law):
     for seed in range(tables):
         rng = np.random.default_rng([59, seed])
         n = 300
-        draw = rng.standard_normal if law == "normal" else lambda size: rng.standard_t(3, size)
-        s, x = draw((n, 2)), draw((n, 1))
+        drawn = rng.standard_normal((n, 3)) if law == "normal" else rng.standard_t(3, (n, 3))
+        s, x = drawn[:, :2], drawn[:, 2]
         seen += recommend(s, x, rng).kind != "none"
         hump = Features(rng.uniform(-1.7, 1.7, (n, 1)), np.empty((n, 0)))
         target = hump.ordered[:, 0] ** 2 * 0.6 + rng.standard_normal(n)
