@@ -8,12 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.errors import NotInstalled, OptionError
+from shared.mask.core.cautions import cautions, facts
 from shared.mask.core.inputs import Inputs, inputs
 from shared.mask.core.masked import Masked
-from shared.mask.core.randomness import Randomness
+from shared.mask.core.randomness import Randomness, require_randomness
 from shared.mixed.table import CategoricalColumn, Floats
 
 Draw = Literal["bayesian-bootstrap", "plain"]
+
+TRUE_VALUES = "The values are true values of real people, some of them in their own record."
 
 
 def synthetic_trees(
@@ -53,10 +56,10 @@ def synthetic_trees(
     Raises:
         NotInstalled: scikit-learn, extra `models`, is not installed.
         OptionError: an option is out of range.
-        TableError: values are missing, or numbers of records differ.
-        MaskingError: a column of X is constant.
+        TableError, MaskingError: see `inputs`.
     """
     _require_options(min_leaf, draw)
+    require_randomness(rng)
     given = inputs(S, X)
     if given.records < 2 * min_leaf:
         raise OptionError(
@@ -75,17 +78,13 @@ def synthetic_trees(
         values[:, place] = given.matrix[chosen, place]
     if smoothing:
         values = _smoothed(values, given.matrix, rng)
-    warnings = (
-        ()
-        if smoothing
-        else ("The values are true values of real people, some of them in their own record.",)
-    )
+    own = () if smoothing else (TRUE_VALUES,)
     return Masked(
         "synthetic-trees",
-        given.restore(values),
+        given.restore(values, same_type=not smoothing),
         values,
-        details={"leaves": tuple(leaves)},
-        warnings=warnings,
+        details={**facts(given), "leaves": tuple(leaves)},
+        warnings=(*cautions(given), *own),
     )
 
 
