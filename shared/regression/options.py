@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
 
+from shared.errors import OptionError
 from shared.learn.common.options import InnerShare, Seed, require_limits
 
 ModelName = Literal["linear", "polynomial", "kernel", "tree"]
@@ -34,7 +35,7 @@ class RegressionOptions:
     """
 
     model: ModelName = "linear"
-    degree: Annotated[int, Ge(1), Le(6)] = 2
+    degree: Annotated[int, Ge(2), Le(6)] = 2
     interactions: bool = False
     max_depth: Annotated[int, Ge(1), Le(12)] = 4
     min_leaf: Annotated[int, Ge(5), Le(1_000_000)] = 20
@@ -43,3 +44,9 @@ class RegressionOptions:
 
     def __post_init__(self) -> None:
         require_limits(self)
+        if self.interactions and self.model != "polynomial":
+            raise OptionError(
+                f"interactions are of no use to the model {self.model!r}.",
+                where="interactions",
+                remedy='Leave them out, or choose the model "polynomial".',
+            )
