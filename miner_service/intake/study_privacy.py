@@ -206,8 +206,7 @@ class _CostsByPlan:
         if known is not None:
             return known
         plan = plan_of(row)
-        assert plan is not None  # what no plan bounds is not asked for here
-        found = _costs(plan)
+        found = () if plan is None else _costs(plan)
         with self._changing:
             if len(self._known) >= self._most:
                 del self._known[next(iter(self._known))]

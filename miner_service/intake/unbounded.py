@@ -47,7 +47,9 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
     limits = {"a record": study.max_epsilon_record, "a column": study.max_epsilon_column}
     if found is None or all(limit is None for limit in limits.values()):
         return
-    told = " and ".join(f"{limit:.4g} for {of}" for of, limit in limits.items() if limit is not None)
+    told = " and ".join(
+        f"{limit:.4g} for {of}" for of, limit in limits.items() if limit is not None
+    )
     raise BudgetExceeded(
         f"{found.message.statement} The study has a budget of epsilon {told}, into which no such"
         " release fits. Nothing was stored.",
@@ -69,7 +71,7 @@ def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, s
     owners = sorted({one.message.owner for one in releases})
     said = (
         f"The sums leave out {len(releases)} releases that carry no gamma (of {_listed(owners)}):"
-        " for a record that is in one of them, no figure here is a bound on all that was told of it."
+        " for a record in one of them, no figure here is a bound on all that was told of it."
     )
     return [said, *_twice(releases), *_both(releases, randomized)]
 

@@ -104,7 +104,7 @@ def prepare(
 def learn(
     spec: CountsSpec,
     kind: JobKind[CountsSpec],
-    prepared: PreparedJob,
+    prepared: CountsJob,
     aligner: Aligner,
     load: LoadColumns,
     on_step: Progress,
@@ -116,7 +116,6 @@ def learn(
     Raises:
         EstimationError, SingularChannel, LimitExceeded: the data cannot support the estimate.
     """
-    assert isinstance(prepared, CountsJob)
     steps = Repeating(on_step)
     marginals = marginals_of(
         spec, prepared.planned, prepared.blocks, aligner, load, prepared.variables, steps.again
@@ -172,7 +171,9 @@ def _groups(
     ]
 
 
-def _require_combinable(spec: CountsSpec, variables: Sequence[str], groups: Sequence[Group]) -> None:
+def _require_combinable(
+    spec: CountsSpec, variables: Sequence[str], groups: Sequence[Group]
+) -> None:
     """Check that records reported differently can be explained together."""
     if spec.estimator == "log-linear":
         raise OptionError(

@@ -146,9 +146,7 @@ def standard_of(tables: tuple[MixedTable, ...]) -> Standard:
         if scale > 1e-15 * max(1.0, abs(centre)):
             kept.append((label, centre, scale * many.get(label, 1) ** 0.5))
     if not kept:
-        raise EstimationError(
-            "Every feature has the same value in all records.", where="features"
-        )
+        raise EstimationError("Every feature has the same value in all records.", where="features")
     labels, centres, scales = zip(*kept, strict=True)
     return Standard(labels, centres, scales)
 

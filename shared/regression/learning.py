@@ -88,9 +88,7 @@ def learn_regression(
             for place, (fit, values) in enumerate(zip(fitted.fits, copies.targets, strict=True))
         ),
         score=score,
-        curves=()
-        if linear
-        else pictured.curves(copies, fitted.fits, fitted.basis, how.confidence),
+        curves=() if linear else pictured.curves(copies, fitted.fits, fitted.basis, how.confidence),
         strips=pictured.strips(copies, fitted.fits),
         cells=pictured.cells(copies, fitted.fits),
         constant=_constant(copies) if fitted.chosen is None else fitted.chosen.constant,
@@ -102,9 +100,7 @@ def learn_regression(
 def _linear(copies: Copies, options: RegressionOptions) -> _Fitted:
     chosen = choose_terms(copies.tables, copies.features, options)
     if not chosen.terms.terms:
-        raise EstimationError(
-            "Every feature has the same value in all records.", where="features"
-        )
+        raise EstimationError("Every feature has the same value in all records.", where="features")
     matrices = [chosen.terms.matrix(table) for table in copies.tables]
     fits = [
         least_squares(matrix, values)
@@ -141,9 +137,7 @@ def _tree(copies: Copies, options: RegressionOptions) -> _Fitted:
     def left_out(copy: int, inside: Places, outside: Places) -> Floats:
         # The whole tree is grown anew, of this copy alone.
         table, values = copies.tables[copy], copies.targets[copy : copy + 1]
-        part = Copies(
-            copies.target, copies.features, (table.rows(inside),), values[:, inside]
-        )
+        part = Copies(copies.target, copies.features, (table.rows(inside),), values[:, inside])
         return trees.grow_tree(part, options).predict(table.rows(outside))
 
     fits = trees.leaf_fits(form, copies)

@@ -43,9 +43,7 @@ def curves(
         places = _places(column)
         if len(places) < 2 or len(found) == MOST_CURVES:
             continue
-        means = [
-            _mean_rows(table, places, basis) for table in copies.tables
-        ]
+        means = [_mean_rows(table, places, basis) for table in copies.tables]
         told = combine_copies(
             [rows @ fit.weights for rows, fit in zip(means, fits, strict=True)],
             [

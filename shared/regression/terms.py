@@ -263,9 +263,7 @@ def _independent(matrix: Floats, terms: tuple[Term, ...]) -> tuple[tuple[Term, .
 
 def _divides(small: Term, large: Term) -> bool:
     return all(
-        any(
-            f.column == g.column and f.category == g.category and f.power <= g.power for g in large
-        )
+        any(f.column == g.column and f.category == g.category and f.power <= g.power for g in large)
         for f in small
     )
 
