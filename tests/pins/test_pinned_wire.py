@@ -55,7 +55,7 @@ from shared.study_plan import StudyPart, StudyPlan, StudySet
 from shared.wire.base import Page
 from shared.wire.learning.jobs import Job, JobCreate, read_job_spec
 from shared.wire.learning.models import ModelQuery, PredictionQuery
-from shared.wire.parts import content_digest, encode_part, encode_part_json
+from shared.wire.parts import PartJson, RecordSchema, content_digest, encode_part, encode_part_json
 from shared.wire.people import (
     Invitation,
     InvitationAccept,
@@ -72,7 +72,6 @@ from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.problems import problem_of
 from shared.wire.releases import (
     Alignment,
-    PartJson,
     PartManifest,
     PartReceipt,
     Release,
@@ -239,7 +238,7 @@ def test_keyed_draws(pin, name: str):
     again = randomize(
         plan, SECRETS, STUDY, made.keys, true_columns(plan), {b.name: 2 for b in plan.blocks}
     )
-    part = encode_part(plan, made.keys, made.columns)
+    part = encode_part(RecordSchema.of(plan), made.keys, made.columns)
     pin(
         f"draws: {name}",
         {
@@ -250,7 +249,7 @@ def test_keyed_draws(pin, name: str):
             "ids, third epoch": [draw_id(SECRETS, STUDY, b, 2) for b in plan.blocks],
             "part": sha(part),
             "part header": content_digest(part),
-            "part as JSON": sha(encode_part_json(plan, made.keys, made.columns)),
+            "part as JSON": sha(encode_part_json(RecordSchema.of(plan), made.keys, made.columns)),
         },
     )
 
@@ -749,7 +748,7 @@ LEARN: dict[str, dict[str, Any]] = {
 def publish(client: TestClient, owner: dict[str, str], name: str, plan: Plan, codes: Any) -> None:
     keys = pseudonyms(SECRETS, STUDY, [str(i) for i in range(len(next(iter(codes.values()))))])
     made = randomize(plan, SECRETS, STUDY, keys, codes)
-    body = encode_part(plan, made.keys, made.columns)
+    body = encode_part(RecordSchema.of(plan), made.keys, made.columns)
     part = PartManifest(number=0, records=len(keys), bytes=len(body), sha256=sha(body))
     release = ReleaseCreate(
         name=name,
