@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import design, keys, peer, predict, reading, sending, study_plan
+from owner_agent.cli import design, keys, masking, peer, predict, reading, sending, study_plan
 from owner_agent.state.surroundings import Surroundings
 from shared.terminal import run
 
@@ -20,6 +20,7 @@ COMMANDS = (
     reading.ledger,
     sending.join,
     sending.publish,
+    masking.mask,
     sending.withdraw,
     sending.serve,
     peer.peer,

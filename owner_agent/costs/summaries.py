@@ -28,6 +28,11 @@ def outcome_json(outcome: PublishOutcome) -> dict[str, Any]:
     return {**asdict(outcome), "consistency": said.model_dump(mode="json") if said else None}
 
 
+def masked_json(report: dict[str, Any], outcome: Any | None) -> dict[str, Any]:
+    """Return the report of a masked table, and what its publication ended with, if it was asked."""
+    return {**report, "release": None if outcome is None else asdict(outcome)}
+
+
 def study_json(study: Outlook | str | None) -> dict[str, Any]:
     """Return what the miner says of the whole study, or why it says nothing."""
     return {

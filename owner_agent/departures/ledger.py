@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from owner_agent.departures.outbox import OUTBOX, prepared_names
 from owner_agent.state.private_files import FILE_MODE, private_directory
 from shared.errors import StoreCorrupt
+from shared.wire.release_kinds import RANDOMIZED
 
 EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
 
@@ -30,8 +31,6 @@ LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
 NOISE = "noise-"
 """What the identity of draws begins with that are noise on counts."""
 
-RANDOMIZED = "randomized-records"
-"""The kind of a release whose records were randomized under a plan; there are others."""
 
 _METADATA = sa.MetaData()
 SCHEMA_VERSION = 3

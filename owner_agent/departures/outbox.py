@@ -9,16 +9,18 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from owner_agent.randomize.reports import Randomized
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from shared.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from shared.wire.base import MAX_PARTS
-from shared.wire.parts import RecordSchema, encode_part, parts_of
+from shared.wire.parts import Keys, RecordSchema, Values, encode_part, parts_of
 from shared.wire.plans import PlanMessage
+from shared.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKindName
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
 
 OUTBOX = "outbox"
@@ -49,8 +51,32 @@ class PreparedRelease:
         return body
 
 
+@dataclass(frozen=True, eq=False)
+class Outgoing:
+    """The records of a release of any kind as they leave, sorted by pseudonym.
+
+    `message` says what they are: a plan, or a masked table.
+    """
+
+    kind: ReleaseKindName
+    message: Any
+    keys: Keys
+    columns: Mapping[str, Values]
+
+    @classmethod
+    def of(cls, randomized: Randomized) -> Outgoing:
+        """Return randomized records."""
+        message = PlanMessage.from_plan(randomized.plan)
+        return cls(RANDOMIZED, message, randomized.keys, randomized.columns)
+
+    @property
+    def content(self) -> Any:
+        """What they are, as their kind reads it."""
+        return KINDS[self.kind].read(self.message)
+
+
 def prepare(
-    outbox: Path, randomized: Randomized, per_part: int, draws: Sequence[str] | None = None
+    outbox: Path, records: Outgoing, per_part: int, draws: Sequence[str] | None = None
 ) -> PreparedRelease:
     """Write a release to the outbox, or find it there.
 
@@ -58,7 +84,7 @@ def prepare(
 
     Args:
         outbox: the folder of all releases.
-        randomized: the records as they are reported.
+        records: the records as they leave.
         per_part: the most records in a part.
         draws: per block, what the manifest says of the identity of its draws.
 
@@ -67,16 +93,18 @@ def prepare(
         LimitExceeded: there would be too many parts.
         StoreCorrupt: the folder is there with other content.
     """
-    _require_part_count(len(randomized.keys), per_part)
+    _require_part_count(len(records.keys), per_part)
     private_directory(outbox)
     for stale in outbox.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(stale)
     temporary = private_directory(outbox / f"{_UNFINISHED}{secrets.token_hex(8)}")
+    content = records.content
+    schema = KINDS[records.kind].schema(content)
     parts = [
-        _write_part(temporary, randomized, number, start, stop)
-        for number, (start, stop) in enumerate(parts_of(len(randomized.keys), per_part))
+        _write_part(temporary, records, schema, number, start, stop)
+        for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part))
     ]
-    manifest = _manifest(randomized, parts, draws)
+    manifest = _manifest(records, content.digest, parts, draws)
     folder = outbox / manifest.name
     if folder.exists():
         shutil.rmtree(temporary)
@@ -138,25 +166,26 @@ def _require_part_count(records: int, per_part: int) -> None:
 
 
 def _manifest(
-    randomized: Randomized, parts: list[PartManifest], draws: Sequence[str] | None
+    records: Outgoing, content_digest: str, parts: list[PartManifest], draws: Sequence[str] | None
 ) -> ReleaseCreate:
-    digest = release_digest(randomized.plan.digest, parts)
+    digest = release_digest(content_digest, parts)
+    content: dict[str, Any] = {KINDS[records.kind].field: records.message}
     return ReleaseCreate(
         name=f"r-{digest[:12]}",
-        plan=PlanMessage.from_plan(randomized.plan),
-        records=len(randomized.keys),
+        kind=records.kind,
+        records=len(records.keys),
         parts=parts,
         digest=digest,
         draws=None if draws is None else list(draws),
+        **content,
     )
 
 
 def _write_part(
-    folder: Path, randomized: Randomized, number: int, start: int, stop: int
+    folder: Path, records: Outgoing, schema: RecordSchema, number: int, start: int, stop: int
 ) -> PartManifest:
-    columns = {name: codes[start:stop] for name, codes in randomized.columns.items()}
-    schema = RecordSchema.of(randomized.plan)
-    body = encode_part(schema, randomized.keys[start:stop], columns)
+    columns = {name: values[start:stop] for name, values in records.columns.items()}
+    body = encode_part(schema, records.keys[start:stop], columns)
     write_durably(folder / _part_name(number), body)
     return PartManifest(
         number=number,
@@ -185,7 +214,7 @@ def _corrupt(path: Path, folder: Path) -> StoreCorrupt:
     return StoreCorrupt(
         f"{path} is not what was written there.",
         where=str(path),
-        remedy=f"Remove the folder {folder} and run `owner-agent publish`: it writes the same"
+        remedy=f"Remove the folder {folder} and publish again, as before: that writes the same"
         " content again.",
     )
 

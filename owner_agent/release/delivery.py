@@ -30,12 +30,15 @@ class Delivery:
         entry: Entry,
         ledger: Ledger,
         now: Callable[[], datetime],
+        command: str = "owner-agent publish",
     ):
+        """Take a release and what is known of it; `command` is the one that continues it."""
         self._miner = miner
         self._prepared = prepared
         self._entry = entry
         self._ledger = ledger
         self._now = now
+        self._command = command
         self._arrived = ""
 
     def require_agreed(self, adopted: Adopted | None) -> None:
@@ -109,7 +112,7 @@ class Delivery:
             raise Unreachable(
                 f"{error.message} Release {self._entry.name} is safe in the outbox; {arrived}.",
                 where=error.where,
-                remedy="`owner-agent publish` continues it with the same bytes.",
+                remedy=f"`{self._command}` continues it with the same bytes.",
             ) from error
 
     def _require_same(self, release: Release) -> None:

@@ -18,7 +18,7 @@ from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
 from owner_agent.departures.composition import planned_draws
 from owner_agent.departures.fingerprints import fingerprint_of, values_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
-from owner_agent.departures.outbox import OUTBOX, discard, prepare, reopen
+from owner_agent.departures.outbox import OUTBOX, Outgoing, discard, prepare, reopen
 from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.departures.recognition import recognized
 from owner_agent.departures.refusals import refuse_conflicts
@@ -110,10 +110,10 @@ def publish(
         if prepared is None:
             ledger.begin()
             told = told_draws(plan.plan, draws)
-            prepared = prepare(outbox, settled.randomized, options.part_records, told)
+            prepared = prepare(outbox, Outgoing.of(settled.randomized), options.part_records, told)
         known = fingerprint_of(values, [draw.column for draw in draws])
         left = (settled.randomized, draws, known, surroundings.now())
-        entry = _entered(ledger, _entry(site, prepared.manifest, *left), outbox)
+        entry = entered(ledger, _entry(site, prepared.manifest, *left), outbox)
         with Miner(site.miner.url, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now)
             # A miner that is not there hears of nothing, and nothing is written down for it.
@@ -217,10 +217,10 @@ def _entry(
     )
 
 
-def _entered(ledger: Ledger, new: Entry, outbox: Path) -> Entry:
+def entered(ledger: Ledger, new: Entry, outbox: Path) -> Entry:
     """Return the entry of a release, written down if it was not; discard others that never left."""
     for other in ledger.entries():
-        here = (other.miner, other.study) == (new.miner, new.study)
+        here = (other.miner, other.study, other.kind) == (new.miner, new.study, new.kind)
         if here and other.state == "prepared" and other.name != new.name:
             ledger.mark(other, "discarded", new.changed)
             discard(outbox, other.name)

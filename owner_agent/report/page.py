@@ -50,14 +50,18 @@ def default_page(state: Path) -> Path:
     return private_directory(state / FOLDER) / PAGE
 
 
-def chosen_page(target: Path) -> Path:
+def chosen_page(target: Path, name: str = PAGE) -> Path:
     """Return the page's path for a file that ends in .html, or for an existing or new folder.
+
+    Args:
+        target: the file or folder.
+        name: what the page is called in a folder.
 
     Raises:
         OptionError: the folder cannot be made, is a file or is named like one, or the file's folder
             is not there.
     """
-    page = target if target.suffix.lower() in {".html", ".htm"} else target / PAGE
+    page = target if target.suffix.lower() in {".html", ".htm"} else target / name
     if page is not target and target.suffix and not target.exists():
         raise OptionError(
             f"The report's place {target} neither ends in .html nor is a folder that exists.",

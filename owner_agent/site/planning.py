@@ -56,6 +56,13 @@ def planned(site: Site) -> Planned:
     """
     problems: list[PramanaError] = []
     variables: dict[str, Variable] = {}
+    if not site.file.variables:
+        raise ConfigError(
+            "The site file has no variables that could be randomized, only columns to mask.",
+            where="variables",
+            remedy="`owner-agent mask` reports on them, and `owner-agent mask --publish` sends"
+            " them.",
+        )
     for section in site.file.variables:
         try:
             categories = categories_of(section, site.folder)

@@ -24,6 +24,7 @@ from pydantic import (
 
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.corrections import Choice
+from owner_agent.site.masking import MaskSection, masking_mistakes
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.noise import NoiseDemand
 from owner_agent.site.strengths import Number
@@ -204,6 +205,7 @@ class SiteFile(_Section):
     `corrections` is what happens to records that were reported before and have other values now:
     they keep their reports, or all records are drawn anew; without it such a release is refused.
     With `study_plan` this owner's part of it randomizes its variables, and blocks have no place.
+    `mask` says which columns are masked; there are variables, or masked columns, or both.
     """
 
     owner: Name
@@ -213,13 +215,19 @@ class SiteFile(_Section):
     corrections: Choice | None = None
     miner: MinerSection | None = None
     peer: PeerSection | None = None
-    variables: Annotated[tuple[VariableSection, ...], Field(min_length=1)]
+    variables: tuple[VariableSection, ...] = ()
+    mask: MaskSection | None = None
     blocks: tuple[BlockSection, ...] = ()
     study_plan: StudyPlanSection | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         mistakes = [*_column_mistakes(self), *_block_mistakes(self)]
+        if self.mask is not None:
+            read = {source: v.sensitive for v in self.variables for source in v.sources}
+            mistakes += masking_mistakes(self.mask, self.record_id, read)
+        elif not self.variables:
+            mistakes.append("there are no variables and no [mask]: nothing would leave")
         if not self.table.endswith(TABLE_SUFFIXES):
             mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
         if self.peer is not None and self.owner in {known.name for known in self.peer.known}:
@@ -262,6 +270,17 @@ class Site(BaseModel):
                 remedy='Add a [miner] section with url = "..." and study = "...".',
             )
         return self.file.miner
+
+    @property
+    def mask(self) -> MaskSection:
+        """What is masked, and how. Raises ConfigError where the file does not say."""
+        if self.file.mask is None:
+            raise ConfigError(
+                "The site file does not say which columns are masked.",
+                where="mask",
+                remedy="Add a [mask] section with the confidential columns, and those to tell.",
+            )
+        return self.file.mask
 
     @property
     def peer(self) -> PeerSection:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from owner_agent.departures.outbox import OUTBOX, PreparedRelease, prepare
+from owner_agent.departures.outbox import OUTBOX, Outgoing, PreparedRelease, prepare
 from owner_agent.peer.protocol.messages import CountTable, CountTables, Form, Package, Proposal
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
@@ -45,7 +45,7 @@ def packed(holding: Holding, proposal: Proposal, made: Randomized) -> tuple[Pack
         bodies = (body,)
     else:
         content = sorted_by_report(made) if form == "records" else made
-        bodies = prepare(holding.site.state / OUTBOX, content, PART_RECORDS)
+        bodies = prepare(holding.site.state / OUTBOX, Outgoing.of(content), PART_RECORDS)
         parts = bodies.manifest.parts
     package = Package(
         form=form,

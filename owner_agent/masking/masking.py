@@ -1,0 +1,224 @@
+"""From a table to masked records: the method chosen, the noise keyed, the columns as they leave.
+
+Records are sorted by pseudonym before anything is drawn, so the order of the table's rows changes
+nothing. What is masked and how has an identity that follows from the secrets and all values: the
+same table masked again is the same release.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ValidationError
+
+from owner_agent.departures.fingerprints import Values, values_of
+from owner_agent.departures.ledger import Draw
+from owner_agent.departures.outbox import Outgoing
+from owner_agent.masking.columns import MaskTable, read_columns
+from owner_agent.masking.words import protection
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.stream import keyed_digest, masking_randomness
+from owner_agent.site.masking import AUTO
+from owner_agent.site.site import Site
+from owner_agent.state.keys import Keys as Secrets
+from shared.errors import ConfigError
+from shared.mask import METHODS, Masked, Method
+from shared.mask.advice import Recommendation, recommend
+from shared.mixed.table import CategoricalColumn, Column
+from shared.progress import StagedProgress
+from shared.wire.parts import Keys, key_order
+from shared.wire.release_kinds import MASKED, MaskedTableMessage, TableColumn
+
+BINS = 8
+"""Numeric columns are known again by which of so many groups of ranks a record is in."""
+
+FORM = "1"
+"""Changed with every change that gives the same table other masked values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The method for a table: its name in METHODS, its options, and what was recommended."""
+
+    method: Method
+    options: Mapping[str, Any]
+    recommendation: Recommendation | None
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A table with what is to be done to it, before it is masked.
+
+    Attributes:
+        table: the records, sorted by pseudonym.
+        keys: their pseudonyms.
+        choice: the method.
+        copies: how many masked copies leave.
+        identity: what is masked and how, 64 digits; equal exactly if the masked values are.
+        secrets: the owner's.
+        study: the study.
+    """
+
+    table: MaskTable
+    keys: Keys
+    choice: Choice
+    copies: int
+    identity: str
+    secrets: Secrets
+    study: str
+
+    def randomness(self, copy: int) -> Any:
+        """Return the noise of a copy, from 1; 0 is for measures, which nothing leaves of."""
+        return masking_randomness(self.secrets, self.study, self.identity, copy)
+
+    @property
+    def message(self) -> MaskedTableMessage:
+        """What the miner is told of the columns."""
+        told, method = self.table.told, self.choice.method
+        columns = [_told(column) for column in told.columns] + [
+            TableColumn(name=name, role="masked", type="numeric")
+            for name in self.table.confidential.names
+        ]
+        words = protection(method, told.names, self.copies)
+        return MaskedTableMessage(
+            columns=columns, method=method.name, copies=self.copies, protection=list(words)
+        )
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """What the ledger writes of each column."""
+        told = tuple(
+            Draw(name, name, f"told {name}", float("inf"), randomized=False)
+            for name in self.table.told.names
+        )
+        return told + tuple(
+            Draw(name, name, self.identity, float("inf"), randomized=True, masked=True)
+            for name in self.table.confidential.names
+        )
+
+    def values(self) -> Values:
+        """Return by what the ledger knows the columns again."""
+        both = self.table.told.beside(self.table.confidential)
+        codes = {column.name: _groups(column) for column in both.columns}
+        names = {name: name for name in both.names}
+        return values_of(self.secrets.draw, self.table.record_ids, codes, names)
+
+
+def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> Chosen:
+    """Read a site's table and settle how it is masked.
+
+    Raises:
+        ConfigError: the site masks nothing, or its columns have names that cannot be sent.
+        InputError: the table is wrong, or cannot be masked so.
+    """
+    section = site.mask
+    study = site.file.miner.study if site.file.miner is not None else ""
+    table = read_columns(site)
+
+    def reading(done: int, total: int, /) -> None:
+        watch("pseudonyms", done, total)
+
+    keys = pseudonyms(secrets, study, table.record_ids, reading)
+    order = key_order(keys)
+    table, keys = table.in_order(order), keys[order]
+    content = keyed_digest(secrets, *_content(table, keys, study))
+    advice = None
+    if section.method == AUTO:
+        rng = masking_randomness(secrets, study, content, 0)
+
+        def looking(done: int, total: int, /) -> None:
+            watch("relationships", done, total)
+
+        advice = recommend(table.told, table.confidential, rng, on_step=looking)
+    method = METHODS[section.method if advice is None else advice.method]
+    options = section.options_of(method.name)
+    how = [FORM, content, method.name, _written(options), str(section.copies)]
+    identity = keyed_digest(secrets, *(part.encode() for part in how))
+    chosen = Chosen(
+        table, keys, Choice(method, options, advice), section.copies, identity, secrets, study
+    )
+    try:
+        _ = chosen.message
+    except ValidationError as error:
+        raise ConfigError(
+            f"These columns cannot be sent: {error.errors()[0]['msg']}.",
+            where="mask",
+            remedy="Rename them in the table and in [mask].",
+        ) from None
+    return chosen
+
+
+def masked_copies(chosen: Chosen, watch: StagedProgress) -> tuple[Masked, ...]:
+    """Mask a table, each copy by noise of its own.
+
+    Raises:
+        TableError, MaskingError: the table cannot be masked so.
+    """
+    made = []
+    for copy in range(1, chosen.copies + 1):
+        watch("masking", copy - 1, chosen.copies)
+        rng, given = chosen.randomness(copy), chosen.table
+        choice = chosen.choice
+        made.append(choice.method(given.told, given.confidential, rng, **choice.options))
+    watch("masking", chosen.copies, chosen.copies)
+    return tuple(made)
+
+
+def outgoing(chosen: Chosen, copies: Iterable[Masked]) -> Outgoing:
+    """Return masked records as they leave."""
+    message = chosen.message
+    columns: dict[str, npt.NDArray[Any]] = {
+        column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
+        for column in chosen.table.told.columns
+    }
+    for copy, masked in enumerate(copies, 1):
+        names = message.copy_names(copy)
+        for place, name in enumerate(chosen.table.confidential.names):
+            columns[names[name]] = masked.matrix[:, place]
+    return Outgoing(MASKED, message, chosen.keys, columns)
+
+
+def _told(column: Column) -> TableColumn:
+    if isinstance(column, CategoricalColumn):
+        labels = list(column.categories)
+        return TableColumn(name=column.name, role="told", type="categorical", categories=labels)
+    return TableColumn(name=column.name, role="told", type="numeric")
+
+
+def _content(table: MaskTable, keys: Keys, study: str) -> list[bytes]:
+    """Return all that a masked release is made of, but for the method."""
+    parts = [study.encode(), np.ascontiguousarray(keys).tobytes()]
+    for role, columns in (("told", table.told), ("masked", table.confidential)):
+        parts.append(role.encode())
+        for column in columns.columns:
+            parts.append(column.name.encode())
+            if isinstance(column, CategoricalColumn):
+                parts += [json.dumps(column.categories).encode(), _bytes(column.codes, "<u4")]
+            else:
+                parts.append(_bytes(column.values, "<f8"))
+    return parts
+
+
+def _bytes(values: npt.NDArray[Any], form: str) -> bytes:
+    return values.astype(form).tobytes()
+
+
+def _written(options: Mapping[str, Any]) -> str:
+    plain = {
+        key: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        for key, value in options.items()
+    }
+    return json.dumps(plain, sort_keys=True)
+
+
+def _groups(column: Column) -> npt.NDArray[np.uint16]:
+    """Return a column as codes: its categories, or groups of ranks of about the same size."""
+    if isinstance(column, CategoricalColumn):
+        return column.codes.astype(np.uint16)
+    edges = np.quantile(column.values, np.arange(1, BINS) / BINS)
+    return np.searchsorted(edges, column.values, side="right").astype(np.uint16)

@@ -1,0 +1,103 @@
+"""The masking report as one HTML page that loads nothing, and its numbers as JSON beside it.
+
+The page shows true values as pictures. It is written into the owner's folder, readable by her
+alone, and goes nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from owner_agent.masking.pictures import relationship_pictures
+from owner_agent.masking.report import MaskReport
+from owner_agent.report.page import FOLDER
+from owner_agent.state.private_files import private_directory, write_replacing
+from shared.errors import OptionError
+from shared.progress import Progress, unwatched
+
+PAGE = "mask.html"
+
+
+def default_mask_page(state: Path) -> Path:
+    """Return where a site's masking report goes, making the folder, which only its owner may enter.
+
+    Raises:
+        KeyFileError: the state directory or the folder is open to others.
+    """
+    private_directory(state)
+    return private_directory(state / FOLDER) / PAGE
+
+
+def write_mask_report(
+    report: MaskReport, owner: str, page: Path, tick: Progress = unwatched
+) -> tuple[Path, Path]:
+    """Write the page and, beside it, its numbers as JSON; both readable by their owner only.
+
+    Returns:
+        The paths of the page and of the JSON file, which ends in `.json` instead.
+
+    Raises:
+        OptionError: they cannot be written.
+    """
+    numbers = page.with_suffix(".json")
+    content = json.dumps(report.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        write_replacing(page, mask_html(report, owner, tick).encode())
+        write_replacing(numbers, content.encode())
+    except OSError as error:
+        raise OptionError(
+            f"The report cannot be written to {page}: {error.strerror}.",
+            where="report",
+            remedy="Name a place you may write to.",
+        ) from error
+    return page, numbers
+
+
+def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str:
+    """Return the page. It shows true values, as pictures."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("owner_agent.masking"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"figure": figure, "measured": measured}
+    losses = () if report.losses is None else report.losses.columns
+    return environment.get_template("mask.html.j2").render(
+        owner=owner,
+        report=report.as_dict(),
+        utility=report.of("utility"),
+        security=report.of("security"),
+        evidence=_evidence(report),
+        losses=[(loss.column, *loss.texts, loss.refused) for loss in losses],
+        pictures=relationship_pictures(report.made, tick),
+    )
+
+
+def figure(value: float | None) -> str:
+    """Write a number with four digits; none as a dash."""
+    return "–" if value is None or value != value else f"{value:.4g}"
+
+
+def measured(value: float, error: float | None) -> str:
+    """Write a measure with its standard error, if it has one."""
+    return figure(value) if error is None else f"{figure(value)} ± {error:.2g}"
+
+
+def _evidence(report: MaskReport) -> list[tuple[str, str, str, str]]:
+    """Return a row per relationship looked at: what it is, and what lines and curves explain."""
+    advice = report.made.chosen.choice.recommendation
+    rows = () if advice is None else advice.evidence
+    return [
+        (
+            row.about,
+            row.kind,
+            measured(row.linear.share, row.linear.error),
+            measured(row.curved.share, row.curved.error),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,123 @@
+"""Pictures of relationships, true and masked side by side: for the owner's eyes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from owner_agent.masking.publishing import MaskedNow
+from shared.mixed.table import CategoricalColumn, Column, Floats, NumericColumn
+from shared.pictures.plots import svg
+from shared.progress import Progress, unwatched
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_PICTURES = 8
+"""So many relationships are drawn, those first that tell most of a confidential column."""
+
+FEW_RECORDS = 2_000
+"""Of so many records each is a dot; of more there are hexagons, darker where there are many."""
+
+_GROUPS = 12
+_SIZE = (8.4, 3.1)
+
+
+@dataclass(frozen=True)
+class RelationshipPicture:
+    """One relationship, drawn twice on the same scales."""
+
+    about: str
+    svg: str
+
+
+def relationship_pictures(
+    made: MaskedNow, tick: Progress = unwatched
+) -> tuple[RelationshipPicture, ...]:
+    """Draw the strongest relationships of confidential columns, original beside masked.
+
+    Args:
+        made: the table, masked.
+        tick: told of each picture.
+    """
+    chosen = sorted(_pairs(made), key=lambda pair: -pair.strength)[:MOST_PICTURES]
+    pictures = []
+    for done, pair in enumerate(chosen):
+        tick(done, len(chosen))
+        pictures.append(RelationshipPicture(pair.about, _drawn(pair, f"mask-{done}")))
+    tick(len(chosen), len(chosen))
+    return tuple(pictures)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """A confidential column over another: the true ones, and those that would be released."""
+
+    across: Column
+    masked_across: Column
+    up: NumericColumn
+    masked_up: NumericColumn
+    strength: float
+
+    @property
+    def about(self) -> str:
+        return f"{self.up.name} over {self.across.name}"
+
+
+def _pairs(made: MaskedNow) -> Iterator[_Pair]:
+    table, matrix = made.chosen.table, made.copies[0].matrix
+    true = [c for c in table.confidential.columns if isinstance(c, NumericColumn)]
+    masked = [NumericColumn(c.name, matrix[:, place]) for place, c in enumerate(true)]
+    for place, up in enumerate(true):
+        for told in table.told.columns:
+            yield _Pair(told, told, up, masked[place], explained(told, up.values))
+        for other in range(place):
+            across = true[other]
+            strength = explained(across, up.values)
+            yield _Pair(across, masked[other], up, masked[place], strength)
+
+
+def explained(across: Column, values: Floats) -> float:
+    """Return the correlation ratio: which share of a column's variance means of groups explain.
+
+    A column of numbers is cut into groups of about as many records, so that a relationship of any
+    shape counts.
+    """
+    if isinstance(across, CategoricalColumn):
+        groups = across.codes
+    else:
+        edges = np.quantile(across.values, np.arange(1, _GROUPS) / _GROUPS)
+        groups = np.searchsorted(edges, across.values, side="right")
+    counts = np.bincount(groups)
+    means = np.bincount(groups, values) / np.maximum(counts, 1)
+    spread = float(np.var(values))
+    return float(np.average((means - values.mean()) ** 2, weights=counts)) / spread if spread else 0
+
+
+def _drawn(pair: _Pair, salt: str) -> str:
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots(1, 2, sharex=True, sharey=True)
+        sides = (("original", pair.across, pair.up), ("masked", pair.masked_across, pair.masked_up))
+        for axis, (title, across, up) in zip(axes, sides, strict=True):
+            _cloud(axis, across, up.values)
+            axis.set_title(title)
+            axis.set_xlabel(across.name)
+        axes[0].set_ylabel(pair.up.name)
+
+    return svg(draw, _SIZE, salt, f"{pair.about}: original, and masked")
+
+
+def _cloud(axis: Axes, across: Column, up: Floats) -> None:
+    if isinstance(across, CategoricalColumn):
+        found = [up[across.codes == code] for code in range(len(across.categories))]
+        kept = [place for place, values in enumerate(found) if len(values)]
+        axis.boxplot([found[place] for place in kept], positions=kept, showfliers=False)
+        axis.set_xticks(kept, [across.categories[place] for place in kept])
+    elif len(up) <= FEW_RECORDS:
+        axis.plot(across.values, up, ".", ms=2.5, alpha=0.5, mew=0, rasterized=True)
+    else:
+        axis.hexbin(across.values, up, gridsize=36, bins="log", cmap="Blues", mincnt=1, lw=0)

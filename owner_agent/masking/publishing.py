@@ -1,0 +1,184 @@
+"""Publishing masked records: written down, reported on, sent, sealed; safe to repeat after a crash.
+
+The order is that of randomized releases: whole in the outbox, its columns in the ledger, and only
+then on its way. A table that was masked before is not masked another time: what the outbox holds of
+it is sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from owner_agent.departures.fingerprints import fingerprint_of
+from owner_agent.departures.ledger import Draw, Entry, Ledger
+from owner_agent.departures.outbox import OUTBOX, PreparedRelease, prepare, reopen
+from owner_agent.departures.populations import sketch_of
+from owner_agent.departures.recognition import recognized
+from owner_agent.departures.refusals import refuse_conflicts
+from owner_agent.masking.masking import Chosen, choose, masked_copies, outgoing
+from owner_agent.release.client import Miner
+from owner_agent.release.delivery import Delivery, withdrawn
+from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import entered
+from owner_agent.site.site import Site
+from owner_agent.state.keys import KeyStore
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
+from shared.mask import Masked
+from shared.progress import StagedProgress
+from shared.wire.release_kinds import MASKED
+
+COMMAND = "owner-agent mask --publish"
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedNow:
+    """A table masked, and what the ledger says of its columns; nothing of it has left.
+
+    Attributes:
+        chosen: the table and how it is masked.
+        copies: the masked copies.
+        draws: the columns, with those that have the same values.
+        entries: the ledger's.
+    """
+
+    chosen: Chosen
+    copies: tuple[Masked, ...]
+    draws: tuple[Draw, ...]
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class MaskOutcome:
+    """A sealed masked release; `already` if nothing had to be sent.
+
+    `asked` is false where the miner could not be asked whether it still has the release, because
+    its folder was removed from the outbox.
+    """
+
+    name: str
+    release_id: str
+    records: int
+    dropped: int
+    parts: int
+    digest: str
+    method: str
+    already: bool
+    asked: bool = True
+
+
+def mask_table(site: Site, watch: StagedProgress) -> MaskedNow:
+    """Mask a site's table, for the owner's own eyes.
+
+    Raises:
+        InputError: the site file or the table is wrong, or cannot be masked so.
+        KeyFileError: a secret is absent or unsafe.
+        StoreCorrupt: the ledger cannot be read.
+    """
+    secrets = KeyStore(site.state).load()
+    entries = Ledger(site.state).entries()
+    chosen = choose(site, secrets, watch)
+    draws = recognized(chosen.draws, chosen.values(), entries)
+    return MaskedNow(chosen, masked_copies(chosen, watch), draws, entries)
+
+
+def publish_masked(
+    site: Site,
+    surroundings: Surroundings,
+    options: PublishOptions,
+    watch: StagedProgress = lambda _stage, _done, _total: None,
+    show: Callable[[MaskedNow], object] = lambda _made: None,
+) -> MaskOutcome:
+    """Publish a site's masked columns, or continue where an earlier attempt ended.
+
+    Args:
+        site: the site.
+        surroundings: how the miner is reached.
+        options: the size of parts, and whether an added loss is accepted.
+        watch: told of the progress.
+        show: called with what is about to leave, before anything of it is written or sent.
+
+    Raises:
+        InputError: the site file or the table is wrong; PlanConflict if a column left before in
+            another form.
+        KeyFileError: a secret is absent or unsafe.
+        StoreCorrupt: the ledger or the outbox cannot be read.
+        Unauthenticated: the site has not joined the study.
+        Conflict: another publication of this site is running.
+        ReleaseNotOpen: this release was withdrawn.
+        Refused, Unreachable: the miner said no, or nothing; the release is safe in the outbox.
+    """
+    with publishing_alone(site.state):
+        token = TokenStore(site.state).load(site.miner.study)
+        made = mask_table(site, watch)
+        if not options.accept_added_loss:
+            refuse_conflicts(made.draws, made.entries)
+        show(made)
+        ledger = Ledger(site.state)
+        found = ledger.find_content(site.miner.url, site.miner.study, made.chosen.identity)
+        if found is not None and found.state == "withdrawn":
+            raise withdrawn(found, f"on {found.changed:%Y-%m-%d}")
+        prepared = None if found is None else reopen(site.state / OUTBOX, found.name)
+        if prepared is None and found is not None and found.state == "sealed":
+            return _outcome(found, str(found.release_id), made, already=True, asked=False)
+        if prepared is None:
+            ledger.begin()
+            records = outgoing(made.chosen, made.copies)
+            prepared = prepare(site.state / OUTBOX, records, options.part_records)
+        new = _entry(site, prepared, made, surroundings)
+        entry = entered(ledger, new, site.state / OUTBOX)
+        with Miner(site.miner.url, token, surroundings) as miner:
+            delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, COMMAND)
+            # A miner that is not there hears of nothing, and nothing is written down for it.
+            delivery.require_agreed(None)
+            release = delivery.announce()
+            already = release.state == entry.state == "sealed" and release.id == entry.release_id
+            if not already:
+                release = delivery.complete(release, partial(watch, "parts"))
+        return _outcome(entry, release.id, made, already=already)
+
+
+def _entry(
+    site: Site, prepared: PreparedRelease, made: MaskedNow, surroundings: Surroundings
+) -> Entry:
+    """Return the ledger's entry of a release that was prepared now, or before."""
+    now, manifest = surroundings.now(), prepared.manifest
+    columns: Sequence[str] = [draw.column for draw in made.draws]
+    return Entry(
+        miner=site.miner.url,
+        study=site.miner.study,
+        name=manifest.name,
+        content=made.chosen.identity,
+        digest=manifest.digest,
+        plan_digest=manifest.content.digest,
+        records=manifest.records,
+        parts=len(manifest.parts),
+        state="prepared",
+        prepared=now,
+        changed=now,
+        release_id=None,
+        draws=made.draws,
+        sketch=sketch_of(made.chosen.keys),
+        fingerprint=fingerprint_of(made.chosen.values(), columns),
+        kind=MASKED,
+        method=made.chosen.choice.method.name,
+    )
+
+
+def _outcome(
+    entry: Entry, release_id: str, made: MaskedNow, *, already: bool, asked: bool = True
+) -> MaskOutcome:
+    return MaskOutcome(
+        entry.name,
+        release_id,
+        entry.records,
+        made.chosen.table.dropped,
+        entry.parts,
+        entry.digest,
+        made.chosen.choice.method.name,
+        already,
+        asked,
+    )

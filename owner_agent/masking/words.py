@@ -1,0 +1,57 @@
+"""What masking protects and what it does not, in sentences that hold for the method used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shared.mask.core.method import Method
+
+NO_BOUND = (
+    "Masked records carry no gamma and no epsilon: there is no bound on what they tell of one"
+    " record."
+)
+
+
+def protection(method: Method, told: Sequence[str], copies: int) -> tuple[str, ...]:
+    """Return what a method gives and what it does not: facts of the method, none of the table.
+
+    Args:
+        method: the method.
+        told: the columns that are told as they are.
+        copies: how many masked copies leave.
+    """
+    beside = ", ".join(told) if told else "nothing"
+    said = [NO_BOUND, method.protects]
+    if method.independent:
+        said.append(
+            f"Whoever knows {beside} of a person learns from the masked values what all records"
+            " together tell of such people, and no more, as long as no record stands alone there:"
+            " how the confidential columns depend on the others is released on purpose."
+        )
+        said.append(
+            "A record that stands alone in the columns told, by a rare category or an outlying"
+            " number, decides its own prediction; its masked value can then be close to the true"
+            " one. max_leverage limits that."
+        )
+    if told:
+        said.append(
+            f"The columns {beside} leave as they are: they must not be sensitive, and together they"
+            " may identify people."
+        )
+    if method.released_values:
+        said.append(
+            "The released values are the true ones, reordered: the largest and the smallest are in"
+            " the release, at other records."
+        )
+    if method.exact_moments or method.released_values:
+        said.append(
+            "A second release of nearly the same records would give away the values of those that"
+            " differ, by subtraction; the ledger refuses it."
+        )
+    if not method.independent:
+        again = f" Here {copies} copies leave at once." if copies > 1 else ""
+        said.append(
+            "Each masked value is its record's true value with noise: it tells more of the record"
+            f" than the columns told do, and noise of several copies averages out.{again}"
+        )
+    return tuple(said)
