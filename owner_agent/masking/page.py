@@ -66,14 +66,13 @@ def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str
         lstrip_blocks=True,
     )
     environment.filters |= {"figure": figure, "measured": measured}
-    losses = () if report.losses is None else report.losses.columns
     return environment.get_template("mask.html.j2").render(
         owner=owner,
         report=report.as_dict(),
         utility=report.of("utility"),
         security=report.of("security"),
         evidence=_evidence(report),
-        losses=[(loss.column, *loss.texts, loss.refused) for loss in losses],
+        losses=[(loss.column, *loss.texts, loss.refused) for loss in report.earlier],
         pictures=relationship_pictures(report.made, tick),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from owner_agent.costs.losses import Losses, compare
+from owner_agent.costs.losses import ColumnLoss, Losses, compare
 from owner_agent.masking.publishing import MaskedNow
 from owner_agent.masking.words import protection
 from shared.mask.core.inputs import inputs
@@ -70,6 +70,12 @@ class MaskReport:
         """The columns that may not leave so, unless the added loss is accepted."""
         columns = () if self.losses is None else self.losses.columns
         return tuple(loss.column for loss in columns if loss.refused)
+
+    @property
+    def earlier(self) -> tuple[ColumnLoss, ...]:
+        """The columns that left before, and what this release adds."""
+        columns = () if self.losses is None else self.losses.columns
+        return tuple(loss for loss in columns if loss.before)
 
     def of(self, group: str) -> Sequence[Measure]:
         """Return the measures of a group: "utility" or "security"."""

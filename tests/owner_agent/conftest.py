@@ -21,7 +21,7 @@ from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from shared.study_plan import StudyPlan
 from shared.terminal import run
-from shared.wire.parts import DIGEST_HEADER, RecordSchema, content_digest, decode_part
+from shared.wire.parts import DIGEST_HEADER, content_digest, decode_part
 from shared.wire.people import TokenIssued
 from shared.wire.problems import ProblemDetail
 from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate
@@ -153,7 +153,8 @@ class FakeMiner:
         body, manifest = request.content, release["manifest"]
         assert request.headers[DIGEST_HEADER] == content_digest(body)
         assert release["bodies"].get(number, body) == body, "a part was sent with other bytes"
-        keys, _ = decode_part(RecordSchema.of(manifest.plan.to_plan()), body)
+        kind = manifest.release_kind
+        keys, _ = decode_part(kind.schema(kind.read(manifest.content)), body)
         assert len(keys) == manifest.parts[number].records
         release["bodies"][number] = body
         receipt = PartReceipt(
@@ -165,9 +166,11 @@ class FakeMiner:
     def _describe(self, identity: str) -> dict[str, Any]:
         release = self.releases[identity]
         manifest: ReleaseCreate = release["manifest"]
+        kind = manifest.release_kind
         described = Release(
             id=identity, study=release["study"], owner="clinic-north", name=manifest.name,
-            state=release["state"], plan=manifest.plan, plan_digest=manifest.plan.to_plan().digest,
+            state=release["state"], kind=manifest.kind, plan=manifest.plan, table=manifest.table,
+            **{kind.digest_field: kind.read(manifest.content).digest},
             records=manifest.records, parts=len(manifest.parts),
             parts_received=sorted(release["bodies"]), digest=manifest.digest, created=NOW,
             sealed=NOW if release["state"] == "sealed" else None,

@@ -48,7 +48,7 @@ def show_mask_report(console: Console, report: MaskReport) -> None:
             markup=False,
             soft_wrap=True,
         )
-    for loss in () if report.losses is None else report.losses.columns:
+    for loss in report.earlier:
         console.print(
             f"{loss.column} left before: epsilon {loss.texts[0]}, after this {loss.texts[1]}.",
             markup=False,
