@@ -119,8 +119,7 @@ REFUSED = {
     ),
     "a category of one record": (
         lone_category,
-        "1 record stands nearly alone in S: in the masked value of such a record its own true value"
-        " would weigh more than 0.5. Merge rare categories",
+        "1 record stands nearly alone in S: in the masked value of such a record its own true",
     ),
     "as many categories as records": (
         lambda: (frame(a=[str(i) for i in range(60)]), X),
