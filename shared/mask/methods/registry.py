@@ -115,7 +115,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             Method(
                 "nmegadp",
                 partial(nmegadp, form="perturbation"),
-                keeps="Relationships of any shape that S tells of, and the residuals' covariance.",
+                keeps="Relationships of any shape that S tells of; means and covariances exactly.",
                 protects=_NO_MORE,
                 options=_KERNEL,
                 exact_moments=True,
@@ -131,8 +131,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             Method(
                 "nmegadp-copula",
                 partial(nmegadp, form="copula-perturbation"),
-                keeps="Relationships of any shape that S tells of, and the residuals' marginals and"
-                " rank correlations.",
+                keeps="Relationships of any shape that S tells of; means and covariances exactly,"
+                " the residuals' marginals and rank correlations nearly.",
                 protects=_NO_MORE,
                 options=_KERNEL,
                 exact_moments=True,
