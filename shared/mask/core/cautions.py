@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.mask.core.inputs import Inputs
 
@@ -29,34 +30,33 @@ def cautions(given: Inputs, scored: Inputs | None = None) -> tuple[str, ...]:
         scored: what is predicted in their place, such as their normal scores; then the size of
             single values does not matter to the noise.
     """
+    used = given if scored is None else scored
+    shares = np.max(given.standard**2, axis=0) / given.records
+    explained = 1 - np.mean(used.standard_residuals**2, axis=0)
+    offsets = np.abs(given.centres) / given.scales
     found = []
     if same := [column.name for column in given.s.columns if column.is_constant]:
         found.append(f"Columns {same} of S have the same value in every record and were left out.")
-    used = given if scored is None else scored
-    explained = 1 - np.mean(used.standard_residuals**2, axis=0)
-    shares = np.max(given.standard**2, axis=0) / given.records
-    offsets = np.abs(given.centres) / given.scales
-    for name, share, told, offset in zip(given.x.names, shares, explained, offsets, strict=True):
-        if share > DOMINANT:
-            effect = (
-                "the noise of all records is of its size, and whose it is may be seen"
-                if scored is None
-                else "it may be recognized in what is released"
-            )
-            found.append(
-                f"One value of column {name!r} holds {share:.0%} of its variation: {effect}. Cut it"
-                " off, take logarithms or leave its record out before masking."
-            )
-        if told > NEARLY_TOLD:
-            found.append(
-                f"S tells {told:.1%} of the variation of column {name!r}; its masked values are as"
-                " close to the true ones as that."
-            )
-        if offset > OFFSET and scored is None:
-            found.append(
-                f"The mean of column {name!r} is {offset:.0e} times its standard deviation: its"
-                " moments are kept to the rounding of such numbers only. Subtract a constant first."
-            )
+    if names := _where(given, shares > DOMINANT):
+        effect = (
+            "the noise of all records is of its size, and whose it is may be seen"
+            if scored is None
+            else "it may be recognized in what is released"
+        )
+        found.append(
+            f"One value holds more than {DOMINANT:.0%} of the variation of {names}: {effect}. Cut"
+            " it off, take logarithms or leave its record out before masking."
+        )
+    if names := _where(given, explained > NEARLY_TOLD):
+        found.append(
+            f"S tells more than {NEARLY_TOLD:.0%} of the variation of {names}: masked values lie"
+            " close to the true ones, as everybody's prediction from S does."
+        )
+    if scored is None and (names := _where(given, offsets > OFFSET)):
+        found.append(
+            f"The mean is more than {OFFSET:g} standard deviations from 0 in {names}: moments are"
+            " kept only up to the rounding of such numbers. Subtract a constant before masking."
+        )
     spare = given.records - used.both.shape[1]
     if spare < SPARE:
         found.append(
@@ -64,6 +64,12 @@ def cautions(given: Inputs, scored: Inputs | None = None) -> tuple[str, ...]:
             " in the masked values narrows down the true ones. Mask more records or fewer columns."
         )
     return tuple(found)
+
+
+def _where(given: Inputs, chosen: npt.NDArray[np.bool_]) -> str:
+    """Return in words which columns of X are chosen; nothing if none is."""
+    names = [name for name, one in zip(given.x.names, chosen, strict=True) if one]
+    return f"column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}" if names else ""
 
 
 def facts(given: Inputs) -> dict[str, Any]:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 from scipy import special, stats
 
-from shared.mask.core.randomness import Randomness
 from shared.mixed.table import Floats
 
 
@@ -25,18 +21,9 @@ def reordered(values: Floats, like: Floats) -> Floats:
 
 def normal_scores(values: Floats) -> Floats:
     """Return the normal scores of columns, ties at their mean rank: n x k."""
-    return _scores(values, stats.rankdata)
-
-
-def normal_scores_of_broken_ties(values: Floats, rng: Randomness) -> Floats:
-    """Return the normal scores of columns, ties in random order: n x k.
-
-    The scores of each column are then the same n numbers, whatever ties there are. One order serves
-    all columns, so those that are the same up to scale have the same scores.
-    """
-    order = rng.permutation(len(values))
     found = np.empty(values.shape)
-    found[order] = _scores(values[order], partial(stats.rankdata, method="ordinal"))
+    for place in range(values.shape[1]):
+        found[:, place] = special.ndtri(stats.rankdata(values[:, place]) / (len(values) + 1))
     return found
 
 
@@ -48,11 +35,3 @@ def from_normal_scores(scores: Floats, values: Floats) -> Floats:
     steps = np.arange(1, n + 1)
     columns = (np.interp(p, steps, np.sort(v)) for p, v in zip(places.T, values.T, strict=True))
     return np.column_stack(list(columns))
-
-
-def _scores(values: Floats, ranks: Callable[[Floats], Floats]) -> Floats:
-    """Return Phi^-1(rank / (n + 1)) of columns."""
-    found = np.empty(values.shape)
-    for place in range(values.shape[1]):
-        found[:, place] = special.ndtri(ranks(values[:, place]) / (len(values) + 1))
-    return found

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from shared.mask.core.cautions import cautions, facts
 from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
     inputs,
-    require_leverages,
-    require_records,
+    require_maskable,
     require_secret,
 )
+from shared.mask.core.latent import conditional, copula_correlations
 from shared.mask.core.masked import Masked
 from shared.mask.core.noise import exact_noise
 from shared.mask.core.randomness import Randomness, require_randomness
 from shared.mask.core.ranks import (
     from_normal_scores,
     normal_scores,
-    normal_scores_of_broken_ties,
 )
 from shared.mixed.table import Floats, MixedTable, NumericColumn, numeric_table
 
@@ -35,9 +36,9 @@ def cgadp(
     """Mask by the copula form of GADP: EGADP on the normal scores, then back to the marginals.
 
     Relationships that are monotonic, linear or not, are kept between pairs of columns, and the
-    marginals nearly so: masked values are interpolated between the order statistics of X. Equal
-    values of X are put in random order, so that their share is kept. Categories of S stay as they
-    are. (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3.)
+    marginals nearly so: masked values are interpolated between the order statistics of X, and
+    the share of a value that many records have is kept, too. Categories of S stay as they are.
+    (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3; of ties see `copula_correlations`.)
 
     Args:
         S: the non-confidential columns, n x p, a frame or None.
@@ -53,9 +54,10 @@ def cgadp(
     """
     require_randomness(rng)
     given = inputs(S, X)
-    scored = of_scores(given, normal_scores_of_broken_ties(given.matrix, rng))
-    prediction, noise = masked_scores(scored, rng, max_leverage)
-    values = from_normal_scores(scored.in_units(prediction + noise), given.matrix)
+    scored = of_scores(given, normal_scores(given.matrix))
+    spread = np.std(normal_scores(np.arange(given.records, dtype=np.float64)[:, None]))
+    perturbed = masked_scores(given, scored, rng, max_leverage) * spread
+    values = from_normal_scores(perturbed, given.matrix)
     return Masked(
         "cgadp",
         given.restore(values),
@@ -65,13 +67,23 @@ def cgadp(
     )
 
 
-def masked_scores(scored: Inputs, rng: Randomness, max_leverage: float) -> tuple[Floats, Floats]:
-    """Return EGADP of scores, standardized: the prediction from S and the noise, n x q each."""
-    require_leverages(scored.leverages, max_leverage)
-    require_secret(scored)
-    require_records(scored, scored.both.shape[1])
-    noise = exact_noise(rng, scored.both, scored.standard_residuals)
-    return scored.standard - scored.standard_residuals, noise
+def masked_scores(
+    given: Inputs,
+    scored: Inputs,
+    rng: Randomness,
+    max_leverage: float,
+    *,
+    by_ranks: bool = False,
+) -> Floats:
+    """Return draws of the normal variables behind X given S, with mean 0 and variance 1: n x q.
+
+    The noise is orthogonal to the scores of S and X and has exactly the covariance that the
+    copula's correlations leave; without ties and `by_ranks` this is EGADP of the scores.
+    """
+    require_maskable(scored, scored.both.shape[1], max_leverage)
+    require_secret(given)
+    prediction, root = conditional(scored, copula_correlations(scored, by_ranks=by_ranks))
+    return prediction + exact_noise(rng, scored.both, root * np.sqrt(scored.records))
 
 
 def of_scores(

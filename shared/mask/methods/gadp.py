@@ -16,9 +16,7 @@ from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
     inputs,
-    require_leverages,
-    require_records,
-    require_secret,
+    require_maskable,
 )
 from shared.mask.core.masked import Masked
 from shared.mask.core.noise import exact_noise, normal_noise, symmetric_root
@@ -51,8 +49,9 @@ def gadp(
         MaskingError: S tells a column of X exactly, a record stands alone in S, or there are too
             few records.
     """
-    given = _checked(S, X, rng, max_leverage)
-    require_records(given, given.basis.shape[1])
+    require_randomness(rng)
+    given = inputs(S, X)
+    require_maskable(given, given.basis.shape[1], max_leverage)
     root = symmetric_root(given.standard_residuals) / np.sqrt(given.records - 1)
     return _masked("gadp", given, normal_noise(rng, given.records, root))
 
@@ -77,8 +76,9 @@ def ipso(
 
     Args, Raises: as of `gadp`.
     """
-    given = _checked(S, X, rng, max_leverage)
-    require_records(given, given.basis.shape[1])
+    require_randomness(rng)
+    given = inputs(S, X)
+    require_maskable(given, given.basis.shape[1], max_leverage)
     return _masked("ipso", given, exact_noise(rng, given.basis, given.standard_residuals))
 
 
@@ -103,17 +103,10 @@ def egadp(
     Args, Raises: as of `gadp`. Columns of X that others tell exactly are allowed: the masked ones
         tell each other likewise.
     """
-    given = _checked(S, X, rng, max_leverage)
-    require_records(given, given.both.shape[1])
-    return _masked("egadp", given, exact_noise(rng, given.both, given.standard_residuals))
-
-
-def _checked(S: Any, X: Any, rng: Randomness, max_leverage: float) -> Inputs:  # noqa: N803
     require_randomness(rng)
     given = inputs(S, X)
-    require_leverages(given.leverages, max_leverage)
-    require_secret(given)
-    return given
+    require_maskable(given, given.both.shape[1], max_leverage)
+    return _masked("egadp", given, exact_noise(rng, given.both, given.standard_residuals))
 
 
 def _masked(method: str, given: Inputs, noise: Floats) -> Masked:
