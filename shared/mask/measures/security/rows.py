@@ -68,9 +68,6 @@ def _canonical_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
 
 def _canonical_row(suffix: str, found: Canonical) -> Measure:
     given = "curves in S" if suffix else "straight lines in S"
-    remark = ""
-    if found.p < SIGNIFICANT and not suffix:
-        remark = " A curve that both owe to S shows here, too; the next row leaves it out."
     return Measure(
         f"canonical-correlation{suffix}",
         "security",
@@ -79,7 +76,8 @@ def _canonical_row(suffix: str, found: Canonical) -> Measure:
         found.error,
         f"Beyond {given}, the combination of columns that Y tells best correlates"
         f" {found.largest:.3f} with Y; chance exceeds {found.chance:.3f} once in twenty."
-        f" {_verdict(found.p)}{remark}",
+        f" {_verdict(found.p) if suffix else _hint(found.p)}",
+        found.p < SIGNIFICANT and bool(suffix),
     )
 
 
@@ -94,6 +92,7 @@ def _piecewise_row(found: Piecewise) -> Measure:
         f"Among records alike in S ({len(found.pieces)} groups), the largest correlation of X with"
         f" Y is {worst.largest:.3f}; chance exceeds {worst.chance:.3f} once in twenty."
         f" {_verdict(found.p)}",
+        found.p < SIGNIFICANT,
     )
 
 
@@ -145,12 +144,7 @@ def _index_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
 
 def _gain_row(label: str, kind: Kind, found: Gain) -> Measure:
     words = "by straight lines" if kind == "linear" else "by curves of any shape"
-    remark = ""
-    if kind == "linear" and found.p < SIGNIFICANT:
-        remark = (
-            " Curves over S that Y shows count here; whoever draws curves has them from S alone,"
-            " as the kernel's row says."
-        )
+    verdict = _hint(found.p) if kind == "linear" else _verdict(found.p)
     return Measure(
         f"snooper-gain-{kind}",
         "security",
@@ -158,7 +152,8 @@ def _gain_row(label: str, kind: Kind, found: Gain) -> Measure:
         found.gain + 0.0,
         found.error,
         f"Predicting {label} {words}, a snooper explains {_share(found.without)} from S and"
-        f" {_share(found.together)} from S and Y. {_verdict(found.p)}{remark}",
+        f" {_share(found.together)} from S and Y. {verdict}",
+        found.p < SIGNIFICANT and kind == "kernel",
     )
 
 
@@ -199,6 +194,7 @@ def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Meas
             found.error,
             f"{found.found} masked values of {label} are within 1 per cent of a standard deviation"
             f" of the true ones; drawn independently, {found.expected:.1f} would be. {more}",
+            found.excess > UNLIKELY,
         )
 
 
@@ -259,7 +255,19 @@ def _linkage_rows(data: Compared, rng: Randomness) -> Iterator[Measure]:
 
 
 def _linkage_row(name: str, found: Linkage, words: str) -> Measure:
-    return Measure(name, "security", ALL, found.rate, found.error, f"{words} {_verdict(found.p)}")
+    sentence = f"{words} {_verdict(found.p)}"
+    alarm = found.p < SIGNIFICANT
+    return Measure(name, "security", ALL, found.rate, found.error, sentence, alarm)
+
+
+def _hint(p: float) -> str:
+    """Return the verdict of straight lines, to which a curve over S is news."""
+    if p < SIGNIFICANT:
+        return (
+            "Curves over S that Y shows count here, though S alone tells them; the row for curves"
+            " leaves them out."
+        )
+    return _verdict(p)
 
 
 def _verdict(p: float) -> str:

@@ -45,8 +45,7 @@ def test_exact_noise_keeps_lines_and_gives_nothing_away(humped):
     assert found.of("relationship-slope-kernel", "X1 given S1").value < 0.3
     for label in ("X1", "X2"):
         assert abs(found.of("snooper-gain-kernel", label).value) < 0.03
-    away = [row for row in found.group("security") if "gives something away" in row.sentence]
-    assert away == []
+    assert found.alarms == ()
 
 
 @pytest.mark.slow
@@ -83,6 +82,18 @@ def test_the_same_randomness_gives_the_same_measures(humped):
     s, x = humped(5, 60)
     first, second = (measure_all(s, x, x[::-1], rng=rng()) for _ in range(2))
     assert first.to_dict() == second.to_dict()
+
+
+@pytest.mark.slow
+def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, independent, noisy):
+    table = humped(11, 600)
+    kept = measure_all(*table, independent(table, 12), rng=rng())
+    assert kept.alarms == ()
+    assert kept.of("snooper-gain-linear", "X1").value > 0.1
+    assert "though S alone tells them" in kept.of("snooper-gain-linear", "X1").sentence
+    names = {row.name for row in measure_all(*table, noisy(table, 13), rng=rng()).alarms}
+    assert names >= {"snooper-gain-kernel", "canonical-correlation-kernel", "linkage-among-alike"}
+    assert not names & {"snooper-gain-linear", "canonical-correlation"}
 
 
 def randomized(keep):
