@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from shared.mask.core.randomness import Randomness
@@ -20,6 +21,7 @@ def measure_all(
     *,
     rng: Randomness,
     on_step: Progress = unwatched,
+    brief: bool = False,
 ) -> Measures:
     """Measure what a masked table is good for and what it gives away.
 
@@ -30,6 +32,7 @@ def measure_all(
             have the columns of X, security alone is measured.
         rng: draws folds, ties and the records that kernels are made of; nothing of Y depends on it.
         on_step: told of each step; may raise to stop.
+        brief: measure models of each column given all of S and given all others alone.
 
     Returns:
         One row per measure, utility before security.
@@ -39,7 +42,7 @@ def measure_all(
         TableError: values are missing or infinite, or the numbers of records differ.
         MaskingError: fewer than ten records, or no column of X varies.
     """
-    data = compared(S, X, Y)
+    data = replace(compared(S, X, Y), brief=brief)
     total = security_steps() + (utility_steps(data) if data.alike else 0)
     done = 0
 

@@ -90,7 +90,7 @@ def independents(data: Compared, place: int) -> tuple[tuple[str, ...], ...]:
     """Return the sets of columns that one column of X is predicted from, smallest first.
 
     All sets of the other columns if that makes at most 40 models in all; else each of them alone,
-    all of S, and all.
+    all of S, and all. In brief, the last two.
     """
     told = tuple(name for name in data.s.names if data.told_places(name))
     rest = tuple(
@@ -99,6 +99,8 @@ def independents(data: Compared, place: int) -> tuple[tuple[str, ...], ...]:
         if data.true_places(name) and place not in data.true_places(name)
     )
     others = told + rest
+    if data.brief:
+        return tuple(dict.fromkeys(chosen for chosen in (told, others) if chosen))
     if len(data.labels) * (2 ** len(others) - 1) <= MOST_MODELS:
         sizes = range(1, len(others) + 1)
         return tuple(chain.from_iterable(combinations(others, size) for size in sizes))
