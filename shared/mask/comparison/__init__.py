@@ -4,6 +4,7 @@ Measures are in `shared.mask.measures`, the choice of a method in `shared.mask.a
 """
 
 from shared.mask.comparison.comparing import Comparison, MethodRow, compare
+from shared.mask.comparison.reports import measure_reports
 from shared.mask.comparison.tuning import noise_for_gain
 
-__all__ = ["Comparison", "MethodRow", "compare", "noise_for_gain"]
+__all__ = ["Comparison", "MethodRow", "compare", "measure_reports", "noise_for_gain"]

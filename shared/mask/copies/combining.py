@@ -16,7 +16,6 @@ copy, and the interval narrows around the wrong value. What was measured is in d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,8 +68,7 @@ class Combined:
     def added(self) -> Floats:
         """The share of the variance that comes of masking, (b/m) / T: k numbers, 0 to 1."""
         share = self.between / self.copies
-        found: Floats = np.divide(share, self.variance, np.zeros_like(share), where=share > 0)
-        return found
+        return share / np.where(share > 0, self.variance, 1.0)
 
     @property
     def t(self) -> Floats:
@@ -98,8 +96,8 @@ class Combined:
 
 
 def combine_copies(
-    estimates: npt.ArrayLike | Sequence[npt.ArrayLike],
-    variances: npt.ArrayLike | Sequence[npt.ArrayLike],
+    estimates: npt.ArrayLike,
+    variances: npt.ArrayLike,
     records: int | None = None,
     *,
     parameters: int | None = None,
@@ -154,12 +152,12 @@ def combine_copies(
 
 
 def _checked(
-    estimates: npt.ArrayLike | Sequence[npt.ArrayLike],
-    variances: npt.ArrayLike | Sequence[npt.ArrayLike],
+    estimates: npt.ArrayLike,
+    variances: npt.ArrayLike,
 ) -> tuple[Floats, Floats, Floats | None]:
     """Return estimates m x k, variances m x k, and covariances m x k x k if those were given."""
     found = np.asarray(estimates, dtype=np.float64)
-    stated = np.asarray(variances, dtype=np.float64)
+    stated = given = np.asarray(variances, dtype=np.float64)
     if found.ndim == 1:
         found = found[:, None]
         stated = stated[:, None] if stated.ndim == 1 else stated
@@ -169,7 +167,7 @@ def _checked(
         stated = np.diagonal(stated, axis1=1, axis2=2)
     if found.ndim != 2 or not found.size or found.shape != stated.shape:
         raise OptionError(
-            f"Estimates of shape {found.shape} and variances of shape {np.shape(variances)} do not"
+            f"Estimates of shape {found.shape} and variances of shape {given.shape} do not"
             " belong together.",
             where="estimates",
             remedy="Pass m x k estimates and m x k variances or m x k x k covariances.",

@@ -158,7 +158,10 @@ def _drawn(
     shares = weights / np.bincount(true, weights, minlength=leaves)[true]
     limits = np.cumsum(shares[order])
     place = np.searchsorted(limits, found + uniform, side="right")
-    return order[np.clip(place, start[found], start[found] + sizes[found] - 1)]
+    chosen: npt.NDArray[np.intp] = order[
+        np.clip(place, start[found], start[found] + sizes[found] - 1)
+    ]
+    return chosen
 
 
 def _smoothed(values: Floats, true: Floats, rng: Randomness) -> Floats:
