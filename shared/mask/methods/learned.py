@@ -18,14 +18,17 @@ from shared.mixed.table import Floats
 LEARNED = 0.05
 """Eigenvectors of which the ridge keeps less than this are left out of E(X|S): they are noise."""
 
-ITERATIONS = (np.inf, 64, 32, 16, 8, 4, 2)
-"""How often the ridge may be iterated."""
+ITERATIONS = (np.inf, 64, 32, 16, 8, 4, 2, 1)
+"""How often the ridge may be iterated: the first is taken that does not add too much freedom."""
 
 FREEDOM = 2.0
-"""The first is taken with which the freedom is at most so many times that of the ridge."""
+"""At most so many times the freedom of the ridge, ..."""
 
-BOUNDS = (1.0, 0.95, 0.9, 0.7, 0.4, 0.0)
-"""Shares of the largest leverage that lone records are held to: the first that is enough."""
+FITTED = 0.2
+"""... and at most this share of the records, unless the ridge has more by itself."""
+
+ATTEMPTS = 8
+"""How often lone records are held back until the largest leverage is kept."""
 
 WIDE = 200
 """Noise is orthogonal to at most so many eigenvectors beyond those of E(X|S), ..."""
@@ -40,6 +43,9 @@ ALONE = 1e-6
 """A record is told by others if their weight in its fitted value is at least this."""
 
 TINY = 1e-300
+
+MARGIN = 1.05
+"""By how much more they are held back the next time, at least."""
 
 ROUNDING = 1e-12
 """What is shorter, in standard deviations, is rounding."""
@@ -154,16 +160,18 @@ def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage
     options = replace(options, linear=True)
     fit = fit_kernel(given.told, given.standard, options, rng)
     count = int(np.count_nonzero(fit.shrinkage > LEARNED))
-    times, filtered = iterated(fit.shrinkage[:count])
+    times, filtered = iterated(fit.shrinkage[:count], given.records)
     vectors = fit.basis[:, :count] * np.sqrt(filtered)
     own = np.einsum("ij,ij->i", vectors, vectors)
-    for bound in BOUNDS:
-        allowed = np.maximum(bound * max_leverage - given.leverages, 0.0)
-        shares = np.minimum(1.0, allowed / np.maximum(own, allowed + TINY))
+    allowed, multiple = max_leverage - given.leverages, 1.0
+    for attempt in range(ATTEMPTS):
+        last = attempt == ATTEMPTS - 1
+        shares = np.zeros(len(own)) if last else _shares(own * multiple, allowed)
         targets = held_back(given.standard_residuals, vectors, own, shares)
         relation = vectors @ (vectors.T @ targets)
         # Least squares, afterwards, multiplies the weight of a record's own value by this.
         scale = np.diag(np.linalg.lstsq(relation, given.standard_residuals)[0])
+        multiple = max(1.0, multiple * MARGIN, float(np.max(scale)))
         weights = given.leverages + own * shares * max(1.0, float(np.max(scale)))
         if weights.max() <= max_leverage:
             break
@@ -174,16 +182,24 @@ def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage
     return Learned(fit, given.standard - residuals, residuals, count, times, held, weights)
 
 
-def iterated(shrinkage: Floats) -> tuple[float, Floats]:
+def _shares(own: Floats, allowed: Floats) -> Floats:
+    """Return how much of their weights records may keep: 0 to 1."""
+    most = np.maximum(allowed, 0.0)
+    return np.where(own > most, most / np.maximum(own, TINY), 1.0)
+
+
+def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
     """Return how often a ridge is iterated and what it keeps of each eigenvector then: 0 to 1.
 
     f = (1 - (1 - H)^k) X; twice is Tukey's twicing. What the ridge keeps most of is kept
     wholly then, so that it is not shrunk once more by those who fit f again; but where H shrinks
     many eigenvectors alike, as with many columns of S, this would be to memorize X.
     """
+    freedom = float(shrinkage.sum())
+    most = min(FREEDOM * freedom, max(freedom, FITTED * records))
     for times in ITERATIONS:
         found: Floats = 1 - (1 - shrinkage) ** times if times < np.inf else np.ones(len(shrinkage))
-        if found.sum() <= FREEDOM * shrinkage.sum():
+        if found.sum() <= most * (1 + ROUNDING):
             break
     return times, found
 
