@@ -68,7 +68,8 @@ class Combined:
     def added(self) -> Floats:
         """The share of the variance that comes of masking, (b/m) / T: k numbers, 0 to 1."""
         share = self.between / self.copies
-        return share / np.where(share > 0, self.variance, 1.0)
+        found: Floats = share / np.where(share > 0, self.variance, 1.0)
+        return found
 
     @property
     def t(self) -> Floats:

@@ -138,7 +138,9 @@ def _gain(place: int, true: Floats, alone: Floats, both: Floats) -> Gain:
     first, second = (target - alone[:, place]) ** 2, (target - both[:, place]) ** 2
     better = (first - second) * n / total
     gain, error = float(better.mean()), float(better.std(ddof=1) / np.sqrt(n))
+    together = 1 - float(second.sum()) / total
     p = float(stats.t.sf(gain / error, n - 1)) if error > 0 else 0.5
-    return Gain(
-        place, 1 - float(first.sum()) / total, 1 - float(second.sum()) / total, gain, error, p
-    )
+    if together <= 0:
+        # Worse than the mean, whatever he was before: he knows nothing.
+        p = max(p, 0.5)
+    return Gain(place, 1 - float(first.sum()) / total, together, gain, error, p)
