@@ -169,12 +169,13 @@ def compare(
         rows.append(_row(method, options, S, X, rng, repeats, step))
         while done < (place + 1) * repeats:
             step()
-    notes = (
-        f"The noise of {' and '.join(TUNED)} is such that a snooper by"
-        f" {'lines' if snooper == 'linear' else 'kernels'} explains {gain:.3g} more of X's"
-        " variance, the mean over columns, than by S alone.",
-        "The other methods have no such dial; their gains are as measured.",
+    means = "lines" if snooper == "linear" else "kernels"
+    tuned = (
+        f"The noise of {' and '.join(TUNED)} is such that a snooper by {means} explains"
+        f" {gain:.3g} more of X's variance, the mean over columns, than by S alone."
     )
+    others = "The other methods have no such dial; their gains are as measured."
+    notes = (tuned, others)
     return Comparison(tuple(rows), COLUMNS, gain, snooper, given.records, repeats, notes)
 
 

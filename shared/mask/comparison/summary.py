@@ -49,7 +49,7 @@ COLUMNS: tuple[Column, ...] = (
         "S",
         _mean,
         "How far fitted lines over S rise in the masked table where they rise by 1 in the true"
-        " one; 1 is right, and chance decides where lines explain nothing. The mean over X.",
+        " one; 1 is right. The mean over X; NaN where there are no such lines.",
     ),
     Column(
         "curve slope",

@@ -81,8 +81,7 @@ class Combined:
     @property
     def p_value(self) -> Floats:
         """Of the two-sided test that the number is 0, k."""
-        found: Floats = 2 * stats.t.sf(np.abs(self.t), self.freedom)
-        return found
+        return np.asarray(2 * stats.t.sf(np.abs(self.t), self.freedom))
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the lower and upper limits of intervals at a level, k each.
@@ -129,7 +128,7 @@ def combine_copies(
     within = stated.mean(axis=0)
     between = found.var(axis=0, ddof=1) if m > 1 else np.zeros(k)
     # The copies' means differ in the last digits even where the moments are copied exactly.
-    scale = within + np.square(found.mean(axis=0)) * ROUNDING
+    scale: Floats = within + np.square(found.mean(axis=0)) * ROUNDING
     between = np.where(between <= ROUNDING * scale, 0.0, between)
     added = between / m
     variance = within + added

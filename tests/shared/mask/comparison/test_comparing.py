@@ -37,7 +37,9 @@ def test_every_method_has_a_row_and_a_frame_of_numbers(all_methods):
     assert steps == [(k + 1, len(METHODS)) for k in range(len(METHODS))]
     frame = found.frame(errors=True)
     assert list(frame.index) == list(METHODS)
-    for column in COLUMNS:
+    # Over age the columns are humps: there is no line whose slope could be kept.
+    assert frame["line slope"].isna().all()
+    for column in COLUMNS[1:]:
         assert np.isfinite(frame[column.name]).all(), column.name
     assert frame.loc["sadp", "noise"] > 0
     assert math.isnan(frame.loc["egadp", "noise"])
@@ -61,13 +63,13 @@ def test_methods_differ_as_they_should(all_methods):
 
 @pytest.mark.slow
 def test_repetitions_have_standard_errors():
-    found = compare(*table(), np.random.default_rng(3), ["egadp", "gadp"], repeats=3)
+    found = compare(*table(), np.random.default_rng(3), ["egadp", "gadp"], repeats=2)
     moved = found["gadp"].values["correlation moved"]
     each = [run.of("pearson-largest").value for run in found["gadp"].measures]
     assert moved.value == pytest.approx(np.mean(each))
-    assert moved.error == pytest.approx(np.std(each, ddof=1) / np.sqrt(3))
+    assert moved.error == pytest.approx(np.std(each, ddof=1) / np.sqrt(2))
     assert found["egadp"].values["correlation moved"].error == pytest.approx(0, abs=1e-12)
-    assert found.repeats == 3
+    assert found.repeats == 2
 
 
 @pytest.mark.slow
@@ -84,6 +86,7 @@ def test_a_method_that_cannot_says_so_in_its_row():
         found["ipso"]
 
 
+@pytest.mark.slow
 def test_without_s_only_what_exists_is_shown():
     x = np.random.default_rng(5).standard_normal((120, 1))
     row = compare(None, x, np.random.default_rng(6), ["egadp"])["egadp"]
@@ -91,6 +94,7 @@ def test_without_s_only_what_exists_is_shown():
     assert np.isfinite(row.values["distribution moved"].value)
 
 
+@pytest.mark.slow
 def test_the_gain_adapts_where_s_tells_nearly_all():
     rng = np.random.default_rng(7)
     s = rng.standard_normal(200)
