@@ -19,26 +19,18 @@ class KernelOptions:
             these it is approximated (Nystrom), and the error is stated.
         linear: whether straight lines are free of the penalty as the constant always is: then
             linear relationships are never shrunk.
-        max_leverage: fits in which some record's own target weighs more than this in its fitted
-            value are not chosen, if there are others.
     """
 
     bandwidth: float | None = None
     penalty: float | None = None
     landmarks: int = 600
     linear: bool = False
-    max_leverage: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("bandwidth", "penalty"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise OptionError(f"{name} must be a positive number, not {value}.", where=name)
-        if not 0 < self.max_leverage <= 1:
-            raise OptionError(
-                f"max_leverage must be above 0 and at most 1, not {self.max_leverage}.",
-                where="max_leverage",
-            )
         if self.landmarks < 10:
             raise OptionError(
                 f"landmarks must be at least 10, not {self.landmarks}.", where="landmarks"

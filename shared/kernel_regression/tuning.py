@@ -91,7 +91,7 @@ def tuned_penalty(
         spectrum: the kernel over the points.
         points: n x k.
         targets: n x q.
-        options: its penalty, if it is not to be chosen, and the largest leverage allowed.
+        options: with its penalty, if it is not to be chosen.
     """
     n = len(points)
     grid = PENALTIES if options.penalty is None else np.array([options.penalty])
@@ -102,9 +102,8 @@ def tuned_penalty(
     shares = np.mean(errors**2, axis=0) / np.where(variances > 0, variances, 1.0)
     found = np.mean(shares, axis=1)
     allowed = shrinkage.sum(axis=0) <= FREEDOM * n
-    allowed &= leverages.max(axis=0) <= options.max_leverage
-    # Where none is allowed, the one whose leverages are least.
-    found = np.where(allowed, found, FORBIDDEN * (1 + leverages.max(axis=0)))
+    # Where none is allowed, the one with the least freedom.
+    found = np.where(allowed, found, FORBIDDEN * (1 + shrinkage.sum(axis=0)))
     # Of equal errors the larger penalty: where nothing is to be learned, nothing is fitted.
     best = len(found) - 1 - int(np.argmin(found[::-1]))
     return Tuned(float(grid[best]), float(found[best]))

@@ -10,6 +10,7 @@ from shared.mask.core.method import Method
 from shared.mask.methods.additive import cadp, sadp
 from shared.mask.methods.copula import cgadp
 from shared.mask.methods.gadp import egadp, gadp, ipso
+from shared.mask.methods.nmegadp import nmegadp
 from shared.mask.methods.shuffling import shuffle
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "gadp",
     "ipso",
     "mask",
+    "nmegadp",
     "sadp",
     "shuffle",
 ]

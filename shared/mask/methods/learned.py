@@ -18,8 +18,17 @@ from shared.mixed.table import Floats
 LEARNED = 0.05
 """Eigenvectors of which the ridge keeps less than this are left out of E(X|S): they are noise."""
 
-BOUNDS = (1.0, 0.95, 0.9, 0.7, 0.4, 0.0)
-"""Shares of the largest leverage that lone records are held to: the first that is enough."""
+ITERATIONS = (np.inf, 64, 32, 16, 8, 4, 2, 1)
+"""How often the ridge may be iterated: the first is taken that does not add too much freedom."""
+
+FREEDOM = 2.0
+"""At most so many times the freedom of the ridge, ..."""
+
+FITTED = 0.2
+"""... and at most this share of the records, unless the ridge has more by itself."""
+
+ATTEMPTS = 8
+"""How often lone records are held back until the largest leverage is kept."""
 
 WIDE = 200
 """Noise is orthogonal to at most so many eigenvectors beyond those of E(X|S), ..."""
@@ -34,6 +43,12 @@ ALONE = 1e-6
 """A record is told by others if their weight in its fitted value is at least this."""
 
 TINY = 1e-300
+
+MARGIN = 1.05
+"""By how much more they are held back the next time, at least."""
+
+ROUNDING = 1e-12
+"""What is shorter, in standard deviations, is rounding."""
 
 UNEVEN = 0.05
 """With a larger leave-one-out R2 of |r| on S the spread of the residuals depends on S."""
@@ -51,6 +66,7 @@ class Learned:
         expectation: E(X|S), n x q.
         residuals: r = X - E(X|S), n x q.
         learned: how many eigenvectors of the kernel E(X|S) is made of.
+        iterations: how often the ridge was iterated; infinite if X was projected onto them.
         held: how many lone records' own values were held back.
         leverages: how much each record's own value weighs in its expectation: n numbers.
     """
@@ -59,6 +75,7 @@ class Learned:
     expectation: Floats = field(repr=False)
     residuals: Floats = field(repr=False)
     learned: int
+    iterations: float
     held: int
     leverages: Floats = field(repr=False)
 
@@ -75,17 +92,10 @@ class Learned:
         """
         n, q = given.records, given.columns
         room = n - given.basis.shape[1] - 2 * q - 1
-        further = min(n // (SHARE if wide else NARROW), WIDE, self.fit.basis.shape[1])
-        count = max(self.learned, further)
-        if self.learned <= room:
-            count = min(count, room)
-            found = np.linalg.qr(np.column_stack([given.basis, self.fit.basis[:, :count]]))[0]
-        else:
-            found = basis_of(np.column_stack([given.basis, self.expectation]))
-        rest = residual(given.standard, found)
-        lengths = np.linalg.norm(rest, axis=0)
-        rest = residual(rest / np.where(lengths > 0, lengths, 1.0), found)
-        return np.column_stack([found, basis_of(rest)])
+        most = min(n // SHARE, WIDE, room)
+        count = max(0, most if wide else min(most, max(self.learned, n // NARROW)))
+        found = np.linalg.qr(np.column_stack([given.basis, self.fit.basis[:, :count]]))[0]
+        return _with(_with(found, self.expectation), given.standard)
 
     def details(self, given: Inputs) -> dict[str, Any]:
         """Return what was chosen and found, for `Masked.details`."""
@@ -94,6 +104,7 @@ class Learned:
             "penalty": self.fit.penalty,
             "freedom": float(self.leverages.sum()),
             "eigenvectors": self.learned,
+            "iterations": self.iterations,
             "held_back": self.held,
             "approximation": self.fit.approximation,
             "halving": self.fit.halving,
@@ -127,7 +138,8 @@ class Learned:
 
     def _spread(self, given: Inputs) -> Floats:
         """Return |r| as S tells it, each record's without its own: n x q."""
-        basis = np.column_stack([given.basis, self.fit.basis[:, : self.learned]])
+        count = min(self.learned, given.records // NARROW)
+        basis = np.column_stack([given.basis, self.fit.basis[:, :count]])
         sizes = np.abs(self.residuals)
         weights = np.minimum(np.einsum("ij,ij->i", basis, basis), 1.0)
         return leave_one_out(sizes, basis @ (basis.T @ sizes), weights)
@@ -148,15 +160,18 @@ def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage
     options = replace(options, linear=True)
     fit = fit_kernel(given.told, given.standard, options, rng)
     count = int(np.count_nonzero(fit.shrinkage > LEARNED))
-    vectors = fit.basis[:, :count]
+    times, filtered = iterated(fit.shrinkage[:count], given.records)
+    vectors = fit.basis[:, :count] * np.sqrt(filtered)
     own = np.einsum("ij,ij->i", vectors, vectors)
-    for bound in BOUNDS:
-        allowed = np.maximum(bound * max_leverage - given.leverages, 0.0)
-        shares = np.minimum(1.0, allowed / np.maximum(own, allowed + TINY))
+    allowed, multiple = max_leverage - given.leverages, 1.0
+    for attempt in range(ATTEMPTS):
+        last = attempt == ATTEMPTS - 1
+        shares = np.zeros(len(own)) if last else _shares(own * multiple, allowed)
         targets = held_back(given.standard_residuals, vectors, own, shares)
         relation = vectors @ (vectors.T @ targets)
         # Least squares, afterwards, multiplies the weight of a record's own value by this.
         scale = np.diag(np.linalg.lstsq(relation, given.standard_residuals)[0])
+        multiple = max(1.0, multiple * MARGIN, float(np.max(scale)))
         weights = given.leverages + own * shares * max(1.0, float(np.max(scale)))
         if weights.max() <= max_leverage:
             break
@@ -164,7 +179,37 @@ def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage
     span = basis_of(np.column_stack([given.basis, relation]))
     residuals = residual(given.standard, span)
     held = int(np.count_nonzero(shares < 1))
-    return Learned(fit, given.standard - residuals, residuals, count, held, weights)
+    return Learned(fit, given.standard - residuals, residuals, count, times, held, weights)
+
+
+def _shares(own: Floats, allowed: Floats) -> Floats:
+    """Return how much of their weights records may keep: 0 to 1."""
+    most = np.maximum(allowed, 0.0)
+    return np.where(own > most, most / np.maximum(own, TINY), 1.0)
+
+
+def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
+    """Return how often a ridge is iterated and what it keeps of each eigenvector then: 0 to 1.
+
+    f = (1 - (1 - H)^k) X; twice is Tukey's twicing. What the ridge keeps most of is kept
+    wholly then, so that it is not shrunk once more by those who fit f again; but where H shrinks
+    many eigenvectors alike, as with many columns of S, this would be to memorize X.
+    """
+    freedom = float(shrinkage.sum())
+    most = min(FREEDOM * freedom, max(freedom, FITTED * records))
+    for times in ITERATIONS:
+        found: Floats = 1 - (1 - shrinkage) ** times if times < np.inf else np.ones(len(shrinkage))
+        if found.sum() <= most * (1 + ROUNDING):
+            break
+    return times, found
+
+
+def _with(basis: Floats, values: Floats) -> Floats:
+    """Return an orthonormal basis with what columns of variance 1 or less add to it."""
+    rest = residual(values, basis)
+    lengths = np.linalg.norm(rest, axis=0)
+    new = lengths > ROUNDING * np.sqrt(len(values))
+    return np.column_stack([basis, basis_of(residual(rest[:, new] / lengths[new], basis))])
 
 
 def held_back(targets: Floats, vectors: Floats, own: Floats, shares: Floats) -> Floats:
@@ -176,8 +221,8 @@ def held_back(targets: Floats, vectors: Floats, own: Floats, shares: Floats) -> 
 
     Args:
         targets: n x q.
-        vectors: orthonormal; the fit projects onto them; n x m.
-        own: the leverages of this fit, n.
+        vectors: V of a fit VV'x, n x m.
+        own: the leverages of this fit, n numbers below 1 or nearly so.
         shares: how much of its weight each record's own target keeps, n numbers from 0 to 1.
 
     Returns:
@@ -186,7 +231,7 @@ def held_back(targets: Floats, vectors: Floats, own: Floats, shares: Floats) -> 
     lone = shares < 1
     if not lone.any():
         return targets
-    # With H the projection, x the targets, y the new ones, s the shares and h the leverages:
+    # With H = VV', x the targets, y the new ones, s the shares and h the leverages:
     # y = s x + (1 - s) ((Hy - h y) / (1 - h)) for the lone records, y = x for the others.
     rows, found = vectors[lone], targets.copy()
     factor = (1 - shares[lone]) / np.maximum(1 - own[lone], ALONE)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from shared.errors import OptionError
 from shared.kernel_regression.options import KernelOptions
 from shared.mask.core.cautions import cautions, facts
@@ -50,12 +48,12 @@ def nmegadp(
     """Mask by Y = E(X|S) + e: any regression of Y on S finds what that of X on S finds.
 
     E(X|S) is learned by kernel ridge regression (the least-squares support vector machine with a
-    bias). A ridge shrinks what it fits, and an analyst who fits Y by another would shrink it again;
-    so the ridge only chooses the eigenvectors of the kernel that have something to tell, and X is
-    regressed on these, the constant and S by least squares. (That is what twicing, iterated without
-    end, leads to.) The residuals r are then orthogonal to S and to E(X|S). e is made as by
-    EGADP: random, orthogonal to S, X, E(X|S) and further eigenvectors, as many as there are records
-    for, in which an analyst would learn from chance what is not there.
+    bias). A ridge shrinks what it fits, and an analyst who fits Y by another shrinks it again; so
+    the ridge is iterated, f = (1 - (1 - H)^k) X. Where it shrinks few eigenvectors of the kernel, k
+    is infinite: X is projected onto them. X is then regressed on the constant, S and f by
+    least squares. The residuals r are so orthogonal to S and to E(X|S), and e is made as by EGADP:
+    random, orthogonal to S, X, E(X|S) and to as many leading eigenvectors as there are records for,
+    in which an analyst would learn from chance what is not there.
 
     What is exact in the sample ("perturbation"): e has the covariance of r, so the means and
     covariances of (S, Y) are those of (S, X), and e is orthogonal to S, X and E(X|S). "shuffling":

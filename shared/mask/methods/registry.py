@@ -17,6 +17,7 @@ from shared.mask.core.randomness import Randomness
 from shared.mask.methods.additive import NOISE, cadp, sadp
 from shared.mask.methods.copula import cgadp
 from shared.mask.methods.gadp import egadp, gadp, ipso
+from shared.mask.methods.nmegadp import Form, nmegadp
 from shared.mask.methods.shuffling import shuffle
 
 __all__ = ["METHODS", "Method"]
@@ -26,10 +27,8 @@ def _shuffle_parametric(S: Any, X: Any, rng: Randomness, **options: Any) -> Mask
     return shuffle(S, X, rng, marginals="parametric", **options)
 
 
-def _nmegadp(form: str) -> Callable[..., Masked]:
+def _nmegadp(form: Form) -> Callable[..., Masked]:
     def run(S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-        from shared.mask.methods.nmegadp import nmegadp
-
         return nmegadp(S, X, rng, form=form, **options)
 
     return run
@@ -129,9 +128,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             Method(
                 "nmegadp",
                 _nmegadp("perturbation"),
-                keeps="Relationships of any shape that S tells of, and the residuals' covariance.",
+                keeps="Relationships of any shape that S tells of; means and covariances exactly.",
                 protects=_NO_MORE,
                 options=_KERNEL,
+                exact_moments=True,
             ),
             Method(
                 "nmegadp-shuffle",
@@ -144,10 +144,11 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             Method(
                 "nmegadp-copula",
                 _nmegadp("copula-perturbation"),
-                keeps="Relationships of any shape that S tells of, and the residuals' marginals and"
-                " rank correlations.",
+                keeps="Relationships of any shape that S tells of; means and covariances exactly,"
+                " the residuals' marginals and rank correlations nearly.",
                 protects=_NO_MORE,
                 options=_KERNEL,
+                exact_moments=True,
             ),
             Method(
                 "nmegadp-copula-shuffle",
