@@ -53,9 +53,10 @@ def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
     white = residual(drawn, basis)
     # Whitened twice: the second time mends the rounding of the first.
     white = _orthonormal(residual(_orthonormal(white), basis))
-    # Columns of very different scales share one root: each is taken in units of its own.
+    # Columns of very different scales share one root: each is taken in units of its own length.
     largest = np.max(np.abs(like), axis=0, initial=0.0)
-    scale = np.where(largest > 0, largest, 1.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    scale = largest * np.maximum(1.0, np.linalg.norm(like / largest, axis=0))
     found: Floats = (white @ symmetric_root(like / scale)) * scale
     return found
 

@@ -15,9 +15,7 @@ from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
     inputs,
-    require_leverages,
-    require_records,
-    require_secret,
+    require_maskable,
 )
 from shared.mask.core.masked import Masked
 from shared.mask.core.noise import exact_noise, made_exact
@@ -99,9 +97,7 @@ def nmegadp(
             f"form must be one of {', '.join(get_args(Form))}, not {form!r}.", where="form"
         )
     given = inputs(S, X)
-    require_leverages(given.leverages, max_leverage)
-    require_secret(given)
-    require_records(given, given.both.shape[1])
+    require_maskable(given, given.both.shape[1], max_leverage)
     relation = learned(given, kernel or KernelOptions(), rng, max_leverage)
     if form.startswith("copula"):
         noise = _copula_noise(relation, given, rng)

@@ -5,33 +5,20 @@ Those made of synthetic records are in `shared.mask.synthetic`; `shared.mask.MET
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 from shared.kernel_regression.options import KernelOptions
 from shared.mask.core.inputs import MAX_LEVERAGE
-from shared.mask.core.masked import Masked
 from shared.mask.core.method import Method
-from shared.mask.core.randomness import Randomness
 from shared.mask.methods.additive import NOISE, cadp, sadp
 from shared.mask.methods.copula import cgadp
 from shared.mask.methods.gadp import egadp, gadp, ipso
-from shared.mask.methods.nmegadp import Form, nmegadp
+from shared.mask.methods.nmegadp import nmegadp
 from shared.mask.methods.shuffling import shuffle
 
 __all__ = ["METHODS", "Method"]
-
-
-def _shuffle_parametric(S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-    return shuffle(S, X, rng, marginals="parametric", **options)
-
-
-def _nmegadp(form: Form) -> Callable[..., Masked]:
-    def run(S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-        return nmegadp(S, X, rng, form=form, **options)
-
-    return run
 
 
 _LEVERAGE = {"max_leverage": MAX_LEVERAGE}
@@ -118,7 +105,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             ),
             Method(
                 "shuffle-parametric",
-                _shuffle_parametric,
+                partial(shuffle, marginals="parametric"),
                 keeps="Relationships that are linear once each column is made normal by a fitted"
                 " family, and exactly the marginals.",
                 protects=_TRUE_VALUES,
@@ -127,7 +114,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             ),
             Method(
                 "nmegadp",
-                _nmegadp("perturbation"),
+                partial(nmegadp, form="perturbation"),
                 keeps="Relationships of any shape that S tells of; means and covariances exactly.",
                 protects=_NO_MORE,
                 options=_KERNEL,
@@ -135,7 +122,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             ),
             Method(
                 "nmegadp-shuffle",
-                _nmegadp("shuffling"),
+                partial(nmegadp, form="shuffling"),
                 keeps="Relationships of any shape that S tells of, and exactly the marginals.",
                 protects=_TRUE_VALUES,
                 options=_KERNEL,
@@ -143,7 +130,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             ),
             Method(
                 "nmegadp-copula",
-                _nmegadp("copula-perturbation"),
+                partial(nmegadp, form="copula-perturbation"),
                 keeps="Relationships of any shape that S tells of; means and covariances exactly,"
                 " the residuals' marginals and rank correlations nearly.",
                 protects=_NO_MORE,
@@ -152,7 +139,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             ),
             Method(
                 "nmegadp-copula-shuffle",
-                _nmegadp("copula-shuffling"),
+                partial(nmegadp, form="copula-shuffling"),
                 keeps="Relationships of any shape that S tells of, the residuals' rank"
                 " correlations, and exactly the marginals.",
                 protects=_TRUE_VALUES,
