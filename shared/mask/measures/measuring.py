@@ -10,6 +10,7 @@ from shared.mask.measures.core.compared import compared
 from shared.mask.measures.core.expectations import LANDMARKS, MOST_FITTED
 from shared.mask.measures.core.measure import Measures
 from shared.mask.measures.security.rows import security_rows, security_steps
+from shared.mask.measures.security.snooper import MOST
 from shared.mask.measures.utility.rows import utility_rows, utility_steps
 from shared.progress import Progress, unwatched
 
@@ -58,7 +59,8 @@ def measure_all(
         notes.append("Y does not have the columns of X, so usefulness is not measured.")
     if data.records > MOST_FITTED:
         notes.append(
-            f"Kernels are fitted on {MOST_FITTED:,} records drawn at random, spanned by"
-            f" {LANDMARKS}, and asked about all {data.records:,}."
+            f"Kernels are fitted on {MOST_FITTED:,} records drawn at random (what S tells a"
+            f" snooper, on up to {MOST:,}), spanned by {LANDMARKS}, and asked about all"
+            f" {data.records:,}."
         )
     return Measures(tuple(rows), data.records, tuple(notes))

@@ -24,13 +24,12 @@ from shared.mask.measures.security.linkage import (
     nearest,
     redrawn,
 )
-from shared.mask.measures.security.snooper import FOLDS, Gain, snooper_gains
+from shared.mask.measures.security.snooper import FOLDS, MOST, Gain, snooper_gains
 from shared.mixed.design import leverages
 from shared.mixed.table import Floats
 
 ALL = "all columns"
 KINDS: tuple[Kind, ...] = ("linear", "kernel")
-MOST_FOR_CURVES = 10_000
 UNLIKELY = 4.0
 """More coincidences than expected by so many standard deviations are none."""
 SMALLEST = 0.005
@@ -52,7 +51,7 @@ def security_rows(data: Compared, rng: Randomness, on_step: Callable[[], None]) 
             data.told,
             columns,
             rng,
-            most=MOST_FOR_CURVES,
+            most=MOST,
             landmarks=KernelOptions().landmarks,
         )
         for columns in (data.true, data.masked)
@@ -172,6 +171,7 @@ def _gain_row(label: str, kind: Kind, found: Gain) -> Measure:
 
 def _leverage_rows(data: Compared, by_s: Expectation) -> Iterator[Measure]:
     for word, own in (("linear", leverages(data.basis)), ("kernel", by_s.leverages)):
+        own_fit = "" if word == "linear" else ", if the kernel is chosen by left-out errors"
         largest, mean = float(own.max()), float(own[own > 0].mean())
         yield Measure(
             f"leverage-largest-{word}",
@@ -180,7 +180,7 @@ def _leverage_rows(data: Compared, by_s: Expectation) -> Iterator[Measure]:
             largest,
             None,
             f"The record that stands most alone in S makes up {_share(largest)} of its own"
-            f" {word} expectation; near 100 per cent its true value would be released.",
+            f" {word} expectation{own_fit}; near 100 per cent its true value would be released.",
         )
         yield Measure(
             f"leverage-mean-{word}",

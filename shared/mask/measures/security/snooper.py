@@ -23,6 +23,8 @@ from shared.mask.measures.core.expectations import Expectation, Kind, expectatio
 from shared.mixed.table import Floats
 
 FOLDS = 5
+MOST = 10_000
+"""What S tells is fitted on at most so many records: an error of it could pass for a gain."""
 SURE = 2.0
 """A snooper uses Y if his own errors fall by so many of their standard errors."""
 SCALES = (0.5, 1.5)
@@ -70,7 +72,7 @@ def snooper_gains(
         on_fold: called after each fold.
     """
     n = len(true)
-    beyond = masked - expectation(kind, told, masked, rng).fitted
+    beyond = masked - expectation(kind, told, masked, rng, most=MOST).fitted
     size = beyond.std(axis=0)
     beyond = beyond[:, size > 1e-9 * np.maximum(masked.std(axis=0), 1e-300)]
     beyond = beyond / np.maximum(beyond.std(axis=0), 1e-300)
@@ -79,7 +81,7 @@ def snooper_gains(
     alone, both = np.empty_like(true), np.empty_like(true)
     for number in range(FOLDS):
         known, asked = fold != number, fold == number
-        first = expectation(kind, told[known], true[known], rng)
+        first = expectation(kind, told[known], true[known], rng, most=MOST)
         alone[asked] = first.predict(told[asked])
         both[asked] = alone[asked]
         if beyond.shape[1]:
