@@ -116,16 +116,12 @@ def dependence(
     free = by_curves(scored.flexible, scores, rng)
     beyond_linear = gained(target, lines, curves)
     beyond_monotonic = gained(scores, best, free)
-    shares = [explained(target, fit) for fit in (lines, curves)]
-    score_shares = [explained(scores, fit) for fit in (best, free)]
-    found = any(map(matters, (*shares, *score_shares)))
+    linear, curved = explained(target, lines), explained(target, curves)
+    monotonic, any_shape = explained(scores, best), explained(scores, free)
+    found = any(map(matters, (linear, curved, monotonic, any_shape)))
+    kind = _kind(found, matters(beyond_linear), matters(beyond_monotonic, least))
     return Evidence(
-        about,
-        _kind(found, matters(beyond_linear), matters(beyond_monotonic, least)),
-        *shares,
-        *score_shares,
-        beyond_linear,
-        beyond_monotonic,
+        about, kind, linear, curved, monotonic, any_shape, beyond_linear, beyond_monotonic
     )
 
 

@@ -122,7 +122,8 @@ def _additive(
 
 def _linked(index: Floats, target: Floats, new: Floats) -> Floats:
     """Return a rising curve of an index, at new values of it."""
-    return _monotonic(index, target, new, True)[1] + target.mean()
+    found: Floats = _monotonic(index, target, new, True)[1] + target.mean()
+    return found
 
 
 def _monotonic(feature: Floats, target: Floats, new: Floats, rising: bool) -> tuple[Floats, Floats]:

@@ -26,6 +26,9 @@ MAX_LEVERAGE = 0.5
 TOLD = 1e-8
 """A column whose residual is this small, in standard deviations, is told by S exactly."""
 
+ROUNDING = 1e-13
+"""Residuals that are shorter, in standard deviations, are nothing but rounding."""
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -105,8 +108,9 @@ class Inputs:
     def both(self) -> Floats:
         """An orthonormal basis of the constant, S and X: n x (1 + p + rank of r)."""
         lengths = np.linalg.norm(self.standard_residuals, axis=0)
+        varied = lengths > ROUNDING * np.sqrt(self.records)
         # Short residuals are orthogonal to S only up to rounding of their own length: once more.
-        rest = residual(self.standard_residuals / np.where(lengths > 0, lengths, 1.0), self.basis)
+        rest = residual(self.standard_residuals[:, varied] / lengths[varied], self.basis)
         return np.column_stack([self.basis, basis_of(rest)])
 
     def in_units(self, standard: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from shared.mask.core.randomness import Randomness
@@ -9,6 +10,7 @@ from shared.mask.measures.core.compared import compared
 from shared.mask.measures.core.expectations import LANDMARKS, MOST_FITTED
 from shared.mask.measures.core.measure import Measures
 from shared.mask.measures.security.rows import security_rows, security_steps
+from shared.mask.measures.security.snooper import MOST
 from shared.mask.measures.utility.rows import utility_rows, utility_steps
 from shared.progress import Progress, unwatched
 
@@ -20,6 +22,7 @@ def measure_all(
     *,
     rng: Randomness,
     on_step: Progress = unwatched,
+    brief: bool = False,
 ) -> Measures:
     """Measure what a masked table is good for and what it gives away.
 
@@ -30,6 +33,7 @@ def measure_all(
             have the columns of X, security alone is measured.
         rng: draws folds, ties and the records that kernels are made of; nothing of Y depends on it.
         on_step: told of each step; may raise to stop.
+        brief: measure models of each column given all of S and given all others alone.
 
     Returns:
         One row per measure, utility before security.
@@ -39,7 +43,7 @@ def measure_all(
         TableError: values are missing or infinite, or the numbers of records differ.
         MaskingError: fewer than ten records, or no column of X varies.
     """
-    data = compared(S, X, Y)
+    data = replace(compared(S, X, Y), brief=brief)
     total = security_steps() + (utility_steps(data) if data.alike else 0)
     done = 0
 
@@ -55,7 +59,8 @@ def measure_all(
         notes.append("Y does not have the columns of X, so usefulness is not measured.")
     if data.records > MOST_FITTED:
         notes.append(
-            f"Kernels are fitted on {MOST_FITTED:,} records drawn at random, spanned by"
-            f" {LANDMARKS}, and asked about all {data.records:,}."
+            f"Kernels are fitted on {MOST_FITTED:,} records drawn at random (what S tells a"
+            f" snooper, on up to {MOST:,}), spanned by {LANDMARKS}, and asked about all"
+            f" {data.records:,}."
         )
     return Measures(tuple(rows), data.records, tuple(notes))

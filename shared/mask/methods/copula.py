@@ -13,6 +13,7 @@ from shared.mask.core.inputs import (
     Inputs,
     inputs,
     require_maskable,
+    require_secret,
 )
 from shared.mask.core.latent import conditional, copula_correlations
 from shared.mask.core.masked import Masked
@@ -55,7 +56,7 @@ def cgadp(
     given = inputs(S, X)
     scored = of_scores(given, normal_scores(given.matrix))
     spread = np.std(normal_scores(np.arange(given.records, dtype=np.float64)[:, None]))
-    perturbed = masked_scores(scored, rng, max_leverage) * spread
+    perturbed = masked_scores(given, scored, rng, max_leverage) * spread
     values = from_normal_scores(perturbed, given.matrix)
     return Masked(
         "cgadp",
@@ -67,7 +68,12 @@ def cgadp(
 
 
 def masked_scores(
-    scored: Inputs, rng: Randomness, max_leverage: float, *, by_ranks: bool = False
+    given: Inputs,
+    scored: Inputs,
+    rng: Randomness,
+    max_leverage: float,
+    *,
+    by_ranks: bool = False,
 ) -> Floats:
     """Return draws of the normal variables behind X given S, with mean 0 and variance 1: n x q.
 
@@ -75,6 +81,7 @@ def masked_scores(
     copula's correlations leave; without ties and `by_ranks` this is EGADP of the scores.
     """
     require_maskable(scored, scored.both.shape[1], max_leverage)
+    require_secret(given)
     prediction, root = conditional(scored, copula_correlations(scored, by_ranks=by_ranks))
     return prediction + exact_noise(rng, scored.both, root * np.sqrt(scored.records))
 

@@ -15,9 +15,7 @@ from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
     inputs,
-    require_leverages,
-    require_records,
-    require_secret,
+    require_maskable,
 )
 from shared.mask.core.masked import Masked
 from shared.mask.core.noise import exact_noise, made_exact
@@ -48,12 +46,12 @@ def nmegadp(
     """Mask by Y = E(X|S) + e: any regression of Y on S finds what that of X on S finds.
 
     E(X|S) is learned by kernel ridge regression (the least-squares support vector machine with a
-    bias). A ridge shrinks what it fits, and an analyst who fits Y by another would shrink it again;
-    so the ridge only chooses the eigenvectors of the kernel that have something to tell, and X is
-    regressed on these, the constant and S by least squares. (That is what twicing, iterated without
-    end, leads to.) The residuals r are then orthogonal to S and to E(X|S). e is made as by
-    EGADP: random, orthogonal to S, X, E(X|S) and further eigenvectors, as many as there are records
-    for, in which an analyst would learn from chance what is not there.
+    bias). A ridge shrinks what it fits, and an analyst who fits Y by another shrinks it again; so
+    the ridge is iterated, f = (1 - (1 - H)^k) X. Where it shrinks few eigenvectors of the kernel, k
+    is infinite: X is projected onto them. X is then regressed on the constant, S and f by
+    least squares. The residuals r are so orthogonal to S and to E(X|S), and e is made as by EGADP:
+    random, orthogonal to S, X, E(X|S) and to as many leading eigenvectors as there are records for,
+    in which an analyst would learn from chance what is not there.
 
     What is exact in the sample ("perturbation"): e has the covariance of r, so the means and
     covariances of (S, Y) are those of (S, X), and e is orthogonal to S, X and E(X|S). "shuffling":
@@ -99,9 +97,7 @@ def nmegadp(
             f"form must be one of {', '.join(get_args(Form))}, not {form!r}.", where="form"
         )
     given = inputs(S, X)
-    require_leverages(given.leverages, max_leverage)
-    require_secret(given)
-    require_records(given, given.both.shape[1])
+    require_maskable(given, given.both.shape[1], max_leverage)
     relation = learned(given, kernel or KernelOptions(), rng, max_leverage)
     if form.startswith("copula"):
         noise = _copula_noise(relation, given, rng)

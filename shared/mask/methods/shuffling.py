@@ -62,7 +62,7 @@ def shuffle(
         scores = [one.scores(values) for one, values in zip(fitted, given.matrix.T, strict=True)]
         scored = of_scores(given, np.column_stack(scores), fitted_scores)
         details = {"marginals": dict(zip(given.x.names, map(str, fitted), strict=True))}
-    perturbed = masked_scores(scored, rng, max_leverage, by_ranks=marginals == "rank")
+    perturbed = masked_scores(given, scored, rng, max_leverage, by_ranks=marginals == "rank")
     values = reordered(given.matrix, perturbed)
     return Masked(
         "shuffle" if marginals == "rank" else "shuffle-parametric",

@@ -151,14 +151,16 @@ def _drawn(
     start = np.cumsum(sizes) - sizes
     uniform = np.asarray(rng.random(len(found)), dtype=np.float64)
     if draw == "plain":
-        return order[start[found] + np.floor(uniform * sizes[found]).astype(np.intp)]
+        place = start[found] + np.floor(uniform * sizes[found]).astype(np.intp)
+        return np.asarray(order[place])
     # Exponential weights, normalized in each leaf, are Dirichlet's. Each leaf fills one unit of
     # the cumulated weights, so that one search serves all leaves.
     weights = -np.log1p(-np.asarray(rng.random(len(true)), dtype=np.float64))
     shares = weights / np.bincount(true, weights, minlength=leaves)[true]
     limits = np.cumsum(shares[order])
     place = np.searchsorted(limits, found + uniform, side="right")
-    return order[np.clip(place, start[found], start[found] + sizes[found] - 1)]
+    place = np.clip(place, start[found], start[found] + sizes[found] - 1)
+    return np.asarray(order[place])
 
 
 def _smoothed(values: Floats, true: Floats, rng: Randomness) -> Floats:

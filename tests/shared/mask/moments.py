@@ -26,7 +26,7 @@ def lengths(matrix: npt.ArrayLike) -> Wide:
     wide = wide.reshape(len(wide), -1)
     rest = wide - wide.mean(axis=0)
     largest = np.abs(rest).max(axis=0)
-    return largest * np.sqrt(((rest / largest) ** 2).sum(axis=0))
+    return largest * np.sqrt(((rest / np.where(largest > 0, largest, 1)) ** 2).sum(axis=0))
 
 
 def covariance_difference(told: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -39,7 +39,8 @@ def covariance_difference(told: npt.ArrayLike, x: npt.ArrayLike, y: npt.ArrayLik
     )
     units, _ = centred(first)
     others, _ = centred(second)
-    ratio = lengths(second) / lengths(first)
+    before, after = lengths(first), lengths(second)
+    ratio = after / np.where(before > 0, before, 1)
     return float(np.abs(units.T @ units - (others * ratio).T @ (others * ratio)).max())
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from shared.kernel_regression.options import KernelOptions
 from shared.mask.core.randomness import Randomness
 from shared.mask.measures.core.compared import Compared
 from shared.mask.measures.core.expectations import Expectation, Kind, expectation
@@ -21,17 +22,18 @@ from shared.mask.measures.security.linkage import (
     linkage_by_matching,
     mean_rank,
     nearest,
-    stand_ins,
+    redrawn,
 )
-from shared.mask.measures.security.snooper import FOLDS, Gain, snooper_gains
+from shared.mask.measures.security.snooper import FOLDS, MOST, Gain, snooper_gains
 from shared.mixed.design import leverages
 from shared.mixed.table import Floats
 
 ALL = "all columns"
 KINDS: tuple[Kind, ...] = ("linear", "kernel")
-MOST_FOR_LEVERAGE = 20_000
 UNLIKELY = 4.0
 """More coincidences than expected by so many standard deviations are none."""
+SMALLEST = 0.005
+"""Shares of variance below this are less than kernels fitted to some of the records can tell."""
 SIGNIFICANT = 0.001
 """A report has some twenty tests; below this probability chance is no explanation."""
 
@@ -43,8 +45,17 @@ def security_steps() -> int:
 
 def security_rows(data: Compared, rng: Randomness, on_step: Callable[[], None]) -> list[Measure]:
     """Return all measures of security; those of single values only where Y has the columns of X."""
-    by_s = expectation("kernel", data.told, data.true, rng, most=MOST_FOR_LEVERAGE)
-    masked_by_s = expectation("kernel", data.told, data.masked, rng, most=MOST_FOR_LEVERAGE)
+    by_s, masked_by_s = (
+        expectation(
+            "kernel",
+            data.told,
+            columns,
+            rng,
+            most=MOST,
+            landmarks=KernelOptions().landmarks,
+        )
+        for columns in (data.true, data.masked)
+    )
     on_step()
     curves = np.column_stack([by_s.fitted, masked_by_s.fitted])
     rows = [*_canonical_rows(data, curves), *_index_rows(data, curves)]
@@ -54,7 +65,7 @@ def security_rows(data: Compared, rng: Randomness, on_step: Callable[[], None]) 
     rows += _leverage_rows(data, by_s)
     if data.alike:
         rows += _coincidence_rows(data, masked_by_s)
-        rows += _linkage_rows(data, rng)
+        rows += _linkage_rows(data, masked_by_s, rng)
     on_step()
     return rows
 
@@ -76,8 +87,8 @@ def _canonical_row(suffix: str, found: Canonical) -> Measure:
         found.error,
         f"Beyond {given}, the combination of columns that Y tells best correlates"
         f" {found.largest:.3f} with Y; chance exceeds {found.chance:.3f} once in twenty."
-        f" {_verdict(found.p) if suffix else _hint(found.p)}",
-        found.p < SIGNIFICANT and bool(suffix),
+        f" {_verdict(found.p, found.largest**2) if suffix else _hint(found.p)}",
+        found.p < SIGNIFICANT and bool(suffix) and found.largest**2 > SMALLEST,
     )
 
 
@@ -144,7 +155,8 @@ def _index_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
 
 def _gain_row(label: str, kind: Kind, found: Gain) -> Measure:
     words = "by straight lines" if kind == "linear" else "by curves of any shape"
-    verdict = _hint(found.p) if kind == "linear" else _verdict(found.p)
+    share = found.gain / max(1 - found.without, 1e-300)
+    verdict = _hint(found.p) if kind == "linear" else _verdict(found.p, share)
     return Measure(
         f"snooper-gain-{kind}",
         "security",
@@ -153,12 +165,13 @@ def _gain_row(label: str, kind: Kind, found: Gain) -> Measure:
         found.error,
         f"Predicting {label} {words}, a snooper explains {_share(found.without)} from S and"
         f" {_share(found.together)} from S and Y. {verdict}",
-        found.p < SIGNIFICANT and kind == "kernel",
+        found.p < SIGNIFICANT and kind == "kernel" and share > SMALLEST,
     )
 
 
 def _leverage_rows(data: Compared, by_s: Expectation) -> Iterator[Measure]:
     for word, own in (("linear", leverages(data.basis)), ("kernel", by_s.leverages)):
+        own_fit = "" if word == "linear" else ", if the kernel is chosen by left-out errors"
         largest, mean = float(own.max()), float(own[own > 0].mean())
         yield Measure(
             f"leverage-largest-{word}",
@@ -167,7 +180,7 @@ def _leverage_rows(data: Compared, by_s: Expectation) -> Iterator[Measure]:
             largest,
             None,
             f"The record that stands most alone in S makes up {_share(largest)} of its own"
-            f" {word} expectation; near 100 per cent its true value would be released.",
+            f" {word} expectation{own_fit}; near 100 per cent its true value would be released.",
         )
         yield Measure(
             f"leverage-mean-{word}",
@@ -198,10 +211,13 @@ def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Meas
         )
 
 
-def _linkage_rows(data: Compared, rng: Randomness) -> Iterator[Measure]:
+def _linkage_rows(data: Compared, masked_by_s: Expectation, rng: Randomness) -> Iterator[Measure]:
     true, masked = data.true / data.scales, data.masked / data.scales
-    instead = stand_ins(data.told, rng)
-    alike = linkage_among_alike(data.told, true, masked, rng)
+    numeric = np.isin(np.arange(true.shape[1]), data.numeric)
+    # Indicators stay indicators: a category is taken from another record as it is.
+    expected = np.where(numeric, masked_by_s.fitted / data.scales, 0.0)
+    instead = redrawn(data.told, masked, expected, rng)
+    alike = linkage_among_alike(data.told, true, masked, expected, rng)
     count = min(ALIKE, data.records)
     yield _linkage_row(
         "linkage-among-alike",
@@ -227,8 +243,8 @@ def _linkage_rows(data: Compared, rng: Randomness) -> Iterator[Measure]:
     yield _linkage_row(
         "linkage-mean-rank",
         rank,
-        f"A person's own masked values are nearer than those of {_share(rank.rate)} of all; a"
-        f" stand-in's, alike in S, than those of {_share(rank.chance)}.",
+        f"A person's own masked values are nearer than those of {_share(rank.rate)} of all; if"
+        f" Y told only what S tells, than those of {_share(rank.chance)}.",
     )
     everyone = np.arange(data.records)
     full = np.column_stack([data.told, masked])
@@ -270,7 +286,9 @@ def _hint(p: float) -> str:
     return _verdict(p)
 
 
-def _verdict(p: float) -> str:
+def _verdict(p: float, share: float = 1.0) -> str:
+    if p < SIGNIFICANT and share <= SMALLEST:
+        return "That is less than such fits can tell apart."
     if p < SIGNIFICANT:
         return "Y gives something away."
     if p < 0.05:

@@ -15,6 +15,7 @@ from shared.mask.measures.utility.equivalence import by_regression, paired
 from shared.mask.measures.utility.marginals import group_means, marginal
 from shared.mask.measures.utility.models import (
     ModelPair,
+    Relationship,
     independents,
     model_pair,
     mse_ratio,
@@ -23,8 +24,8 @@ from shared.mask.measures.utility.models import (
 
 KINDS: tuple[Kind, ...] = ("linear", "kernel")
 WORDS = {"linear": "straight-line", "kernel": "kernel"}
-WEAK = 0.02
-"""A relationship that explains less than this share says little, kept or not."""
+WEAK = 10.0
+"""A relationship whose left-out R2 times n is less than this is none: slopes on noise are noise."""
 
 
 def utility_steps(data: Compared) -> int:
@@ -53,21 +54,19 @@ def pair_rows(pair: ModelPair) -> list[Measure]:
     """Return the measures of one model fitted on both tables: slope, R2, MSE ratio, equivalence."""
     kind, about, word = pair.kind, pair.about, WORDS[pair.kind]
     line, ratio = relationship(pair), mse_ratio(pair)
-    weak = ""
-    if pair.strength < WEAK:
-        told = _share(max(pair.strength, 0.0))
-        weak = f" The true fit explains only {told} of {pair.dependent}, so this says little."
-    if math.isnan(line.slope):
+    weak = pair.strength * len(pair.true) < WEAK
+    if weak or math.isnan(line.slope):
+        line = Relationship(math.nan, math.nan)
         words = "The true table shows no such relationship, so there is none to keep."
         slope_words = r2_words = words
     else:
         slope_words = (
             f"Where the true table's {word} fit rises by 1, the masked table's rises by"
-            f" {line.slope:.3f}; 1 is right.{weak}"
+            f" {line.slope:.3f}; 1 is right."
         )
         r2_words = (
             f"The masked table's {word} fit follows {_share(line.r2)} of the ups and downs of"
-            f" the true one's.{weak}"
+            f" the true one's."
         )
     ratio_words = "The true model makes no errors, so there is no ratio."
     if not math.isnan(ratio.ratio):
@@ -81,11 +80,11 @@ def pair_rows(pair: ModelPair) -> list[Measure]:
         Measure(f"relationship-slope-{kind}", "utility", about, line.slope, None, slope_words),
         Measure(f"relationship-r2-{kind}", "utility", about, line.r2, None, r2_words),
         Measure(f"mse-ratio-{kind}", "utility", about, ratio.ratio, error, ratio_words),
-        *_equivalence_rows(pair),
+        *_equivalence_rows(pair, weak),
     ]
 
 
-def _equivalence_rows(pair: ModelPair) -> Iterator[Measure]:
+def _equivalence_rows(pair: ModelPair, weak: bool) -> Iterator[Measure]:
     level, slope = by_regression(pair.by_true, pair.by_masked)
     tests = (
         ("paired", "mean of the fitted values (paired test)", paired(pair.by_true, pair.by_masked)),
@@ -93,9 +92,11 @@ def _equivalence_rows(pair: ModelPair) -> Iterator[Measure]:
         ("slope", "slope of the masked on the true fitted values", slope),
     )
     for name, words, test in tests:
-        region = test.percent
+        region = math.nan if weak and name == "slope" else test.percent
         if math.isnan(region):
-            sentence = f"The {words} cannot be tested: the true one is zero or does not vary."
+            sentence = (
+                f"The {words} cannot be tested: there is nothing that it could be a share of."
+            )
         else:
             sentence = (
                 f"The {words} is shown to be right to within {_region(region)} per cent"

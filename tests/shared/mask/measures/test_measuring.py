@@ -23,9 +23,9 @@ def test_y_equal_to_x_is_perfectly_useful_and_hides_nothing(humped):
     s, x = humped(1, 200)
     found = measure_all(s, x, x, rng=rng())
     for name in ("relationship-slope-kernel", "relationship-r2-linear", "spread-ratio"):
-        assert [row.value for row in found.named(name)] == pytest.approx(
-            [1] * len(found.named(name))
-        )
+        values = [row.value for row in found.named(name) if not math.isnan(row.value)]
+        assert values == pytest.approx([1] * len(values))
+        assert values
     assert found.of("spearman-largest").value == 0
     assert found.of("canonical-correlation-piecewise").value == pytest.approx(1)
     assert found.of("security-index").value == pytest.approx(0, abs=1e-9)

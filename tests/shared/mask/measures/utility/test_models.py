@@ -39,7 +39,12 @@ def test_a_large_table_has_single_columns_s_and_all():
     s, x = RNG.standard_normal((30, 6)), RNG.standard_normal((30, 3))
     sets = independents(compared(s, x, x), 1)
     assert sets[:8] == (*((f"S{k}",) for k in range(1, 7)), ("X1",), ("X3",))
-    assert [len(one) for one in sets[8:]] == [6, 8]
+    assert [len(one) for one in sets[8:]] == [6, 2, 8]
+
+
+def test_a_very_large_table_has_s_the_others_and_all():
+    s, x = RNG.standard_normal((30, 6)), RNG.standard_normal((30, 9))
+    assert [len(one) for one in independents(compared(s, x, x), 1)] == [6, 8, 14]
 
 
 def test_categories_count_as_one_column():
