@@ -85,7 +85,7 @@ def least_squares(matrix: Floats, targets: Floats) -> Fit:
     # Once more, against rounding where the target is far from 0.
     again = q.T @ residuals
     fitted, residuals = fitted + q @ again, residuals - q @ again
-    leverages = np.einsum("ij,ij->i", q, q)
+    leverages: Floats = np.einsum("ij,ij->i", q, q).astype(np.float64)
     variance = float(residuals @ residuals) / (records - columns)
     return Fit(
         weights=inverse @ (told + again),

@@ -38,14 +38,12 @@ def curves(
     The mean is over at most `OTHERS` records spread over the table. Features beyond the first
     `MOST_CURVES` have none, and neither have those without variation.
     """
-    found = []
+    found: list[Curve] = []
     for column in copies.tables[0].columns:
         places = _places(column)
         if len(places) < 2 or len(found) == MOST_CURVES:
             continue
-        means = [
-            _mean_rows(table, places, basis) for table in copies.tables
-        ]
+        means = [_mean_rows(table, places, basis) for table in copies.tables]
         told = combine_copies(
             [rows @ fit.weights for rows, fit in zip(means, fits, strict=True)],
             [
