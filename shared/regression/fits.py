@@ -77,7 +77,7 @@ def least_squares(matrix: Floats, targets: Floats) -> Fit:
             where="features",
             remedy="Name fewer features, or a lower degree.",
         )
-    q, r = linalg.qr(matrix, mode="economic")
+    q, r = np.linalg.qr(matrix)
     inverse = linalg.solve_triangular(r, np.eye(columns))
     told = q.T @ targets
     fitted = q @ told
