@@ -44,7 +44,8 @@ owner_agent.randomize owner_agent.study_plan miner_service.store.files
 miner_service.store
 owner_agent.site miner_service.alignment
 owner_agent.table owner_agent.departures miner_service.kinds
-owner_agent.corrections owner_agent.predict miner_service.services
+owner_agent.corrections owner_agent.predict miner_service.mining
+miner_service.services
 owner_agent.release miner_service.intake
 owner_agent.costs miner_service.jobs
 owner_agent.report owner_agent.design owner_agent.peer.protocol owner_agent.masking

@@ -170,6 +170,7 @@ class ReleaseKind(Generic[MessageT, ContentT]):
         schema: the columns of its parts.
         plan: the plan whose channels bound what it tells of a record; None if nothing does.
         unbounded: in plain words what it means that nothing does; None where a plan does.
+        unexamined: in plain words why its records are not examined; None where a plan can be.
     """
 
     name: ReleaseKindName
@@ -182,6 +183,7 @@ class ReleaseKind(Generic[MessageT, ContentT]):
     schema: Callable[[ContentT], RecordSchema]
     plan: Callable[[ContentT], Plan | None]
     unbounded: str | None = None
+    unexamined: str | None = None
 
     @property
     def digest_field(self) -> str:
@@ -228,6 +230,7 @@ _KINDS: tuple[ReleaseKind[Any, Any], ...] = (
         schema=lambda table: table.schema_of_parts,
         plan=lambda _table: None,
         unbounded="Masked records carry no gamma: nothing bounds what they tell of one record.",
+        unexamined="Masked records cannot be checked against their method: only their owner can.",
     ),
 )
 

@@ -279,6 +279,9 @@ def test_a_database_of_the_first_version_is_upgraded(tmp_path):
             "ALTER TABLE studies DROP COLUMN max_epsilon_record;"
             "ALTER TABLE studies DROP COLUMN max_epsilon_column;"
             "ALTER TABLE releases DROP COLUMN draws;"
+            "ALTER TABLE releases DROP COLUMN kind;"
+            "ALTER TABLE releases RENAME COLUMN content TO plan;"
+            "ALTER TABLE releases RENAME COLUMN content_digest TO plan_digest;"
             "ALTER TABLE releases DROP COLUMN consistency;"
             "ALTER TABLE models DROP COLUMN kind;"
             "ALTER TABLE models ADD COLUMN bif TEXT NOT NULL DEFAULT 'network';"
@@ -292,13 +295,13 @@ def test_a_database_of_the_first_version_is_upgraded(tmp_path):
         )
     Database(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (5,)
         found = connection.execute("SELECT id, kind, body FROM models").fetchall()
         assert found == [("m-1", "bayes-net", '{"nodes": []}')]
         columns = [row[1] for row in connection.execute("PRAGMA table_info(models)")]
         assert "bif" not in columns
         columns = [row[1] for row in connection.execute("PRAGMA table_info(releases)")]
-        assert {"draws", "consistency"} <= set(columns)
+        assert {"draws", "consistency", "kind", "content", "content_digest"} <= set(columns)
         columns = [row[1] for row in connection.execute("PRAGMA table_info(study_plans)")]
         assert columns == ["study", "digest", "plan", "agreed"]
 
