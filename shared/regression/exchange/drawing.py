@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,11 @@ def draw_effects(model: RegressionModel) -> str:
     return effects_chart(model).svg()
 
 
+def draw_curves(model: RegressionModel) -> str:
+    """Return `curves_chart` as self-contained SVG."""
+    return curves_chart(model).svg()
+
+
 def draw_fit(model: RegressionModel) -> str:
     """Return `fit_chart` as self-contained SVG."""
     return fit_chart(model).svg()
@@ -77,7 +83,7 @@ def _coefficients_chart(model: RegressionModel) -> Chart:
 
 
 def _leaves_chart(model: RegressionModel, form: TreeForm) -> Chart:
-    leaves = [(path, node) for path, node in _paths(form) if node.column is None][:ROWS_DRAWN]
+    leaves = _paths(form)[:ROWS_DRAWN]
     names = [path or "all records" for path, _ in leaves]
     notes = [f"{number(node.mean)}, {node.records:,.0f} records" for _, node in leaves]
     half = float(stats.norm.isf((1 - model.options.confidence) / 2))
@@ -168,20 +174,34 @@ def _draw_cells(axis: Axes, model: RegressionModel) -> None:
     axis.set_ylabel(f"observed {short(model.target, _LONGEST)}", fontsize=9, parse_math=False)
 
 
+_Bounds = dict[str, tuple[float, float]]
+"""Between which values the columns are that were asked for on a path."""
+
+
 def _paths(form: TreeForm) -> list[tuple[str, TreeNode]]:
-    """Return each node with the answers that lead to it, in words."""
-    paths = {0: ""}
+    """Return each leaf with the answers that lead to it, in words, those below first."""
     found = []
-    waiting = [0]
+    waiting: list[tuple[int, _Bounds]] = [(0, {})]
     while waiting:
-        place = waiting.pop()
+        place, bounds = waiting.pop()
         node = form.nodes[place]
-        found.append((paths[place], node))
-        if node.column is not None and node.below is not None and node.above is not None:
-            for way, said in zip((node.below, node.above), asked(node), strict=True):
-                paths[way] = f"{paths[place]}, {said}" if paths[place] else said
-            waiting += [node.above, node.below]
+        column, below, above = node.column, node.below, node.above
+        if column is None or below is None or above is None:
+            found.append((", ".join(map(_between, bounds.items())), node))
+            continue
+        low, high = bounds.get(column, (-math.inf, math.inf))
+        at = 0.0 if node.threshold is None else node.threshold
+        waiting.append((above, bounds | {column: (max(low, at), high)}))
+        waiting.append((below, bounds | {column: (low, min(high, at))}))
     return found
+
+
+def _between(bound: tuple[str, tuple[float, float]]) -> str:
+    column, (low, high) = bound
+    if math.isinf(low) or math.isinf(high):
+        at = high if math.isinf(low) else low
+        return asked(TreeNode(0, 0, None, 0, column, at))[math.isinf(high)]
+    return f"{number(low, 5)} < {column} <= {number(high, 5)}"
 
 
 def _heading(model: RegressionModel) -> str:
