@@ -20,7 +20,7 @@ from shared.progress import Progress
 from shared.regression.exchange.documents import (
     read_regression_json,
     regression_json,
-    write_coefficients_csv,
+    write_regression_csv,
 )
 from shared.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
 from shared.regression.exchange.words import (
@@ -145,7 +145,7 @@ REGRESSION_MODEL = ModelKind(
         "page": ModelView("text/html", _page),
         "svg": ModelView("image/svg+xml", _draw),
         "text": ModelView("text/plain", lambda message: write_regression_text(_model(message))),
-        "csv": ModelView("text/csv", lambda message: write_coefficients_csv(_model(message))),
+        "csv": ModelView("text/csv", lambda message: write_regression_csv(_model(message))),
         "document": ModelView("application/json", write_document),
     },
 )

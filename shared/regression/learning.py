@@ -49,6 +49,8 @@ def learn_regression(
     features: Sequence[str] | None = None,
     options: RegressionOptions | None = None,
     on_step: Progress = unwatched,
+    *,
+    masked: bool = True,
 ) -> RegressionModel:
     """Learn how a numeric column depends on others.
 
@@ -59,6 +61,7 @@ def learn_regression(
         features: the names of the columns that explain it; None for all others.
         options: the model, and its own options.
         on_step: told how far it is.
+        masked: whether the tables are masked; decides what the notes say.
 
     Raises:
         MissingColumn, OptionError, TableError: see `read_copies`.
@@ -94,7 +97,7 @@ def learn_regression(
         cells=pictured.cells(copies, fitted.fits),
         constant=_constant(copies) if fitted.chosen is None else fitted.chosen.constant,
         redundant=() if fitted.chosen is None else fitted.chosen.redundant,
-        notes=(ONE_COPY,) if len(copies.tables) == 1 else (),
+        notes=(ONE_COPY,) if masked and len(copies.tables) == 1 else (),
     )
 
 

@@ -13,6 +13,7 @@ from pydantic_core import to_jsonable_python
 from shared.errors import InputError, PramanaError
 from shared.learn.common.documents import DocumentPart, read_json, write_json
 from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from shared.regression.exchange.frames import rows_of
 from shared.regression.forms import Form
 from shared.regression.inputs import Feature
 from shared.regression.model import (
@@ -67,14 +68,13 @@ def read_regression_json(text: str) -> RegressionModel:
     return model
 
 
-def write_coefficients_csv(model: RegressionModel) -> str:
-    """Return the coefficients, a row each; of a model that has none, the header alone."""
+def write_regression_csv(model: RegressionModel) -> str:
+    """Return the rows of `rows_of` as CSV, with a header."""
+    rows = rows_of(model)
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = [field.name for field in fields(Coefficient) if field.name != "interval"]
-    writer.writerow([*names, "low", "high"])
-    for one in model.coefficients:
-        writer.writerow([*(getattr(one, name) for name in names), *one.interval])
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return text.getvalue()
 
 
