@@ -9,20 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.errors import EstimationError
 from shared.kernel_regression.options import KernelOptions
 from shared.kernel_regression.spectrum import Spectrum, decomposed, spanned
 from shared.kernel_regression.tuning import tuned_bandwidth, tuned_penalty
 from shared.learn.common.resampling import stream
-from shared.mixed.table import Floats, MixedTable
+from shared.mixed.table import CategoricalColumn, Floats, MixedTable
 from shared.regression.fits import Fit
 from shared.regression.forms import KernelForm, Standard
 from shared.regression.inputs import Copies
 from shared.regression.options import RegressionOptions
 from shared.regression.terms import raw_columns
+
+Places = npt.NDArray[np.signedinteger[Any]]
 
 TOGETHER = 5
 """A kernel's point is the mean of at least so many records."""
@@ -105,7 +109,7 @@ def kernel_fits(basis: KernelBasis, copies: Copies) -> list[Fit]:
 
 
 def left_out_predictions(
-    basis: KernelBasis, copy: int, targets: Floats, inside: Floats, outside: Floats
+    basis: KernelBasis, copy: int, targets: Floats, inside: Places, outside: Places
 ) -> Floats:
     """Return predictions of some records of a copy by a fit to others, its penalty chosen anew.
 
@@ -139,7 +143,8 @@ def standard_of(tables: tuple[MixedTable, ...]) -> Standard:
     many = {
         f"{column.name}={label}": len(column.categories)
         for column in tables[0].columns
-        for label in getattr(column, "categories", ())
+        if isinstance(column, CategoricalColumn)
+        for label in column.categories
     }
     for label, values in raw_columns(tables[0]):
         centre, scale = float(values.mean()), float(values.std())
@@ -161,7 +166,8 @@ def means_of_groups(matrix: Floats, copies: int) -> Iterator[Floats]:
         matrix: (m n) x k, the records of all copies.
         copies: m.
     """
-    least, groups, whole = TOGETHER * copies, [matrix], []
+    least, groups = TOGETHER * copies, [matrix]
+    whole: list[Floats] = []
     while groups and len(groups) + len(whole) < MOST_POINTS:
         widest = max(range(len(groups)), key=lambda place: float(groups[place].var(axis=0).sum()))
         group = groups.pop(widest)

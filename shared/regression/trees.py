@@ -1,7 +1,7 @@
 """Regression trees: grown by scikit-learn on all copies together, kept as plain nodes.
 
-The questions are chosen on all copies at once; the mean of each leaf is estimated from each copy and
-combined. Its error is that of the leaf given the tree: it does not know that the questions were
+The questions are chosen on all copies at once; the mean of each leaf is estimated from each copy
+and combined. Its error is that of the leaf given the tree: it does not know that the questions were
 chosen on the same records.
 """
 
@@ -46,17 +46,15 @@ def grow_tree(copies: Copies, options: RegressionOptions) -> TreeForm:
         min_samples_leaf=m * options.min_leaf,
         random_state=options.seed % (1 << 32),
     )
-    asked = [
-        (
-            labels[tree.feature[place]] if tree.children_left[place] >= 0 else None,
-            float(
-                centres[tree.feature[place]] + scales[tree.feature[place]] * tree.threshold[place]
-            ),
-            int(tree.children_left[place]),
-            int(tree.children_right[place]),
-        )
-        for place in range(tree.node_count)
-    ]
+    thresholds = centres[tree.feature] + scales[tree.feature] * tree.threshold
+    indicators = {f"{f.name}={label}" for f in copies.features for label in f.categories or ()}
+    asked: list[tuple[str | None, float, int, int]] = []
+    for place, (below, above) in enumerate(
+        zip(tree.children_left, tree.children_right, strict=True)
+    ):
+        label = labels[tree.feature[place]] if below >= 0 else None
+        at = 0.5 if label in indicators else float(thresholds[place])
+        asked.append((label, at, int(below), int(above)))
     return _with_means(asked, copies)
 
 
