@@ -81,9 +81,10 @@ class Study:
     def releases(self) -> pd.DataFrame:
         """Return the releases, one a row.
 
-        Columns: `id`, `owner`, `name`; `state` (`open`, `sealed`, `withdrawn`); whether it is
-        `in_use`; `records`; `variables`, a tuple of names; `consistency` of its reports with its
-        plan, and the `p_value` of that; `plan_digest`; when it was `sealed`.
+        Columns: `id`, `owner`, `name`; its `kind` (`randomized-records`, `masked-records`); `state`
+        (`open`, `sealed`, `withdrawn`); whether it is `in_use`; `records`; `variables`, a tuple of
+        names; `consistency` of its reports with its plan, and the `p_value` of that; `plan_digest`,
+        None without a plan; when it was `sealed`.
         """
         return releases_frame(self._all(Release, "/releases"), self.alignment().releases)
 
@@ -242,7 +243,7 @@ class Study:
         """Return the plans of the releases in use, owner by owner."""
         known = {release.id: release for release in self._all(Release, "/releases")}
         in_use = [known[name] for name in self.alignment().releases if name in known]
-        return [release.plan.to_plan() for release in in_use]
+        return [release.content.to_plan() for release in in_use]
 
     def _reader(self, learner: EstimatorT) -> Callable[[ModelMessage], EstimatorT]:
         def read(model: ModelMessage) -> EstimatorT:
@@ -251,7 +252,7 @@ class Study:
         return read
 
     def _source(self, model: ModelMessage) -> LearnedFrom:
-        digests = {one.id: one.plan_digest for one in self._all(Release, "/releases")}
+        digests = {one.id: one.content_digest for one in self._all(Release, "/releases")}
         told = self.told()
         return LearnedFrom(
             records=model.records,
