@@ -79,6 +79,7 @@ class Regression(Estimator):
     """
 
     kind = "regression"
+    of_counts = False
 
     model_: RegressionModel
     masking_: tuple[str, ...]
@@ -148,13 +149,8 @@ class Regression(Estimator):
                 self.model_ = learn_regression(
                     tables, self.target, features, options, bar, masked=bool(masking)
                 )
-        made = self.model_.options.model
         words = (masking,) if masking else ()
-        self._set_source(
-            LearnedFrom(
-                self.model_.records, (), math.inf, math.inf, _BY.get(made, made), masking=words
-            )
-        )
+        self._set_source(source_of(self.model_.records, options.model, words))
         return self
 
     def predict(self, frame: Frame) -> npt.NDArray[np.float64]:
@@ -358,9 +354,7 @@ class Regression(Estimator):
 
     def _source(self) -> LearnedFrom:
         self._require_fitted()
-        return LearnedFrom(
-            self.n_records_, (), math.inf, math.inf, self.estimated_by_, (), self.masking_
-        )
+        return source_of(self.n_records_, self.model_.options.model, self.masking_)
 
     def _document(self) -> dict[str, Any]:
         return regression_json(self._fitted)
@@ -410,6 +404,17 @@ _BY = {
 }
 
 
+def source_of(records: int, model: ModelName, masking: tuple[str, ...]) -> LearnedFrom:
+    """Return what a regression was learned from: nothing bounds what its records tell."""
+    return LearnedFrom(records, (), math.inf, math.inf, _BY[model], masking=masking)
+
+
+def masked_by(method: str, copies: int, owner: str = "") -> str:
+    """Return in words how records were masked."""
+    of = f" at {owner}" if owner else ""
+    return f"{method}{of}{f', {copies} copies' if copies > 1 else ''}"
+
+
 def _is_masked(data: object) -> bool:
     """Whether something is what `pm.mask` returns."""
     return hasattr(data, "copies") and hasattr(data, "frame") and hasattr(data, "method")
@@ -418,8 +423,7 @@ def _is_masked(data: object) -> bool:
 def _copies(data: Any) -> tuple[list[Frame], str]:
     """Return the tables to learn from, and how they were masked in words. Raises TableError."""
     if _is_masked(data):
-        many = len(data.copies)
-        return list(data.copies), f"{data.method}{f', {many} copies' if many > 1 else ''}"
+        return list(data.copies), masked_by(data.method, len(data.copies))
     if isinstance(data, Plan | Reports | EstimatedCounts):
         raise TableError(
             f"data must be masked or plain records, not {shown(data)}: randomized records tell"
@@ -427,7 +431,7 @@ def _copies(data: Any) -> tuple[list[Frame], str]:
             where="data",
         )
     if isinstance(data, list | tuple) and data and all(hasattr(one, "columns") for one in data):
-        return list(data), f"an unknown method, {len(data)} copies" if len(data) > 1 else ""
+        return list(data), masked_by("an unknown method", len(data)) if len(data) > 1 else ""
     return [data], ""
 
 
