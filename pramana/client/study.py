@@ -11,8 +11,9 @@ from pramana.client.job import Job
 from pramana.client.line import Line, job_path, study_path
 from pramana.client.standing import Alignment, Told, releases_frame
 from pramana.estimators.base import Estimator
-from pramana.estimators.regression import masked_by, source_of
+from pramana.estimators.regression import source_of
 from pramana.estimators.saved import LearnedFrom
+from pramana.frames.mixed import masked_by
 from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatorName

@@ -11,13 +11,14 @@ import numpy as np
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import LearnedFrom, plain
-from pramana.frames.sentences import one_sentence, quoted
-from pramana.frames.tables import Frame, as_frame, shown
+from pramana.frames.mixed import copies_of, is_masked, mixed_columns, numbers_of
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import Frame, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports
-from shared.errors import MissingColumn, OptionError, TableError
+from shared.errors import OptionError, TableError
 from shared.learn.common.documents import write_json
-from shared.mixed.table import MixedTable, NumericColumn, read_mixed
+from shared.mixed.table import MixedTable, NumericColumn
 from shared.plan import Plan
 from shared.progress import Progress
 from shared.regression.exchange.documents import read_regression_json, regression_json
@@ -142,7 +143,8 @@ class Regression(Estimator):
                     where="y",
                 )
             options = self._options()
-            copies, masking = _copies(data)
+            _require_records(data)
+            copies, masking = copies_of(data)
             tables = [self._table(copy, place) for place, copy in enumerate(copies)]
             with progress_bar("learning") as bar:
                 features = None if self.features is None else self._chosen()
@@ -196,7 +198,7 @@ class Regression(Estimator):
                 )
             true = column.values
         else:
-            true = _numbers(y, len(predicted))
+            true = numbers_of(y, len(predicted), "y")
         around = true - true.mean()
         if not around.any():
             raise TableError(
@@ -325,24 +327,15 @@ class Regression(Estimator):
     def _table(self, copy: Frame, place: int) -> MixedTable:
         """Return the columns of a copy that are asked for. Raises TableError, MissingColumn."""
         argument = "data" if place == 0 else f"copy {place + 1} of data"
-        frame = as_frame(copy, argument)
         names = self._chosen()
-        if names:
-            # A feature that is the target or there twice is refused below.
-            names = list(dict.fromkeys([*names, self.target]))
-        else:
-            names = list(map(str, frame.columns))
-        _require_columns(frame, [*names, self.target], argument)
-        return read_mixed(frame[names], argument)
+        # A feature that is the target, or there twice, is refused below.
+        asked = list(dict.fromkeys([*names, self.target])) if names else None
+        return mixed_columns(copy, asked, argument, needed=[self.target])
 
     def _whole(self, frame: Frame, names: Sequence[str]) -> MixedTable:
         """Return some columns of a table to predict of. Raises TableError, MissingColumn."""
-        if _is_masked(frame):
-            frame = frame.frame
-        table = as_frame(frame, "frame")
-        _require_columns(table, names, "frame")
         with one_sentence():
-            return read_mixed(table[list(names)], "frame")
+            return mixed_columns(frame.frame if is_masked(frame) else frame, names, "frame")
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
         """Refuse counts: `fit` learns from records."""
@@ -409,50 +402,11 @@ def source_of(records: int, model: ModelName, masking: tuple[str, ...]) -> Learn
     return LearnedFrom(records, (), math.inf, math.inf, _BY[model], masking=masking)
 
 
-def masked_by(method: str, copies: int, owner: str = "") -> str:
-    """Return in words how records were masked."""
-    of = f" at {owner}" if owner else ""
-    return f"{method}{of}{f', {copies} copies' if copies > 1 else ''}"
-
-
-def _is_masked(data: object) -> bool:
-    """Whether something is what `pm.mask` returns."""
-    return hasattr(data, "copies") and hasattr(data, "frame") and hasattr(data, "method")
-
-
-def _copies(data: Any) -> tuple[list[Frame], str]:
-    """Return the tables to learn from, and how they were masked in words. Raises TableError."""
-    if _is_masked(data):
-        return list(data.copies), masked_by(data.method, len(data.copies))
+def _require_records(data: object) -> None:
+    """Refuse what tells counts and no records. Raises TableError."""
     if isinstance(data, Plan | Reports | EstimatedCounts):
         raise TableError(
             f"data must be masked or plain records, not {shown(data)}: randomized records tell"
             " counts of categories, from which classifiers and networks are learned.",
             where="data",
         )
-    if isinstance(data, list | tuple) and data and all(hasattr(one, "columns") for one in data):
-        return list(data), masked_by("an unknown method", len(data)) if len(data) > 1 else ""
-    return [data], ""
-
-
-def _require_columns(frame: pd.DataFrame, names: Sequence[str], argument: str) -> None:
-    absent = [name for name in dict.fromkeys(names) if name not in frame.columns]
-    if absent:
-        raise MissingColumn(
-            f"{argument} has no column {quoted(absent)}; it has {quoted(frame.columns)}.",
-            where=absent[0],
-        )
-
-
-def _numbers(y: Any, records: int) -> npt.NDArray[np.float64]:
-    """Return true targets. Raises TableError."""
-    try:
-        values = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.empty(0)
-    if values.shape not in ((records,), (records, 1)) or not np.isfinite(values).all():
-        raise TableError(
-            f"y must be {records} finite numbers, one for each row of frame, not {shown(y)}.",
-            where="y",
-        )
-    return values.ravel()
