@@ -3,9 +3,9 @@
 The fit minimizes |y - b - f|^2 + n penalty |f|^2 over constants b and functions f of the kernel's
 space: kernel ridge regression with a bias, which is the least-squares support vector machine
 (Suykens et al. 2002) that AlAhmadi (III.2) learns conditional expectations with. In the
-eigenvectors U of the centred kernel with eigenvalues d it is Hy, H = 11'/n + U d / (d + n penalty) U'.
-A record left out misses its value by (y - Hy) / (1 - h), h its entry of H's diagonal: exactly, with
-landmarks as they are.
+eigenvectors U of the centred kernel with eigenvalues d it is Hy, where
+H = 11'/n + U d / (d + n penalty) U'. The fit without a record misses its value by
+(y - Hy) / (1 - h), h its entry of H's diagonal: exactly, with landmarks as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shared.errors import TableError
 from shared.kernel_regression.options import KernelOptions
 from shared.kernel_regression.spectrum import (
     Permuting,
-    Spectrum,
+    Span,
     choose_landmarks,
     decomposed,
     spanned,
@@ -51,7 +51,8 @@ class KernelFit:
         approximation: the share of the kernel's trace that the landmarks lose; 0 if they are all
             distinct records.
         halving: by how much the leave-one-out R2, the mean over the targets, would fall with half
-            of the landmarks, on at most `tuning.RECORDS` records; None if they are all distinct records.
+            of the landmarks, measured on at most `tuning.RECORDS` records; None if the landmarks
+            are all distinct records.
         r2: of the leave-one-out fits, one number for each target.
     """
 
@@ -66,7 +67,7 @@ class KernelFit:
     approximation: float
     halving: float | None
     r2: Floats
-    inner: Spectrum = field(repr=False)
+    span: Span = field(repr=False)
     weights: Floats = field(repr=False)
     lines: Floats = field(repr=False)
 
@@ -77,14 +78,13 @@ class KernelFit:
             TableError: the number of features is another than the fit's.
         """
         points = _matrix(features, "features")
-        if points.shape[1] != self.inner.span.landmarks.shape[1]:
+        if points.shape[1] != self.span.landmarks.shape[1]:
             raise TableError(
-                f"The fit is of {self.inner.span.landmarks.shape[1]} features, not of"
-                f" {points.shape[1]}.",
+                f"The fit is of {self.span.landmarks.shape[1]} features, not of {points.shape[1]}.",
                 where="features",
             )
         straight = with_constant(points) if len(self.lines) > 1 else np.ones((len(points), 1))
-        found: Floats = self.inner.span.features(points) @ self.weights + straight @ self.lines
+        found: Floats = self.span.features(points) @ self.weights + straight @ self.lines
         return found
 
 
@@ -116,7 +116,7 @@ def fit_kernel(
     landmarks = choose_landmarks(points, options.landmarks, rng)
     bandwidth, halving = tuned_bandwidth(points, values - centres, options, rng)
     spectrum = decomposed(points, spanned(landmarks, bandwidth), linear=options.linear)
-    penalty = tuned_penalty(spectrum, points, values - centres, options.penalty).penalty
+    penalty = tuned_penalty(spectrum, points, values - centres, options).penalty
     n = len(points)
     shrinkage = spectrum.values / (spectrum.values + n * penalty)
     along = spectrum.vectors.T @ values
@@ -127,13 +127,14 @@ def fit_kernel(
     left_out = leave_one_out(values, fitted, leverages)
     weights = spectrum.turn @ ((shrinkage / np.sqrt(spectrum.values))[:, None] * along)
     design = with_constant(points) if options.linear else np.ones((n, 1))
-    lines = np.linalg.lstsq(design, spectrum.free @ (straight - spectrum.inside @ weights))[0]
+    line = spectrum.free @ (straight - spectrum.inside @ weights)
+    lines = np.asarray(np.linalg.lstsq(design, line)[0], dtype=np.float64)
     leading = int(np.count_nonzero(shrinkage > LEADING))
     return KernelFit(
         fitted=fitted,
         left_out=left_out,
         leverages=leverages,
-        basis=spectrum.vectors[:, :leading],
+        basis=spectrum.vectors[:, :leading].copy(),  # lets go of the others
         shrinkage=shrinkage[:leading],
         bandwidth=bandwidth,
         penalty=penalty,
@@ -141,7 +142,7 @@ def fit_kernel(
         approximation=spectrum.lost,
         halving=halving,
         r2=explained(values, left_out),
-        inner=spectrum,
+        span=spectrum.span,
         weights=weights,
         lines=lines,
     )
