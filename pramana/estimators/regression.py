@@ -18,11 +18,11 @@ from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports
 from shared.errors import OptionError, TableError
 from shared.learn.common.documents import write_json
-from shared.mixed.table import MixedTable, NumericColumn
+from shared.mixed.table import MixedTable
 from shared.plan import Plan
 from shared.progress import Progress
 from shared.regression.exchange.documents import read_regression_json, regression_json
-from shared.regression.exchange.frames import rows_of
+from shared.regression.exchange.frames import diagnostic_rows, rows_of
 from shared.regression.exchange.words import facts, warnings, write_regression_text
 from shared.regression.learning import learn_regression
 from shared.regression.model import RegressionModel
@@ -189,14 +189,8 @@ class Regression(Estimator):
         """
         predicted = self.predict(frame)
         if y is None:
-            column = self._whole(frame, [self._fitted.target])[self._fitted.target]
-            if not isinstance(column, NumericColumn):
-                raise TableError(
-                    f"Column {column.name!r} of frame must hold numbers to be compared with"
-                    " predictions.",
-                    where=column.name,
-                )
-            true = column.values
+            with one_sentence():
+                true = self._whole(frame, [self._fitted.target]).matrix()[:, 0]
         else:
             true = numbers_of(y, len(predicted), "y")
         around = true - true.mean()
@@ -252,12 +246,7 @@ class Regression(Estimator):
         """
         import pandas as pd
 
-        rows = []
-        for one in self._fitted.diagnostics:
-            row = {field.name: getattr(one, field.name) for field in fields(one)}
-            tests = {n: None if row[n] is None else row[n].p for n in ("normality", "even")}
-            rows.append(row | tests)
-        return pd.DataFrame(rows).astype(float)
+        return pd.DataFrame(diagnostic_rows(self._fitted)).astype(float)
 
     def summary(self) -> str:
         """Return the model as text: its numbers with their errors, its tests, what to beware of.

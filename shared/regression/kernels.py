@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shared.errors import EstimationError
+from shared.errors import EstimationError, LimitExceeded
 from shared.kernel_regression.options import KernelOptions
 from shared.kernel_regression.spectrum import Spectrum, decomposed, spanned
 from shared.kernel_regression.tuning import tuned_bandwidth, tuned_penalty
@@ -24,7 +24,7 @@ from shared.regression.fits import Fit
 from shared.regression.forms import KernelForm, Standard
 from shared.regression.inputs import Copies
 from shared.regression.options import RegressionOptions
-from shared.regression.terms import raw_columns
+from shared.regression.terms import MOST_NUMBERS, raw_columns
 
 Places = npt.NDArray[np.signedinteger[Any]]
 
@@ -34,6 +34,9 @@ TOGETHER = 5
 MOST_POINTS = 300
 
 FEWEST_RECORDS = 50
+
+_HOW = KernelOptions(landmarks=MOST_POINTS)
+"""What is tuned: bandwidth and penalty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,7 @@ def kernel_basis(copies: Copies, options: RegressionOptions) -> KernelBasis:
 
     Raises:
         EstimationError: there are fewer than `FEWEST_RECORDS` records.
+        LimitExceeded: records, copies and points together are too many.
     """
     if copies.records < FEWEST_RECORDS:
         raise EstimationError(
@@ -86,15 +90,22 @@ def kernel_basis(copies: Copies, options: RegressionOptions) -> KernelBasis:
             where="model",
             remedy="Choose a linear model.",
         )
+    numbers = copies.records * len(copies.tables) * MOST_POINTS
+    if numbers > MOST_NUMBERS:
+        raise LimitExceeded(
+            f"A kernel regression of {copies.records:,} records in {len(copies.tables)} copies would"
+            f" hold {numbers:,} numbers; {MOST_NUMBERS:,} are allowed.",
+            where="model",
+            remedy="Pass fewer copies, or choose another model.",
+        )
     columns = standard_of(copies.tables)
     matrices = tuple(columns.matrix(table) for table in copies.tables)
     targets = (copies.targets[0] - copies.targets[0].mean())[:, None]
-    how = KernelOptions(landmarks=MOST_POINTS)
-    bandwidth, _ = tuned_bandwidth(matrices[0], targets, how, stream(options.seed, 1))
+    bandwidth, _ = tuned_bandwidth(matrices[0], targets, _HOW, stream(options.seed, 1))
     points = np.stack(list(means_of_groups(np.concatenate(matrices), len(matrices))))
     span = spanned(points, bandwidth)
     spectra = tuple(decomposed(matrix, span, linear=False) for matrix in matrices)
-    penalty = tuned_penalty(spectra[0], matrices[0], targets).penalty
+    penalty = tuned_penalty(spectra[0], matrices[0], targets, _HOW).penalty
     return KernelBasis(columns, spectra, matrices, penalty)
 
 
@@ -124,7 +135,7 @@ def left_out_predictions(
     spectrum = decomposed(matrix[inside], span, linear=False)
     values = targets[inside]
     centred = (values - values.mean())[:, None]
-    penalty = tuned_penalty(spectrum, matrix[inside], centred).penalty
+    penalty = tuned_penalty(spectrum, matrix[inside], centred, _HOW).penalty
     weights = _fit(spectrum, matrix[inside], values, penalty).weights
     found: Floats = weights[0] + span.features(matrix[outside]) @ weights[1:]
     return found

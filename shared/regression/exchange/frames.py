@@ -34,3 +34,13 @@ def coefficient_row(one: Coefficient) -> dict[str, Any]:
     inflation = row.pop("inflation")
     del row["deviation"]
     return {**row, "low": low, "high": high, "inflation": inflation}
+
+
+def diagnostic_rows(model: RegressionModel) -> list[dict[str, Any]]:
+    """Return the diagnostics, a row for each copy: of tests the p-values."""
+    rows = []
+    for one in model.diagnostics:
+        row = {field.name: getattr(one, field.name) for field in fields(one)}
+        tests = {name: getattr(row[name], "p", None) for name in ("normality", "even")}
+        rows.append(row | tests)
+    return rows
