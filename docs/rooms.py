@@ -29,7 +29,7 @@ shared.estimation.evidence shared.estimation.plausibility shared.estimation.subp
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
 shared.mask.methods shared.mask.copies shared.mask.measures.core
 shared.mask.synthetic shared.regression shared.mask.measures.security shared.mask.measures.utility
-shared.mask shared.mask.measures
+shared.mask shared.mask.measures shared.regression.exchange
 shared.mask.advice shared.mask.comparison
 shared.estimation.pooled shared.study_plan
 shared.estimation shared.learn.networks

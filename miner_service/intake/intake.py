@@ -86,7 +86,8 @@ def announce(
         raise PlanError(
             f"The digest of the release is not that of its {kind.field} and parts.",
             where="digest",
-            remedy=f"Compute it from the digest of the {kind.field} and the parts in order.",
+            remedy=f"Compute it from the digest of the {kind.field} (of its canonical JSON) and the"
+            " parts in order.",
         )
     with services.database.write() as session:
         row, new = create_release(

@@ -14,12 +14,14 @@ from miner_service.kinds.bayes import BAYES
 from miner_service.kinds.itemsets import RULES
 from miner_service.kinds.linear import LINEAR
 from miner_service.kinds.networks import PARAMETERS, STRUCTURE
+from miner_service.kinds.regression import REGRESSION
 from miner_service.kinds.tables import TABLE
 from miner_service.kinds.trees import TREE
 from shared.wire.learning.jobs import JobSpec
 
 JOB_KINDS: Mapping[type, JobKind[Any] | TableJobKind[Any]] = {
-    kind.spec: kind for kind in (PARAMETERS, STRUCTURE, TABLE, RULES, TREE, LINEAR, BAYES)
+    kind.spec: kind
+    for kind in (PARAMETERS, STRUCTURE, TABLE, RULES, TREE, LINEAR, BAYES, REGRESSION)
 }
 """The kinds of jobs by the class of their specification."""
 

@@ -51,12 +51,10 @@ def read_columns(site: Site) -> MaskTable:
     problems = record_id_problems(table.columns[ids], ids)
     told: list[_Read] = []
     confidential: list[_Read] = []
-    tells = [*section.tell, *section.confidential]
-    for place, tell in enumerate(tells):
+    columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
+    for place, column in enumerate(columns):
         try:
-            read = (
-                _categories(table, tell) if isinstance(tell, TellSection) else _number(table, tell)
-            )
+            read = _column(table, column)
         except PramanaError as error:
             problems.append(error)
         else:
@@ -99,6 +97,12 @@ class _Read:
         return NumericColumn(self.name, values.astype(np.float64) + 0.0)
 
 
+def _column(table: TextTable, tell: TellSection) -> _Read:
+    if tell.categories is None:
+        return _number(table, tell.column)
+    return _categories(table, tell, tell.categories)
+
+
 def _number(table: TextTable, name: str) -> _Read:
     text = table.columns[name]
     empty = _empty(text)
@@ -115,24 +119,24 @@ def _number(table: TextTable, name: str) -> _Read:
     return _Read(name, values, empty)
 
 
-def _categories(table: TextTable, tell: TellSection) -> _Read:
+def _categories(table: TextTable, tell: TellSection, listed: tuple[str, ...]) -> _Read:
     text = table.columns[tell.column]
     empty = _empty(text)
-    labels = pc.utf8_normalize(pa.array(tell.categories), form="NFC")
+    labels = pc.utf8_normalize(pa.array(listed), form="NFC")
     found = pc.fill_null(pc.index_in(text, value_set=labels), -1)
     codes = found.to_numpy(zero_copy_only=False).astype(np.intp)
     if tell.missing is not None:
-        codes[empty] = tell.categories.index(tell.missing)
+        codes[empty] = listed.index(tell.missing)
         empty = np.zeros_like(empty)
     unknown = (codes < 0) & ~empty
     if unknown.any():
         raise UnknownCategory(
-            f"Column {tell.column!r} holds values that are none of its {len(tell.categories)}"
+            f"Column {tell.column!r} holds values that are none of its {len(listed)}"
             f" categories in {rows_text(unknown)}.",
             where=tell.column,
             remedy="Correct those cells, or add the categories to [mask] of the site file.",
         )
-    return _Read(tell.column, codes, empty, tell.categories)
+    return _Read(tell.column, codes, empty, listed)
 
 
 def _empty(text: pa.Array) -> Rows:

@@ -227,7 +227,7 @@ class SiteFile(_Section):
             read = {source: v.sensitive for v in self.variables for source in v.sources}
             mistakes += masking_mistakes(self.mask, self.record_id, read)
         elif not self.variables:
-            mistakes.append("there are no variables and no [mask]: nothing would leave")
+            mistakes.append("missing key variables, and there is no [mask]: nothing would leave")
         if not self.table.endswith(TABLE_SUFFIXES):
             mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
         if self.peer is not None and self.owner in {known.name for known in self.peer.known}:

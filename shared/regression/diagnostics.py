@@ -40,7 +40,7 @@ def diagnose(fit: Fit, targets: Floats, matrix: Floats | None) -> Diagnostics:
         residual_sd=float(np.sqrt(fit.variance)),
         aic=None if exact else aic(fit),
         normality=None if exact else jarque_bera(fit.residuals),
-        even=None if shown is None or not shown.shape[1] else breusch_pagan(fit.residuals, shown),
+        even=None if shown is None else breusch_pagan(fit.residuals, shown),
         largest_leverage=None if fit.leverages is None else float(fit.leverages.max()),
         largest_distance=None if distances is None else float(distances.max()),
         influential=None if distances is None else int((distances > 4 / fit.records).sum()),
@@ -67,7 +67,7 @@ def jarque_bera(residuals: Floats) -> Test:
     return Test(statistic, (2.0,), float(stats.chi2.sf(statistic, 2)))
 
 
-def breusch_pagan(residuals: Floats, terms: Floats) -> Test:
+def breusch_pagan(residuals: Floats, terms: Floats) -> Test | None:
     """Test whether the residuals' variance depends on the terms.
 
     n R^2 of the regression of squared residuals on the k terms is chi-square with k (Breusch and
@@ -75,10 +75,15 @@ def breusch_pagan(residuals: Floats, terms: Floats) -> Test:
 
     Args:
         residuals: n numbers.
-        terms: n x k, independent of each other and of the constant.
+        terms: n x k, independent of each other and of the constant; k at least 1.
+
+    Returns:
+        the test; None where all squares are the same.
     """
     squares = np.square(residuals)
     centred = squares - squares.mean()
+    if not centred.any():
+        return None
     basis, _ = np.linalg.qr(terms - terms.mean(axis=0))
     share = float(np.square(basis.T @ centred).sum() / (centred @ centred))
     statistic, freedom = len(residuals) * share, terms.shape[1]

@@ -77,7 +77,7 @@ def least_squares(matrix: Floats, targets: Floats) -> Fit:
             where="features",
             remedy="Name fewer features, or a lower degree.",
         )
-    q, r = linalg.qr(matrix, mode="economic")
+    q, r = np.linalg.qr(matrix)
     inverse = linalg.solve_triangular(r, np.eye(columns))
     told = q.T @ targets
     fitted = q @ told
@@ -85,7 +85,7 @@ def least_squares(matrix: Floats, targets: Floats) -> Fit:
     # Once more, against rounding where the target is far from 0.
     again = q.T @ residuals
     fitted, residuals = fitted + q @ again, residuals - q @ again
-    leverages = np.einsum("ij,ij->i", q, q)
+    leverages: Floats = np.einsum("ij,ij->i", q, q).astype(np.float64)
     variance = float(residuals @ residuals) / (records - columns)
     return Fit(
         weights=inverse @ (told + again),

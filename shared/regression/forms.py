@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.errors import InputError
+from shared.kernel_regression.spectrum import gaussian
 from shared.mixed.table import Floats, MixedTable
 from shared.regression.terms import Terms, raw_columns
 
@@ -25,6 +26,13 @@ class LinearForm:
 
     terms: Terms
     weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != 1 + len(self.terms.terms):
+            raise InputError(
+                f"{len(self.terms.terms)} terms and a constant have {len(self.weights)} weights.",
+                where="weights",
+            )
 
     def predict(self, table: MixedTable) -> Floats:
         """Return n predicted targets."""
@@ -81,6 +89,14 @@ class KernelForm:
     penalty: float
     freedom: float
 
+    def __post_init__(self) -> None:
+        if len(self.weights) != len(self.points) or not self.points or self.bandwidth <= 0:
+            raise InputError(
+                f"{len(self.points)} points of kernels have {len(self.weights)} weights, and the"
+                f" bandwidth {self.bandwidth:g}.",
+                where="points",
+            )
+
     def predict(self, table: MixedTable) -> Floats:
         """Return n predicted targets."""
         matrix, points = self.columns.matrix(table), np.array(self.points)
@@ -89,7 +105,7 @@ class KernelForm:
             gaussian(matrix[start : start + rows], points, self.bandwidth) @ weights
             for start in range(0, len(matrix), rows)
         ]
-        return np.concatenate(parts) + self.constant
+        return np.concatenate([*parts, np.empty(0)]) + self.constant
 
 
 @dataclass(frozen=True)
@@ -152,13 +168,14 @@ class TreeForm:
         for place, node in enumerate(self.nodes):
             if node.column is None or node.below is None or node.above is None:
                 continue
+            threshold = np.inf if node.threshold is None else node.threshold
             if node.column not in columns:
                 raise InputError(
                     f"The tree asks for {node.column!r}, which its features do not have.",
                     where="nodes",
                 )
             here = at == place
-            low = columns[node.column] <= node.threshold
+            low = columns[node.column] <= threshold
             at[here & low] = node.below
             at[here & ~low] = node.above
         return at
@@ -169,13 +186,3 @@ class TreeForm:
 
 
 Form = LinearForm | KernelForm | TreeForm
-
-
-def gaussian(records: Floats, points: Floats, bandwidth: float) -> Floats:
-    """Return exp(-d^2 / (2 bandwidth^2)) of n records and p points: n x p."""
-    squares = np.square(records).sum(axis=1)[:, None] + np.square(points).sum(axis=1)
-    squares -= 2 * records @ points.T
-    np.maximum(squares, 0.0, out=squares)
-    squares /= -2 * bandwidth**2
-    found: Floats = np.exp(squares, out=squares)
-    return found

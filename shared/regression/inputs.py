@@ -68,7 +68,7 @@ def read_copies(
             remedy="Name a numeric column, or learn a classifier of it from a randomized release.",
         )
     names = [n for n in first.names if n != target] if features is None else list(features)
-    _require_features(names, target)
+    require_features(names, target)
     values = np.stack([table.project([target]).matrix()[:, 0] for table in tables])
     if (np.ptp(values, axis=1) == 0).any():
         raise EstimationError(
@@ -117,7 +117,12 @@ def _feature(column: Column) -> Feature:
     return Feature(column.name, known)
 
 
-def _require_features(names: Sequence[str], target: str) -> None:
+def require_features(names: Sequence[str], target: str) -> None:
+    """Check that a target is explained by other columns, each named once.
+
+    Raises:
+        OptionError: it is not.
+    """
     if target in names:
         raise OptionError(
             f"The target {target!r} is among the features.",

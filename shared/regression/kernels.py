@@ -9,20 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from shared.errors import EstimationError
+from shared.errors import EstimationError, LimitExceeded
 from shared.kernel_regression.options import KernelOptions
 from shared.kernel_regression.spectrum import Spectrum, decomposed, spanned
 from shared.kernel_regression.tuning import tuned_bandwidth, tuned_penalty
 from shared.learn.common.resampling import stream
-from shared.mixed.table import Floats, MixedTable
+from shared.mixed.table import CategoricalColumn, Floats, MixedTable
 from shared.regression.fits import Fit
 from shared.regression.forms import KernelForm, Standard
 from shared.regression.inputs import Copies
 from shared.regression.options import RegressionOptions
-from shared.regression.terms import raw_columns
+from shared.regression.terms import MOST_NUMBERS, raw_columns
+
+Places = npt.NDArray[np.signedinteger[Any]]
 
 TOGETHER = 5
 """A kernel's point is the mean of at least so many records."""
@@ -30,6 +34,9 @@ TOGETHER = 5
 MOST_POINTS = 300
 
 FEWEST_RECORDS = 50
+
+_HOW = KernelOptions(landmarks=MOST_POINTS)
+"""What is tuned: bandwidth and penalty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +81,7 @@ def kernel_basis(copies: Copies, options: RegressionOptions) -> KernelBasis:
 
     Raises:
         EstimationError: there are fewer than `FEWEST_RECORDS` records.
+        LimitExceeded: records, copies and points together are too many.
     """
     if copies.records < FEWEST_RECORDS:
         raise EstimationError(
@@ -82,15 +90,22 @@ def kernel_basis(copies: Copies, options: RegressionOptions) -> KernelBasis:
             where="model",
             remedy="Choose a linear model.",
         )
+    numbers = copies.records * len(copies.tables) * MOST_POINTS
+    if numbers > MOST_NUMBERS:
+        raise LimitExceeded(
+            f"A kernel regression of {copies.records:,} records in {len(copies.tables)} copies would"
+            f" hold {numbers:,} numbers; {MOST_NUMBERS:,} are allowed.",
+            where="model",
+            remedy="Pass fewer copies, or choose another model.",
+        )
     columns = standard_of(copies.tables)
     matrices = tuple(columns.matrix(table) for table in copies.tables)
     targets = (copies.targets[0] - copies.targets[0].mean())[:, None]
-    how = KernelOptions(landmarks=MOST_POINTS)
-    bandwidth, _ = tuned_bandwidth(matrices[0], targets, how, stream(options.seed, 1))
+    bandwidth, _ = tuned_bandwidth(matrices[0], targets, _HOW, stream(options.seed, 1))
     points = np.stack(list(means_of_groups(np.concatenate(matrices), len(matrices))))
     span = spanned(points, bandwidth)
     spectra = tuple(decomposed(matrix, span, linear=False) for matrix in matrices)
-    penalty = tuned_penalty(spectra[0], matrices[0], targets).penalty
+    penalty = tuned_penalty(spectra[0], matrices[0], targets, _HOW).penalty
     return KernelBasis(columns, spectra, matrices, penalty)
 
 
@@ -105,7 +120,7 @@ def kernel_fits(basis: KernelBasis, copies: Copies) -> list[Fit]:
 
 
 def left_out_predictions(
-    basis: KernelBasis, copy: int, targets: Floats, inside: Floats, outside: Floats
+    basis: KernelBasis, copy: int, targets: Floats, inside: Places, outside: Places
 ) -> Floats:
     """Return predictions of some records of a copy by a fit to others, its penalty chosen anew.
 
@@ -120,7 +135,7 @@ def left_out_predictions(
     spectrum = decomposed(matrix[inside], span, linear=False)
     values = targets[inside]
     centred = (values - values.mean())[:, None]
-    penalty = tuned_penalty(spectrum, matrix[inside], centred).penalty
+    penalty = tuned_penalty(spectrum, matrix[inside], centred, _HOW).penalty
     weights = _fit(spectrum, matrix[inside], values, penalty).weights
     found: Floats = weights[0] + span.features(matrix[outside]) @ weights[1:]
     return found
@@ -139,7 +154,8 @@ def standard_of(tables: tuple[MixedTable, ...]) -> Standard:
     many = {
         f"{column.name}={label}": len(column.categories)
         for column in tables[0].columns
-        for label in getattr(column, "categories", ())
+        if isinstance(column, CategoricalColumn)
+        for label in column.categories
     }
     for label, values in raw_columns(tables[0]):
         centre, scale = float(values.mean()), float(values.std())
@@ -161,7 +177,8 @@ def means_of_groups(matrix: Floats, copies: int) -> Iterator[Floats]:
         matrix: (m n) x k, the records of all copies.
         copies: m.
     """
-    least, groups, whole = TOGETHER * copies, [matrix], []
+    least, groups = TOGETHER * copies, [matrix]
+    whole: list[Floats] = []
     while groups and len(groups) + len(whole) < MOST_POINTS:
         widest = max(range(len(groups)), key=lambda place: float(groups[place].var(axis=0).sum()))
         group = groups.pop(widest)

@@ -1,9 +1,10 @@
-"""Regressions learned from masked copies: each copy is fitted alike, and the results are combined."""
+"""Regressions learned from masked copies: each is fitted alike, and the results are combined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from shared.regression.terms import Chosen, choose_terms, label_of
 
 FOLDS = 5
 
-Places = npt.NDArray[np.intp]
+Places = npt.NDArray[np.signedinteger[Any]]
 
 OutOfFold = Callable[[int, Places, Places], Floats]
 """Predictions of records of a copy, given its place, by a fit to others: inside, outside."""
@@ -48,6 +49,8 @@ def learn_regression(
     features: Sequence[str] | None = None,
     options: RegressionOptions | None = None,
     on_step: Progress = unwatched,
+    *,
+    masked: bool = True,
 ) -> RegressionModel:
     """Learn how a numeric column depends on others.
 
@@ -58,6 +61,7 @@ def learn_regression(
         features: the names of the columns that explain it; None for all others.
         options: the model, and its own options.
         on_step: told how far it is.
+        masked: whether the tables are masked; decides what the notes say.
 
     Raises:
         MissingColumn, OptionError, TableError: see `read_copies`.
@@ -93,7 +97,7 @@ def learn_regression(
         cells=pictured.cells(copies, fitted.fits),
         constant=_constant(copies) if fitted.chosen is None else fitted.chosen.constant,
         redundant=() if fitted.chosen is None else fitted.chosen.redundant,
-        notes=(ONE_COPY,) if len(copies.tables) == 1 else (),
+        notes=(ONE_COPY,) if masked and len(copies.tables) == 1 else (),
     )
 
 
@@ -158,7 +162,7 @@ def _score(
     """Return how well records are predicted from others; None of fewer than 2 in a fold."""
     n, m = copies.records, len(copies.tables)
     needed = 2 * options.min_leaf if options.model == "tree" else 0
-    if n < 2 * FOLDS or n - -(-n // FOLDS) < max(needed, _fewest(copies, options)):
+    if n < 2 * FOLDS or n - -(-n // FOLDS) < max(needed, _fewest(options)):
         return None
     order = stream(options.seed, 2).permutation(n)
     predictions = np.empty((m, n))
@@ -170,7 +174,7 @@ def _score(
     return scored(predictions, copies.targets, FOLDS)
 
 
-def _fewest(copies: Copies, options: RegressionOptions) -> int:
+def _fewest(options: RegressionOptions) -> int:
     return kernels.FEWEST_RECORDS // 2 if options.model == "kernel" else 2
 
 
@@ -196,6 +200,7 @@ def _coefficients(
     factors = np.mean([inflations(matrix) for matrix in fitted.matrices], axis=0)
     labels = [label_of(()), *map(label_of, fitted.chosen.terms.terms)]
     inflation = [None, *map(float, factors)]
+    deviations = [0.0, *fitted.chosen.terms.deviations(fitted.matrices[0])]
     low, high = errors.interval(options.confidence)
     return tuple(
         Coefficient(
@@ -208,6 +213,7 @@ def _coefficients(
             p=_finite(errors, "p_value", k),
             interval=(float(low[k]), float(high[k])),
             inflation=inflation[k],
+            deviation=deviations[k],
         )
         for k, label in enumerate(labels)
     ), overall_test(fitted.fits)

@@ -27,6 +27,7 @@ class Coefficient:
         p: how often a coefficient of 0 would give as large a `t`, either way.
         interval: by `se`, at the confidence that was asked for.
         inflation: the variance inflation factor, of centred columns; None for the intercept.
+        deviation: the standard deviation of the centred term, in its own unit.
     """
 
     term: str
@@ -38,6 +39,7 @@ class Coefficient:
     p: float | None
     interval: tuple[float, float]
     inflation: float | None
+    deviation: float
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class Cells:
     hidden: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class RegressionModel:
     """A learned regression of one numeric column on others.
 

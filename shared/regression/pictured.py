@@ -38,7 +38,7 @@ def curves(
     The mean is over at most `OTHERS` records spread over the table. Features beyond the first
     `MOST_CURVES` have none, and neither have those without variation.
     """
-    found = []
+    found: list[Curve] = []
     for column in copies.tables[0].columns:
         places = _places(column)
         if len(places) < 2 or len(found) == MOST_CURVES:
@@ -70,9 +70,10 @@ def strips(copies: Copies, fits: Sequence[Fit]) -> tuple[Strip, ...]:
     residuals = np.concatenate([fit.residuals for fit in fits])
     m = len(fits)
     count = max(1, min(STRIPS, copies.records // PER_STRIP))
-    if copies.records < FEWEST:
-        return ()
-    order = np.argsort(fitted, kind="stable")
+    # Equal fitted values stay together, however many they are.
+    ends = np.unique(np.quantile(fitted, np.linspace(0, 1, count + 1)[1:-1]))
+    strip_of = np.searchsorted(ends, fitted, side="left")
+    inside = (np.flatnonzero(strip_of == place) for place in range(len(ends) + 1))
     return tuple(
         Strip(
             float(fitted[rows].mean()),
@@ -80,7 +81,8 @@ def strips(copies: Copies, fits: Sequence[Fit]) -> tuple[Strip, ...]:
             float(residuals[rows].std()),
             len(rows) / m,
         )
-        for rows in np.array_split(order, count)
+        for rows in inside
+        if len(rows) >= FEWEST * m
     )
 
 

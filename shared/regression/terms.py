@@ -90,6 +90,18 @@ class Terms:
         code = column.categories.index(str(factor.category))
         return np.asarray(column.codes == code, dtype=np.float64)
 
+    def deviations(self, matrix: Floats) -> list[float]:
+        """Return the standard deviation of each centred term in its own unit.
+
+        Args:
+            matrix: what `matrix` returned.
+        """
+        units = [
+            float(np.prod([self.scales.get(f.column, 1.0) ** f.power for f in term]))
+            for term in self.terms
+        ]
+        return [unit * float(sd) for unit, sd in zip(units, matrix[:, 1:].std(axis=0), strict=True)]
+
     def to_own_units(self) -> Floats:
         """Return what takes weights of standardized terms to those of the columns' own units.
 

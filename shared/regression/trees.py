@@ -1,7 +1,7 @@
 """Regression trees: grown by scikit-learn on all copies together, kept as plain nodes.
 
-The questions are chosen on all copies at once; the mean of each leaf is estimated from each copy and
-combined. Its error is that of the leaf given the tree: it does not know that the questions were
+The questions are chosen on all copies at once; the mean of each leaf is estimated from each copy
+and combined. Its error is that of the leaf given the tree: it does not know that the questions were
 chosen on the same records.
 """
 
@@ -25,6 +25,10 @@ from shared.regression.terms import raw_columns
 def grow_tree(copies: Copies, options: RegressionOptions) -> TreeForm:
     """Return the tree of some copies.
 
+    It is cut back (Breiman et al. 1984, section 3.3) until each split lowers the squared errors by
+    2 log(n) of their variances, the price of two parameters by the Bayesian criterion: splits of
+    noise alone do not stay.
+
     Raises:
         NotInstalled: scikit-learn is not installed.
         EstimationError: there are fewer records than two leaves need.
@@ -39,24 +43,25 @@ def grow_tree(copies: Copies, options: RegressionOptions) -> TreeForm:
     centres, scales = matrices.mean(axis=(0, 1)), matrices.std(axis=(0, 1))
     scales = np.where(scales > 0, scales, 1.0)
     m, n, k = matrices.shape
-    tree = _grown(
-        ((matrices - centres) / scales).reshape(m * n, k),
-        copies.targets.reshape(m * n),
-        max_depth=options.max_depth,
-        min_samples_leaf=m * options.min_leaf,
-        random_state=options.seed % (1 << 32),
-    )
-    asked = [
-        (
-            labels[tree.feature[place]] if tree.children_left[place] >= 0 else None,
-            float(
-                centres[tree.feature[place]] + scales[tree.feature[place]] * tree.threshold[place]
-            ),
-            int(tree.children_left[place]),
-            int(tree.children_right[place]),
-        )
-        for place in range(tree.node_count)
-    ]
+    standard = ((matrices - centres) / scales).reshape(m * n, k)
+    targets = copies.targets.reshape(m * n)
+    how = {
+        "max_depth": options.max_depth,
+        "min_samples_leaf": m * options.min_leaf,
+        "random_state": options.seed % (1 << 32),
+    }
+    tree = _grown(standard, targets, **how)
+    cost = 2 * np.log(n) / n * _inside(tree) * n / (n - tree.n_leaves)
+    tree = _grown(standard, targets, ccp_alpha=cost, **how)
+    thresholds = centres[tree.feature] + scales[tree.feature] * tree.threshold
+    indicators = {f"{f.name}={label}" for f in copies.features for label in f.categories or ()}
+    asked: list[tuple[str | None, float, int, int]] = []
+    for place, (below, above) in enumerate(
+        zip(tree.children_left, tree.children_right, strict=True)
+    ):
+        label = labels[tree.feature[place]] if below >= 0 else None
+        at = 0.5 if label in indicators else float(thresholds[place])
+        asked.append((label, at, int(below), int(above)))
     return _with_means(asked, copies)
 
 
@@ -101,6 +106,13 @@ def _grown(matrix: Floats, targets: Floats, **how: Any) -> Any:
             remedy="Install it (pip install 'pramana[models]'), or choose another model.",
         ) from None
     return DecisionTreeRegressor(**how).fit(matrix, targets).tree_
+
+
+def _inside(tree: Any) -> float:
+    """Return the variance of the target in a tree's leaves, the mean over records."""
+    leaves = tree.children_left < 0
+    counts = tree.n_node_samples[leaves]
+    return float(np.average(tree.impurity[leaves], weights=counts))
 
 
 def _matrices(tables: Sequence[MixedTable]) -> tuple[list[str], Floats]:

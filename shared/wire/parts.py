@@ -159,7 +159,6 @@ def decode_part(schema: RecordSchema, body: bytes) -> tuple[Keys, dict[str, Valu
             column does not have, or a number that is not finite.
     """
     try:
-        _refuse_compression(schema, body)
         with pa.ipc.open_stream(body) as reader:
             if reader.schema != schema.arrow:
                 raise PartInvalid(
@@ -168,6 +167,7 @@ def decode_part(schema: RecordSchema, body: bytes) -> tuple[Keys, dict[str, Valu
                     " announces.",
                     remedy="Send the pseudonyms and one column each, in the order announced.",
                 )
+            _refuse_compression(schema, body)
             table = reader.read_all()
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, struct.error) as error:
@@ -280,7 +280,8 @@ def _wide(name: str, size: int | None, values: Sequence[float]) -> Values:
         return np.array(values, dtype=np.float64)
     if any(isinstance(value, float) for value in values):
         raise PartInvalid(
-            f"Column {name!r} of the part holds numbers; it is one of {size} codes.", where=name
+            f"Column {name!r} of the part holds values that are no codes from 0 to {size - 1}.",
+            where=name,
         )
     return np.array(values, dtype=np.uint32)
 

@@ -61,6 +61,12 @@ class OfAKind(Message):
         """The message of what it holds."""
         return getattr(self, self.release_kind.field)
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of its variables."""
+        kind = self.release_kind
+        return tuple(kind.columns(kind.read(self.content)))
+
 
 class ReleaseCreate(OfAKind):
     """The manifest of a release; `digest` is that of its content's digest and parts.

@@ -55,7 +55,14 @@ from shared.study_plan import StudyPart, StudyPlan, StudySet
 from shared.wire.base import Page
 from shared.wire.learning.jobs import Job, JobCreate, read_job_spec
 from shared.wire.learning.models import ModelQuery, PredictionQuery
-from shared.wire.parts import PartJson, RecordSchema, content_digest, encode_part, encode_part_json
+from shared.wire.parts import (
+    PartJson,
+    RecordSchema,
+    content_digest,
+    encode_part,
+    encode_part_json,
+    key_order,
+)
 from shared.wire.people import (
     Invitation,
     InvitationAccept,
@@ -70,6 +77,7 @@ from shared.wire.people import (
 from shared.wire.plans import PlanMessage
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.problems import problem_of
+from shared.wire.release_kinds import MaskedTableMessage
 from shared.wire.releases import (
     Alignment,
     PartManifest,
@@ -227,6 +235,41 @@ def test_plans_and_their_messages(pin, name: str):
             "canonical": sha(plan.canonical_json()),
             "message": message.model_dump_json(),
             "reported": plan.reported_sizes,
+        },
+    )
+
+
+MASKED_TABLE = {
+    "columns": [
+        {"name": "age", "role": "told", "type": "numeric"},
+        {"name": "sex", "role": "told", "type": "categorical", "categories": ["f", "m"]},
+        {"name": "debt", "role": "masked", "type": "numeric"},
+    ],
+    "method": "nmegadp-shuffle",
+    "copies": 2,
+    "protection": ["Nothing of a person beyond age and sex."],
+}
+
+
+def test_masked_tables_and_their_parts(pin):
+    table = MaskedTableMessage.model_validate(MASKED_TABLE)
+    schema = table.schema_of_parts
+    keys = pseudonyms(SECRETS, STUDY, [f"person {i}" for i in range(8)])
+    keys = keys[key_order(keys)]
+    numbers = np.array([0.1, -2.5, 1e-9, 3.0, 1e15, 7.25, 0.0, 1 / 3])
+    columns = {
+        name: numbers * (1 + place) if size is None else np.arange(8) % size
+        for place, (name, size) in enumerate(schema.sizes.items())
+    }
+    part = encode_part(schema, keys, columns)
+    pin(
+        "masked table",
+        {
+            "digest": table.digest,
+            "canonical": table.canonical_json().decode(),
+            "names": table.names,
+            "part": sha(part),
+            "part as JSON": encode_part_json(schema, keys, columns).decode(),
         },
     )
 
@@ -658,6 +701,38 @@ def messages() -> dict[str, Any]:
         (ModelQuery, {"of": ["a"]}),
         (PredictionQuery, {"records": [{"a": "x", "d": 1.5}]}),
         (Page[Owner], {"items": [], "next": "cursor"}),
+        (
+            ReleaseCreate,
+            {
+                "name": "second",
+                "kind": "masked-records",
+                "table": MASKED_TABLE,
+                "records": 5,
+                "parts": [part],
+                "digest": SHA,
+            },
+        ),
+        (
+            Release,
+            release
+            | {"plan": None, "plan_digest": None, "consistency": None}
+            | {"kind": "masked-records", "table": MASKED_TABLE, "table_digest": SHA},
+        ),
+        (
+            StudyPrivacy,
+            study_privacy
+            | {
+                "unbounded": [
+                    {
+                        "owner": "north",
+                        "kind": "masked-records",
+                        "confidential": ["debt"],
+                        "told": ["age", "sex"],
+                        "statement": "It carries no gamma.",
+                    }
+                ]
+            },
+        ),
     ]
     return {
         str(number): kind.model_validate(content).model_dump_json()

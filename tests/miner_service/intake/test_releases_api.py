@@ -263,9 +263,9 @@ def test_a_small_release_may_be_json(miner, plan_a, build, keys_of):
         (b"{", "not a JSON part"),
         (b'{"keys": ["zz"], "columns": {}}', "keys.0"),
         (b'{"keys": ["%s"], "columns": {"A": [0]}}' % (b"0" * 32), "columns are ['A']"),
-        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [0, 1]}}' % (b"0" * 32), "[1, 2] codes"),
+        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [0, 1]}}' % (b"0" * 32), "[1, 2] values"),
         (b'{"keys": ["%s"], "columns": {"A": [0], "B": [300]}}' % (b"0" * 32), "code 300 of 'B'"),
-        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [-1]}}' % (b"0" * 32), "columns.B"),
+        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [-1]}}' % (b"0" * 32), "Column 'B'"),
     ],
 )
 def test_a_json_part_that_is_wrong_is_refused(miner, plan_a, manifest, assert_problem, body, words):

@@ -1,4 +1,4 @@
-"""Reading what is masked: categories from the file alone, and what is wrong by row, never by value."""
+"""Reading what is masked: categories of the file alone; what is wrong is told without a value."""
 
 import gzip
 

@@ -100,7 +100,10 @@ def test_a_number_that_is_none_to_reckon_with_is_refused(wrong: float):
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        ({"age": [1], "sex": [0.5], "debt": [1]}, "'sex' of the part holds numbers"),
+        (
+            {"age": [1], "sex": [0.5], "debt": [1]},
+            "'sex' of the part holds values that are no codes",
+        ),
         ({"age": [1], "sex": [2], "debt": [1]}, "code 2 of 'sex'"),
         ({"age": ["1"], "sex": [0], "debt": [1]}, "not a JSON part"),
         ({"age": [True], "sex": [0], "debt": [1]}, "not a JSON part"),
