@@ -34,15 +34,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from sklearn.utils import Tags
 
-AS_THEY_ARE = "as they are"
-
 
 class Regression(Estimator):
     """Linear, polynomial or kernel regression, or a regression tree, with standard diagnostics.
 
     It learns from what `pm.mask` made, from frames of masked copies, or from one plain frame.
-    Copies are combined by Reiter's rules (2003): the errors then count what masking added. Text
-    and categories become indicators, one for each category but the first.
+    Copies are combined by Reiter's rules (2003): the errors then count what masking added.
+    Categories become indicators, one for each but the first.
 
     Args:
         target: the column that is explained; it must hold numbers.
@@ -352,7 +350,7 @@ class Regression(Estimator):
         """
         records = f"learned from {self._fitted.records:,} records"
         if not self.masking_:
-            return f"{records} {AS_THEY_ARE}"
+            return f"{records} as they are"
         return f"{records} masked by {'; '.join(self.masking_)}"
 
     def _found_told(self) -> str:

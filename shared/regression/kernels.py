@@ -93,8 +93,8 @@ def kernel_basis(copies: Copies, options: RegressionOptions) -> KernelBasis:
     numbers = copies.records * len(copies.tables) * MOST_POINTS
     if numbers > MOST_NUMBERS:
         raise LimitExceeded(
-            f"A kernel regression of {copies.records:,} records in {len(copies.tables)} copies would"
-            f" hold {numbers:,} numbers; {MOST_NUMBERS:,} are allowed.",
+            f"A kernel regression of {copies.records:,} records in {len(copies.tables)} copies"
+            f" would hold {numbers:,} numbers; {MOST_NUMBERS:,} are allowed.",
             where="model",
             remedy="Pass fewer copies, or choose another model.",
         )

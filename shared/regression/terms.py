@@ -264,7 +264,9 @@ def _independent(matrix: Floats, terms: tuple[Term, ...]) -> tuple[tuple[Term, .
         rest = values - inside @ (inside.T @ values)
         rest -= inside @ (inside.T @ rest)
         length, before = np.linalg.norm(rest), np.linalg.norm(values - values.mean())
-        if any(_divides(gone, term) for gone in told) or length <= TOLERANCE * before:
+        # The square of a standardized column of two values is constant but for rounding.
+        constant = before <= TOLERANCE**2 * np.linalg.norm(values)
+        if constant or any(_divides(gone, term) for gone in told) or length <= TOLERANCE * before:
             told.append(term)
         else:
             basis[:, size] = rest / length

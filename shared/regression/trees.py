@@ -26,8 +26,8 @@ def grow_tree(copies: Copies, options: RegressionOptions) -> TreeForm:
     """Return the tree of some copies.
 
     It is cut back (Breiman et al. 1984, section 3.3) until each split lowers the squared errors by
-    2 log(n) of their variances, the price of two parameters by the Bayesian criterion: splits of
-    noise alone do not stay.
+    2 log(n k) of their variances, more than the best of n k questions of noise is likely to: n
+    records can be parted at as many places, by each of k columns.
 
     Raises:
         NotInstalled: scikit-learn is not installed.
@@ -51,7 +51,7 @@ def grow_tree(copies: Copies, options: RegressionOptions) -> TreeForm:
         "random_state": options.seed % (1 << 32),
     }
     tree = _grown(standard, targets, **how)
-    cost = 2 * np.log(n) / n * _inside(tree) * n / (n - tree.n_leaves)
+    cost = 2 * np.log(n * k) / (n - tree.n_leaves) * _inside(tree)
     tree = _grown(standard, targets, ccp_alpha=cost, **how)
     thresholds = centres[tree.feature] + scales[tree.feature] * tree.threshold
     indicators = {f"{f.name}={label}" for f in copies.features for label in f.categories or ()}
