@@ -41,6 +41,12 @@ def show_mask_report(console: Console, report: MaskReport) -> None:
         style = "bold yellow" if row.alarm else None
         table.add_row(row.name, escape(row.about), f"{row.value:.3g}", error, style=style)
     console.print(table)
+    console.print(
+        "The report says each in words. Rows in colour show more than the columns told do; what a"
+        " curve over those may explain has none.",
+        style="dim",
+        soft_wrap=True,
+    )
     if report.leverage is not None:
         console.print(
             f"Largest leverage: {report.leverage:.3g}. So much does one record's own true value"

@@ -4,6 +4,7 @@ import re
 import tomllib
 from typing import get_args
 
+import numpy as np
 import pytest
 import typer
 
@@ -11,9 +12,13 @@ from owner_agent.cli.main import build
 from owner_agent.departures.ledger import EntryState
 from owner_agent.http.service import create_app
 from owner_agent.site import channels, site
+from owner_agent.site.masking import MaskSection, TellSection
 from owner_agent.site.planning import planned
+from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.study_plan.section import StudyPlanSection
+from pramana.setups.relationships import store
+from shared.mask.methods.registry import METHODS
 from tests.places import ROOT
 
 GUIDE = (ROOT / "docs" / "owner-guide.md").read_text(encoding="utf-8")
@@ -39,7 +44,7 @@ def test_the_sample_site_file_is_valid(tmp_path):
 @pytest.mark.parametrize(
     "section",
     [
-        site.SiteFile, StudyPlanSection, site.MinerSection, site.VariableSection, site.BlockSection,
+        site.SiteFile, StudyPlanSection, MaskSection, TellSection, site.MinerSection, site.VariableSection, site.BlockSection,
         channels.SymmetricSpec, channels.BinarySpec, channels.TernarySpec, channels.MatrixSpec,
         channels.GroupedSpec, channels.GammaDiagonalSpec, channels.RandomGammaDiagonalSpec,
         channels.InvariantSpec, channels.StructuralZerosSpec, channels.MaskSpec,
@@ -60,6 +65,35 @@ def test_every_key_of_the_site_file_is_described(section):
 def test_every_command_is_described(words):
     name = " ".join(words)
     assert f"owner-agent {name}" in GUIDE or f"`{name}`" in GUIDE or f"`{words[-1]}`" in GUIDE
+
+
+def test_the_sample_of_masking_is_valid_and_names_all_methods(tmp_path):
+    (sample,) = re.findall(r"```\n(owner = .*?\[mask\].*?)```", GUIDE, re.DOTALL)
+    read = site.site_from(tomllib.loads(sample), tmp_path).mask
+    assert read.columns == ("age", "gender", "expenditure", "debt")
+    assert read.tell[1].categories == ("f", "m")
+    named = re.search(
+        r"goes with a method that is named: (.*?), and the synthetic", GUIDE, re.DOTALL
+    )
+    assert re.findall(r"`([a-z-]+)`", named[1]) == list(METHODS)
+
+
+@pytest.mark.slow
+def test_the_store_of_the_guide_is_masked_as_it_prints(tmp_path, capsys):
+    (sample,) = re.findall(r"```\n(owner = .*?\[mask\].*?)```", GUIDE, re.DOTALL)
+    (tmp_path / "site.toml").write_text(sample, encoding="utf-8")
+    frame = store(1)
+    frame["gender"] = np.where(frame["gender"] == 1, "m", "f")
+    frame.insert(0, "customer", range(len(frame)))
+    frame.to_csv(tmp_path / "customers.csv", index=False)
+    for name, key in (("draw", bytes(range(1, 33))), ("linkage", bytes(range(2, 34)))):
+        KeyStore(tmp_path / ".pramana").add(name, key)
+    command = typer.main.get_command(build(Surroundings()))
+    command(["mask", "--site", str(tmp_path / "site.toml")], standalone_mode=False)
+    printed = " ".join(capsys.readouterr().out.split())
+    shown = re.search(r"    (1,000 records: .*? what can be kept\.)", GUIDE, re.DOTALL)
+    assert " ".join(shown[1].split()) in printed
+    assert (tmp_path / ".pramana" / "report" / "mask.html").exists()
 
 
 def test_every_command_and_option_in_the_guide_exists():

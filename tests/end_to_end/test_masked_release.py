@@ -1,0 +1,148 @@
+"""Owner -> masked release -> HTTP -> regression, with real processes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from owner_agent.departures.outbox import reopen
+from shared.wire.parts import decode_part
+
+pytestmark = pytest.mark.end_to_end
+
+RECORDS = 600
+
+MASK = """
+[mask]
+confidential = ["expenditure", "debt"]
+tell = ["age", { column = "gender", categories = ["f", "m"] }]
+method = "egadp"
+"""
+
+KILLED = """
+import os, signal, httpx
+from owner_agent.cli.main import build
+from owner_agent.state.surroundings import Surroundings
+
+class Killed(httpx.HTTPTransport):
+    parts = 0
+
+    def handle_request(self, request):
+        self.parts += request.method == "PUT"
+        if self.parts > 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().handle_request(request)
+
+build(Surroundings(transport=Killed()))()
+"""
+
+
+@pytest.fixture
+def customers() -> str:
+    """A table whose expenditure falls with age, and debt with expenditure."""
+    rng = np.random.default_rng(7)
+    age = rng.integers(20, 61, RECORDS)
+    gender = np.where(rng.random(RECORDS) < 0.5, "f", "m")
+    expenditure = 400 - 3 * age + 8 * (gender == "m") + 20 * rng.standard_normal(RECORDS)
+    debt = 800 - expenditure + 20 * rng.standard_normal(RECORDS)
+    rows = (f"c{i},{age[i]},{gender[i]},{expenditure[i]:.4f},{debt[i]:.4f}" for i in range(RECORDS))
+    return "\n".join(["id,age,gender,expenditure,debt", *rows]) + "\n"
+
+
+def _mask(run, site: Path, *words: str):
+    done = run("owner_agent", "mask", "--publish", *words, "--json", "--site", str(site))
+    return done, json.loads(done.stdout)["release"] if done.returncode == 0 else None
+
+
+def _sent(site: Path, name: str) -> dict[str, np.ndarray]:
+    """Return the columns that a release in the outbox holds."""
+    prepared = reopen(site.parent / ".pramana" / "outbox", name)
+    schema = prepared.manifest.table.schema_of_parts
+    numbers = range(len(prepared.manifest.parts))
+    parts = [decode_part(schema, prepared.part(number))[1] for number in numbers]
+    return {column: np.concatenate([part[column] for part in parts]) for column in schema.sizes}
+
+
+def _coefficients(columns: dict[str, np.ndarray]) -> np.ndarray:
+    ones = np.ones(RECORDS)
+    design = np.column_stack([ones, columns["age"], columns["gender"], columns["expenditure"]])
+    return np.linalg.lstsq(design, columns["debt"], rcond=None)[0]
+
+
+def test_a_regression_at_the_miner_is_that_of_the_masked_file(study, customers, run):
+    site = study.add_owner("shop", customers, MASK)
+    _, first = _mask(run, site, "--part-records", "100")
+    assert (first["already"], first["parts"], first["records"]) == (False, 6, RECORDS)
+    outbox = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
+    before = study.releases()
+    _, again = _mask(run, site)
+    assert (again["already"], again["name"]) == (True, first["name"])
+    assert study.releases() == before
+    after = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
+    assert after == outbox
+
+    spec = {
+        "kind": "regression", "target": "debt", "features": ["age", "gender", "expenditure"],
+        "model": "linear",
+    }  # fmt: skip
+    job = study.admin.post("/v1/studies/trial/jobs", {"spec": spec})
+    done = study.admin.wait(f"/v1/jobs/{job['id']}")
+    model = study.admin.get(f"/v1/models/{done['model']}")
+    found = [coefficient["estimate"] for coefficient in model["document"]["coefficients"]]
+    masked = _sent(site, first["name"])
+    assert found == pytest.approx(_coefficients(masked), rel=1e-9)
+
+    rows = list(csv.DictReader(io.StringIO(customers)))
+    true = {
+        name: np.array([float(r[name]) for r in rows]) for name in ("age", "expenditure", "debt")
+    }
+    true["gender"] = np.array([float(r["gender"] == "m") for r in rows])
+    assert found == pytest.approx(_coefficients(true), rel=1e-7)
+    assert not np.isin(masked["debt"], true["debt"]).any()
+
+
+def test_killed_in_between_it_is_continued_with_the_same_bytes(study, customers, run):
+    site = study.add_owner("shop", customers, MASK)
+    words = ["mask", "--publish", "--part-records", "50", "--no-report", "--site", str(site)]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, *words], capture_output=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    (release,) = study.releases()
+    assert (release["state"], len(release["parts_received"])) == ("open", 4)
+    outbox = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
+    assert len(outbox) == 12, "the whole release lay in the outbox before the first byte left"
+    assert (site.parent / ".pramana" / "outbox").stat().st_mode & 0o077 == 0
+    done, outcome = _mask(run, site)
+    assert done.returncode == 0, done.stderr
+    assert (outcome["name"], outcome["already"]) == (release["name"], False)
+    (sealed,) = study.releases()
+    assert (sealed["state"], sealed["digest"]) == ("sealed", release["digest"])
+    after = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
+    assert after == outbox
+
+
+def test_a_table_changed_by_one_record_is_refused(study, customers, run):
+    site = study.add_owner("shop", customers, MASK)
+    done, _ = _mask(run, site)
+    assert done.returncode == 0, done.stderr
+    table = site.parent / "table.csv"
+    table.write_text(customers.rstrip("\n").rpartition("\n")[0] + "\n")
+    before = study.releases()
+    refused, _ = _mask(run, site)
+    assert refused.returncode == 2
+    assert "error (plan-conflict)" in refused.stderr
+    assert "left masked, from other records or in another way" in refused.stderr
+    assert study.releases() == before
+    table.write_text(customers)
+    again, outcome = _mask(run, site)
+    assert again.returncode == 0, again.stderr
+    assert outcome["already"]
