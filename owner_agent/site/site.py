@@ -215,7 +215,7 @@ class SiteFile(_Section):
     corrections: Choice | None = None
     miner: MinerSection | None = None
     peer: PeerSection | None = None
-    variables: tuple[VariableSection, ...] = ()
+    variables: Annotated[tuple[VariableSection, ...], Field(min_length=1)] = ()
     mask: MaskSection | None = None
     blocks: tuple[BlockSection, ...] = ()
     study_plan: StudyPlanSection | None = None
