@@ -132,6 +132,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PREDICTING)
 @pytest.mark.parametrize("case", REFUSED)
 def test_methods_that_predict_refuse(case: str, name: str):
