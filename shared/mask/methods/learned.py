@@ -168,7 +168,7 @@ def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage
         smoother = replace(options, bandwidth=fit.bandwidth, penalty=SMOOTHER * fit.penalty)
         fit = fit_kernel(given.told, given.standard, smoother, rng)
         found = _expectation(given, fit, max_leverage)
-    require_leverages(found.leverages, max_leverage)
+    require_leverages(found.leverages, max_leverage, given)
     return found
 
 
