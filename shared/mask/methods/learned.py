@@ -168,7 +168,7 @@ def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage
         smoother = replace(options, bandwidth=fit.bandwidth, penalty=SMOOTHER * fit.penalty)
         fit = fit_kernel(given.told, given.standard, smoother, rng)
         found = _expectation(given, fit, max_leverage)
-    require_leverages(found.leverages, max_leverage)
+    require_leverages(found.leverages, max_leverage, given)
     return found
 
 
@@ -177,12 +177,11 @@ def _expectation(given: Inputs, fit: KernelFit, max_leverage: float) -> Learned:
     count = int(np.count_nonzero(fit.shrinkage > LEARNED))
     times, filtered = iterated(fit.shrinkage[:count], given.records)
     vectors = fit.basis[:, :count] * np.sqrt(filtered)
-    smoother = np.column_stack([given.basis, fit.basis * np.sqrt(fit.shrinkage)])
     shares = np.ones(given.records)
     for attempt in range(ATTEMPTS):
         targets = shares[:, None] * given.standard + (1 - shares)[:, None] * fit.left_out
         relation = vectors @ (vectors.T @ targets)
-        own = own_weights(vectors, smoother, fit.leverages, shares)
+        own = own_weights(vectors, fit, given.basis, shares)
         exact = times == np.inf and bool(np.all(shares == 1))
         weights = given.leverages + own if exact else _weights(given, relation, own)
         over = weights > max_leverage
@@ -235,25 +234,26 @@ def _with(basis: Floats, values: Floats) -> Floats:
     return np.column_stack([basis, basis_of(residual(rest[:, new] / lengths[new], basis))])
 
 
-def own_weights(vectors: Floats, smoother: Floats, hats: Floats, shares: Floats) -> Floats:
+def own_weights(vectors: Floats, ridge: KernelFit, free: Floats, shares: Floats) -> Floats:
     """Return how much records' own values weigh in VV'y: n numbers.
 
-    y are the values x, and for lone records a mixture of x and of what the ridge BB'x predicts
-    without them, which so does not decide its own fit. A larger penalty for the sake of a few lone
+    y are the values x, and for lone records a mixture of x and of what the ridge predicts without
+    them, which so does not decide its own fit. A larger penalty for the sake of a few lone
     records would smooth away what the others have to tell.
 
     Args:
         vectors: V, n x m.
-        smoother: B, n x k.
-        hats: the leverages of the ridge, n numbers.
+        ridge: the fit whose predictions are mixed in.
+        free: an orthonormal basis of what the ridge does not shrink, n x f.
         shares: how much of its own value each record keeps, n numbers from 0 to 1.
     """
     found: Floats = shares * np.einsum("ij,ij->i", vectors, vectors)
     lone = np.flatnonzero(shares < 1)
     if len(lone):
         # Through what is predicted of lone records near it a record weighs more in its own fit.
-        factor = (1 - shares[lone]) / np.maximum(1 - hats[lone], ALONE)
-        through = (vectors[lone] @ vectors.T) * (smoother[lone] @ smoother.T) * factor[:, None]
+        hat = free[lone] @ free.T + (ridge.basis[lone] * ridge.shrinkage) @ ridge.basis.T
+        factor = (1 - shares[lone]) / np.maximum(1 - ridge.leverages[lone], ALONE)
+        through = (vectors[lone] @ vectors.T) * hat * factor[:, None]
         through[np.arange(len(lone)), lone] = 0.0
         found += through.sum(axis=0)
     return found

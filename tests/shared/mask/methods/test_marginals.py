@@ -51,6 +51,7 @@ def test_no_parameters_are_more_likely(family: str):
     assert marginal.criterion == pytest.approx(2 * (2 - mine))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1e-200, 1, 1e90])
 def test_units_do_not_matter(factor: float):
     values = DRAWS["gamma"](np.random.default_rng(3))

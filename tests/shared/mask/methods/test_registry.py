@@ -35,12 +35,14 @@ def test_the_papers_methods_are_there():
     assert list(METHODS)[: len(NAMES)] == NAMES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 def test_a_result_bears_the_methods_name(method: Method):
     assert METHODS[method.name] is method
     assert method(TOLD, X, np.random.default_rng(1)).method == method.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_method_promises_is_so(name: str):
     method = METHODS[name]
@@ -52,6 +54,7 @@ def test_what_a_method_promises_is_so(name: str):
     assert method.independent == (name not in ("sadp", "cadp"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 def test_options_are_those_of_the_function(method: Method):
     taken = {
