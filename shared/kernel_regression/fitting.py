@@ -19,12 +19,13 @@ from shared.kernel_regression.options import KernelOptions
 from shared.kernel_regression.spectrum import (
     Permuting,
     Span,
+    Spectrum,
     choose_landmarks,
     decomposed,
     spanned,
 )
 from shared.kernel_regression.tuning import tuned_bandwidth, tuned_penalty
-from shared.mixed.design import with_constant
+from shared.mixed.design import residual, with_constant
 from shared.mixed.table import Floats
 
 LEADING = 1e-4
@@ -84,7 +85,7 @@ class KernelFit:
                 where="features",
             )
         straight = with_constant(points) if len(self.lines) > 1 else np.ones((len(points), 1))
-        found: Floats = self.span.features(points) @ self.weights + straight @ self.lines
+        found: Floats = self.span.weighted(points, self.weights) + straight @ self.lines
         return found
 
 
@@ -125,9 +126,9 @@ def fit_kernel(
     leverages = np.einsum("ij,ij->i", spectrum.free, spectrum.free)
     leverages += np.einsum("ij,ij,j->i", spectrum.vectors, spectrum.vectors, shrinkage)
     left_out = leave_one_out(values, fitted, leverages)
-    weights = spectrum.turn @ ((shrinkage / np.sqrt(spectrum.values))[:, None] * along)
+    weights = _weights(spectrum, points, values, n * penalty)
     design = with_constant(points) if options.linear else np.ones((n, 1))
-    line = spectrum.free @ (straight - spectrum.inside @ weights)
+    line = fitted - spectrum.span.weighted(points, weights)
     lines = np.asarray(np.linalg.lstsq(design, line)[0], dtype=np.float64)
     leading = int(np.count_nonzero(shrinkage > LEADING))
     return KernelFit(
@@ -146,6 +147,23 @@ def fit_kernel(
         weights=weights,
         lines=lines,
     )
+
+
+def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: float) -> Floats:
+    """Return the weights of the landmarks' kernel functions in the fit: m x q."""
+    span, vectors, along = spectrum.span, spectrum.vectors, spectrum.vectors.T @ values
+    distinct, places = np.unique(points, axis=0, return_inverse=True)
+    if len(distinct) > len(span.landmarks):
+        scaled = np.sqrt(spectrum.values) / (spectrum.values + ridge)
+        found: Floats = span.root @ (spectrum.turn @ (scaled[:, None] * along))
+        return found
+    # All of the kernel is spanned, also what is lost in its root by rounding: the weights are those
+    # of the support vectors, residuals divided by the ridge.
+    rest = residual(residual(values, spectrum.free), vectors)
+    support = vectors @ (along / (spectrum.values + ridge)[:, None]) + rest / ridge
+    found = np.zeros((len(distinct), values.shape[1]))
+    np.add.at(found, np.ravel(places), support)
+    return found
 
 
 def leave_one_out(values: Floats, fitted: Floats, leverages: Floats) -> Floats:
