@@ -21,8 +21,9 @@ FEWEST = 5
 STRIPS, PER_STRIP = 20, 25
 """The most strips, and the fewest records that one has."""
 
-CELLS = 24
-"""Cells in each direction."""
+CELLS = 30
+"""The most cells in each direction; fewer of few records, so that most of these are in cells that
+are shown."""
 
 PLACES, OTHERS = 25, 200
 """Places of a curve, and the records over which its mean is taken."""
@@ -98,7 +99,8 @@ def cells(copies: Copies, fits: Sequence[Fit]) -> Cells:
     low, high = np.quantile(np.concatenate([fitted, observed]), [0.01, 0.99])
     if not low < high:
         return Cells((float(low), float(high)), (), 1.0)
-    edges = np.linspace(low, high, CELLS + 1)
+    count = max(4, min(CELLS, int((copies.records / 4) ** 0.5)))
+    edges = np.linspace(low, high, count + 1)
     counts, _, _ = np.histogram2d(fitted, observed, bins=(edges, edges))
     shown = np.argwhere(counts >= FEWEST * m)
     told = tuple((int(i), int(j), float(counts[i, j]) / m) for i, j in shown)

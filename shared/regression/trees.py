@@ -53,7 +53,8 @@ def grow_tree(copies: Copies, options: RegressionOptions) -> TreeForm:
     tree = _grown(standard, targets, **how)
     cost = 2 * np.log(n * k) / (n - tree.n_leaves) * _inside(tree)
     tree = _grown(standard, targets, ccp_alpha=cost, **how)
-    thresholds = centres[tree.feature] + scales[tree.feature] * tree.threshold
+    asks = np.maximum(tree.feature, 0)  # A leaf asks for none, which is told by a negative place.
+    thresholds = centres[asks] + scales[asks] * tree.threshold
     indicators = {f"{f.name}={label}" for f in copies.features for label in f.categories or ()}
     asked: list[tuple[str | None, float, int, int]] = []
     for place, (below, above) in enumerate(

@@ -188,11 +188,11 @@ AlignmentState = Literal["waiting", "identical", "partial", "disjoint", "mismatc
 
 
 class Alignment(Message):
-    """Which records are found at which owners: a checked fact, from the sealed releases.
+    """Which records are found at which owners: a checked fact, from sealed releases of one kind.
 
     `identical`: all owners reported the same set of records. `partial`: only `in_all` of
-    `in_any`. `disjoint`: no record is at every owner. `waiting`: no release is sealed yet, or an
-    owner that joined has none in use (`missing`).
+    `in_any`. `disjoint`: no record is at every owner. `waiting`: no such release is sealed
+    yet, or an owner that joined has none in use, of whatever kind (`missing`).
 
     An owner is shown its own row only, `mismatch` instead of `partial` and `disjoint`, and numbers
     only if the state is `identical`: else it could learn whether a person is known to another

@@ -170,7 +170,9 @@ def _draw_cells(axis: Axes, model: RegressionModel) -> None:
     axis.plot(edges[[0, -1]], edges[[0, -1]], color=plots.GREY, linewidth=1)
     if model.cells.counts:
         mesh = axis.pcolormesh(edges, edges, np.ma.masked_invalid(shown), cmap="Blues", vmin=0)
-        axis.figure.colorbar(mesh, ax=axis, label="records")
+        bar = axis.figure.colorbar(mesh, ax=axis)
+        bar.set_label("records", fontsize=9)
+        bar.ax.tick_params(labelsize=9)
     axis.set_ylabel(f"observed {short(model.target, _LONGEST)}", fontsize=9, parse_math=False)
 
 

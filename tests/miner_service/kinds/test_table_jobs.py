@@ -35,6 +35,7 @@ from shared.learn.tree.growth import learn_tree
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
 from shared.wire.learning.counting import CountsSpec
+from shared.wire.learning.regression import RecordsSpec
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
 
@@ -198,7 +199,9 @@ WITHHELD = [
 def test_a_variable_withheld_from_every_report_is_learned_by_no_job(miner, build, assert_problem):
     """Maximum likelihood would make up its distribution, with no error to tell."""
     assert {spec["kind"] for spec in WITHHELD} == {
-        get_args(spec.model_fields["kind"].annotation)[0] for spec in JOB_KINDS
+        get_args(spec.model_fields["kind"].annotation)[0]
+        for spec in JOB_KINDS
+        if issubclass(spec, CountsSpec)
     }
     analyst, owner = miner.study("survey"), miner.owner("survey", "north")
     blocks = [Block((Variable(n, ("no", "yes")),), c) for n, c in [("A", P), ("B", Withheld(2))]]
@@ -231,9 +234,9 @@ def test_a_table_of_all_records_of_owners_of_different_people(miner, build):
 
 def test_every_job_says_which_records_it_counts():
     """Who may know of a job is decided by that (access.py), whatever its kind."""
-    assert len(JOB_KINDS) == 7
+    assert len(JOB_KINDS) == 8
     for spec, kind in JOB_KINDS.items():
-        assert issubclass(spec, CountsSpec)
+        assert issubclass(spec, CountsSpec | RecordsSpec)
         assert MODEL_KINDS[kind.model.name] is kind.model
         assert "page" in kind.model.offers
 

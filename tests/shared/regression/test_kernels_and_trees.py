@@ -187,6 +187,13 @@ def test_leaves_of_copies_have_reiters_errors():
         assert node.records >= 20
 
 
+@pytest.mark.slow
+def test_one_feature_is_enough_for_a_tree():
+    people = store()
+    model = learn_regression([people], "spends", ["age"], TREE)
+    assert {node.column for node in model.form.nodes} == {"age", None}
+
+
 def test_categories_are_asked_for_one_by_one():
     rng = np.random.default_rng(3)
     level = rng.integers(0, 3, 300)
