@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from shared.mask.core.masked import Masked
 from shared.mask.core.method import Method, method_of
 from shared.mask.core.randomness import Randomness
 from shared.mask.methods import registry
+from shared.mask.synthetic import registry as synthetic
 
-METHODS: Mapping[str, Method] = registry.METHODS
-"""Every masking method by its name."""
+METHODS: Mapping[str, Method] = MappingProxyType({**registry.METHODS, **synthetic.METHODS})
+"""Every masking method by its name, the synthetic baselines last."""
 
 
 def mask(name: str, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
