@@ -28,7 +28,9 @@ shared.estimation.core shared.privacy.structures
 shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
 shared.mask.methods shared.mask.copies shared.mask.measures.core
+shared.mask.methods shared.mask.copies shared.mask.measures.core
 shared.mask.synthetic shared.regression shared.mask.measures.security shared.mask.measures.utility
+shared.mask shared.mask.measures shared.regression.exchange
 shared.mask shared.mask.measures shared.regression.exchange
 shared.mask.advice shared.mask.comparison
 shared.estimation.pooled shared.study_plan
@@ -48,7 +50,8 @@ owner_agent.corrections owner_agent.predict miner_service.mining
 miner_service.services
 owner_agent.release miner_service.intake
 owner_agent.costs miner_service.jobs
-owner_agent.report owner_agent.design owner_agent.peer.protocol owner_agent.masking
+owner_agent.report owner_agent.design owner_agent.peer.protocol
+owner_agent.masking
 owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access
 owner_agent.http owner_agent.peer.exchange miner_service.http.routes
 owner_agent.peer.session miner_service.http

@@ -14,9 +14,10 @@ from shared.progress import StagedProgress
 from shared.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from owner_agent.masking.publishing import MaskedNow
+    from owner_agent.masking.publishing import MaskedNow, MaskOutcome
     from owner_agent.masking.report import MaskReport
     from owner_agent.site.site import Site
+    from owner_agent.state.surroundings import Surroundings
 
 STAGES = {
     "pseudonyms": "computing pseudonyms",
@@ -54,7 +55,6 @@ def mask(
     from owner_agent.cli.display.masking import show_mask_report, show_masked_outcome
     from owner_agent.cli.display.plan import show_written
     from owner_agent.costs.summaries import masked_json
-    from owner_agent.masking.publishing import mask_table, publish_masked
     from owner_agent.site.site import load_site
 
     if report is not None and no_report:
@@ -67,22 +67,8 @@ def mask(
         if no_report or (json and report is None and not publish)
         else _page(opened, report, site)
     )
-    shown: list[MaskReport] = []
-    with progress_bar() as bar:
-
-        def watch(stage: str, done: int, total: int, /) -> None:
-            bar.stage(STAGES[stage], done, total)
-
-        def show(made: MaskedNow) -> None:
-            shown.append(_reported(made, opened, page, watch))
-
-        outcome = None
-        if publish:
-            options = PublishOptions(part_records, accept_added_loss)
-            outcome = publish_masked(opened, surroundings_of(context), options, watch, show)
-        else:
-            show(mask_table(opened, watch))
-    told = shown[0]
+    options = PublishOptions(part_records, accept_added_loss) if publish else None
+    told, outcome = _run(opened, surroundings_of(context), options, page)
     if json:
         print_json(masked_json(told.as_dict(), outcome))
         return
@@ -91,6 +77,29 @@ def mask(
         show_written(console(), page)
     if outcome is not None:
         show_masked_outcome(console(), outcome)
+
+
+def _run(
+    site: Site, surroundings: Surroundings, options: PublishOptions | None, page: Path | None
+) -> tuple[MaskReport, MaskOutcome | None]:
+    """Mask and report, and publish where there are options of how to."""
+    from owner_agent.masking.publishing import mask_table, publish_masked
+
+    shown: list[MaskReport] = []
+    outcome = None
+    with progress_bar() as bar:
+
+        def watch(stage: str, done: int, total: int, /) -> None:
+            bar.stage(STAGES[stage], done, total)
+
+        def show(made: MaskedNow) -> None:
+            shown.append(_reported(made, site, page, watch))
+
+        if options is None:
+            show(mask_table(site, watch))
+        else:
+            outcome = publish_masked(site, surroundings, options, watch, show)
+    return shown[0], outcome
 
 
 def _reported(made: MaskedNow, site: Site, page: Path | None, watch: StagedProgress) -> MaskReport:
