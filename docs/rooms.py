@@ -28,9 +28,7 @@ shared.estimation.core shared.privacy.structures
 shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
 shared.mask.methods shared.mask.copies shared.mask.measures.core
-shared.mask.methods shared.mask.copies shared.mask.measures.core
 shared.mask.synthetic shared.regression shared.mask.measures.security shared.mask.measures.utility
-shared.mask shared.mask.measures shared.regression.exchange
 shared.mask shared.mask.measures shared.regression.exchange
 shared.mask.advice shared.mask.comparison
 shared.estimation.pooled shared.study_plan
