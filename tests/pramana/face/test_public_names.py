@@ -39,6 +39,7 @@ NAMES = [
     "Plan",
     "PramanaError",
     "RandomSymmetric",
+    "Regression",
     "Reports",
     "Sampled",
     "StructuralZeros",
