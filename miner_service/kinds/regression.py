@@ -36,6 +36,7 @@ from shared.regression.inputs import Feature, require_features
 from shared.regression.learning import learn_regression
 from shared.regression.model import RegressionModel
 from shared.regression.terms import MOST_NUMBERS, MOST_TERMS, count_terms
+from shared.regression.trees import require_installed
 from shared.wire.learning.models import RegressionMessage
 from shared.wire.learning.regression import MaskingMessage, RegressionSpec
 from shared.wire.release_kinds import TableColumn
@@ -45,7 +46,8 @@ KERNELS, DEPTH = 300, 64
 
 
 def _check(spec: RegressionSpec) -> None:
-    spec.options()
+    if spec.options().model == "tree":
+        require_installed()
     if spec.features is not None:
         require_features(spec.features, spec.target)
 

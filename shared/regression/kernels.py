@@ -213,8 +213,7 @@ def _fit(spectrum: Spectrum, matrix: Floats, targets: Floats, penalty: float) ->
     residuals, freedom = targets - fitted, float(leverages.sum())
     turned = spectrum.turn * (shrinkage / np.sqrt(spectrum.values))
     slopes = turned @ along
-    # `inside` holds what the constant's unit vector tells of the features.
-    centre = spectrum.inside[0] / np.sqrt(n)
+    centre = spectrum.span.features(matrix).mean(axis=0)
     weights = np.concatenate([[targets.mean() - centre @ slopes], slopes])
     variance = float(residuals @ residuals) / (n - freedom)
     carried = np.vstack([-centre @ turned, turned])

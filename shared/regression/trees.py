@@ -8,6 +8,7 @@ chosen on the same records.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,12 @@ from shared.regression.forms import TreeForm, TreeNode
 from shared.regression.inputs import Copies
 from shared.regression.options import RegressionOptions
 from shared.regression.terms import raw_columns
+
+
+def require_installed() -> None:
+    """Check that trees can be grown here, without loading what grows them. Raises NotInstalled."""
+    if find_spec("sklearn") is None:
+        raise _not_installed()
 
 
 def grow_tree(copies: Copies, options: RegressionOptions) -> TreeForm:
@@ -101,12 +108,16 @@ def _grown(matrix: Floats, targets: Floats, **how: Any) -> Any:
     try:
         from sklearn.tree import DecisionTreeRegressor
     except ImportError:
-        raise NotInstalled(
-            "Regression trees are grown by scikit-learn, which is not installed.",
-            where="model",
-            remedy="Install it (pip install 'pramana[models]'), or choose another model.",
-        ) from None
+        raise _not_installed() from None
     return DecisionTreeRegressor(**how).fit(matrix, targets).tree_
+
+
+def _not_installed() -> NotInstalled:
+    return NotInstalled(
+        "Regression trees are grown by scikit-learn, which is not installed.",
+        where="model",
+        remedy="Install it (pip install 'pramana[models]'), or choose another model.",
+    )
 
 
 def _inside(tree: Any) -> float:

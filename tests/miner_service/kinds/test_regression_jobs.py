@@ -114,6 +114,12 @@ def test_what_cannot_be_is_refused_when_it_is_asked(
     assert_problem(answer, status, code, *words)
 
 
+def test_a_tree_where_nothing_grows_trees_is_refused(analyst, assert_problem, monkeypatch):
+    monkeypatch.setattr("shared.regression.trees.find_spec", lambda _name: None)
+    answer = analyst("POST", JOBS, json={"spec": SPEC | {"model": "tree"}})
+    assert_problem(answer, 501, "not-installed", "pramana[models]")
+
+
 @pytest.mark.parametrize("change", [{"degree": 7}, {"model": "spline"}, {"min_leaf": 1}])
 def test_options_out_of_range_are_no_message(analyst, change):
     assert analyst("POST", JOBS, json={"spec": SPEC | change}).status_code == 422
