@@ -29,7 +29,7 @@ shared.estimation.evidence shared.estimation.plausibility shared.estimation.subp
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
 shared.mask.methods shared.mask.synthetic shared.regression shared.mask.copies
 shared.mask shared.mask.measures
-shared.mask.advice shared.mask.comparison
+shared.mask.advice shared.mask.comparison shared.mask.pictures
 shared.estimation.pooled shared.study_plan
 shared.estimation shared.learn.networks
 shared.learn.networks.search
