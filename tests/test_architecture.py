@@ -61,6 +61,7 @@ SAMPLERS = {
     "shared.learn.networks.search.scores",
     "shared.learn.networks.search.structure_learning",
     "shared.marginals.counts",
+    "shared.mask.synthetic.trees",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
 `shared.learn.common.resampling` alone)."""
