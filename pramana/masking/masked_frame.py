@@ -1,4 +1,4 @@
-"""Masked records: what may leave, and for whoever has the true ones, what it keeps and gives away."""
+"""Masked records: what may leave, and what it keeps and gives away."""
 
 from __future__ import annotations
 
@@ -174,8 +174,8 @@ class MaskedFrame:
     def _origin(self, asked: str) -> Origin:
         if self.origin is None:
             raise OptionError(
-                f"{asked} needs the true records, which are not in a file of masked ones;"
-                " pm.masking_measures(original, released, confidential=[...]) takes them beside it.",
+                f"{asked} needs the true records, which are not in a file of masked ones; pass both"
+                " to pm.masking_measures(original, released, confidential=[...]).",
                 where=asked,
             )
         return self.origin

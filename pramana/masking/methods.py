@@ -64,7 +64,7 @@ def options_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
                 f"kernel must not be given beside {quoted(sorted(kernel))}, which it holds.",
                 where="kernel",
             )
-        with one_sentence(), _typed():
+        with one_sentence():
             found["kernel"] = KernelOptions(**kernel)
     return found
 

@@ -32,6 +32,7 @@ NAMES = [
     "InputError",
     "Keys",
     "LinearClassifier",
+    "MaskedFrame",
     "Mixture",
     "NaiveBayes",
     "NotFitted",
@@ -48,6 +49,7 @@ NAMES = [
     "accountant",
     "apriori",
     "association_rules",
+    "combine_copies",
     "connect",
     "design",
     "domain",
@@ -55,9 +57,12 @@ NAMES = [
     "example",
     "join",
     "load",
+    "mask",
+    "masking_measures",
     "observed_categories",
     "plan",
     "randomize",
+    "recommend_masking",
     "save",
 ]
 
