@@ -1,11 +1,37 @@
-"""Fitting by leave-one-out errors, exactly or through landmarks."""
+"""Ridge regression in a kernel's eigenvectors, tuned by exact leave-one-out errors.
+
+The fit minimizes |y - b - f|^2 + n penalty |f|^2 over constants b and functions f of the kernel's
+space: kernel ridge regression with a bias, which is the least-squares support vector machine
+(Suykens et al. 2002) that AlAhmadi (III.2) learns conditional expectations with. In the
+eigenvectors U of the centred kernel with eigenvalues d it is Hy, H = 11'/n + U d / (d + n penalty) U'.
+A record left out misses its value by (y - Hy) / (1 - h), h its entry of H's diagonal: exactly, with
+landmarks as they are.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
+import numpy as np
+
+from shared.errors import TableError
+from shared.kernel_regression.options import KernelOptions
+from shared.kernel_regression.spectrum import (
+    Permuting,
+    Spectrum,
+    choose_landmarks,
+    decomposed,
+    spanned,
+)
+from shared.kernel_regression.tuning import tuned_bandwidth, tuned_penalty
+from shared.mixed.design import with_constant
 from shared.mixed.table import Floats
+
+LEADING = 1e-4
+"""An eigenvector whose part of the targets shrinks to less than this is not a leading one."""
+
+ALONE = 1e-9
+"""A record whose leverage is nearer to 1 than this has no other that tells of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,19 +42,135 @@ class KernelFit:
         fitted: the fitted targets of the n records, n x q.
         left_out: the same of each record by a fit without it, n x q.
         leverages: how much each record's own target weighs in its fitted one: n numbers, 0 to 1.
-        basis: the leading eigenvectors of the smoother, orthonormal: n x m.
+        basis: the leading eigenvectors of the smoother, orthonormal: n x m; without the constant
+            (and the features, if they are free of the penalty).
+        shrinkage: what the ridge leaves of the targets' parts in the basis: m numbers, 0 to 1.
         bandwidth: the Gaussian kernel's.
-        penalty: the ridge's.
-        freedom: the effective number of parameters.
-        approximation: the share of the kernel's trace that the landmarks lose; 0 without them.
+        penalty: the ridge's, as a share of the records.
+        freedom: the effective number of parameters: the sum of the leverages.
+        approximation: the share of the kernel's trace that the landmarks lose; 0 if they are all
+            distinct records.
+        halving: by how much the leave-one-out R2, the mean over the targets, would fall with half
+            of the landmarks, on at most `tuning.RECORDS` records; None if they are all distinct records.
+        r2: of the leave-one-out fits, one number for each target.
     """
 
     fitted: Floats
     left_out: Floats
     leverages: Floats
     basis: Floats
+    shrinkage: Floats
     bandwidth: float
     penalty: float
     freedom: float
     approximation: float
-    inner: Any = field(default=None, repr=False)
+    halving: float | None
+    r2: Floats
+    inner: Spectrum = field(repr=False)
+    weights: Floats = field(repr=False)
+    lines: Floats = field(repr=False)
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the expected targets of other records: n x q, of features n x k.
+
+        Raises:
+            TableError: the number of features is another than the fit's.
+        """
+        points = _matrix(features, "features")
+        if points.shape[1] != self.inner.span.landmarks.shape[1]:
+            raise TableError(
+                f"The fit is of {self.inner.span.landmarks.shape[1]} features, not of"
+                f" {points.shape[1]}.",
+                where="features",
+            )
+        straight = with_constant(points) if len(self.lines) > 1 else np.ones((len(points), 1))
+        found: Floats = self.inner.span.features(points) @ self.weights + straight @ self.lines
+        return found
+
+
+def fit_kernel(
+    features: Floats,
+    targets: Floats,
+    options: KernelOptions | None = None,
+    rng: Permuting | None = None,
+) -> KernelFit:
+    """Fit a Gaussian-kernel ridge regression; bandwidth and penalty by leave-one-out errors.
+
+    Args:
+        features: n x k, standardized; k may be 0, then the means are fitted.
+        targets: n x q, or n numbers, in any units.
+        options: bandwidth, penalty, landmarks.
+        rng: draws the landmarks, if there are more distinct records; without it they are spread.
+
+    Raises:
+        TableError: the numbers of records differ, there are none, or values are not finite.
+    """
+    options = options or KernelOptions()
+    points, values = _matrix(features, "features"), _matrix(targets, "targets")
+    if len(points) != len(values) or not len(points):
+        raise TableError(
+            f"There are {len(points)} records of features and {len(values)} of targets.",
+            where="features",
+        )
+    centres = values.mean(axis=0)
+    landmarks = choose_landmarks(points, options.landmarks, rng)
+    bandwidth, halving = tuned_bandwidth(points, values - centres, options, rng)
+    spectrum = decomposed(points, spanned(landmarks, bandwidth), linear=options.linear)
+    penalty = tuned_penalty(spectrum, points, values - centres, options.penalty).penalty
+    n = len(points)
+    shrinkage = spectrum.values / (spectrum.values + n * penalty)
+    along = spectrum.vectors.T @ values
+    straight = spectrum.free.T @ values
+    fitted = spectrum.free @ straight + spectrum.vectors @ (shrinkage[:, None] * along)
+    leverages = np.einsum("ij,ij->i", spectrum.free, spectrum.free)
+    leverages += np.einsum("ij,ij,j->i", spectrum.vectors, spectrum.vectors, shrinkage)
+    left_out = leave_one_out(values, fitted, leverages)
+    weights = spectrum.turn @ ((shrinkage / np.sqrt(spectrum.values))[:, None] * along)
+    design = with_constant(points) if options.linear else np.ones((n, 1))
+    lines = np.linalg.lstsq(design, spectrum.free @ (straight - spectrum.inside @ weights))[0]
+    leading = int(np.count_nonzero(shrinkage > LEADING))
+    return KernelFit(
+        fitted=fitted,
+        left_out=left_out,
+        leverages=leverages,
+        basis=spectrum.vectors[:, :leading],
+        shrinkage=shrinkage[:leading],
+        bandwidth=bandwidth,
+        penalty=penalty,
+        freedom=float(leverages.sum()),
+        approximation=spectrum.lost,
+        halving=halving,
+        r2=explained(values, left_out),
+        inner=spectrum,
+        weights=weights,
+        lines=lines,
+    )
+
+
+def leave_one_out(values: Floats, fitted: Floats, leverages: Floats) -> Floats:
+    """Return each record's fitted value by a fit without it: n x q.
+
+    A record that no other tells anything of (its leverage is 1) is told the mean of the others.
+    """
+    free = 1 - leverages
+    alone = free < ALONE
+    left_out = values - (values - fitted) / np.where(alone, 1.0, free)[:, None]
+    others = (values.sum(axis=0) - values) / max(1, len(values) - 1)
+    found: Floats = np.where(alone[:, None], others, left_out)
+    return found
+
+
+def explained(values: Floats, predicted: Floats) -> Floats:
+    """Return the share of each column's variance that predictions explain; 0 for constants."""
+    variance = np.mean((values - values.mean(axis=0)) ** 2, axis=0)
+    lost = np.mean((values - predicted) ** 2, axis=0)
+    found: Floats = np.where(variance > 0, 1 - lost / np.where(variance > 0, variance, 1.0), 0.0)
+    return found
+
+
+def _matrix(values: Floats, what: str) -> Floats:
+    found = np.asarray(values, dtype=np.float64)
+    found = found[:, None] if found.ndim == 1 else found
+    if found.ndim != 2 or not np.isfinite(found).all():
+        raise TableError(f"The {what} must be a matrix of finite numbers.", where=what)
+    return found

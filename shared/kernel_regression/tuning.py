@@ -1,0 +1,163 @@
+"""Bandwidth and penalty by leave-one-out errors over a grid: one decomposition per bandwidth.
+
+With many records the bandwidth is chosen on some of them, with fewer landmarks; the penalty is
+chosen on all, for it depends on their number. Two guards against fits that memorize: records that
+share their features with few others are left out together with these, so that a record that occurs
+twice does not vouch for itself; and a fit with more freedom than a fifth of the records is not
+considered, however small its errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.kernel_regression.options import KernelOptions
+from shared.kernel_regression.spectrum import (
+    Permuting,
+    Spectrum,
+    choose_landmarks,
+    chunks,
+    decomposed,
+    spanned,
+)
+from shared.mixed.table import Floats
+
+RECORDS = 4000
+"""Bandwidths are compared on at most so many records."""
+
+LANDMARKS = 200
+"""And with at most so many landmarks."""
+
+BANDWIDTHS = np.geomspace(0.1, 10.0, 9)
+"""In standard deviations, times the square root of the number of features."""
+
+PENALTIES = np.geomspace(1e-9, 1.0, 28)
+
+TOGETHER = 5
+"""Groups of records with the same features are left out together up to this size."""
+
+FREEDOM = 0.2
+"""The largest effective number of parameters, as a share of the records."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The penalty with the least leave-one-out error; the error is the mean over the targets, each
+    in shares of its variance."""
+
+    penalty: float
+    error: float
+
+
+def tuned_bandwidth(
+    points: Floats, targets: Floats, options: KernelOptions, rng: Permuting | None
+) -> tuple[float, float | None]:
+    """Return the bandwidth, and what half of the landmarks would cost in R2 if not all are used."""
+    n, k = points.shape
+    if n > RECORDS:
+        some = np.linspace(0, n - 1, RECORDS).round().astype(np.intp)
+        rows = some if rng is None else np.sort(rng.permutation(n)[:RECORDS])
+        points, targets = points[rows], targets[rows]
+    landmarks = choose_landmarks(points, min(LANDMARKS, options.landmarks), rng)
+
+    def error(bandwidth: float, chosen: Floats) -> float:
+        spectrum = decomposed(points, spanned(chosen, bandwidth), linear=options.linear)
+        return tuned_penalty(spectrum, points, targets, options.penalty).error
+
+    if options.bandwidth is None:
+        grid = [float(b) for b in BANDWIDTHS * np.sqrt(max(1, k))]
+        bandwidth = min(grid, key=lambda candidate: error(candidate, landmarks))
+    else:
+        bandwidth = options.bandwidth
+    if len(choose_landmarks(points, options.landmarks, None)) < options.landmarks:
+        return bandwidth, None
+    all_of_them = choose_landmarks(points, options.landmarks, rng)
+    half = error(bandwidth, all_of_them[::2])
+    return bandwidth, half - error(bandwidth, all_of_them)
+
+
+def tuned_penalty(
+    spectrum: Spectrum, points: Floats, targets: Floats, penalty: float | None = None
+) -> Tuned:
+    """Return the penalty with the least leave-one-out error, or the error of one that is given.
+
+    Args:
+        spectrum: the kernel over the points.
+        points: n x k.
+        targets: n x q.
+        penalty: as a share of the records; None to choose it.
+    """
+    n = len(points)
+    grid = PENALTIES if penalty is None else np.array([penalty])
+    shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + n * grid)
+    errors, leverages = residuals(spectrum, targets, shrinkage)
+    errors = left_out_errors(errors, leverages, groups_of(points))
+    variances = np.mean((targets - targets.mean(axis=0)) ** 2, axis=0)
+    shares = np.mean(errors**2, axis=0) / np.where(variances > 0, variances, 1.0)
+    found = np.mean(shares, axis=1)
+    allowed = shrinkage.sum(axis=0) <= FREEDOM * n
+    if allowed.any():
+        found[~allowed] = np.inf
+    # Of equal errors the larger penalty: where nothing is to be learned, nothing is fitted.
+    best = len(found) - 1 - int(np.argmin(found[::-1]))
+    return Tuned(float(grid[best]), float(found[best]))
+
+
+def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[Floats, Floats]:
+    """Return the residuals and leverages of several fits at once.
+
+    Args:
+        spectrum: the kernel over n records.
+        targets: n x q.
+        shrinkage: s x l: of each eigenvector, for each of l penalties.
+
+    Returns:
+        n x l x q, and n x l.
+    """
+    n, q = targets.shape
+    count = shrinkage.shape[1]
+    along = spectrum.vectors.T @ targets
+    straight = spectrum.free.T @ targets
+    weights = (shrinkage[:, :, None] * along[:, None, :]).reshape(len(along), count * q)
+    left, leverages = np.empty((n, count, q)), np.empty((n, count))
+    for rows in chunks(n):
+        vectors, free = spectrum.vectors[rows], spectrum.free[rows]
+        left[rows] = (targets[rows] - free @ straight)[:, None, :]
+        left[rows] -= (vectors @ weights).reshape(-1, count, q)
+        leverages[rows] = (vectors**2) @ shrinkage + np.sum(free**2, axis=1)[:, None]
+    return left, leverages
+
+
+def groups_of(points: Floats) -> npt.NDArray[np.intp]:
+    """Return which records have the same features: n numbers of groups."""
+    _, inverse = np.unique(points, axis=0, return_inverse=True)
+    found: npt.NDArray[np.intp] = np.ravel(inverse)
+    return found
+
+
+def left_out_errors(left: Floats, leverages: Floats, groups: npt.NDArray[np.intp]) -> Floats:
+    """Return the errors of records left out, together with those in a small group of theirs.
+
+    Records of a group have one row h of the smoother in common; without c of them the error is
+    r + c h / (1 - c h) mean(r), r the residuals of the group.
+
+    Args:
+        left: n x l x q residuals.
+        leverages: n x l.
+        groups: n.
+    """
+    sizes = np.bincount(groups)
+    shared = (sizes[groups] > 1) & (sizes[groups] <= TOGETHER)
+    found: Floats = left / np.maximum(1 - leverages, 1e-9)[:, :, None]
+    if shared.any():
+        _, inner = np.unique(groups[shared], return_inverse=True)
+        count = sizes[groups[shared]][:, None]
+        means = np.zeros((inner.max() + 1, *left.shape[1:]))
+        np.add.at(means, inner, left[shared] / count[:, :, None])
+        weight = count * leverages[shared]
+        factor = weight / np.maximum(1 - weight, 1e-9)
+        found[shared] = left[shared] + factor[:, :, None] * means[inner]
+    return found
