@@ -27,8 +27,8 @@ shared.marginals shared.plan shared.kernel_regression shared.mask.core
 shared.estimation.core shared.privacy.structures
 shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
-shared.mask.methods shared.regression shared.mask.copies
-shared.mask.synthetic
+shared.mask.methods shared.regression shared.mask.copies shared.mask.measures.core
+shared.mask.synthetic shared.mask.measures.security shared.mask.measures.utility
 shared.mask shared.mask.measures
 shared.mask.advice shared.mask.comparison shared.mask.pictures
 shared.estimation.pooled shared.study_plan
