@@ -123,7 +123,7 @@ def _masked(
     told = columns.table[list(columns.told)] if columns.told else None
     hidden = columns.table[list(columns.confidential)].astype("float64")
     try:
-        return methods()[method].run(told, hidden, generator, **options)
+        return methods()[method](told, hidden, generator, **options)
     except TypeError as error:
         wrong = [name for name in options if name in str(error)]
         if not wrong:

@@ -23,9 +23,9 @@ Rng = Any
 
 def methods() -> Mapping[str, Method]:
     """Return every method by its name: those of the paper, then the synthetic baselines."""
-    from shared.mask.comparison import ALL
+    from shared.mask import METHODS
 
-    return ALL
+    return METHODS
 
 
 def method_of(name: object) -> str:

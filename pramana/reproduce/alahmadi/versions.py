@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pramana.reproduce.engine.experiment import Setting
 from shared.errors import PramanaError
-from shared.mask.comparison import ALL
+from shared.mask import METHODS
 from shared.mixed.table import MixedTable, numeric_table
 
 EXISTING = ("egadp", "shuffle")
@@ -42,7 +42,7 @@ class Version:
 
 def names(setting: Setting) -> tuple[str, ...]:
     """Return the methods that a run compares, in the order of their families."""
-    return QUICK if setting.quick else tuple(ALL)
+    return QUICK if setting.quick else tuple(METHODS)
 
 
 def versions(
@@ -59,7 +59,7 @@ def versions(
     """
     for name in methods or names(setting):
         try:
-            made = ALL[name].run(s, x, setting.rng("alahmadi", stream, name))
+            made = METHODS[name](s, x, setting.rng("alahmadi", stream, name))
         except PramanaError as error:
             yield Version(name, None, error.message)
         else:
