@@ -3,9 +3,9 @@
 The fit minimizes |y - b - f|^2 + n penalty |f|^2 over constants b and functions f of the kernel's
 space: kernel ridge regression with a bias, which is the least-squares support vector machine
 (Suykens et al. 2002) that AlAhmadi (III.2) learns conditional expectations with. In the
-eigenvectors U of the centred kernel with eigenvalues d it is Hy, H = 11'/n + U d / (d + n penalty) U'.
-A record left out misses its value by (y - Hy) / (1 - h), h its entry of H's diagonal: exactly, with
-landmarks as they are.
+eigenvectors U of the centred kernel with eigenvalues d it is Hy, where
+H = 11'/n + U d / (d + n penalty) U'. The fit without a record misses its value by
+(y - Hy) / (1 - h), h its entry of H's diagonal: exactly, with landmarks as they are.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from shared.errors import TableError
 from shared.kernel_regression.options import KernelOptions
 from shared.kernel_regression.spectrum import (
     Permuting,
+    Span,
     Spectrum,
     choose_landmarks,
     decomposed,
     spanned,
 )
 from shared.kernel_regression.tuning import tuned_bandwidth, tuned_penalty
-from shared.mixed.design import with_constant
+from shared.mixed.design import residual, with_constant
 from shared.mixed.table import Floats
 
 LEADING = 1e-4
@@ -51,7 +52,8 @@ class KernelFit:
         approximation: the share of the kernel's trace that the landmarks lose; 0 if they are all
             distinct records.
         halving: by how much the leave-one-out R2, the mean over the targets, would fall with half
-            of the landmarks, on at most `tuning.RECORDS` records; None if they are all distinct records.
+            of the landmarks, measured on at most `tuning.RECORDS` records; None if the landmarks
+            are all distinct records.
         r2: of the leave-one-out fits, one number for each target.
     """
 
@@ -66,7 +68,7 @@ class KernelFit:
     approximation: float
     halving: float | None
     r2: Floats
-    inner: Spectrum = field(repr=False)
+    span: Span = field(repr=False)
     weights: Floats = field(repr=False)
     lines: Floats = field(repr=False)
 
@@ -77,14 +79,13 @@ class KernelFit:
             TableError: the number of features is another than the fit's.
         """
         points = _matrix(features, "features")
-        if points.shape[1] != self.inner.span.landmarks.shape[1]:
+        if points.shape[1] != self.span.landmarks.shape[1]:
             raise TableError(
-                f"The fit is of {self.inner.span.landmarks.shape[1]} features, not of"
-                f" {points.shape[1]}.",
+                f"The fit is of {self.span.landmarks.shape[1]} features, not of {points.shape[1]}.",
                 where="features",
             )
         straight = with_constant(points) if len(self.lines) > 1 else np.ones((len(points), 1))
-        found: Floats = self.inner.span.features(points) @ self.weights + straight @ self.lines
+        found: Floats = self.span.weighted(points, self.weights) + straight @ self.lines
         return found
 
 
@@ -116,7 +117,7 @@ def fit_kernel(
     landmarks = choose_landmarks(points, options.landmarks, rng)
     bandwidth, halving = tuned_bandwidth(points, values - centres, options, rng)
     spectrum = decomposed(points, spanned(landmarks, bandwidth), linear=options.linear)
-    penalty = tuned_penalty(spectrum, points, values - centres, options.penalty).penalty
+    penalty = tuned_penalty(spectrum, points, values - centres, options).penalty
     n = len(points)
     shrinkage = spectrum.values / (spectrum.values + n * penalty)
     along = spectrum.vectors.T @ values
@@ -125,15 +126,16 @@ def fit_kernel(
     leverages = np.einsum("ij,ij->i", spectrum.free, spectrum.free)
     leverages += np.einsum("ij,ij,j->i", spectrum.vectors, spectrum.vectors, shrinkage)
     left_out = leave_one_out(values, fitted, leverages)
-    weights = spectrum.turn @ ((shrinkage / np.sqrt(spectrum.values))[:, None] * along)
+    weights = _weights(spectrum, points, values, n * penalty)
     design = with_constant(points) if options.linear else np.ones((n, 1))
-    lines = np.linalg.lstsq(design, spectrum.free @ (straight - spectrum.inside @ weights))[0]
+    line = fitted - spectrum.span.weighted(points, weights)
+    lines = np.asarray(np.linalg.lstsq(design, line)[0], dtype=np.float64)
     leading = int(np.count_nonzero(shrinkage > LEADING))
     return KernelFit(
         fitted=fitted,
         left_out=left_out,
         leverages=leverages,
-        basis=spectrum.vectors[:, :leading],
+        basis=spectrum.vectors[:, :leading].copy(),  # lets go of the others
         shrinkage=shrinkage[:leading],
         bandwidth=bandwidth,
         penalty=penalty,
@@ -141,10 +143,27 @@ def fit_kernel(
         approximation=spectrum.lost,
         halving=halving,
         r2=explained(values, left_out),
-        inner=spectrum,
+        span=spectrum.span,
         weights=weights,
         lines=lines,
     )
+
+
+def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: float) -> Floats:
+    """Return the weights of the landmarks' kernel functions in the fit: m x q."""
+    span, vectors, along = spectrum.span, spectrum.vectors, spectrum.vectors.T @ values
+    distinct, places = np.unique(points, axis=0, return_inverse=True)
+    if len(distinct) > len(span.landmarks):
+        scaled = np.sqrt(spectrum.values) / (spectrum.values + ridge)
+        found: Floats = span.root @ (spectrum.turn @ (scaled[:, None] * along))
+        return found
+    # All of the kernel is spanned, also what is lost in its root by rounding: the weights are those
+    # of the support vectors, residuals divided by the ridge.
+    rest = residual(residual(values, spectrum.free), vectors)
+    support = vectors @ (along / (spectrum.values + ridge)[:, None]) + rest / ridge
+    found = np.zeros((len(distinct), values.shape[1]))
+    np.add.at(found, np.ravel(places), support)
+    return found
 
 
 def leave_one_out(values: Floats, fitted: Floats, leverages: Floats) -> Floats:

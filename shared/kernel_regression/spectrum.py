@@ -46,9 +46,13 @@ class Span:
 
     def features(self, points: Floats) -> Floats:
         """Return the features of points: n x r."""
-        found = np.empty((len(points), self.root.shape[1]))
+        return self.weighted(points, self.root)
+
+    def weighted(self, points: Floats, weights: Floats) -> Floats:
+        """Return sums of the landmarks' kernel functions at points: n x q, of weights m x q."""
+        found = np.empty((len(points), weights.shape[1]))
         for rows in chunks(len(points)):
-            found[rows] = gaussian(points[rows], self.landmarks, self.bandwidth) @ self.root
+            found[rows] = gaussian(points[rows], self.landmarks, self.bandwidth) @ weights
         return found
 
 
@@ -60,7 +64,6 @@ class Spectrum:
         span: how points become features.
         free: an orthonormal basis of what no penalty shrinks: the constant, or the constant and
             the columns of the points; n x f.
-        inside: how much of the features the free part tells, f x r.
         vectors: the eigenvectors, n x s, with the largest values first.
         values: their eigenvalues, s.
         turn: the features' combinations that the eigenvectors are, r x s.
@@ -69,7 +72,6 @@ class Spectrum:
 
     span: Span
     free: Floats
-    inside: Floats
     vectors: Floats
     values: Floats
     turn: Floats
@@ -133,7 +135,7 @@ def decomposed(points: Floats, span: Span, *, linear: bool) -> Spectrum:
     vectors = features[:, : len(values)]  # in their place, for memory
     for rows in chunks(n):
         vectors[rows] = features[rows] @ (turn / np.sqrt(values))
-    return Spectrum(span, free, inside, vectors, values, turn, lost)
+    return Spectrum(span, free, vectors, values, turn, lost)
 
 
 def chunks(n: int) -> Iterator[slice]:

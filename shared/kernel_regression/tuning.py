@@ -42,6 +42,9 @@ TOGETHER = 5
 FREEDOM = 0.2
 """The largest effective number of parameters, as a share of the records."""
 
+FORBIDDEN = 1e6
+"""Instead of the error of a fit that is not considered."""
+
 
 @dataclass(frozen=True)
 class Tuned:
@@ -65,7 +68,7 @@ def tuned_bandwidth(
 
     def error(bandwidth: float, chosen: Floats) -> float:
         spectrum = decomposed(points, spanned(chosen, bandwidth), linear=options.linear)
-        return tuned_penalty(spectrum, points, targets, options.penalty).error
+        return tuned_penalty(spectrum, points, targets, options).error
 
     if options.bandwidth is None:
         grid = [float(b) for b in BANDWIDTHS * np.sqrt(max(1, k))]
@@ -80,18 +83,18 @@ def tuned_bandwidth(
 
 
 def tuned_penalty(
-    spectrum: Spectrum, points: Floats, targets: Floats, penalty: float | None = None
+    spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions
 ) -> Tuned:
-    """Return the penalty with the least leave-one-out error, or the error of one that is given.
+    """Return the penalty with the least leave-one-out error, or the error of the one given.
 
     Args:
         spectrum: the kernel over the points.
         points: n x k.
         targets: n x q.
-        penalty: as a share of the records; None to choose it.
+        options: with its penalty, if it is not to be chosen.
     """
     n = len(points)
-    grid = PENALTIES if penalty is None else np.array([penalty])
+    grid = PENALTIES if options.penalty is None else np.array([options.penalty])
     shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + n * grid)
     errors, leverages = residuals(spectrum, targets, shrinkage)
     errors = left_out_errors(errors, leverages, groups_of(points))
@@ -99,8 +102,8 @@ def tuned_penalty(
     shares = np.mean(errors**2, axis=0) / np.where(variances > 0, variances, 1.0)
     found = np.mean(shares, axis=1)
     allowed = shrinkage.sum(axis=0) <= FREEDOM * n
-    if allowed.any():
-        found[~allowed] = np.inf
+    # Where none is allowed, the one with the least freedom.
+    found = np.where(allowed, found, FORBIDDEN * (1 + shrinkage.sum(axis=0)))
     # Of equal errors the larger penalty: where nothing is to be learned, nothing is fitted.
     best = len(found) - 1 - int(np.argmin(found[::-1]))
     return Tuned(float(grid[best]), float(found[best]))

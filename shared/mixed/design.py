@@ -6,17 +6,20 @@ variation are left out, and so are those that others of them already tell exactl
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
 from shared.errors import TableError
-from shared.mixed.table import CategoricalColumn, Floats, MixedTable
+from shared.mixed.table import CategoricalColumn, Floats, MixedTable, without_variation
 
-TOLERANCE = 1e-10
+TOLERANCE = 1e-8
 """A standardized column whose part that others do not tell is smaller than this is told by them."""
+
+RANK_TOLERANCE = 1e-10
+"""A unit column adds a direction to a basis if more of it than this is new."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +31,9 @@ class Design:
         centres: k means of the columns before they are standardized.
         scales: k standard deviations of the same; n in the denominator.
         constant: columns without variation, left out.
-        redundant: columns that others tell exactly, left out.
+        redundant: columns that those before them tell exactly, left out.
+        sources: of each label its variable, and its category or None.
+        categories: the categories of each categorical variable.
     """
 
     labels: tuple[str, ...]
@@ -36,53 +41,93 @@ class Design:
     scales: Floats
     constant: tuple[str, ...]
     redundant: tuple[str, ...]
+    sources: tuple[tuple[str, str | None], ...]
+    categories: Mapping[str, tuple[str, ...]]
 
     def matrix(self, table: MixedTable) -> Floats:
         """Return a table as an n x k matrix, standardized by what the first table was.
 
         Raises:
             MissingColumn: the table lacks a column.
+            TableError: a column is numeric in one table and categorical in the other, or has
+                records of a category that the first table's did not have.
         """
-        columns = dict(_columns(table))
-        if absent := [label for label in self.labels if label not in columns]:
-            raise TableError(f"The table has no columns {absent}.", where=", ".join(absent))
-        if not self.labels:
-            return np.empty((table.records, 0))
-        stacked = np.column_stack([columns[label] for label in self.labels])
-        return (stacked - self.centres) / self.scales
+        found = np.empty((table.records, len(self.labels)))
+        for place, (name, category) in enumerate(self.sources):
+            column = table[name]
+            if isinstance(column, CategoricalColumn) != (category is not None):
+                wanted = "numbers" if category is None else "categories"
+                raise TableError(f"Column {name!r} must hold {wanted}.", where=name)
+            if isinstance(column, CategoricalColumn):
+                _require_known(column, self.categories[name])
+                found[:, place] = _indicator(column, category)
+            else:
+                found[:, place] = column.values
+        found -= self.centres
+        found /= self.scales
+        return found
 
 
 def design_of(table: MixedTable) -> Design:
-    """Return the design of a table: what is constant or redundant in it is left out."""
-    constant, kept = [], []
-    for label, values in _columns(table):
-        centre, scale = float(np.mean(values)), float(np.std(values))
-        if scale <= TOLERANCE * max(1.0, abs(centre)) * np.sqrt(TOLERANCE):
-            constant.append(label)
-        else:
-            kept.append((label, centre, scale, (values - centre) / scale))
-    redundant = _redundant([values for *_, values in kept])
-    left = [row for place, row in enumerate(kept) if place not in redundant]
+    """Return the design of a table: what is constant or redundant in it is left out.
+
+    Raises:
+        TableError: a column is named as a category of another would be, `name=category`.
+    """
+    columns = list(_columns(table))
+    labels = [label for label, *_ in columns]
+    if twice := sorted({label for label in labels if labels.count(label) > 1}):
+        raise TableError(
+            f"Columns {twice} are named like categories of others.",
+            where=", ".join(twice),
+            remedy="Rename them.",
+        )
+    categorical = [c for c in table.columns if isinstance(c, CategoricalColumn)]
+    varied = [column for column in columns if not without_variation(column[2])]
+    names = [label for label, *_ in varied]
+    matrix = np.empty((table.records, 0))
+    centres = scales = np.empty(0)
+    if varied:
+        matrix, centres, scales = standardized(np.column_stack([v for _, _, v in varied]))
+    told = _redundant(matrix)
+    kept = [place for place in range(len(varied)) if place not in told]
     return Design(
-        labels=tuple(row[0] for row in left),
-        centres=np.array([row[1] for row in left]),
-        scales=np.array([row[2] for row in left]),
-        constant=tuple(constant),
-        redundant=tuple(kept[place][0] for place in sorted(redundant)),
+        labels=tuple(names[place] for place in kept),
+        centres=centres[kept],
+        scales=scales[kept],
+        constant=tuple(label for label in labels if label not in names),
+        redundant=tuple(names[place] for place in sorted(told)),
+        sources=tuple(varied[place][1] for place in kept),
+        categories={column.name: column.categories for column in categorical},
     )
+
+
+def standardized(matrix: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return columns that vary with mean 0 and variance 1 (n in the denominator), n x k, and the k
+    means and the k standard deviations."""
+    centres = np.mean(matrix, axis=0)
+    # The mean of large numbers is rounded; that of what remains mends it.
+    rest = matrix - centres
+    shift = np.mean(rest, axis=0)
+    rest -= shift
+    # Squares of very small or large numbers would leave the range of floats.
+    largest = np.max(np.abs(rest), axis=0)
+    rest /= largest
+    length = np.sqrt(np.mean(rest**2, axis=0))
+    rest /= length
+    return rest, centres + shift, largest * length
 
 
 def basis_of(matrix: Floats) -> Floats:
     """Return an orthonormal basis of the columns of a matrix, n x rank, by pivoted QR."""
-    if not matrix.shape[1]:
-        return np.empty((len(matrix), 0))
-    norms = np.linalg.norm(matrix, axis=0)
-    scaled = matrix[:, norms > 0] / norms[norms > 0]
+    largest = np.max(np.abs(matrix), axis=0, initial=0.0)
+    scaled = matrix[:, largest > 0] / largest[largest > 0]
     if not scaled.shape[1]:
         return np.empty((len(matrix), 0))
+    scaled /= np.linalg.norm(scaled, axis=0)
     q, r, _ = linalg.qr(scaled, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(r))
-    basis: Floats = q[:, diagonal > TOLERANCE * diagonal[0]]
+    basis: Floats = q[:, : len(diagonal)][:, diagonal > RANK_TOLERANCE * diagonal[0]]
     return basis
 
 
@@ -99,34 +144,57 @@ def residual(values: Floats, basis: Floats) -> Floats:
 
 
 def leverages(basis: Floats) -> Floats:
-    """Return of each record how much its own value weighs in its fitted one: n numbers, 0 to 1."""
+    """Return of each record how much its own value weighs in its fitted one: n numbers, 0 to 1.
+
+    They are the diagonal of the matrix that projects onto the basis (the "hat" matrix).
+    """
     found: Floats = np.einsum("ij,ij->i", basis, basis)
     return found
 
 
-def _columns(table: MixedTable) -> list[tuple[str, Floats]]:
-    found: list[tuple[str, npt.NDArray[np.float64]]] = []
+def _columns(table: MixedTable) -> Iterator[tuple[str, tuple[str, str | None], Floats]]:
+    """Yield each column of numbers: its label, its source and its values."""
     for column in table.columns:
         if isinstance(column, CategoricalColumn):
-            found += [
-                (f"{column.name}={label}", (column.codes == code).astype(np.float64))
-                for code, label in enumerate(column.categories)
-                if code
-            ]
+            for category in column.categories[1:]:
+                label = f"{column.name}={category}"
+                yield label, (column.name, category), _indicator(column, category)
         else:
-            found.append((column.name, column.values))
+            yield column.name, (column.name, None), column.values
+
+
+def _indicator(column: CategoricalColumn, category: str | None) -> Floats:
+    """Return 1 for the records of a category and 0 for others; it may be none of the column's."""
+    code = column.categories.index(category) if category in column.categories else -1
+    found: Floats = (column.codes == code).astype(np.float64)
     return found
 
 
-def _redundant(columns: list[Floats]) -> set[int]:
-    """Return the places of columns that those before them tell exactly."""
-    told: set[int] = set()
-    basis = np.empty((len(columns[0]) if columns else 0, 0))
-    for place, values in enumerate(columns):
-        rest = residual(values[:, None], basis)
+def _require_known(column: CategoricalColumn, known: tuple[str, ...]) -> None:
+    used = {column.categories[code] for code in np.unique(column.codes)}
+    if new := used - set(known):
+        raise TableError(
+            f"Column {column.name!r} has {len(new)} categories that the table of the design"
+            " did not have.",
+            where=column.name,
+            remedy="Leave those records out, or start from a table that has them.",
+        )
+
+
+def _redundant(matrix: Floats) -> set[int]:
+    """Return the places of columns that the constant and those before them tell exactly."""
+    if not matrix.shape[1]:
+        return set()
+    # The columns of r have the lengths and angles of the matrix's own, and few rows.
+    r: Floats = np.asarray(np.linalg.qr(matrix, mode="r"))
+    basis = np.zeros((len(r), min(r.shape)))
+    rank, told = 0, set()
+    for place, values in enumerate(r.T):
+        rest = residual(values[:, None], basis[:, :rank])[:, 0]
         length = float(np.linalg.norm(rest))
-        if length <= np.sqrt(TOLERANCE) * float(np.linalg.norm(values)):
+        if rank == len(r) or length <= TOLERANCE * float(np.linalg.norm(values)):
             told.add(place)
         else:
-            basis = np.column_stack([basis, rest / length])
+            basis[:, rank] = rest / length
+            rank += 1
     return told

@@ -20,6 +20,22 @@ LARGEST = 1e100
 """Numbers beyond it, whose squares cannot be added up, are refused."""
 
 
+def _own(values: Any, kind: type[np.generic]) -> npt.NDArray[Any]:
+    """Return values as an array that nobody can write to; the caller's stays as it is."""
+    found: npt.NDArray[Any] = np.array(values, dtype=kind, order="C")
+    found.flags.writeable = False
+    return found
+
+
+def without_variation(values: Floats) -> bool:
+    """Return whether numbers are all the same, up to the rounding of their last digits."""
+    if not len(values):
+        return True
+    largest, smallest = float(np.max(values)), float(np.min(values))
+    rounding = 8 * np.finfo(np.float64).eps * max(abs(largest), abs(smallest))
+    return bool(largest - smallest <= rounding)
+
+
 @dataclass(frozen=True, eq=False)
 class NumericColumn:
     """A column of finite numbers: n values, float64."""
@@ -28,7 +44,7 @@ class NumericColumn:
     values: Floats
 
     def __post_init__(self) -> None:
-        values = np.ascontiguousarray(self.values, dtype=np.float64)
+        values = _own(self.values, np.float64)
         if values.ndim != 1:
             raise TableError(
                 f"Column {self.name!r} must have one dimension, not {values.ndim}.", where=self.name
@@ -41,11 +57,15 @@ class NumericColumn:
                 where=self.name,
                 remedy="Leave those records out or fill them in before.",
             )
-        values.flags.writeable = False
         object.__setattr__(self, "values", values)
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all values are the same, up to rounding."""
+        return without_variation(self.values)
 
     def rows(self, chosen: npt.NDArray[Any]) -> NumericColumn:
         """Return some of the rows, by a mask or by indices."""
@@ -61,7 +81,7 @@ class CategoricalColumn:
     categories: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        codes = np.ascontiguousarray(self.codes, dtype=np.intp)
+        codes = _own(self.codes, np.intp)
         if codes.ndim != 1:
             raise TableError(
                 f"Column {self.name!r} must have one dimension, not {codes.ndim}.", where=self.name
@@ -74,11 +94,21 @@ class CategoricalColumn:
                 where=self.name,
                 remedy="Leave those records out or give them a category of their own before.",
             )
-        codes.flags.writeable = False
+        if len(set(self.categories)) < len(self.categories):
+            raise TableError(
+                f"Column {self.name!r} has two categories of one name.",
+                where=self.name,
+                remedy="Give each a name of its own; numbers and their text count as the same.",
+            )
         object.__setattr__(self, "codes", codes)
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all records are of one category."""
+        return not len(self.codes) or bool(np.all(self.codes == self.codes[0]))
 
     def rows(self, chosen: npt.NDArray[Any]) -> CategoricalColumn:
         """Return some of the rows, by a mask or by indices; the categories stay."""
@@ -183,14 +213,19 @@ def numeric_table(names: Sequence[str], matrix: Floats) -> MixedTable:
 
 
 def _of_array(data: Any, what: str) -> MixedTable:
+    wrong = TableError(
+        f"{what} must be a data frame or an array of numbers, not {type(data).__name__}.",
+        where=what,
+        remedy="Pass columns of categories or of text in a data frame.",
+    )
     try:
-        values = np.asarray(data, dtype=np.float64)
+        raw = np.ma.filled(data, np.nan) if np.ma.is_masked(data) else np.asarray(data)
+        text = raw.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in raw.flat)
+        if raw.dtype.kind not in "biufO" or text:
+            raise wrong
+        values = np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TableError(
-            f"{what} must be a data frame or an array of numbers, not {type(data).__name__}.",
-            where=what,
-            remedy="Pass columns of categories in a data frame.",
-        ) from None
+        raise wrong from None
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:

@@ -3,3 +3,8 @@
 Copies here are independent draws by one generator. How an owner draws and names them is in
 `owner_agent`; the regressions whose results are combined are in `shared.regression`.
 """
+
+from shared.mask.copies.combining import Combined, combine_copies
+from shared.mask.copies.making import masked_copies
+
+__all__ = ["Combined", "combine_copies", "masked_copies"]

@@ -16,7 +16,6 @@ copy, and the interval narrows around the wrong value. What was measured is in d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +68,7 @@ class Combined:
     def added(self) -> Floats:
         """The share of the variance that comes of masking, (b/m) / T: k numbers, 0 to 1."""
         share = self.between / self.copies
-        found: Floats = np.divide(share, self.variance, np.zeros_like(share), where=share > 0)
+        found: Floats = share / np.where(share > 0, self.variance, 1.0)
         return found
 
     @property
@@ -82,8 +81,7 @@ class Combined:
     @property
     def p_value(self) -> Floats:
         """Of the two-sided test that the number is 0, k."""
-        found: Floats = 2 * stats.t.sf(np.abs(self.t), self.freedom)
-        return found
+        return np.asarray(2 * stats.t.sf(np.abs(self.t), self.freedom))
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the lower and upper limits of intervals at a level, k each.
@@ -98,8 +96,8 @@ class Combined:
 
 
 def combine_copies(
-    estimates: npt.ArrayLike | Sequence[npt.ArrayLike],
-    variances: npt.ArrayLike | Sequence[npt.ArrayLike],
+    estimates: npt.ArrayLike,
+    variances: npt.ArrayLike,
     records: int | None = None,
     *,
     parameters: int | None = None,
@@ -130,7 +128,7 @@ def combine_copies(
     within = stated.mean(axis=0)
     between = found.var(axis=0, ddof=1) if m > 1 else np.zeros(k)
     # The copies' means differ in the last digits even where the moments are copied exactly.
-    scale = within + np.square(found.mean(axis=0)) * ROUNDING
+    scale: Floats = within + np.square(found.mean(axis=0)) * ROUNDING
     between = np.where(between <= ROUNDING * scale, 0.0, between)
     added = between / m
     variance = within + added
@@ -154,12 +152,12 @@ def combine_copies(
 
 
 def _checked(
-    estimates: npt.ArrayLike | Sequence[npt.ArrayLike],
-    variances: npt.ArrayLike | Sequence[npt.ArrayLike],
+    estimates: npt.ArrayLike,
+    variances: npt.ArrayLike,
 ) -> tuple[Floats, Floats, Floats | None]:
     """Return estimates m x k, variances m x k, and covariances m x k x k if those were given."""
     found = np.asarray(estimates, dtype=np.float64)
-    stated = np.asarray(variances, dtype=np.float64)
+    stated = given = np.asarray(variances, dtype=np.float64)
     if found.ndim == 1:
         found = found[:, None]
         stated = stated[:, None] if stated.ndim == 1 else stated
@@ -169,7 +167,7 @@ def _checked(
         stated = np.diagonal(stated, axis1=1, axis2=2)
     if found.ndim != 2 or not found.size or found.shape != stated.shape:
         raise OptionError(
-            f"Estimates of shape {found.shape} and variances of shape {np.shape(variances)} do not"
+            f"Estimates of shape {found.shape} and variances of shape {given.shape} do not"
             " belong together.",
             where="estimates",
             remedy="Pass m x k estimates and m x k variances or m x k x k covariances.",

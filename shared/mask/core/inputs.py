@@ -8,12 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from shared.errors import MaskingError, TableError
-from shared.mixed.design import Design, basis_of, design_of, leverages, residual, with_constant
-from shared.mixed.table import Floats, MixedTable, NumericColumn, read_mixed
+from shared.errors import MaskingError, OptionError, TableError
+from shared.mixed.design import (
+    Design,
+    basis_of,
+    design_of,
+    leverages,
+    residual,
+    standardized,
+    with_constant,
+)
+from shared.mixed.table import Floats, MixedTable, NumericColumn, numeric_table, read_mixed
 
 MAX_LEVERAGE = 0.5
 """A record whose own value weighs more than this in its fitted value is nearly released plain."""
+
+TOLD = 1e-8
+"""A column whose residual is this small, in standard deviations, is told by S exactly."""
+
+ROUNDING = 1e-13
+"""Residuals that are shorter, in standard deviations, are nothing but rounding."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +37,7 @@ class Inputs:
     Attributes:
         s: the non-confidential columns; there may be none.
         x: the confidential columns, all numeric.
-        matrix: X as n x q numbers, in its own units.
-        design: how S becomes an n x p matrix.
+        given: X as it was passed.
     """
 
     s: MixedTable
@@ -36,10 +49,30 @@ class Inputs:
         """n, the number of records."""
         return self.x.records
 
+    @property
+    def columns(self) -> int:
+        """q, the number of confidential columns."""
+        return len(self.x.columns)
+
     @cached_property
     def matrix(self) -> Floats:
-        """X: n x q."""
+        """X in its own units: n x q."""
         return self.x.matrix()
+
+    @cached_property
+    def centres(self) -> Floats:
+        """The means of X: q numbers."""
+        return standardized(self.matrix)[1]
+
+    @cached_property
+    def scales(self) -> Floats:
+        """The standard deviations of X, n in the denominator: q numbers."""
+        return standardized(self.matrix)[2]
+
+    @cached_property
+    def standard(self) -> Floats:
+        """X standardized: n x q. Everything is computed with it, against rounding."""
+        return standardized(self.matrix)[0]
 
     @cached_property
     def design(self) -> Design:
@@ -57,20 +90,51 @@ class Inputs:
         return basis_of(with_constant(self.told))
 
     @cached_property
+    def leverages(self) -> Floats:
+        """How much each record's own value weighs in its linear prediction: n numbers, 0 to 1."""
+        return leverages(self.basis)
+
+    @cached_property
+    def standard_residuals(self) -> Floats:
+        """What S does not tell linearly of the standardized X: n x q."""
+        return residual(self.standard, self.basis)
+
+    @cached_property
     def residuals(self) -> Floats:
-        """r: what S does not tell linearly of X, n x q."""
-        return residual(self.matrix, self.basis)
+        """r: what S does not tell linearly of X, in its own units: n x q."""
+        return self.standard_residuals * self.scales
 
-    def restore(self, values: Floats) -> Any:
-        """Return an n x q matrix as X was given: a vector, an array or a frame with its index."""
-        if hasattr(self.given, "columns") and hasattr(self.given, "iloc"):
+    @cached_property
+    def both(self) -> Floats:
+        """An orthonormal basis of the constant, S and X: n x (1 + p + rank of r)."""
+        lengths = np.linalg.norm(self.standard_residuals, axis=0)
+        varied = lengths > ROUNDING * np.sqrt(self.records)
+        # Short residuals are orthogonal to S only up to rounding of their own length: once more.
+        rest = residual(self.standard_residuals[:, varied] / lengths[varied], self.basis)
+        return np.column_stack([self.basis, basis_of(rest)])
+
+    def in_units(self, standard: Floats) -> Floats:
+        """Return standardized values as values in the units of X: n x q."""
+        return self.centres + standard * self.scales
+
+    def restore(self, values: Floats, *, same_type: bool = False) -> Any:
+        """Return an n x q matrix as X was given: a vector, an array or a frame with its index.
+
+        Args:
+            values: n x q numbers.
+            same_type: give a frame's columns the types they had; for values that were theirs.
+        """
+        if isinstance(self.given, MixedTable):
+            return numeric_table(self.given.names, values)
+        if hasattr(self.given, "iloc"):
             import pandas as pd
 
-            return pd.DataFrame(values, index=self.given.index, columns=self.given.columns)
-        if hasattr(self.given, "to_frame"):
-            import pandas as pd
-
-            return pd.Series(values[:, 0], index=self.given.index, name=self.given.name)
+            index = self.given.index
+            if hasattr(self.given, "columns"):
+                made = pd.DataFrame(values, index=index, columns=self.given.columns)
+                return made.astype(self.given.dtypes) if same_type else made
+            series = pd.Series(values[:, 0], index=index, name=self.given.name)
+            return series.astype(self.given.dtype) if same_type else series
         return values[:, 0] if np.ndim(self.given) == 1 else values
 
 
@@ -85,40 +149,92 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
     Raises:
         EmptyTable: no records.
         TableError: values are missing or infinite, the numbers of records differ, or a column of X
-            holds categories, or no variation.
-        MaskingError: fewer records than the columns' moments need.
+            holds categories.
+        MaskingError: a column of X has no variation.
     """
     x = read_mixed(X, "X")
+    if not x.columns:
+        raise TableError("X has no columns.", where="X", remedy="Name what is confidential.")
     s = MixedTable((), x.records) if S is None else read_mixed(S, "S")
     if s.records != x.records:
-        raise TableError(f"S has {s.records} records and X has {x.records}.", where="S")
-    if not x.columns:
-        raise TableError("X has no columns.", where="X")
-    x.matrix()
+        raise TableError(
+            f"S has {s.records} records and X has {x.records}.",
+            where="S",
+            remedy="Row i of both must be the same record.",
+        )
+    if wrong := [name for name in x.names if name not in x.numeric]:
+        raise TableError(
+            f"Columns {wrong} of X hold categories, truth values or text; only numbers can be"
+            " masked.",
+            where=", ".join(wrong),
+            remedy="Randomize such columns, or leave them out of the release.",
+        )
     for column in x.columns:
-        if isinstance(column, NumericColumn) and np.ptp(column.values) == 0:
+        if isinstance(column, NumericColumn) and column.is_constant:
             raise MaskingError(
-                f"Column {column.name!r} has the same value in every record; nothing of it can be"
-                " kept secret by masking.",
+                f"Column {column.name!r} of X has the same value in every record; masking cannot"
+                " hide it.",
                 where=column.name,
                 remedy="Leave it out of the release.",
             )
     return Inputs(s, x, X)
 
 
+def require_maskable(given: Inputs, columns: int, max_leverage: float) -> None:
+    """Check that X can be predicted from S and noise be added, and that this hides X.
+
+    Args:
+        given: S and X, or their scores.
+        columns: how many columns the noise is orthogonal to, the constant among them.
+        max_leverage: the largest weight that a record's own value may have in its prediction.
+
+    Raises:
+        OptionError: `max_leverage` is out of its range.
+        MaskingError: too few records, a record that stands alone in S, or a column of X that S
+            tells exactly.
+    """
+    require_records(given, columns)
+    require_leverages(given.leverages, max_leverage)
+    require_secret(given)
+
+
 def require_records(given: Inputs, columns: int) -> None:
     """Check that noise can be orthogonal to some columns and have q columns of its own.
+
+    Args:
+        given: S and X.
+        columns: how many the noise is orthogonal to, the constant among them.
 
     Raises:
         MaskingError: there are too few records.
     """
-    q = given.matrix.shape[1]
-    least = columns + q + 1
+    least = columns + given.columns + 1
     if given.records < least:
         raise MaskingError(
             f"{given.records} records are too few for these columns; at least {least} are needed.",
             where="X",
             remedy="Mask fewer columns at a time, or tell fewer columns of S.",
+        )
+
+
+def require_secret(given: Inputs) -> None:
+    """Check that S does not tell a column of X exactly: its masked values would be the true ones.
+
+    Raises:
+        MaskingError: it does.
+    """
+    lengths = np.sqrt(np.mean(given.standard_residuals**2, axis=0))
+    rounding = 16 * np.finfo(float).eps * (1 + np.abs(given.centres) / given.scales)
+    told = [
+        name
+        for name, length, least in zip(given.x.names, lengths, rounding, strict=True)
+        if length <= max(TOLD, least)
+    ]
+    if told:
+        raise MaskingError(
+            f"S tells columns {told} of X exactly; masking cannot hide them beside S.",
+            where=", ".join(told),
+            remedy="Take the columns they can be computed from out of S, or mask those as well.",
         )
 
 
@@ -130,18 +246,27 @@ def require_no_lone_record(basis: Floats, most: float) -> None:
 
     Args:
         basis: an orthonormal basis of what values are fitted by, n x k.
-        most: the largest leverage allowed, above 0 and at most 1.
+        most: the largest leverage allowed, above 0 and at most 1; 1 allows all.
 
     Raises:
+        OptionError: the bound is none.
         MaskingError: some records' leverage is larger.
     """
+    require_leverages(leverages(basis), most)
+
+
+def require_leverages(found: Floats, most: float) -> None:
+    """Check leverages themselves, n numbers, as `require_no_lone_record` does."""
     if not 0 < most <= 1:
-        raise MaskingError(f"max_leverage must be above 0 and at most 1, not {most}.")
-    lone = int(np.count_nonzero(leverages(basis) > min(most, 1 - 1e-12) if most < 1 else 0))
+        raise OptionError(
+            f"max_leverage must be above 0 and at most 1, not {most}.", where="max_leverage"
+        )
+    lone = int(np.count_nonzero(found > most)) if most < 1 else 0
     if lone:
+        records = "1 record stands" if lone == 1 else f"{lone} records stand"
         raise MaskingError(
-            f"{lone} records stand nearly alone in S: each one's own value would weigh more than"
-            f" {most:g} in its masked value.",
+            f"{records} nearly alone in S: in the masked value of such a record its own true value"
+            f" would weigh more than {most:g}.",
             where="S",
             remedy="Merge rare categories, cut outlying numbers off or leave those records out;"
             " max_leverage moves the bound.",

@@ -18,15 +18,16 @@ class Masked:
         values: Y in the form that X was given in: a vector, an n x q array or a frame.
         matrix: Y as n x q numbers.
         expectation: what of Y is a function of S, n x q; None where Y was not made so.
-        noise: e = Y - expectation, n x q; None with it.
+        noise: what was added: e = Y - expectation, or Y - X where there is no expectation; n x q,
+            None where values were reordered. With it Y gives X away.
         details: what was chosen on the way, by name: numbers and words that hold no record.
         warnings: sentences on what the custodian must know before this leaves.
     """
 
     method: str
     values: Any
-    matrix: Floats
-    expectation: Floats | None = None
-    noise: Floats | None = None
+    matrix: Floats = field(repr=False)
+    expectation: Floats | None = field(default=None, repr=False)
+    noise: Floats | None = field(default=None, repr=False)
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

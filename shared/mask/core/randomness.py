@@ -1,7 +1,7 @@
 """Where the noise comes from: a generator that is passed in.
 
 Experiments pass numpy's `Generator`; an owner passes a keyed one, so that the same table is never
-masked twice in different ways (`owner_agent.randomize`).
+masked twice in different ways (`owner_agent.masking`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy.typing as npt
+
+from shared.errors import OptionError
 
 
 class Randomness(Protocol):
@@ -25,3 +27,16 @@ class Randomness(Protocol):
     def permutation(self, x: int) -> npt.NDArray[Any]:
         """Return the integers below `x` in uniformly random order."""
         ...
+
+
+def require_randomness(rng: Any) -> None:
+    """Check that something can serve as the randomness.
+
+    Raises:
+        OptionError: it is a seed, None or anything else.
+    """
+    if not hasattr(rng, "standard_normal") or not hasattr(rng, "permutation"):
+        raise OptionError(
+            f"rng must be a random generator such as numpy's, not {type(rng).__name__}.",
+            where="rng",
+        )

@@ -21,14 +21,15 @@ def reordered(values: Floats, like: Floats) -> Floats:
 
 def normal_scores(values: Floats) -> Floats:
     """Return the normal scores of columns, ties at their mean rank: n x k."""
-    ranks = np.apply_along_axis(stats.rankdata, 0, values)
-    scores: Floats = special.ndtri(ranks / (len(values) + 1))
-    return scores
+    found = np.empty(values.shape)
+    for place in range(values.shape[1]):
+        found[:, place] = special.ndtri(stats.rankdata(values[:, place]) / (len(values) + 1))
+    return found
 
 
 def from_normal_scores(scores: Floats, values: Floats) -> Floats:
     """Return scores as values of the marginals of `values`, between whose order statistics it
-    interpolates: n x k."""
+    interpolates: n x k. Nothing lies beyond the smallest and the largest."""
     n = len(values)
     places = special.ndtr(scores) * (n + 1)
     steps = np.arange(1, n + 1)

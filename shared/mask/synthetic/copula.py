@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from shared.mask.core.inputs import (
-    MAX_LEVERAGE,
-    Inputs,
-    inputs,
-    require_no_lone_record,
-    require_records,
-)
+from shared.mask.core.cautions import cautions, facts
+from shared.mask.core.inputs import MAX_LEVERAGE, inputs, require_maskable
+from shared.mask.core.latent import conditional, copula_correlations
 from shared.mask.core.masked import Masked
-from shared.mask.core.randomness import Randomness
+from shared.mask.core.noise import normal_noise
+from shared.mask.core.randomness import Randomness, require_randomness
 from shared.mask.core.ranks import from_normal_scores, normal_scores
-from shared.mixed.design import basis_of, design_of, residual, with_constant
-from shared.mixed.table import Floats, MixedTable, NumericColumn
+from shared.mask.methods.copula import of_scores
 
 
 def synthetic_copula(
@@ -49,34 +43,22 @@ def synthetic_copula(
         Y in X's form. `expectation` and `noise` are None: they are of scores, not of values.
 
     Raises:
-        TableError: values are missing, or numbers of records differ.
-        MaskingError: too few records, constant columns of X, or records that stand alone in S.
+        OptionError: `max_leverage` is out of its range.
+        TableError: see `inputs`.
+        MaskingError: S tells the ranks of a column of X exactly, a record stands alone in S, or
+            there are too few records.
     """
+    require_randomness(rng)
     given = inputs(S, X)
-    basis = basis_of(with_constant(_told_scores(given)))
-    require_records(given, basis.shape[1])
-    require_no_lone_record(basis, max_leverage)
-    scores = normal_scores(given.matrix)
-    rest = residual(scores, basis)
-    drawn = rng.standard_normal(scores.shape) @ _root(rest.T @ rest / len(rest))
-    values = from_normal_scores(scores - rest + drawn, given.matrix)
-    return Masked("synthetic-copula", given.restore(values), values)
-
-
-def _told_scores(given: Inputs) -> Floats:
-    """Return S as a matrix, numbers by their normal scores: n x p."""
-    columns = tuple(
-        NumericColumn(c.name, normal_scores(c.values[:, None])[:, 0])
-        if isinstance(c, NumericColumn)
-        else c
-        for c in given.s.columns
+    scored = of_scores(given, normal_scores(given.matrix))
+    require_maskable(scored, scored.basis.shape[1], max_leverage)
+    prediction, root = conditional(scored, copula_correlations(scored))
+    drawn = prediction + normal_noise(rng, given.records, root)
+    values = from_normal_scores(drawn, given.matrix)
+    return Masked(
+        "synthetic-copula",
+        given.restore(values),
+        values,
+        details=facts(scored),
+        warnings=cautions(given, scored),
     )
-    table = MixedTable(columns, given.records)
-    return design_of(table).matrix(table)
-
-
-def _root(covariance: Floats) -> Floats:
-    """Return the symmetric root of a covariance matrix, which may be singular."""
-    values, vectors = np.linalg.eigh(covariance)
-    found: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return found

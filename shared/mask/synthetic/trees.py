@@ -8,12 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.errors import NotInstalled, OptionError
+from shared.mask.core.cautions import cautions, facts
 from shared.mask.core.inputs import Inputs, inputs
 from shared.mask.core.masked import Masked
-from shared.mask.core.randomness import Randomness
+from shared.mask.core.randomness import Randomness, require_randomness
 from shared.mixed.table import CategoricalColumn, Floats
 
 Draw = Literal["bayesian-bootstrap", "plain"]
+
+TRUE_VALUES = "The values are true values of real people, some of them in their own record."
 
 
 def synthetic_trees(
@@ -53,10 +56,10 @@ def synthetic_trees(
     Raises:
         NotInstalled: scikit-learn, extra `models`, is not installed.
         OptionError: an option is out of range.
-        TableError: values are missing, or numbers of records differ.
-        MaskingError: a column of X is constant.
+        TableError, MaskingError: see `inputs`.
     """
     _require_options(min_leaf, draw)
+    require_randomness(rng)
     given = inputs(S, X)
     if given.records < 2 * min_leaf:
         raise OptionError(
@@ -75,17 +78,13 @@ def synthetic_trees(
         values[:, place] = given.matrix[chosen, place]
     if smoothing:
         values = _smoothed(values, given.matrix, rng)
-    warnings = (
-        ()
-        if smoothing
-        else ("The values are true values of real people, some of them in their own record.",)
-    )
+    own = () if smoothing else (TRUE_VALUES,)
     return Masked(
         "synthetic-trees",
-        given.restore(values),
+        given.restore(values, same_type=not smoothing),
         values,
-        details={"leaves": tuple(leaves)},
-        warnings=warnings,
+        details={**facts(given), "leaves": tuple(leaves)},
+        warnings=(*cautions(given), *own),
     )
 
 
@@ -152,14 +151,16 @@ def _drawn(
     start = np.cumsum(sizes) - sizes
     uniform = np.asarray(rng.random(len(found)), dtype=np.float64)
     if draw == "plain":
-        return order[start[found] + np.floor(uniform * sizes[found]).astype(np.intp)]
+        place = start[found] + np.floor(uniform * sizes[found]).astype(np.intp)
+        return np.asarray(order[place])
     # Exponential weights, normalized in each leaf, are Dirichlet's. Each leaf fills one unit of
     # the cumulated weights, so that one search serves all leaves.
     weights = -np.log1p(-np.asarray(rng.random(len(true)), dtype=np.float64))
     shares = weights / np.bincount(true, weights, minlength=leaves)[true]
     limits = np.cumsum(shares[order])
     place = np.searchsorted(limits, found + uniform, side="right")
-    return order[np.clip(place, start[found], start[found] + sizes[found] - 1)]
+    place = np.clip(place, start[found], start[found] + sizes[found] - 1)
+    return np.asarray(order[place])
 
 
 def _smoothed(values: Floats, true: Floats, rng: Randomness) -> Floats:

@@ -22,12 +22,14 @@ class Compared:
         x: the confidential columns, true.
         y: what is released in their place, record by record.
         alike: whether Y has the columns of X, so that its usefulness can be measured, too.
+        brief: whether models are of all of S and of all other columns alone.
     """
 
     s: MixedTable
     x: MixedTable
     y: MixedTable
     alike: bool
+    brief: bool = False
 
     @property
     def records(self) -> int:

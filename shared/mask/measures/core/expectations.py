@@ -1,4 +1,4 @@
-"""Conditional expectations E(targets | features), linear or by a kernel, with their left-out fits."""
+"""Conditional expectations E(targets | features), linear or by a kernel, and left-out fits."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def expectation(
     *,
     standardize: bool = True,
     most: int = MOST_FITTED,
+    landmarks: int = LANDMARKS,
 ) -> Expectation:
     """Return the expectations of targets given features.
 
@@ -59,6 +60,7 @@ def expectation(
         rng: draws which records a kernel is made of.
         standardize: whether all features count alike; else as far as they are spread.
         most: a kernel is fitted on at most so many records.
+        landmarks: and spanned by so many.
     """
     centre, scale = features.mean(axis=0), features.std(axis=0)
     kept = scale > 1e-12 * np.maximum(1.0, np.abs(centre))
@@ -71,12 +73,10 @@ def expectation(
 
     if not kept.any() or kind == "linear":
         return _linear(standard, features, targets)
-    return _kernel(standard, features, targets, rng, most)
+    return _kernel(standard, features, targets, rng, most, landmarks)
 
 
-def _linear(
-    standard: Callable[[Floats], Floats], features: Floats, targets: Floats
-) -> Expectation:
+def _linear(standard: Callable[[Floats], Floats], features: Floats, targets: Floats) -> Expectation:
     design = with_constant(standard(features))
     coefficients = np.linalg.lstsq(design, targets, rcond=1e-10)[0]
     fitted: Floats = design @ coefficients
@@ -96,11 +96,12 @@ def _kernel(
     targets: Floats,
     rng: Randomness,
     most: int,
+    landmarks: int,
 ) -> Expectation:
     n = len(features)
     chosen = np.sort(rng.permutation(n)[:most]) if n > most else np.arange(n)
     inputs = standard(features)
-    options = KernelOptions(landmarks=LANDMARKS)
+    options = KernelOptions(landmarks=landmarks)
     fit = fit_kernel(inputs[chosen], targets[chosen], options, rng)
     if n == len(chosen):
         fitted, left_out = fit.fitted, fit.left_out

@@ -1,4 +1,4 @@
-"""One number about a masked table, with a sentence for whoever releases it, and the list of them."""
+"""One number about a masked table, with a sentence for its custodian, and the list of them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class Measure:
         value: the number; NaN where it does not exist, and then the sentence says why.
         error: its standard error over records, where one exists.
         sentence: what the number means for this table, in words.
+        alarm: whether it shows, by more than chance, that Y tells more of X than S does; of
+            measures that a curve over S alone can raise it shows nothing, so they raise none.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Measure:
     value: float
     error: float | None
     sentence: str
+    alarm: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,11 @@ class Measures:
     def group(self, group: Group) -> tuple[Measure, ...]:
         """Return the measures of utility or those of security."""
         return tuple(row for row in self.rows if row.group == group)
+
+    @property
+    def alarms(self) -> tuple[Measure, ...]:
+        """The measures which show that Y tells more of X than S does."""
+        return tuple(row for row in self.rows if row.alarm)
 
     def worst(self, name: str, *, largest: bool = True) -> Measure | None:
         """Return the largest (or smallest) measure of a name; None if none has a value."""

@@ -11,7 +11,7 @@ Rows = npt.NDArray[np.intp]
 
 
 def pieces_of(told: Floats, most: int, least: int) -> tuple[Rows, ...]:
-    """Return the rows of pieces alike in S, by cutting the largest one at a median, again and again.
+    """Return the rows of pieces alike in S: the largest is cut at a median, again and again.
 
     The cut goes through the column of S that varies most within the piece, so that with one column
     the pieces are intervals, and categories are told apart before long.

@@ -9,7 +9,6 @@ E(X|S) and E(Y|S) of a kernel can be given, too (AlAhmadi, table 17).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from scipy import stats
@@ -136,4 +135,4 @@ def _residual_basis(values: Floats, basis: Floats) -> Floats:
     size = np.linalg.norm(values - values.mean(axis=0), axis=0)
     rest = residual(values, basis)
     kept = np.linalg.norm(rest, axis=0) > 1e-7 * np.where(size > 0, size, np.inf)
-    return cast(Floats, basis_of(rest[:, kept]))
+    return basis_of(rest[:, kept])

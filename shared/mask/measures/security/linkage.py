@@ -1,8 +1,9 @@
 """Record linkage: how often the masked record nearest to a person's true one is that person's own.
 
 A snooper who knows S and X of a person looks for the nearest released record. Where S has unusual
-values S alone finds it, whatever is done to X; the measures say what Y adds. A stand-in, another
-record that is alike in S, shows how often Y would point to a record if Y told nothing but S.
+values S alone finds it, whatever is done to X; the measures say what Y adds. Y drawn again, with
+what lies beyond E(Y|S) taken from another record alike in S, shows how often a record would be
+found if Y told nothing but S.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def nearest(true: Floats, released: Floats, own: npt.NDArray[np.intp]) -> Floats
         return np.full(len(true), 1 / len(released))
     different, place, counts = np.unique(released, axis=0, return_inverse=True, return_counts=True)
     ties = min(TIES, len(different))
-    far, near = cKDTree(different).query(true, k=range(1, ties + 1))
+    far, near = _query(different, true, ties)
     level = far <= far[:, :1] * (1 + 1e-9) + 1e-12
     crowd = np.where(level, counts[near], 0).sum(axis=1)
     hit = (level & (near == place.reshape(-1)[own][:, None])).any(axis=1)
@@ -66,38 +67,48 @@ def nearest(true: Floats, released: Floats, own: npt.NDArray[np.intp]) -> Floats
     return found
 
 
-def linkage(true: Floats, masked: Floats, stand_in: npt.NDArray[np.intp]) -> Linkage:
-    """Return the rate of linking by Y alone, against that of linking to stand-ins.
+def linkage(true: Floats, masked: Floats, instead: Floats) -> Linkage:
+    """Return the rate of linking by Y alone, against that of Y drawn again.
 
     Args:
         true: X, n x q, in standard deviations of X.
         masked: Y in the same units.
-        stand_in: for each record another that is alike in S (`stand_ins`).
+        instead: Y as it would be if it told nothing of X but S (`redrawn`).
     """
     everyone = np.arange(len(true))
-    return _against(nearest(true, masked, everyone), nearest(true, masked, stand_in))
+    return _against(nearest(true, masked, everyone), nearest(true, instead, everyone))
 
 
 def linkage_among_alike(
-    told: Floats, true: Floats, masked: Floats, rng: Randomness, *, alike: int = ALIKE
+    told: Floats,
+    true: Floats,
+    masked: Floats,
+    expected: Floats,
+    rng: Randomness,
+    *,
+    alike: int = ALIKE,
 ) -> Linkage:
     """Return how often Y finds a person among those who are alike in S; by chance 1 in `alike`.
 
-    S gives nobody of them away, so this is what Y adds to S, however well S identifies people.
+    What is left of their differences in S is taken out of Y first: each one's Y is moved to where
+    it would be at the person's S. So this is what Y adds to S, however well S identifies people.
 
     Args:
         told: S standardized, n x p.
         true: X, n x q, in standard deviations of X.
         masked: Y in the same units.
+        expected: fitted E(Y|S), in the same units; 0 for columns that are not to be moved.
         rng: breaks ties in S.
         alike: how many records a person is among, himself included.
     """
     n = len(true)
     others = _neighbours(told, min(alike, n) - 1, rng)
     crowd = np.column_stack([np.arange(n), others])
+    beyond = masked - expected
     distance = np.empty(crowd.shape)
     for place in range(crowd.shape[1]):
-        distance[:, place] = np.linalg.norm(masked[crowd[:, place]] - true, axis=1)
+        moved = expected + beyond[crowd[:, place]]
+        distance[:, place] = np.linalg.norm(moved - true, axis=1)
     least = distance.min(axis=1, keepdims=True)
     level = distance <= least * (1 + 1e-9) + 1e-12
     credit = np.where(level[:, 0], 1 / level.sum(axis=1), 0.0)
@@ -108,29 +119,22 @@ def linkage_among_alike(
     return Linkage(rate, chance, error, float(stats.norm.sf((rate - chance) / error)), n)
 
 
-def linkage_by_matching(
-    true: Floats, masked: Floats, stand_in: npt.NDArray[np.intp], rng: Randomness
-) -> Linkage:
+def linkage_by_matching(true: Floats, masked: Floats, instead: Floats, rng: Randomness) -> Linkage:
     """Return the rate of the best one-to-one matching of X and Y, on at most 500 records.
 
     A snooper who knows all records uses that each is released once: he pairs them so that the sum
     of squared distances is smallest.
     """
     chosen = rng.permutation(len(true))[:MOST_MATCHED]
-    half = np.concatenate([chosen[: len(chosen) // 2], stand_in[chosen[: len(chosen) // 2]]])
-    chosen = np.unique(half)
-    left, right = true[chosen], masked[chosen]
-    cost = ((left[:, None, :] - right[None, :, :]) ** 2).sum(axis=2)
-    rows, columns = linear_sum_assignment(cost)
-    matched = chosen[columns[np.argsort(rows)]]
-    return _against(
-        (matched == chosen).astype(np.float64), (matched == stand_in[chosen]).astype(np.float64)
-    )
+    rates = []
+    for released in (masked, instead):
+        gaps = true[chosen][:, None, :] - released[chosen][None, :, :]
+        rows, columns = linear_sum_assignment((gaps**2).sum(axis=2))
+        rates.append((rows == columns).astype(np.float64))
+    return _against(*rates)
 
 
-def mean_rank(
-    true: Floats, masked: Floats, stand_in: npt.NDArray[np.intp], rng: Randomness
-) -> Linkage:
+def mean_rank(true: Floats, masked: Floats, instead: Floats, rng: Randomness) -> Linkage:
     """Return the mean share of records whose Y is farther from a person's X than the own Y is.
 
     1 is always the nearest, 1/2 is a coin; on at most 1,000 persons against all records.
@@ -140,22 +144,32 @@ def mean_rank(
     step = max(1, CHUNK // len(masked))
     for start in range(0, len(chosen), step):
         part = chosen[start : start + step]
-        distance = np.zeros((len(part), len(masked)))
-        for place in range(true.shape[1]):
-            distance += (true[part, place][:, None] - masked[:, place][None, :]) ** 2
-        for target, found in ((part, own), (stand_in[part], other)):
-            level = distance[np.arange(len(part)), target][:, None]
+        for released, found in ((masked, own), (instead, other)):
+            distance = np.zeros((len(part), len(released)))
+            for place in range(true.shape[1]):
+                distance += (true[part, place][:, None] - released[:, place][None, :]) ** 2
+            level = distance[np.arange(len(part)), part][:, None]
             farther = (distance > level).mean(axis=1) + (distance == level).mean(axis=1) / 2
             found[start : start + step] = farther
     return _against(own, other)
 
 
-def stand_ins(told: Floats, rng: Randomness) -> npt.NDArray[np.intp]:
-    """Return for each record another that is alike in S, drawn among its nine nearest: n places."""
+def redrawn(told: Floats, masked: Floats, expected: Floats, rng: Randomness) -> Floats:
+    """Return Y as it would be if it told nothing of X but S: n x q.
+
+    Each record has its own E(Y|S), and what lies beyond it of another record alike in S, drawn
+    among the nine nearest.
+
+    Args:
+        told: S standardized, n x p.
+        masked: Y, n x q.
+        expected: fitted E(Y|S), n x q; 0 for columns that are taken from the other as they are.
+        rng: the randomness.
+    """
     n = len(told)
     others = _neighbours(told, min(ALIKE, n) - 1, rng)
-    turn = rng.permutation(n) % others.shape[1]
-    found: npt.NDArray[np.intp] = others[np.arange(n), turn]
+    chosen = others[np.arange(n), rng.permutation(n) % others.shape[1]]
+    found: Floats = expected + (masked - expected)[chosen]
     return found
 
 
@@ -165,15 +179,21 @@ def _neighbours(told: Floats, count: int, rng: Randomness) -> npt.NDArray[np.int
     # A hair's breadth of noise breaks ties, and keeps the tree from searching equal records.
     hair = 1e-7 * rng.standard_normal((n, max(1, told.shape[1])))
     points = hair if not told.shape[1] else told + hair
-    near = cKDTree(points).query(points, k=range(1, count + 2))[1]
+    near = _query(points, points, count + 1)[1]
     own = near == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
     found: npt.NDArray[np.intp] = near[~own].reshape(n, count)
     return found
 
 
+def _query(points: Floats, asked: Floats, count: int) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Return distances and places of the nearest points, nearest first: n x count each."""
+    far, near = cKDTree(points).query(asked, k=range(1, count + 1))
+    return np.asarray(far, dtype=np.float64), np.asarray(near, dtype=np.intp)
+
+
 def _against(own: Floats, other: Floats) -> Linkage:
-    """Return a rate against that of stand-ins, by the paired difference of records."""
+    """Return a rate against that of Y drawn again, by the paired difference of records."""
     n = len(own)
     rate, chance = float(own.mean()), float(other.mean())
     error = float(np.std(own - other, ddof=1) / np.sqrt(n))

@@ -23,6 +23,8 @@ from shared.mask.measures.core.expectations import Expectation, Kind, expectatio
 from shared.mixed.table import Floats
 
 FOLDS = 5
+MOST = 10_000
+"""What S tells is fitted on at most so many records: an error of it could pass for a gain."""
 SURE = 2.0
 """A snooper uses Y if his own errors fall by so many of their standard errors."""
 SCALES = (0.5, 1.5)
@@ -70,7 +72,7 @@ def snooper_gains(
         on_fold: called after each fold.
     """
     n = len(true)
-    beyond = masked - expectation(kind, told, masked, rng).fitted
+    beyond = masked - expectation(kind, told, masked, rng, most=MOST).fitted
     size = beyond.std(axis=0)
     beyond = beyond[:, size > 1e-9 * np.maximum(masked.std(axis=0), 1e-300)]
     beyond = beyond / np.maximum(beyond.std(axis=0), 1e-300)
@@ -79,7 +81,7 @@ def snooper_gains(
     alone, both = np.empty_like(true), np.empty_like(true)
     for number in range(FOLDS):
         known, asked = fold != number, fold == number
-        first = expectation(kind, told[known], true[known], rng)
+        first = expectation(kind, told[known], true[known], rng, most=MOST)
         alone[asked] = first.predict(told[asked])
         both[asked] = alone[asked]
         if beyond.shape[1]:
@@ -138,7 +140,9 @@ def _gain(place: int, true: Floats, alone: Floats, both: Floats) -> Gain:
     first, second = (target - alone[:, place]) ** 2, (target - both[:, place]) ** 2
     better = (first - second) * n / total
     gain, error = float(better.mean()), float(better.std(ddof=1) / np.sqrt(n))
+    together = 1 - float(second.sum()) / total
     p = float(stats.t.sf(gain / error, n - 1)) if error > 0 else 0.5
-    return Gain(
-        place, 1 - float(first.sum()) / total, 1 - float(second.sum()) / total, gain, error, p
-    )
+    if together <= 0:
+        # Worse than the mean, whatever he was before: he knows nothing.
+        p = max(p, 0.5)
+    return Gain(place, 1 - float(first.sum()) / total, together, gain, error, p)

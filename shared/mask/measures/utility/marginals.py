@@ -87,9 +87,7 @@ def group_means(data: Compared, place: int, *, fewest: int = 5) -> tuple[GroupMe
             own = gap[column.codes == code]
             if len(own) >= fewest:
                 error = float(own.std(ddof=1) / np.sqrt(len(own)))
-                moved.append(
-                    GroupMean(column.name, category, float(own.mean()), error, len(own))
-                )
+                moved.append(GroupMean(column.name, category, float(own.mean()), error, len(own)))
         if moved:
             found.append(max(moved, key=lambda group: abs(group.difference)))
     return tuple(found)

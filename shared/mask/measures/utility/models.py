@@ -19,7 +19,7 @@ from shared.mask.measures.core.expectations import Kind, expectation
 from shared.mixed.table import Floats
 
 MOST_MODELS = 40
-"""Up to so many models all sets of columns are taken; beyond it each column alone, S, and all."""
+"""Up to so many models all sets of columns are taken; beyond it fewer, see `independents`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +89,9 @@ class Relationship:
 def independents(data: Compared, place: int) -> tuple[tuple[str, ...], ...]:
     """Return the sets of columns that one column of X is predicted from, smallest first.
 
-    All sets of the other columns if that makes at most 40 models in all; else each of them alone,
-    all of S, and all.
+    All sets of the other columns if that makes at most 40 models over all columns of X; else each
+    of them alone if that does; and in any case S, the other columns of X, and all. In brief, S
+    and all.
     """
     told = tuple(name for name in data.s.names if data.told_places(name))
     rest = tuple(
@@ -99,10 +100,14 @@ def independents(data: Compared, place: int) -> tuple[tuple[str, ...], ...]:
         if data.true_places(name) and place not in data.true_places(name)
     )
     others = told + rest
+    if data.brief:
+        return tuple(dict.fromkeys(chosen for chosen in (told, others) if chosen))
     if len(data.labels) * (2 ** len(others) - 1) <= MOST_MODELS:
         sizes = range(1, len(others) + 1)
         return tuple(chain.from_iterable(combinations(others, size) for size in sizes))
-    sets = [*((name,) for name in others), told, others]
+    sets = [told, rest, others]
+    if len(data.labels) * len(others) <= MOST_MODELS:
+        sets = [*((name,) for name in others), *sets]
     return tuple(dict.fromkeys(chosen for chosen in sets if chosen))
 
 

@@ -102,4 +102,6 @@ def test_a_record_alone_in_its_category_is_refused():
     with pytest.raises(MaskingError, match="nearly alone"):
         synthetic_copula(told, x, rng)
     with pytest.raises(MaskingError, match="too few"):
-        synthetic_copula(told[:4], x[:4], rng)
+        synthetic_copula(np.arange(4.0) ** 2, x[:4, :2], rng, max_leverage=1)
+    with pytest.raises(MaskingError, match="exactly"):
+        synthetic_copula(x[:, 0], x, rng)

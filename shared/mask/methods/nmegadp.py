@@ -1,0 +1,131 @@
+"""NMEGADP: masking that keeps relationships of any shape (AlAhmadi 2006, chapters III and IV).
+
+Y = E(X|S) + e like EGADP's, with a conditional expectation that is learned. `shared.mask.methods`
+has it in four forms, by what becomes of the residuals and whether true values are reordered.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from shared.errors import OptionError
+from shared.kernel_regression.options import KernelOptions
+from shared.mask.core.cautions import cautions, facts
+from shared.mask.core.inputs import (
+    MAX_LEVERAGE,
+    Inputs,
+    inputs,
+    require_maskable,
+)
+from shared.mask.core.masked import Masked
+from shared.mask.core.noise import exact_noise, made_exact
+from shared.mask.core.randomness import Randomness, require_randomness
+from shared.mask.core.ranks import from_normal_scores, normal_scores, reordered
+from shared.mask.methods.learned import Learned, learned
+from shared.mixed.table import Floats
+
+Form = Literal["perturbation", "shuffling", "copula-perturbation", "copula-shuffling"]
+
+NAMES: dict[Form, str] = {
+    "perturbation": "nmegadp",
+    "shuffling": "nmegadp-shuffle",
+    "copula-perturbation": "nmegadp-copula",
+    "copula-shuffling": "nmegadp-copula-shuffle",
+}
+
+
+def nmegadp(
+    S: Any,  # noqa: N803 - the papers' names
+    X: Any,  # noqa: N803
+    rng: Randomness,
+    *,
+    form: Form = "perturbation",
+    kernel: KernelOptions | None = None,
+    max_leverage: float = MAX_LEVERAGE,
+) -> Masked:
+    """Mask by Y = E(X|S) + e: any regression of Y on S finds what that of X on S finds.
+
+    E(X|S) is learned by kernel ridge regression (the least-squares support vector machine with a
+    bias). A ridge shrinks what it fits, and an analyst who fits Y by another shrinks it again; so
+    the ridge is iterated, f = (1 - (1 - H)^k) X. Where it shrinks few eigenvectors of the kernel, k
+    is infinite: X is projected onto them. X is then regressed on the constant, S and f by
+    least squares. The residuals r are so orthogonal to S and to E(X|S), and e is made as by EGADP:
+    random, orthogonal to S, X, E(X|S) and to as many leading eigenvectors as there are records for,
+    in which an analyst would learn from chance what is not there.
+
+    What is exact in the sample ("perturbation"): e has the covariance of r, so the means and
+    covariances of (S, Y) are those of (S, X), and e is orthogonal to S, X and E(X|S). "shuffling":
+    the marginals, since true values are reordered by the ranks of Y; all else is close. The copula
+    forms: e also has nearly the marginals and the rank dependence of r, by the normal copula;
+    "copula-perturbation" keeps what is exact in "perturbation" in exchange for the "nearly".
+    "copula-shuffling": the marginals.
+
+    What is not kept: if the *spread* of r depends on S (heteroscedasticity), e does not follow it,
+    for one covariance serves all records: where values spread little around E(X|S) the masked
+    ones spread more, and the reverse; so standard errors that allow for it differ, and a warning
+    says so. Relationships among columns of X are kept through E(X|S) and, of what S does not tell,
+    the linear part (with the copula, the monotonic one): AlAhmadi III.3.1.
+
+    Privacy: Y adds nothing on a record beyond its S except through E(X|S), in which its own value
+    weighs at most `max_leverage`; E(X|S) is released on purpose.
+
+    Args:
+        S: the non-confidential columns, n x p, a frame or None.
+        X: the confidential columns: n numbers, n x q or a frame.
+        rng: the randomness.
+        form: "perturbation", "shuffling", "copula-perturbation" or "copula-shuffling".
+        kernel: bandwidth, penalty and landmarks of the kernel regression; what it leaves open is
+            chosen by leave-one-out errors.
+        max_leverage: the largest weight that a record's own value may have in its expectation.
+            Where a record stands so alone that it would have more, what the others tell of it takes
+            the place of its value; in the linear part of the regression this is refused.
+
+    Returns:
+        The masked values; `details` has the regression's bandwidth, penalty, freedom,
+        leave-one-out R2 of each column, the share of the kernel that the approximation loses, the
+        largest leverage and how many records were held to it.
+
+    Raises:
+        OptionError: an option is out of its range.
+        TableError: see `inputs`.
+        MaskingError: S tells a column of X exactly, a record stands alone in S, or there are too
+            few records.
+    """
+    require_randomness(rng)
+    if form not in get_args(Form):
+        raise OptionError(
+            f"form must be one of {', '.join(get_args(Form))}, not {form!r}.", where="form"
+        )
+    given = inputs(S, X)
+    require_maskable(given, given.both.shape[1], max_leverage)
+    relation = learned(given, kernel or KernelOptions(), rng, max_leverage)
+    if form.startswith("copula"):
+        noise = _copula_noise(relation, given, rng)
+    else:
+        basis = relation.orthogonal(given, wide=True)
+        noise = exact_noise(rng, basis, relation.residuals)
+    return _released(form, given, relation, noise)
+
+
+def _copula_noise(relation: Learned, given: Inputs, rng: Randomness) -> Floats:
+    """Return noise with nearly the marginals and the rank dependence of r, and exactly its
+    covariance; standardized, n x q."""
+    basis = relation.orthogonal(given, wide=False)
+    scores = normal_scores(relation.residuals)
+    normal = exact_noise(rng, basis, scores - scores.mean(axis=0))
+    return made_exact(from_normal_scores(normal, relation.residuals), basis, relation.residuals)
+
+
+def _released(form: Form, given: Inputs, relation: Learned, noise: Floats) -> Masked:
+    perturbed = given.in_units(relation.expectation + noise)
+    shuffled = form.endswith("shuffling")
+    values = reordered(given.matrix, perturbed) if shuffled else perturbed
+    return Masked(
+        NAMES[form],
+        given.restore(values, same_type=shuffled),
+        values,
+        expectation=None if shuffled else given.in_units(relation.expectation),
+        noise=None if shuffled else noise * given.scales,
+        details={**facts(given), **relation.details(given)},
+        warnings=(*cautions(given), *relation.warnings(given)),
+    )

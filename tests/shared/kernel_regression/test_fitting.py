@@ -1,0 +1,267 @@
+"""Kernel ridge regression against scikit-learn, against linear systems, and against refitting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shared.errors import OptionError, TableError
+from shared.kernel_regression.fitting import fit_kernel
+from shared.kernel_regression.options import KernelOptions
+from shared.kernel_regression.spectrum import choose_landmarks, gaussian
+from shared.kernel_regression.tuning import groups_of
+
+OPTIONS = KernelOptions(bandwidth=0.7, penalty=1e-3)
+
+
+def table(seed: int, n: int = 120, k: int = 2) -> tuple[Any, Any]:
+    """Features, and two targets: a hump and a line with noise."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, k))
+    hump = np.cos(features[:, 0]) * 3 + rng.normal(scale=0.3, size=n)
+    return features, np.column_stack([hump, features[:, -1] + rng.normal(size=n)])
+
+
+@pytest.mark.slow
+def test_it_is_scikit_learns_kernel_ridge_on_the_centred_kernel():
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.preprocessing import KernelCenterer
+
+    features, targets = table(1)
+    others = table(2, 50)[0]
+    n, gamma = len(features), 1 / (2 * 0.7**2)
+    kernel = np.exp(-gamma * ((features[:, None] - features[None]) ** 2).sum(axis=2))
+    across = np.exp(-gamma * ((others[:, None] - features[None]) ** 2).sum(axis=2))
+    centred = KernelCenterer().fit(kernel)
+    ridge = KernelRidge(alpha=1e-3 * n, kernel="precomputed")
+    means = targets.mean(axis=0)
+    ridge.fit(centred.transform(kernel), targets - means)
+    fit = fit_kernel(features, targets, OPTIONS)
+    assert fit.fitted == pytest.approx(ridge.predict(centred.transform(kernel)) + means, abs=1e-8)
+    assert fit.predict(others) == pytest.approx(
+        ridge.predict(centred.transform(across)) + means, abs=1e-8
+    )
+    assert fit.predict(features) == pytest.approx(fit.fitted, abs=1e-8)
+    assert (fit.approximation, fit.halving) == (pytest.approx(0.0, abs=1e-12), None)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_it_solves_the_linear_system_of_the_least_squares_support_vector_machine(linear: bool):
+    """[K + n penalty I, P; P', 0] (a, b) = (y, 0), with P the constant, or it and the features."""
+    features, targets = table(3)
+    n = len(features)
+    free = np.column_stack([np.ones(n), features]) if linear else np.ones((n, 1))
+    kernel = gaussian(features, features, 0.7)
+    system = np.block(
+        [[kernel + 1e-3 * n * np.eye(n), free], [free.T, np.zeros((free.shape[1],) * 2)]]
+    )
+    solved = np.linalg.solve(system, np.vstack([targets, np.zeros((free.shape[1], 2))]))
+    others = table(4, 30)[0]
+    straight = np.column_stack([np.ones(30), others]) if linear else np.ones((30, 1))
+    wanted = gaussian(others, features, 0.7) @ solved[:n] + straight @ solved[n:]
+    fit = fit_kernel(features, targets, KernelOptions(0.7, 1e-3, linear=linear))
+    assert fit.predict(others) == pytest.approx(wanted, abs=1e-8)
+    assert fit.fitted == pytest.approx(kernel @ solved[:n] + free @ solved[n:], abs=1e-8)
+
+
+def test_records_left_out_are_as_if_fitted_without():
+    features, targets = table(5, 40)
+    fit = fit_kernel(features, targets, OPTIONS)
+    for record in (0, 17, 39):
+        kept = np.arange(40) != record
+        # The same weight of the penalty, which is stated as a share of the records.
+        fewer = KernelOptions(OPTIONS.bandwidth, 1e-3 * 40 / 39)
+        without = fit_kernel(features[kept], targets[kept], fewer)
+        predicted = without.predict(features[[record]])[0]
+        assert fit.left_out[record] == pytest.approx(predicted, abs=1e-6)
+
+
+def test_leverages_are_the_weights_of_a_records_own_target():
+    features, targets = table(6, 50)
+    fit = fit_kernel(features, targets, OPTIONS)
+    for record in (0, 20, 49):
+        moved = targets.copy()
+        moved[record] += 1.0
+        weight = fit_kernel(features, moved, OPTIONS).fitted[record] - fit.fitted[record]
+        assert weight == pytest.approx(fit.leverages[record], abs=1e-9)
+    assert fit.freedom == pytest.approx(fit.leverages.sum())
+    assert fit.basis.T @ fit.basis == pytest.approx(np.eye(fit.basis.shape[1]), abs=1e-9)
+
+
+def test_records_with_the_same_features_are_left_out_together():
+    """By tuning's closed form and by refitting without the group; large groups record by record."""
+    from shared.kernel_regression.spectrum import decomposed, spanned
+    from shared.kernel_regression.tuning import left_out_errors, residuals
+
+    features, targets = table(7, 40)
+    features[:3] = features[0]
+    features[10:20] = features[10]
+    spectrum = decomposed(features, spanned(np.unique(features, axis=0), 0.7), linear=False)
+    shrinkage = (spectrum.values / (spectrum.values + 0.04))[:, None]
+    left, weights = residuals(spectrum, targets, shrinkage)
+    errors = left_out_errors(left, weights, groups_of(features))[:, 0]
+    for record, without in ((0, np.arange(3)), (10, np.array([10])), (30, np.array([30]))):
+        kept = np.setdiff1d(np.arange(40), without)
+        fewer = fit_kernel(features[kept], targets[kept], KernelOptions(0.7, 0.04 / len(kept)))
+        error = targets[record] - fewer.predict(features[[record]])[0]
+        assert errors[record] == pytest.approx(error, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_landmarks_state_what_they_lose():
+    rng = np.random.default_rng(8)
+    features, targets = table(8, 900)
+    exact = fit_kernel(features, targets, KernelOptions(0.7, 1e-3, landmarks=900))
+    lost = []
+    for count in (12, 40, 120):
+        fit = fit_kernel(features, targets, KernelOptions(0.7, 1e-3, landmarks=count), rng)
+        landmarks = fit.span.landmarks
+        assert len(landmarks) == count
+        across = gaussian(features, landmarks, 0.7)
+        inverse = np.linalg.pinv(gaussian(landmarks, landmarks, 0.7), rcond=1e-12)
+        spanned = np.trace(across @ inverse @ across.T)
+        assert fit.approximation == pytest.approx(1 - spanned / 900, rel=0.1, abs=1e-6)
+        assert fit.halving is not None
+        lost.append((fit.approximation, fit.halving, np.abs(fit.fitted - exact.fitted).max()))
+    assert lost == sorted(lost, reverse=True)
+    assert exact.approximation < 1e-9
+    assert lost[0][1] > 0.01
+    assert lost[-1][2] < 0.1
+
+
+def test_few_distinct_records_are_landmarks_all_and_lose_nothing():
+    rng = np.random.default_rng(9)
+    features = rng.integers(0, 2, size=(5000, 3)).astype(float)
+    cells = features @ [1, 2, 4]
+    targets = np.sin(cells) + rng.normal(scale=0.1, size=5000)
+    fit = fit_kernel(features, targets, KernelOptions(landmarks=10))
+    assert fit.approximation < 1e-9
+    assert fit.halving is None
+    means = np.bincount(cells.astype(int), targets) / np.bincount(cells.astype(int))
+    assert fit.fitted[:, 0] == pytest.approx(means[cells.astype(int)], abs=0.01)
+
+
+def test_landmarks_are_spread_without_randomness_and_repeatable_with_it():
+    points = np.random.default_rng(10).normal(size=(500, 2))
+    spread = choose_landmarks(points, 50, None)
+    assert np.array_equal(spread, choose_landmarks(points[::-1], 50, None))
+    assert spread[:, 0].min() == points[:, 0].min()
+    assert spread[:, 0].max() == points[:, 0].max()
+    drawn = [choose_landmarks(points, 50, np.random.default_rng(s)) for s in (1, 1, 2)]
+    assert np.array_equal(drawn[0], drawn[1])
+    assert not np.array_equal(drawn[0], drawn[2])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_is_not_learned(seed: int):
+    rng = np.random.default_rng(seed)
+    features, noise = rng.normal(size=(400, 2)), rng.normal(size=(400, 2))
+    fit = fit_kernel(features, noise)
+    assert fit.freedom < 20
+    assert np.mean(fit.predict(rng.normal(size=(4000, 2))) ** 2) < 0.06
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_records_that_occur_twice_do_not_vouch_for_themselves(seed: int):
+    """Left out one by one, each would be predicted by its twin: the smaller the penalty the
+    better."""
+    rng = np.random.default_rng(seed)
+    features, noise = rng.normal(size=(200, 2)), rng.normal(size=(200, 1))
+    once = fit_kernel(features, noise)
+    twice = fit_kernel(np.repeat(features, 2, axis=0), np.repeat(noise, 2, axis=0))
+    assert (twice.bandwidth, twice.penalty) == (once.bandwidth, once.penalty)
+    assert twice.freedom == pytest.approx(once.freedom)
+
+
+def test_what_is_learned_holds_for_other_records():
+    """The leave-one-out R2 is an honest one, and that of the fitted records is not."""
+    features, targets = table(11, 500, 3)
+    others, truths = table(12, 4000, 3)
+    fit = fit_kernel(features, targets)
+    error = np.mean((truths - fit.predict(others)) ** 2, axis=0) / np.var(truths, axis=0)
+    assert 1 - error == pytest.approx(fit.r2, abs=0.06)
+
+
+@pytest.mark.slow
+def test_thirty_features():
+    rng = np.random.default_rng(13)
+    features = rng.normal(size=(500, 30))
+    targets = features @ np.linspace(1, 0, 30) + rng.normal(size=500)
+    fit = fit_kernel(features, targets, KernelOptions(linear=True))
+    lines = np.column_stack([np.ones(500), features])
+    straight = lines @ np.linalg.lstsq(lines, targets)[0]
+    assert np.corrcoef(fit.fitted[:, 0], straight)[0, 1] > 0.98
+    assert fit.freedom < 150
+    assert 0.85 < fit.r2[0] < 0.95
+
+
+def test_no_feature_gives_the_means():
+    targets = table(14)[1]
+    fit = fit_kernel(np.empty((120, 0)), targets)
+    assert fit.fitted == pytest.approx(np.tile(targets.mean(axis=0), (120, 1)))
+    assert fit.predict(np.empty((3, 0))) == pytest.approx(np.tile(targets.mean(axis=0), (3, 1)))
+    assert fit.freedom == pytest.approx(1)
+    assert fit.basis.shape == (120, 0)
+
+
+def test_an_outlying_record_leaves_the_others_alone():
+    features, targets = table(15)
+    without = fit_kernel(features, targets, OPTIONS)
+    features = np.vstack([features, [1e9, -1e9]])
+    targets = np.vstack([targets, [10.0, 10.0]])
+    fit = fit_kernel(features, targets, OPTIONS)
+    assert np.isfinite(fit.left_out).all()
+    assert fit.leverages[-1] > 0.8
+    assert fit.leverages[:-1] == pytest.approx(without.leverages, abs=0.02)
+    assert fit.fitted[:-1] == pytest.approx(without.fitted, abs=0.2)
+
+
+def test_units_of_targets_do_not_matter():
+    features, targets = table(16)
+    units = np.array([1e-6, 1e9])
+    one, other = fit_kernel(features, targets), fit_kernel(features, targets * units)
+    assert (one.bandwidth, one.penalty) == (other.bandwidth, other.penalty)
+    assert other.fitted / units == pytest.approx(one.fitted, abs=1e-9)
+
+
+def test_a_constant_target_is_fitted_by_itself():
+    features = table(17)[0]
+    fit = fit_kernel(features, np.full(120, 7.0))
+    assert fit.fitted == pytest.approx(np.full((120, 1), 7.0))
+    assert fit.r2 == pytest.approx(np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("features", "targets", "message"),
+    [
+        (np.zeros((3, 1)), np.zeros(4), "3 records of features and 4 of targets"),
+        (np.zeros((0, 1)), np.zeros(0), "0 records"),
+        (np.full((3, 1), np.nan), np.zeros(3), "features must be a matrix of finite"),
+        (np.zeros((3, 1)), np.array([0, np.inf, 1]), "targets must be a matrix of finite"),
+        (np.zeros((3, 1, 1)), np.zeros(3), "features must be a matrix"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(features: Any, targets: Any, message: str):
+    with pytest.raises(TableError, match=message):
+        fit_kernel(features, targets)
+
+
+def test_predictions_need_the_same_features():
+    fit = fit_kernel(*table(18), OPTIONS)
+    with pytest.raises(TableError, match="of 2 features, not of 3"):
+        fit.predict(np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"bandwidth": 0.0}, "bandwidth must be a positive number, not 0"),
+        ({"penalty": float("inf")}, "penalty must be a positive number, not inf"),
+        ({"landmarks": 3}, "landmarks must be at least 10, not 3"),
+    ],
+)
+def test_options_out_of_range_are_refused(wrong: dict[str, Any], message: str):
+    with pytest.raises(OptionError, match=message):
+        KernelOptions(**wrong)

@@ -1,0 +1,50 @@
+"""The list of measures: looked up by name, written as a document and read back."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from shared.errors import MaskingError
+from shared.mask.measures.core.measure import Measure, Measures
+
+ROWS = (
+    Measure("slope", "utility", "debt given age", 0.5, None, "Half."),
+    Measure("slope", "utility", "debt given income", math.nan, None, "None."),
+    Measure("gain", "security", "debt", 0.1, 0.01, "Some."),
+)
+ALL = Measures(ROWS, 100, ("A note.",))
+
+
+def test_a_measure_is_found_by_name_and_columns():
+    assert ALL.of("gain") is ROWS[2]
+    assert ALL.of("slope", "debt given age") is ROWS[0]
+    assert ALL.named("slope") == ROWS[:2]
+    assert ALL.group("security") == ROWS[2:]
+    assert list(ALL) == list(ROWS)
+    assert len(ALL) == 3
+
+
+def test_the_worst_has_a_value():
+    assert ALL.worst("slope", largest=False) is ROWS[0]
+    assert ALL.worst("absent") is None
+
+
+def test_what_is_not_there_or_not_alone_is_refused():
+    with pytest.raises(MaskingError, match="no measure 'loss'") as caught:
+        ALL.of("loss")
+    assert "gain" in str(caught.value.remedy)
+    with pytest.raises(MaskingError, match="2 measures 'slope'") as caught:
+        ALL.of("slope")
+    assert "debt given income" in str(caught.value.remedy)
+
+
+def test_documents_are_json_and_read_back():
+    document = json.loads(json.dumps(ALL.to_dict(), allow_nan=False))
+    assert document["rows"][1]["value"] is None
+    again = Measures.from_dict(document)
+    assert again.rows[::2] == ROWS[::2]
+    assert math.isnan(again.rows[1].value)
+    assert (again.records, again.notes) == (100, ("A note.",))

@@ -1,0 +1,112 @@
+"""Canonical correlations: known values, the test's false alarms, and what only pieces show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shared.mask.measures.security.canonical import canonical, piecewise
+
+NOTHING = np.empty((200, 0))
+
+
+def test_y_equal_to_x_has_correlation_one():
+    x = np.random.default_rng(1).standard_normal((200, 2))
+    found = canonical(x, x @ [[2.0, 1.0], [0.0, 3.0]] + 7, NOTHING)
+    assert found.correlations == pytest.approx((1, 1), abs=1e-9)
+    assert found.p == 0
+    assert found.error == 0
+
+
+def test_one_column_each_is_the_partial_correlation():
+    rng = np.random.default_rng(2)
+    s = rng.standard_normal((300, 2))
+    x, y = (s @ [[1.0], [2.0]] + rng.standard_normal((300, 1)) for _ in range(2))
+    y += 0.3 * x
+    everything = np.linalg.inv(np.cov(np.column_stack([x, y, s]).T))
+    partial = -everything[0, 1] / np.sqrt(everything[0, 0] * everything[1, 1])
+    assert canonical(x, y, s).largest == pytest.approx(abs(partial), abs=1e-12)
+
+
+def test_the_largest_is_what_no_combination_exceeds():
+    """By another way: the eigenvalues of Sxx^-1 Sxy Syy^-1 Syx."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((200, 2))
+    y = np.column_stack([x[:, 0] + x[:, 1], rng.standard_normal(200), x[:, 1] ** 2])
+    y += rng.standard_normal((200, 3))
+    moments = np.cov(np.column_stack([x, y]).T)
+    xx, xy, yy = moments[:2, :2], moments[:2, 2:], moments[2:, 2:]
+    squares = np.linalg.eigvals(np.linalg.solve(xx, xy) @ np.linalg.solve(yy, xy.T))
+    found = canonical(x, y, NOTHING)
+    assert sorted(np.square(found.correlations)) == pytest.approx(sorted(squares.real))
+
+
+def test_what_s_tells_of_both_is_no_disclosure():
+    s = np.random.default_rng(4).standard_normal((200, 1))
+    found = canonical(2 * s, s - 1, s)
+    assert found.correlations == ()
+    assert (found.p, found.largest) == (1, 0)
+
+
+def test_constant_y_tells_nothing():
+    x = np.random.default_rng(5).standard_normal((200, 1))
+    assert canonical(x, np.ones((200, 1)), NOTHING).p == 1
+
+
+@pytest.mark.slow
+def test_p_values_are_uniform_without_relation(assert_distribution):
+    rng = np.random.default_rng(6)
+    rows = [rng.standard_normal((40, 5)) for _ in range(1000)]
+    p = [canonical(row[:, :2], row[:, 2:4], row[:, 4:]).p for row in rows]
+    assert_distribution(np.histogram(p, np.linspace(0, 1, 11))[0], np.full(10, 100))
+    related = [canonical(row[:, :2], row[:, 2:4] + 0.2 * row[:, :2], row[:, 4:]).p for row in rows]
+    with pytest.raises(AssertionError):
+        assert_distribution(np.histogram(related, np.linspace(0, 1, 11))[0], np.full(10, 100))
+
+
+def test_chance_is_exceeded_once_in_twenty():
+    rng = np.random.default_rng(7)
+    found = [canonical(*rng.standard_normal((2, 60, 1)), np.empty((60, 0))) for _ in range(1000)]
+    beyond = sum(one.largest > one.chance for one in found)
+    assert stats.binomtest(beyond, 1000, 0.05).pvalue > 1e-6
+
+
+def sign_turned(rng, records=400):
+    """AlAhmadi's two-variable dataset in kind: Y is X for small S, and -X for large S."""
+    s = np.sort(rng.uniform(-1, 1, records))
+    half = rng.standard_normal(records // 2)
+    x = np.concatenate([half, half])
+    return s[:, None], x[:, None], (np.sign(np.arange(records) - records / 2 + 0.5) * x)[:, None]
+
+
+def test_pieces_show_what_the_whole_hides():
+    s, x, y = sign_turned(np.random.default_rng(8))
+    assert canonical(x, y, np.empty((400, 0))).p > 0.9
+    found = piecewise(s, x, y)
+    assert found.largest.largest == pytest.approx(1, abs=1e-9)
+    assert found.p == 0
+    assert len(found.pieces) > 2
+
+
+@pytest.mark.slow
+def test_pieces_are_silent_where_y_tells_nothing():
+    """Bonferroni's p-value is below 0.01 at most once in a hundred times."""
+    rng = np.random.default_rng(9)
+    low = sum(piecewise(*rng.standard_normal((3, 400, 1))).p < 0.01 for _ in range(300))
+    assert stats.binomtest(low, 300, 0.01, alternative="greater").pvalue > 1e-6
+
+
+def test_a_shared_curve_is_left_out_when_it_is_given(humped, independent):
+    table = humped(10)
+    told, true = table
+    y = independent(table, 11)
+    assert canonical(true, y, told).largest > 0.5
+    curve = np.column_stack([told, told[:, :1] ** 2])
+    assert canonical(true, y, curve).p > 0.01
+    assert piecewise(told, true, y, given=curve).p > 0.01
+
+
+def test_with_too_few_records_for_pieces_there_is_one():
+    rng = np.random.default_rng(12)
+    assert len(piecewise(*rng.standard_normal((3, 40, 1))).pieces) == 1

@@ -1,0 +1,124 @@
+"""Record linkage: certain, by chance, and with ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shared.mask.measures.security.linkage import (
+    linkage,
+    linkage_among_alike,
+    linkage_by_matching,
+    mean_rank,
+    nearest,
+    redrawn,
+)
+
+
+def test_y_equal_to_x_links_everybody():
+    rng = np.random.default_rng(1)
+    s, x = rng.standard_normal((2, 300, 2))
+    other = redrawn(s, x, np.zeros_like(x), rng)
+    for found in (
+        linkage(x, x, other),
+        linkage_among_alike(s, x, x, np.zeros_like(x), rng),
+        linkage_by_matching(x, x, other, rng),
+    ):
+        assert found.rate == 1
+        assert found.chance < 0.2
+        assert found.p < 1e-6
+    assert mean_rank(x, x, other, rng).rate == pytest.approx(1, abs=1 / 300)
+
+
+def test_ties_share_the_credit():
+    x = np.array([[0.0], [0.0], [0.0], [1.0], [5.0]])
+    credit = nearest(x, x, np.arange(5))
+    assert credit == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1, 1])
+    # 0.5 is as near to the three zeros as to the one.
+    assert nearest(np.array([[0.5]]), x, np.array([0])) == pytest.approx([1 / 4])
+
+
+def test_without_columns_each_record_is_a_guess():
+    assert nearest(np.empty((4, 0)), np.empty((4, 0)), np.arange(4)).sum() == 1
+
+
+def test_the_nearest_is_found_as_by_all_distances():
+    rng = np.random.default_rng(2)
+    x, y = rng.standard_normal((2, 150, 2))
+    distances = np.linalg.norm(x[:, None] - y[None], axis=2)
+    expected = distances.argmin(axis=1) == np.arange(150)
+    assert nearest(x, y, np.arange(150)).tolist() == expected.tolist()
+
+
+def hump(told):
+    """The true E(X|S) of the humped table."""
+    curve = 3 - 4 * told[:, :1] ** 2 + told[:, 1:]
+    return np.column_stack([curve, curve])
+
+
+@pytest.mark.slow
+def test_independent_y_links_by_chance(humped, independent, noisy):
+    """One in ten among those alike in S, over 30 tables of 400; additive noise does more."""
+    rates, controls = [], []
+    for seed in range(30):
+        table = humped(seed)
+        rng = np.random.default_rng(seed)
+        curve = hump(table[0])
+        rates.append(linkage_among_alike(*table, independent(table, seed), curve, rng).rate)
+        controls.append(linkage_among_alike(*table, noisy(table, seed), curve, rng).rate)
+
+    def p(found):
+        return stats.binomtest(round(400 * sum(found)), 400 * 30, 0.1).pvalue
+
+    assert p(rates) > 1e-4
+    assert p(controls) < 1e-12
+
+
+@pytest.mark.slow
+def test_y_drawn_again_links_as_well_as_independent_y(humped, independent, noisy):
+    table = humped(3, 1000)
+    told, true = table
+    rng = np.random.default_rng(4)
+    near = 0.8 * true + 0.2 * noisy(table, 5)
+    for y, tells in ((independent(table, 5), False), (near, True)):
+        other = redrawn(told, y, hump(told), rng)
+        assert (mean_rank(true, y, other, rng).p < 1e-6) == tells
+        assert (linkage_by_matching(true, y, other, rng).p < 1e-6) == tells
+
+
+def test_y_drawn_again_is_of_another_record_alike_in_s():
+    rng = np.random.default_rng(6)
+    own = np.arange(90.0)[:, None]
+    for told in (rng.standard_normal((90, 2)), np.zeros((90, 1)), np.empty((90, 0))):
+        assert (redrawn(told, own, np.zeros((90, 1)), rng) != own).all()
+    told = np.repeat([0.0, 10.0, 20.0], 30)[:, None]
+    other = redrawn(told, own, np.zeros((90, 1)), rng)
+    assert (other // 30 == own // 30).all()
+    moved = redrawn(told, told + 1, told, rng)
+    assert moved == pytest.approx(told + 1)
+
+
+def test_differences_in_s_among_those_alike_are_no_disclosure():
+    """Y = S exactly: without moving Y to the person's S, it would find everybody."""
+    rng = np.random.default_rng(10)
+    s = np.arange(200.0)[:, None]
+    x = s + 0.1 * rng.standard_normal((200, 1))
+    y = s + 0.1 * rng.standard_normal((200, 1))
+    assert linkage_among_alike(s, x, y, np.zeros_like(s), rng).rate > 0.9
+    assert linkage_among_alike(s, x, y, s, rng).p > 1e-3
+
+
+def test_equal_records_in_s_are_searched_fast():
+    """Trees search all equal points; 30,000 of them in one place would take minutes."""
+    rng = np.random.default_rng(8)
+    told = rng.integers(0, 2, (30_000, 1)).astype(float)
+    assert len(redrawn(told, told, told, rng)) == 30_000
+
+
+def test_mean_rank_by_hand():
+    x = np.array([[0.0], [1.0], [2.0]])
+    y = np.array([[0.0], [2.0], [1.5]])
+    # Distances from 0: 0 2 1.5; from 1: 1 1 .5; from 2: 2 0 .5. Own: 0, 1, .5; ties count half.
+    found = mean_rank(x, y, y[[1, 2, 0]], np.random.default_rng(9))
+    assert found.rate == pytest.approx(((2.5) + (0 + 1.0) + (1 + 0.5)) / 9)

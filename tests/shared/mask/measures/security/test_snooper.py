@@ -1,0 +1,87 @@
+"""A snooper's gain: none where Y tells nothing, what there is where it tells something."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shared.mask.measures.security.snooper import FOLDS, snooper_gains
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_who_has_x_knows_x(humped, kind):
+    s, x = humped(1)
+    for found in snooper_gains(kind, s, x, x, np.random.default_rng(2)):
+        assert found.together > 0.98
+        assert found.gain == pytest.approx(found.together - found.without)
+        assert found.p < 1e-6
+
+
+@pytest.mark.slow
+def test_the_gain_is_not_distinguishable_from_zero_if_y_tells_nothing(humped, independent, noisy):
+    """Over 6 tables; and for additive noise it is."""
+    gains, controls = [], []
+    for seed in range(6):
+        table = humped(seed)
+        rng = np.random.default_rng(100 + seed)
+        gains += [snooper_gains("kernel", *table, independent(table, seed), rng)]
+        controls += [snooper_gains("kernel", *table, noisy(table, seed), rng)]
+    for place in range(2):
+        found = np.array([gain[place].gain for gain in gains])
+        assert np.abs(found).max() < 0.02
+        spread = found.std(ddof=1) / np.sqrt(len(found))
+        assert found.mean() < 3 * spread + 1e-12
+        assert all(control[place].p < 1e-3 for control in controls)
+        assert all(control[place].gain > 0.02 for control in controls)
+
+
+@pytest.mark.slow
+def test_its_p_value_alarms_rarely(humped, independent):
+    tables = [humped(seed, 150) for seed in range(60)]
+    low = sum(
+        gain.p < 0.05
+        for seed, table in enumerate(tables)
+        for gain in snooper_gains(
+            "linear",
+            *table,
+            np.random.default_rng(seed).standard_normal((150, 2)),
+            np.random.default_rng(seed),
+        )
+    )
+    assert stats.binomtest(low, 120, 0.05, alternative="greater").pvalue > 1e-6
+
+
+def test_curves_in_y_are_for_kernels_alone():
+    """Y = (X - E(X|S))^2 tells the size of a deviation; X^2 is what it tells of."""
+    rng = np.random.default_rng(3)
+    s, y = rng.standard_normal((2, 400, 1))
+    x = s + y**2 + 0.2 * rng.standard_normal((400, 1))
+    (linear,) = snooper_gains("linear", s, x, y, np.random.default_rng(4))
+    (kernel,) = snooper_gains("kernel", s, x, y, np.random.default_rng(4))
+    assert linear.gain < 0.1
+    assert kernel.gain > 0.5
+
+
+def test_without_s_the_mean_is_all_he_has():
+    """A left-out mean gives the record left out away; the snooper must not see it as E(X|S)."""
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((200, 1))
+    y = rng.standard_normal((200, 1))
+    for kind in ("linear", "kernel"):
+        (found,) = snooper_gains(kind, np.empty((200, 0)), x, y, np.random.default_rng(6))
+        assert abs(found.without) < 0.05
+        assert found.gain < 0.03
+
+
+def test_constant_y_gains_nothing_exactly(humped):
+    s, x = humped(7, 100)
+    for found in snooper_gains("linear", s, x, np.ones((100, 1)), np.random.default_rng(8)):
+        assert (found.gain, found.error, found.p) == (0, 0, 0.5)
+
+
+def test_each_fold_is_reported(humped):
+    told = []
+    s, x = humped(9, 100)
+    snooper_gains("linear", s, x, x, np.random.default_rng(1), on_fold=lambda: told.append(1))
+    assert len(told) == FOLDS

@@ -1,0 +1,148 @@
+"""All measures of a table at once: of nothing hidden, of exact noise, of categories."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shared.errors import JobCancelled, TableError
+from shared.mask.measures import measure_all
+from shared.mask.methods.gadp import egadp
+
+
+def rng():
+    return np.random.default_rng(1)
+
+
+@pytest.mark.slow
+def test_y_equal_to_x_is_perfectly_useful_and_hides_nothing(humped):
+    s, x = humped(1, 200)
+    found = measure_all(s, x, x, rng=rng())
+    for name in ("relationship-slope-kernel", "relationship-r2-linear", "spread-ratio"):
+        values = [row.value for row in found.named(name) if not math.isnan(row.value)]
+        assert values == pytest.approx([1] * len(values))
+        assert values
+    assert found.of("spearman-largest").value == 0
+    assert found.of("canonical-correlation-piecewise").value == pytest.approx(1)
+    assert found.of("security-index").value == pytest.approx(0, abs=1e-9)
+    for name in ("linkage-y-alone", "linkage-among-alike", "linkage-by-matching"):
+        assert found.of(name).value == 1
+        assert "gives something away" in found.of(name).sentence
+    assert found.of("near-true-values", "X1").value == 200
+    assert "more than coincidence" in found.of("near-true-values", "X1").sentence
+
+
+@pytest.mark.slow
+def test_exact_noise_keeps_lines_and_gives_nothing_away(humped):
+    s, x = humped(2, 300)
+    found = measure_all(s, x, egadp(s, x, rng()).matrix, rng=rng())
+    assert found.of("pearson-largest").value < 1e-9
+    assert found.of("relationship-slope-linear", "X1 given S1, S2").value == pytest.approx(1)
+    assert found.of("relationship-slope-kernel", "X1 given S1").value < 0.3
+    for label in ("X1", "X2"):
+        assert abs(found.of("snooper-gain-kernel", label).value) < 0.03
+    assert found.alarms == ()
+
+
+@pytest.mark.slow
+def test_rows_are_sentences_and_a_document(humped):
+    s, x = humped(3, 60)
+    found = measure_all(s, x, x[::-1], rng=rng())
+    json.dumps(found.to_dict(), allow_nan=False)
+    for row in found:
+        assert row.sentence.endswith(".")
+        assert "nan" not in row.sentence
+        assert row.error is None or row.error >= 0
+    keys = [(row.name, row.about) for row in found]
+    assert len(set(keys)) == len(keys)
+    assert [row.group for row in found] == sorted((row.group for row in found), reverse=True)
+
+
+@pytest.mark.slow
+def test_steps_are_told_to_the_last_and_may_stop(humped):
+    s, x = humped(4, 60)
+    told = []
+    measure_all(s, x, x, rng=rng(), on_step=lambda done, total: told.append((done, total)))
+    assert [done for done, _ in told] == list(range(1, len(told) + 1))
+    assert {total for _, total in told} == {len(told)}
+
+    def stop(done, total):
+        raise JobCancelled("Enough.")
+
+    with pytest.raises(JobCancelled):
+        measure_all(s, x, x, rng=rng(), on_step=stop)
+
+
+@pytest.mark.slow
+def test_the_same_randomness_gives_the_same_measures(humped):
+    s, x = humped(5, 60)
+    first, second = (measure_all(s, x, x[::-1], rng=rng()) for _ in range(2))
+    assert first.to_dict() == second.to_dict()
+
+
+@pytest.mark.slow
+def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, independent, noisy):
+    table = humped(11, 600)
+    kept = measure_all(*table, independent(table, 12), rng=rng())
+    assert kept.alarms == ()
+    assert kept.of("snooper-gain-linear", "X1").value > 0.1
+    assert "though S alone tells them" in kept.of("snooper-gain-linear", "X1").sentence
+    names = {row.name for row in measure_all(*table, noisy(table, 13), rng=rng()).alarms}
+    assert names >= {"snooper-gain-kernel", "canonical-correlation-kernel", "linkage-among-alike"}
+    assert not names & {"snooper-gain-linear", "canonical-correlation"}
+
+
+def randomized(keep):
+    """A category of S, a true one that goes with it, and its report, kept with a probability."""
+    draw = np.random.default_rng(6)
+    told = draw.integers(0, 3, 400)
+    true = np.where(draw.uniform(size=400) < 0.5, told, draw.integers(0, 3, 400))
+    report = np.where(draw.uniform(size=400) < keep, true, draw.integers(0, 3, 400))
+    names = np.array(["a", "b", "c"])
+    return [pd.DataFrame({n: names[v]}) for n, v in (("s", told), ("x", true), ("x", report))]
+
+
+@pytest.mark.slow
+def test_randomized_categories_have_measures_too():
+    none, some = (measure_all(*randomized(keep), rng=rng()) for keep in (0.0, 0.6))
+    assert none.of("snooper-gain-linear", "x=b").value < 0.03
+    assert some.of("snooper-gain-linear", "x=b").value > 0.1
+    assert none.of("canonical-correlation").value < 0.25 < some.of("canonical-correlation").value
+    assert none.of("linkage-among-alike").value < 0.14 < some.of("linkage-among-alike").value
+    assert none.named("near-true-values") == ()
+    assert not math.isnan(some.of("relationship-slope-linear", "x=b given s").value)
+
+
+@pytest.mark.slow
+def test_other_columns_are_measured_for_security_alone(humped):
+    s, x = humped(7, 100)
+    bands = pd.DataFrame({"band": np.where(x[:, 0] > np.median(x[:, 0]), "high", "low")})
+    found = measure_all(s, x, bands, rng=rng())
+    assert found.group("utility") == ()
+    assert "usefulness is not measured" in found.notes[0]
+    assert found.of("canonical-correlation-kernel").value > 0.3
+
+
+@pytest.mark.slow
+def test_without_s_and_with_one_column(humped):
+    _, x = humped(8, 60)
+    found = measure_all(None, x[:, 0], x[::-1, 0], rng=rng())
+    assert found.named("relationship-slope-linear") == ()
+    assert found.of("linkage-s-alone").value == pytest.approx(1 / 60)
+
+
+@pytest.mark.slow
+def test_many_records_are_sampled_for_kernels_and_it_is_said(humped):
+    s, x = humped(9, 2_500)
+    found = measure_all(s, x[:, 0], x[::-1, 0], rng=rng())
+    assert "2,000 records drawn at random" in found.notes[0]
+
+
+def test_tables_that_do_not_go_together_are_refused(humped):
+    s, x = humped(10, 60)
+    with pytest.raises(TableError, match="Y has 59 records"):
+        measure_all(s, x, x[:59], rng=rng())

@@ -1,0 +1,57 @@
+"""The measures on the motivation example, masked by the methods themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pramana.setups.relationships import store
+from shared.mask import METHODS
+from shared.mask.measures.core.compared import compared
+from shared.mask.measures.security.snooper import snooper_gains
+from shared.mask.measures.utility.models import model_pair, relationship
+
+SEEDS = 5
+
+
+def tables(method):
+    """The store of several seeds and its masked copies."""
+    for seed in range(SEEDS):
+        frame = store(np.random.default_rng(seed))
+        told, true = frame[["age", "gender"]], frame[["expenditure", "debt"]]
+        masked = METHODS[method](told, true, np.random.default_rng(100 + seed)).values
+        yield seed, compared(told, true, masked)
+
+
+@pytest.mark.slow
+@pytest.mark.calibration
+@pytest.mark.parametrize("method", ["egadp", "nmegadp", "nmegadp-shuffle", "sadp"])
+def test_a_kernel_snooper_gains_from_additive_noise_alone(method):
+    """A gain within three standard errors of zero over the seeds; SADP is the negative control."""
+    gains = np.array(
+        [
+            [gain.gain for gain in snooper_gains("kernel", d.told, d.true, d.masked, rng)]
+            for seed, d in tables(method)
+            for rng in [np.random.default_rng(seed)]
+        ]
+    )
+    mean, spread = gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(SEEDS)
+    if method == "sadp":
+        assert (mean > 0.01).all()
+        assert (mean > 3 * spread).all()
+    else:
+        assert (np.abs(gains) < 0.01).all()
+        assert (mean <= 3 * spread + 1e-12).all()
+
+
+@pytest.mark.slow
+@pytest.mark.calibration
+@pytest.mark.parametrize(("method", "kept"), [("nmegadp", True), ("egadp", False)])
+def test_the_hump_is_kept_or_lost(method, kept):
+    for seed, data in tables(method):
+        rng = np.random.default_rng(seed)
+        found = relationship(model_pair(data, 0, ("age", "gender"), "kernel", rng))
+        if kept:
+            assert min(found.slope, found.r2) > 0.98
+        else:
+            assert max(abs(found.slope), found.r2) < 0.3

@@ -1,0 +1,143 @@
+"""What is random of the methods: the noise's covariance, and that it tells nothing of X.
+
+A statistic whose distribution is known is computed for many seeds; its probability integral must be
+uniform. A false alarm has probability 1e-6.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shared.mask import METHODS, cadp, egadp, gadp, ipso, mask, sadp
+from shared.mixed.design import basis_of, residual, with_constant
+from tests.conftest import AssertDistribution
+from tests.shared.mask.examples import linear
+
+SEEDS = 1000
+BINS = 20
+
+
+def uniform(assert_distribution: AssertDistribution, probabilities) -> None:
+    seen, _ = np.histogram(probabilities, bins=BINS, range=(0, 1))
+    assert_distribution(seen, np.full(BINS, len(probabilities) / BINS))
+
+
+def covariance_chances(method, told, x, expected, **options):
+    """The chance, for many seeds, of a smaller sum of squares of the noise in some direction.
+
+    `expected` is the covariance of the noise; n independent normal records are supposed."""
+    direction = np.array([1.0, -0.5])
+    variance = direction @ expected @ direction
+    sums = [
+        np.sum((method(told, x, np.random.default_rng(seed), **options).noise @ direction) ** 2)
+        for seed in range(SEEDS)
+    ]
+    return stats.chi2.cdf(np.array(sums) / variance, len(x))
+
+
+TOLD, X = linear(40, 2, 2)
+
+
+@pytest.mark.slow
+def test_noise_of_gadp_has_the_residuals_covariance(assert_distribution: AssertDistribution):
+    basis = basis_of(with_constant(TOLD))
+    rest = residual(X, basis)
+    expected = rest.T @ rest / (len(X) - 1)
+    uniform(assert_distribution, covariance_chances(gadp, TOLD, X, expected))
+    # Negative controls: a variance of a fifth more, and noise whose covariance is exact.
+    with pytest.raises(AssertionError, match="chi-square"):
+        uniform(assert_distribution, covariance_chances(gadp, TOLD, X, expected * 1.2))
+    with pytest.raises(AssertionError, match="chi-square"):
+        uniform(assert_distribution, covariance_chances(egadp, TOLD, X, expected))
+
+
+@pytest.mark.slow
+def test_noise_of_sadp_is_independent_with_a_share_of_the_variances(
+    assert_distribution: AssertDistribution,
+):
+    expected = 0.3 * np.diag(np.var(X, axis=0))
+    found = covariance_chances(sadp, TOLD, X, expected, noise=0.3)
+    uniform(assert_distribution, found)
+    with pytest.raises(AssertionError, match="chi-square"):
+        uniform(assert_distribution, covariance_chances(cadp, TOLD, X, expected, noise=0.3))
+
+
+@pytest.mark.slow
+def test_noise_of_cadp_has_a_share_of_the_covariance(assert_distribution: AssertDistribution):
+    expected = 0.3 * np.cov(X.T, bias=True)
+    uniform(assert_distribution, covariance_chances(cadp, TOLD, X, expected, noise=0.3))
+    with pytest.raises(AssertionError, match="chi-square"):
+        uniform(assert_distribution, covariance_chances(sadp, TOLD, X, expected, noise=0.3))
+
+
+def partial_chances(method, n: int = 30, **options):
+    """The chance, for many tables and seeds, of a smaller partial correlation of Y and X given S.
+
+    That of independent normal columns follows Student's t with n - p - 2 degrees of freedom."""
+    found = []
+    for seed in range(SEEDS):
+        told, x = linear(n, 2, 1, seed)
+        masked = method(told, x, np.random.default_rng([seed, 1]), **options).matrix
+        basis = basis_of(with_constant(told))
+        one, other = residual(x, basis)[:, 0], residual(masked, basis)[:, 0]
+        found.append(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+    freedom = n - 2 - 2
+    rho = np.array(found)
+    return stats.t.cdf(rho * np.sqrt(freedom / (1 - rho**2)), freedom)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [gadp, ipso])
+def test_given_s_y_is_as_independent_of_x_as_another_sample(
+    method, assert_distribution: AssertDistribution
+):
+    """So IPSO leaves chance correlations, whose squares are 1 / (n - 1 - p) on average."""
+    uniform(assert_distribution, partial_chances(method, max_leverage=0.9))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [sadp, cadp])
+def test_additive_noise_tells_of_x(method, assert_distribution: AssertDistribution):
+    """The negative control."""
+    with pytest.raises(AssertionError, match="chi-square"):
+        uniform(assert_distribution, partial_chances(method))
+
+
+@pytest.mark.slow
+def test_egadp_leaves_no_chance_correlation(assert_distribution: AssertDistribution):
+    """It is less correlated with X than chance would have it: not at all."""
+    found = partial_chances(egadp, max_leverage=0.9)
+    np.testing.assert_allclose(found, 0.5, atol=1e-9)
+    with pytest.raises(AssertionError, match="chi-square"):
+        uniform(assert_distribution, found)
+
+
+@pytest.mark.slow
+def test_the_noise_of_a_record_is_symmetric_about_its_prediction(
+    assert_distribution: AssertDistribution,
+):
+    """Over seeds, EGADP's noise of one record is on the same side as its residual half the time."""
+    rest = residual(X, basis_of(with_constant(TOLD)))[7]
+    signs = [
+        np.sign(egadp(TOLD, X, np.random.default_rng(seed)).noise[7] * rest).astype(int)
+        for seed in range(SEEDS)
+    ]
+    for column in np.array(signs).T:
+        seen = np.array([np.sum(column < 0), np.sum(column > 0)])
+        assert_distribution(seen, np.full(2, SEEDS / 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, m in METHODS.items() if m.independent])
+def test_masked_values_are_not_the_true_ones(name: str):
+    """Given S, the correlation of Y with X is that of chance: 0 with deviation 1 / sqrt(n)."""
+    for n in (40, 60, 200):
+        told, x = linear(n, 2, 2, seed=n)
+        basis = basis_of(with_constant(told))
+        rest = residual(x, basis)
+        other = residual(mask(name, told, x, np.random.default_rng(1)).matrix, basis)
+        rest /= np.linalg.norm(rest, axis=0)
+        other /= np.linalg.norm(other, axis=0)
+        assert np.abs(np.sum(rest * other, axis=0)).max() < 4.9 / np.sqrt(n - 3), n

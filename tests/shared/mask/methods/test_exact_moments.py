@@ -1,0 +1,143 @@
+"""EGADP and IPSO: moments of (S, Y) are those of (S, X); EGADP's noise is orthogonal to X, too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shared.mask import egadp, gadp, ipso
+from tests.shared.mask.examples import indicators, linear, mixed
+from tests.shared.mask.moments import correlation, covariance_difference, mean_difference
+
+EXACT = 1e-9
+
+
+def outlying(x):
+    found = x.copy()
+    found[5, 0] = 1e12
+    return found
+
+
+CASES = {
+    "plain": lambda s, x: (s, x),
+    "one column": lambda s, x: (s[:, :1], x[:, :1]),
+    "no S": lambda s, x: (None, x),
+    "scales from 1e-9 to 1e12": lambda s, x: (s * [1e-9, 1, 1e12], x * [1e-9, 1e12]),
+    "scales at the ends of floats": lambda s, x: (s * 1e-200, x * [1e-300, 1e98]),
+    "S has mean 1e9": lambda s, x: (s + 1e9, x),
+    "X has mean 1e4": lambda s, x: (s, x + 1e4),
+    "an outlier in X": lambda s, x: (s, outlying(x)),
+    "multiples in X": lambda s, x: (s, np.column_stack([x, 2 * x[:, 0], x[:, 0] - 3 * x[:, 1]])),
+    "nearly multiples in X": lambda s, x: (s, np.column_stack([x, x[:, 0] + 1e-7 * s[:, 0] ** 2])),
+    "multiples in S": lambda s, x: (np.column_stack([s, s[:, 0], s[:, 1] + s[:, 2]]), x),
+    "nearly multiples in S": lambda s, x: (np.column_stack([s, s[:, 0] + 1e-7 * x[:, 0] ** 2]), x),
+    "a constant in S": lambda s, x: (np.column_stack([s, np.full(len(s), 0.1)]), x),
+    "few records": lambda s, x: (s[:, :1][:8], x[:8]),
+    "nearly told": lambda s, x: (s, s[:, :2] + 1e-6 * x),
+}
+
+
+@pytest.mark.parametrize("method", [egadp, ipso])
+@pytest.mark.parametrize("case", CASES)
+def test_means_and_covariances_are_exact(case: str, method):
+    told, x = CASES[case](*linear())
+    masked = method(told, x, np.random.default_rng(7))
+    given = np.empty((len(x), 0)) if told is None else told
+    assert covariance_difference(given, x, masked.values) < EXACT
+    assert mean_difference(x, masked.values) < EXACT
+    assert not np.any(masked.values == x)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_noise_of_egadp_is_orthogonal_to_s_and_x(case: str):
+    told, x = CASES[case](*linear())
+    masked = egadp(told, x, np.random.default_rng(7))
+    assert correlation(masked.noise, x) < EXACT
+    if told is not None:
+        kept = told[:, np.ptp(told, axis=0) > 0]
+        assert correlation(masked.noise, kept) < EXACT
+
+
+def test_the_noise_of_ipso_is_orthogonal_to_s_and_not_to_x():
+    told, x = linear()
+    masked = ipso(told, x, np.random.default_rng(7))
+    assert correlation(masked.noise, told) < EXACT
+    assert correlation(masked.noise, x) > 1e-3
+
+
+def test_gadp_has_sampling_error():
+    """The negative control: what is measured above can be seen to fail."""
+    told, x = linear()
+    masked = gadp(told, x, np.random.default_rng(7))
+    assert covariance_difference(told, x, masked.values) > 1e-3
+    assert mean_difference(x, masked.values) > 1e-3
+
+
+def test_categories_count_by_their_indicators():
+    told, x = mixed()
+    masked = egadp(told, x, np.random.default_rng(7))
+    numbers = indicators(told)
+    assert covariance_difference(numbers, x, masked.values) < EXACT
+    assert correlation(masked.noise, np.column_stack([numbers, x])) < EXACT
+    again = egadp(numbers, x.to_numpy(), np.random.default_rng(7))
+    np.testing.assert_allclose(again.values, masked.values, rtol=1e-9)
+
+
+def test_with_large_means_moments_are_exact_up_to_the_rounding_of_what_is_released():
+    """Numbers near 1e9 are 1.2e-7 apart, whatever is done with them."""
+    told, x = linear()
+    x = x + 1e9
+    masked = egadp(told, x, np.random.default_rng(7))
+    assert covariance_difference(told, x, masked.values) < 1e-7
+    assert mean_difference(x, masked.values) < 1e-7
+    assert correlation(masked.noise, np.column_stack([told, x])) < EXACT
+    (caution,) = masked.warnings
+    assert "kept only up to the rounding" in caution
+
+
+def test_multiples_stay_multiples():
+    told, x = linear(q=1)
+    masked = egadp(told, np.column_stack([x, 2 * x, x * 1e-9]), np.random.default_rng(7)).values
+    np.testing.assert_allclose(masked[:, 1], 2 * masked[:, 0], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(masked[:, 2], 1e-9 * masked[:, 0], rtol=0, atol=1e-18)
+
+
+def test_regressions_are_the_same():
+    """By another way than moments: coefficients, their errors and R^2 of least squares."""
+    told, x = linear()
+    masked = egadp(told, x, np.random.default_rng(7)).values
+    ones = np.ones((len(x), 1))
+
+    def fit(values):
+        design = np.hstack([ones, told, values[:, 1:]])
+        found, rest, *_ = np.linalg.lstsq(design, values[:, 0])
+        return [*found, *rest]
+
+    np.testing.assert_allclose(fit(masked), fit(x), rtol=1e-9)
+
+
+def test_expectation_and_noise_make_up_the_values():
+    told, x = linear()
+    for method in (egadp, ipso, gadp):
+        masked = method(told, x, np.random.default_rng(7))
+        np.testing.assert_allclose(masked.expectation + masked.noise, masked.values, rtol=1e-12)
+        design = np.column_stack([np.ones(len(x)), told])
+        fitted = design @ np.linalg.lstsq(design, x)[0]
+        np.testing.assert_allclose(masked.expectation, fitted, rtol=1e-9, atol=1e-12)
+
+
+def test_sums_over_a_category_are_those_of_x():
+    """What two who share a category can learn: each the other's value."""
+    told, x = mixed()
+    masked = egadp(told, x, np.random.default_rng(7)).values
+    for town in ("north", "south", "west"):
+        chosen = (told["town"] == town).to_numpy()
+        np.testing.assert_allclose(masked[chosen].sum(), x[chosen].sum(), rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_large_tables():
+    told, x = linear(100_000, 15, 15)
+    masked = egadp(told, x, np.random.default_rng(7))
+    assert covariance_difference(told, x, masked.values) < EXACT
+    assert correlation(masked.noise, x) < EXACT

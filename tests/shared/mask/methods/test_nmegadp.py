@@ -1,0 +1,317 @@
+"""NMEGADP: what is exact to 1e-9, what a record's own value weighs, and inputs of every kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from pramana.setups.relationships import DATASETS, store
+from shared.errors import MaskingError, OptionError, TableError
+from shared.kernel_regression.options import KernelOptions
+from shared.mask import egadp, nmegadp
+from shared.mask.core.masked import Masked
+from shared.mask.methods.learned import held_back, iterated
+from shared.mask.methods.nmegadp import NAMES
+
+ADDITIVE = ("perturbation", "copula-perturbation")
+SHUFFLED = ("shuffling", "copula-shuffling")
+
+
+def parts(name: str, seed: int = 0, records: int = 400) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """S and X of a data set."""
+    dataset = DATASETS[name]
+    frame = dataset.make(seed, records)
+    return frame[list(dataset.told)], frame[list(dataset.confidential)]
+
+
+def generator(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def numbers(values: Any, records: int) -> Any:
+    """S as the standardized columns that it stands for, none of them constant."""
+    if values is None:
+        return np.empty((records, 0))
+    table = values if isinstance(values, pd.DataFrame) else pd.DataFrame(np.asarray(values))
+    table = pd.get_dummies(table).to_numpy(dtype=float)
+    table = table[:, np.ptp(table, axis=0) > 0]
+    return (table - table.mean(axis=0)) / table.std(axis=0)
+
+
+def assert_exact(masked: Masked, S: Any, X: Any) -> None:  # noqa: N803
+    """e has the covariance of r and is orthogonal to S, X and E(X|S); the moments are kept."""
+    x = np.asarray(X, dtype=float).reshape(len(masked.matrix), -1)
+    s = numbers(S, len(x))
+    assert masked.expectation is not None
+    assert masked.noise is not None
+    center, scale = x.mean(axis=0), x.std(axis=0)
+    y, x = (masked.matrix - center) / scale, (x - center) / scale
+    noise, expectation = masked.noise / scale, (masked.expectation - center) / scale
+    rest = x - expectation
+    n = len(x)
+    assert noise.T @ noise / n == pytest.approx(rest.T @ rest / n, abs=1e-9)
+    lengths = noise.std(axis=0)
+    others = np.column_stack([np.ones(n), s, x, expectation])
+    assert np.abs(others.T @ (noise / lengths) / n).max() < 1e-9
+    assert np.abs(np.column_stack([np.ones(n), s, expectation]).T @ rest / n).max() < 1e-9
+    assert y.mean(axis=0) == pytest.approx(0, abs=1e-9)
+    assert y.T @ y / n == pytest.approx(x.T @ x / n, abs=1e-9)
+    assert s.T @ y / n == pytest.approx(s.T @ x / n, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(DATASETS))
+@pytest.mark.parametrize("form", ADDITIVE)
+def test_moments_are_exact(name: str, form: Any):
+    told, hidden = parts(name)
+    masked = nmegadp(told, hidden, generator(), form=form)
+    assert masked.method == NAMES[form]
+    assert_exact(masked, told, hidden)
+    assert masked.matrix == pytest.approx(masked.expectation + masked.noise)
+    # It is no copy of X: the noise is all that S does not tell.
+    correlation = np.corrcoef(masked.noise.T, (hidden.to_numpy() - masked.expectation).T)
+    assert np.abs(correlation[:2, 2:]).max() < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", SHUFFLED)
+def test_shuffled_columns_have_exactly_the_original_marginal(form: Any):
+    told, hidden = parts("NM.01")
+    hidden = hidden.round().astype({"x1": int})
+    masked = nmegadp(told, hidden, generator(), form=form)
+    assert masked.method == NAMES[form]
+    assert list(masked.values.dtypes) == list(hidden.dtypes)
+    for name in hidden:
+        assert sorted(masked.values[name]) == sorted(hidden[name])
+        assert (masked.values[name] != hidden[name]).mean() > 0.8
+    perturbed = nmegadp(told, hidden, generator(), form=form.replace("shuffling", "perturbation"))
+    for released, like in zip(masked.matrix.T, perturbed.matrix.T, strict=True):
+        assert stats.spearmanr(released, like)[0] > 0.999
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("told", "hidden"),
+    [
+        (lambda s, x: s[:, 0], lambda s, x: x[:, 0]),
+        (lambda s, x: None, lambda s, x: x),
+        (lambda s, x: (s > 0).astype(float), lambda s, x: x),
+        (
+            lambda s, x: pd.DataFrame({"a": np.array(list("abc"))[np.arange(200) % 3]}),
+            lambda s, x: x,
+        ),
+        (
+            lambda s, x: pd.DataFrame(
+                {"a": np.array(list("abc"))[np.arange(200) % 3], "b": s[:, 0], "c": s[:, 1] > 0}
+            ),
+            lambda s, x: x,
+        ),
+        (lambda s, x: s * [1e-9, 1e9] + [0, 1e9], lambda s, x: x * [1e-3, 1e9] + [0, 1e9]),
+        (lambda s, x: np.column_stack([s, s @ [1, 2], np.ones(200)]), lambda s, x: x),
+        (lambda s, x: s, lambda s, x: np.column_stack([x, x @ [1, 2]])),
+        (lambda s, x: np.repeat(s[:100], 2, axis=0), lambda s, x: np.repeat(x[:100], 2, axis=0)),
+        (lambda s, x: s[:20], lambda s, x: x[:20]),
+    ],
+    ids=["one", "none", "binary", "category", "mixed", "scales", "singular", "sum", "twins", "few"],
+)
+def test_inputs_of_many_kinds(told: Any, hidden: Any):
+    rng = generator(3)
+    s = rng.uniform(-2, 2, size=(200, 2))
+    x = np.column_stack([s[:, 0] ** 2, np.abs(s[:, 1])]) + rng.normal(size=(200, 2))
+    S, X = told(s, x), hidden(s, x)  # noqa: N806
+    for form in NAMES:
+        masked = nmegadp(S, X, generator(), form=form)
+        assert np.shape(masked.values) == np.shape(X)
+        if form in ADDITIVE:
+            assert_exact(masked, S, X)
+        else:
+            values = np.asarray(X, dtype=float).reshape(masked.matrix.shape)
+            assert np.array_equal(np.sort(masked.matrix, axis=0), np.sort(values, axis=0))
+
+
+def test_an_outlying_confidential_value_is_masked_and_warned_of():
+    told, hidden = parts("ME.L", records=200)
+    hidden.loc[3, "debt"] = 1e12
+    masked = nmegadp(told, hidden, generator())
+    assert_exact(masked, told, hidden)
+    assert abs(masked.matrix[3, 1] / 1e12 - 1) > 0.5
+    assert any("'debt' holds" in warning for warning in masked.warnings)
+
+
+def wrong_outlier(s: Any, x: Any) -> tuple[Any, Any]:
+    s[0, 0] = 1e12
+    return s, x
+
+
+def wrong_missing(s: Any, x: Any) -> tuple[Any, Any]:
+    x[0, 0] = np.nan
+    return s, x
+
+
+def wrong_constant(s: Any, x: Any) -> tuple[Any, Any]:
+    x[:, 1] = 7.0
+    return s, x
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (wrong_outlier, MaskingError, "1 record stands nearly alone in S"),
+        (wrong_missing, TableError, "1 values that are missing"),
+        (wrong_constant, MaskingError, "same value in every record"),
+        (lambda s, x: (s, s * 2), MaskingError, r"S tells columns \['X1', 'X2'\] of X exactly"),
+        (lambda s, x: (s[:5], x), TableError, "5 records"),
+        (lambda s, x: (None, x[:4]), MaskingError, "4 records are too few"),
+    ],
+)
+def test_what_cannot_be_masked_is_refused(change: Any, error: Any, message: str):
+    rng = generator(4)
+    s, x = change(rng.normal(size=(60, 2)), rng.normal(size=(60, 2)))
+    with pytest.raises(error, match=message):
+        nmegadp(s, x, rng)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"form": "shuffle"}, "form must be one of perturbation, shuffling, .*, not 'shuffle'"),
+        ({"max_leverage": 0.0}, "max_leverage must be above 0 and at most 1"),
+    ],
+)
+def test_options_out_of_range_are_refused(options: Any, message: str):
+    rng = generator(5)
+    with pytest.raises(OptionError, match=message):
+        nmegadp(rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), rng, **options)
+    with pytest.raises(OptionError, match="rng must be a random generator"):
+        nmegadp(rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [0.5, 0.2])
+def test_no_record_decides_its_own_expectation(most: float):
+    """Moving one record's value by a little moves its expectation by no more than the bound."""
+    rng = generator(6)
+    # Dense in the middle, and a dozen records that stand more or less alone.
+    s = np.vstack([rng.normal(size=(150, 2)), rng.uniform(-4, 4, size=(12, 2))])
+    x = np.cos(2 * s[:, 0]) + s[:, 1] ** 2 + rng.normal(scale=0.3, size=162)
+    options = KernelOptions(bandwidth=0.8, penalty=1e-5)
+    masked = nmegadp(s, x, generator(), kernel=options, max_leverage=most)
+    assert masked.details["held_back"] > 2
+    assert masked.details["largest_leverage"] <= most
+    assert masked.expectation is not None
+    weights = []
+    for record in range(162):
+        moved = x.copy()
+        moved[record] += 1e-4
+        other = nmegadp(s, moved, generator(), kernel=options, max_leverage=most)
+        assert other.expectation is not None
+        weights.append((other.expectation - masked.expectation)[record, 0] / 1e-4)
+    assert max(weights) < most * 1.1
+    # What is reported is the truth of it, and the negative control decides much more.
+    assert masked.details["largest_leverage"] == pytest.approx(max(weights), rel=0.1)
+    free = nmegadp(s, x, generator(), kernel=options, max_leverage=1.0)
+    assert free.details["largest_leverage"] > 0.9
+
+
+def test_replaced_targets_have_their_share_of_the_weight():
+    rng = generator(7)
+    vectors = np.linalg.qr(rng.normal(size=(30, 6)))[0]
+    own = np.einsum("ij,ij->i", vectors, vectors)
+    shares = np.ones(30)
+    shares[[2, 9]] = 0.0, 0.3
+    targets = rng.normal(size=(30, 2))
+    fitted = vectors @ vectors.T @ held_back(targets, vectors, own, shares)
+    for record in (2, 9, 20):
+        moved = targets.copy()
+        moved[record] += 1.0
+        other = vectors @ vectors.T @ held_back(moved, vectors, own, shares)
+        weight = (other - fitted)[record]
+        assert weight == pytest.approx(shares[record] * own[record], abs=0.02)
+    assert held_back(targets, vectors, own, np.ones(30)) is targets
+
+
+def test_a_ridge_is_iterated_until_its_freedom_doubles():
+    times, kept = iterated(np.array([0.999, 0.99, 0.6, 0.2]), 1000)
+    assert (times, kept.tolist()) == (np.inf, [1.0] * 4)
+    times, kept = iterated(np.full(200, 0.1), 1000)
+    assert times == 2
+    assert kept == pytest.approx(0.19)
+    # Of few records not so much may be fitted.
+    assert iterated(np.full(200, 0.1), 100)[0] == 1
+    assert iterated(np.empty(0), 10)[0] == np.inf
+
+
+@pytest.mark.slow
+def test_the_copula_form_keeps_the_marginals_of_the_residuals():
+    rng = generator(8)
+    s = rng.uniform(-2, 2, size=2000)
+    first = rng.exponential(size=2000)
+    x = np.column_stack([s**2 + first, s + first**2 + rng.exponential(size=2000)])
+    skewed = stats.skew(x - nmegadp(s, x, generator()).expectation)
+    assert (skewed > 1.5).all()
+    rank = {}
+    for form in ADDITIVE:
+        masked = nmegadp(s, x, generator(), form=form)
+        assert masked.expectation is not None
+        assert masked.noise is not None
+        rest = x - masked.expectation
+        distance = [stats.ks_2samp(*pair).statistic for pair in zip(masked.noise.T, rest.T)]
+        rank[form] = stats.spearmanr(masked.noise)[0] - stats.spearmanr(rest)[0]
+        if form == "perturbation":
+            # The negative control: normal noise.
+            assert min(distance) > 0.08
+        else:
+            assert max(distance) < 0.05
+            assert stats.skew(masked.noise) == pytest.approx(skewed, rel=0.35)
+    assert abs(rank["copula-perturbation"]) < 0.05
+
+
+def test_uneven_spread_is_warned_of_and_even_spread_is_not():
+    rng = generator(9)
+    s = rng.uniform(-2, 2, size=500)
+    noise = rng.normal(size=500)
+    uneven = nmegadp(s, s**2 + np.exp(s) * noise, generator())
+    assert any("spreads around its expectation depends on S" in w for w in uneven.warnings)
+    assert not nmegadp(s, s**2 + noise, generator()).warnings
+    nearly = nmegadp(s, s**2 + 0.1 * noise, generator())
+    assert any("S tells 99" in warning for warning in nearly.warnings)
+
+
+def test_details_say_what_was_chosen():
+    frame = store(10, 300)
+    masked = nmegadp(frame[["age", "gender"]], frame[["expenditure", "debt"]], generator())
+    details = masked.details
+    assert details["bandwidth"] > 0
+    assert 0 < details["penalty"] <= 1
+    assert 10 < details["freedom"] < 60
+    assert 0.05 < details["largest_leverage"] <= 0.5
+    assert 0 <= details["approximation"] < 1e-6
+    assert details["r2"]["expenditure"] > 0.85
+    given = nmegadp(
+        frame["age"], frame["debt"], generator(), kernel=KernelOptions(0.5, 0.01, landmarks=50)
+    )
+    assert (given.details["bandwidth"], given.details["penalty"]) == (0.5, 0.01)
+
+
+def test_a_seed_gives_the_same_and_another_gives_other_values():
+    frame = store(11, 800)
+    s, x = frame[["age", "gender"]], frame[["expenditure", "debt"]]
+    one, same, other = (nmegadp(s, x, generator(seed)).matrix for seed in (1, 1, 2))
+    assert np.array_equal(one, same)
+    assert np.abs(one - other).min(axis=0).max() > 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_without_anything_to_learn_it_is_egadp_or_nearly(seed: int):
+    rng = generator(seed)
+    s = rng.normal(size=(300, 2))
+    x = s @ [[1.0, 0.5], [0.0, 2.0]] + rng.normal(size=(300, 2))
+    learned = nmegadp(s, x, generator()).expectation
+    line = egadp(s, x, generator()).expectation
+    assert learned is not None
+    assert line is not None
+    assert np.mean((learned - line) ** 2) < 0.1
