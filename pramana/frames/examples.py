@@ -59,8 +59,8 @@ def example(name: Example) -> pd.DataFrame:
             school in 1973: department, sex, admitted (Bickel, Hammel and O'Connell, Science 187,
             1975). `titanic`: the 2,201 people aboard: class, age, sex, survived (Dawson, Journal of
             Statistics Education 3, 1995). `store`: 1,000 customers with age, gender, and the
-            confidential expenditure and debt in dollars, **drawn** with a fixed seed in the likeness
-            of AlAhmadi's motivation example (2006), whose own records are not published;
+            confidential expenditure and debt in dollars, **drawn** with a fixed seed in the
+            likeness of AlAhmadi's motivation example (2006), whose own records are not published;
             `ME.L.S1` and the other names are companions of it, with relationships of other shapes
             (`pramana.setups.relationships`). The index, called `person`, numbers them from 1.
 

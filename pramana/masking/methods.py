@@ -12,6 +12,7 @@ from shared.errors import OptionError
 
 if TYPE_CHECKING:
     import numpy as np
+
     from shared.mask.methods.registry import Method
 
 AUTO = "auto"

@@ -98,9 +98,7 @@ def run(setting: Setting) -> Result:
     )
 
 
-def table(
-    setting: Setting, shape: str, draw: Draw, records: int
-) -> tuple[MixedTable, MixedTable]:
+def table(setting: Setting, shape: str, draw: Draw, records: int) -> tuple[MixedTable, MixedTable]:
     """Return S and X of a shape."""
     s, x = draw(setting.rng("alahmadi", "pilot", shape), records)
     return (
