@@ -47,7 +47,8 @@ def save(
     """Write a plan, a study plan, a domain, reports, masked records or a fitted estimator.
 
     Reports and masked records become a Parquet file, everything else JSON, with the version of its
-    form and, of plans, their digest. Keys are not saved: they live in the folder of `pm.Keys.create`.
+    form and, of plans, their digest. Keys are not saved: they live in the folder of
+    `pm.Keys.create`.
 
     Args:
         thing: what to save.

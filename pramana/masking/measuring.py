@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame
 from pramana.masking.columns import Columns, columns_of
+from pramana.masking.measuring_reports import measured_reports
+from pramana.owner.keys import Keys
+from pramana.owner.record_ids import RecordId
+from pramana.reporting.reports import Reports
 from shared.errors import MissingColumn, TableError
 from shared.mixed.table import read_mixed
 from shared.terminal import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
+
     from shared.mask.measures import Measures
 
 SEED = 1
@@ -22,15 +27,19 @@ SEED = 1
 
 def masking_measures(
     original: Frame,
-    released: Frame,
+    released: Frame | Reports,
     confidential: str | Sequence[str],
     *,
     tell: str | Sequence[str] | None = None,
+    keys: Keys | None = None,
+    record_id: RecordId = None,
 ) -> pd.DataFrame:
     """Measure what released records keep of the true ones, and what they give away.
 
     The records may have been masked by any program. Both tables have the same records in the same
-    order, which is checked on the columns that are told.
+    order, which is checked on the columns that are told. Of `Reports` of a randomized release the
+    raw reports are measured as if they were values: averages that stand beside those of masked
+    records, while what one record tells at most is the plan's gamma.
 
     Args:
         original: the true records, n rows.
@@ -46,6 +55,7 @@ def masking_measures(
     Raises:
         TableError: the tables do not have the same records in the same order, or cells are missing.
         MissingColumn: a column that one of them lacks.
+        KeyFileError: reports in the order of their pseudonyms, and no keys.
 
     Examples:
         >>> import pramana as pm
@@ -55,6 +65,10 @@ def masking_measures(
         >>> sorted(found["group"].unique())
         ['security', 'utility']
     """
+    if isinstance(released, Reports):
+        table = as_frame(original, "original")
+        found = measured_reports(table, released, confidential, tell, keys, record_id, SEED)
+        return measures_frame(found)
     other = as_frame(released, "released")
     if tell is None:
         names = list(as_frame(original, "original").columns)
@@ -82,6 +96,7 @@ def masking_measures(
 def measured(columns: Columns, masked: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return the measures of masked columns whose rows are those of the true ones."""
     import numpy as np
+
     from shared.mask.measures import measure_all
 
     with progress_bar("measuring") as bar, one_sentence("frame"):

@@ -142,8 +142,8 @@ def _new(size: tuple[float, float]) -> Axes:
 def _places(parts: int, columns: int) -> list[tuple[float, float, float, float]]:
     """Return where inside axes so many parts stand, each below a line for its title."""
     high, wide = 1.0 / -(-parts // columns), 1.0 / columns
-    inside = 1.0 if columns == 1 else 0.8 * wide
+    inside, tall = (1.0, 0.6) if columns == 1 else (0.8 * wide, 0.75)
     return [
-        ((k % columns) * wide, 1.0 - high * (k // columns + 0.8), inside, 0.6 * high)
+        ((k % columns) * wide, 1.0 - high * (k // columns + 0.8), inside, tall * high)
         for k in range(parts)
     ]

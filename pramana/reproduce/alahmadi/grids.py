@@ -1,4 +1,4 @@
-"""Small pictures in a grid: a row for each version of the records, a column for each relationship."""
+"""Small pictures in a grid: a row for each version of the records, a column for each relation."""
 
 from __future__ import annotations
 
@@ -47,16 +47,10 @@ def grid(
             if column == 0:
                 label = name.replace("nmegadp-", "nmegadp-\n").replace("synthetic-", "synthetic-\n")
                 axis.set_ylabel(label, fontsize=9, rotation=0, ha="right", va="center")
-            if column > 0 and _same_units(columns):
-                axis.set_yticklabels([])
             if row < len(rows) - 1:
                 axis.set_xticklabels([])
     for column in range(len(columns)):
         share([axes[row, column] for row in range(len(rows))])
-
-
-def _same_units(columns: Sequence[str]) -> bool:
-    return len(columns) == 1
 
 
 def note(axis: Axes, words: str) -> None:

@@ -109,7 +109,11 @@ def _draw(
         axis.plot(age.matrix()[:, 0], values, ".", markersize=2.5, color=colour, alpha=0.5,
                   markeredgewidth=0, rasterized=True)  # fmt: skip
         axis.plot(*trend(age.columns[0], values), color=plots.BLACK, linewidth=1.4)
-        slope = f"\nslope {slopes[name]:.2f}" if name in slopes else "\n "
+        slope = (
+            f"\nslope {abs(slopes[name]) if abs(slopes[name]) < 0.005 else slopes[name]:.2f}"
+            if name in slopes
+            else "\n "
+        )
         axis.set_title(f"{name}{slope}", fontsize=9)
         axis.tick_params(labelsize=8)
     for axis in axes[len(clouds) :]:
@@ -132,9 +136,10 @@ EXPERIMENT = Experiment(
     source="AlAhmadi (2006), figures 2 and 4, table 1",
     run=run,
     choices=(
-        "The store's 1,000 records are not published; these are drawn in the likeness of its"
-        " table 1 and figure 2.",
-        "The line joins means of 20 groups of age. The slope is that of fitted E(Y1 | S) on"
-        " E(X1 | S), both by kernel ridge regression.",
+        "The store's own records are not published; these are drawn in the likeness of table 1.",
+        (
+            "The line joins means of 20 groups of age. The slope is that of fitted E(Y1 | S) on"
+            " E(X1 | S), both by kernel ridge regression."
+        ),
     ),
 )

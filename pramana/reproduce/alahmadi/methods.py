@@ -159,8 +159,10 @@ def _number(value: float) -> str:
 def _choices(of: str) -> Sequence[str]:
     return (
         of,
-        "The noise of SADP and CADP is such that a kernel snooper gains 5 % of the variance by"
-        " their release (half of what S leaves, if that is less); the others have no such dial.",
+        (
+            "The noise of SADP and CADP is such that a kernel snooper gains 5 % of the variance by"
+            " their release (half of what S leaves, if that is less); the others have no such dial."
+        ),
         "In brackets: what is right. The darker a cell, the farther from it.",
     )
 
@@ -170,9 +172,7 @@ MADE = Experiment(
     title="All methods on the store and its companions",
     source="AlAhmadi (2006), tables 21 to 38, appendices",
     run=runner(_made),
-    choices=tuple(
-        _choices("The data sets are drawn in the likeness of their names, 1,000 records.")
-    ),
+    choices=tuple(_choices("The data sets are drawn in the likeness of their names.")),
 )
 
 REAL = Experiment(

@@ -10,13 +10,7 @@ import pandas as pd
 
 from pramana.reproduce.alahmadi import grids
 from pramana.reproduce.alahmadi.relations import Relation, kept
-from pramana.reproduce.alahmadi.versions import (
-    EXISTING,
-    PERTURBED,
-    QUICK_RECORDS,
-    Version,
-    versions,
-)
+from pramana.reproduce.alahmadi.versions import EXISTING, QUICK_RECORDS, Version, versions
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from shared.mask.pictures.charts import trend
 from shared.mixed.table import Floats, MixedTable, NumericColumn
@@ -30,6 +24,9 @@ RECORDS = 1_000
 
 KEPT = 0.9
 """A relationship is called kept if slope and R^2 of the fitted values are at least this."""
+
+TINY = 0.005
+"""Is written without a sign."""
 
 TRUE = "true records"
 
@@ -164,7 +161,7 @@ def draw_all(
     """Draw every shape in a column and every method in a row."""
     rows = [TRUE, *found["method"].unique()]
     shapes = list(tables)
-    numbers = found.set_index(["method", "shape"])["r_squared"]
+    numbers = found.set_index(["method", "shape"])[["slope", "r_squared"]]
 
     def draw(axis: Axes, row: int, column: int) -> None:
         shown = clouds[rows[row], shapes[column]]
@@ -177,7 +174,8 @@ def draw_all(
         grids.dots(axis, s.matrix()[:, 0], values, colour)
         axis.plot(*trend(s.columns[0], values), color=plots.BLACK, linewidth=1.2)
         if row:
-            grids.note(axis, f"R² {numbers[rows[row], shapes[column]]:.2f}")
+            slope, r_squared = numbers.loc[(rows[row], shapes[column])]
+            grids.note(axis, f"{abs(slope) if abs(slope) < TINY else slope:.2f}, {r_squared:.2f}")
 
     grid_titles = list(shapes)
     grids.grid(figure, rows, grid_titles, draw)
@@ -198,12 +196,12 @@ EXPERIMENT = Experiment(
     source="AlAhmadi (2006), figures 48 to 52",
     run=run,
     choices=(
-        "The data sets are lost; these are drawn in the likeness of their names, 1,000 records"
-        f" each ({QUICK_RECORDS} with --quick).",
-        "Across: S; upwards: X or its masked values. The line joins means of 20 groups of S; R² is"
-        " that of fitted E(Y | S) on E(X | S), both by kernel ridge regression.",
+        "The data sets are not published; these are drawn in the likeness of their names.",
+        (
+            "Across: S; upwards: X or its masked values. The line joins means of 20 groups of S;"
+            " the numbers are slope and R² of fitted E(Y | S) on E(X | S), both by kernel ridge"
+            " regression."
+        ),
         f"Called kept: slope between {KEPT:g} and {2 - KEPT:g} and R² of at least {KEPT:g}.",
     ),
 )
-
-__all__ = ["EXPERIMENT", "PERTURBED"]

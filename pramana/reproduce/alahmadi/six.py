@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pramana.reproduce.alahmadi import grids
-from pramana.reproduce.alahmadi.pilot import colour_of
+from pramana.reproduce.alahmadi.pilot import TINY, colour_of
 from pramana.reproduce.alahmadi.relations import Kept, kept, relations_of
 from pramana.reproduce.alahmadi.store import store_tables
 from pramana.reproduce.alahmadi.versions import PROPOSED, versions
@@ -79,7 +79,10 @@ def _draw(figure: Figure, fits: dict[tuple[str, int], Kept]) -> None:
         ends = [float(np.min(fit.true)), float(np.max(fit.true))]
         axis.plot(ends, ends, color=plots.BLACK, linewidth=1.0)
         grids.dots(axis, fit.true, fit.masked, colour_of(rows[row]))
-        grids.note(axis, f"{fit.slope:.2f}, {fit.r_squared:.2f}")
+        grids.note(
+            axis,
+            f"{abs(fit.slope) if abs(fit.slope) < TINY else fit.slope:.2f}, {fit.r_squared:.2f}",
+        )
 
     grids.grid(figure, rows, [relation.words() for relation in relations], draw)
 
@@ -91,9 +94,11 @@ EXPERIMENT = Experiment(
     run=run,
     choices=(
         "The store's 1,000 records are not published; these are drawn in its likeness.",
-        "X1 is expenditure, X2 debt, S age and gender. Fitted values are by kernel ridge"
-        " regression, those of the masked records at the true records' values; the line is where"
-        " both are equal, the numbers are slope and R².",
+        (
+            "X1 is expenditure, X2 debt, S age and gender. Fitted values are by kernel ridge"
+            " regression, those of the masked records at the true records' values; the line is"
+            " where both are equal, the numbers are slope and R²."
+        ),
         f"Called kept: slope between {KEPT:g} and {2 - KEPT:g} and R² of at least {KEPT:g}.",
     ),
 )

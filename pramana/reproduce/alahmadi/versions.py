@@ -16,9 +16,6 @@ EXISTING = ("egadp", "shuffle")
 PROPOSED = ("nmegadp", "nmegadp-shuffle", "nmegadp-copula", "nmegadp-copula-shuffle")
 """The dissertation's four (its masking methods 1 to 4)."""
 
-PERTURBED = ("nmegadp", "nmegadp-copula")
-"""Those of them whose values are made, not reordered."""
-
 QUICK = ("egadp", "shuffle", "nmegadp", "nmegadp-shuffle")
 """Drawn with --quick."""
 
