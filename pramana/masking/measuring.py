@@ -46,7 +46,10 @@ def masking_measures(
         released: what is released of them, n rows: the told columns as they are, the confidential
             ones masked.
         confidential: the masked columns.
-        tell: the columns that were released as they are; None for all others that `released` has.
+        tell: the columns that were released as they are; None for all others that `released` has,
+            and beside reports for those that its plan has not.
+        keys: the owner's keys, by which the records of reports are found.
+        record_id: what identified them, as in `pm.randomize`.
 
     Returns:
         A row per measure: `group` (utility or security), `measure`, `about` (the columns),

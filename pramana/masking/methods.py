@@ -34,7 +34,8 @@ def method_of(name: object) -> str:
     known = [AUTO, *methods()]
     if not isinstance(name, str) or name not in known:
         raise OptionError(
-            f"method must be one of {quoted(known)}, not {shown(name)}.", where="method"
+            f"method must be one of {', '.join(map(repr, known))}, not {shown(name)}.",
+            where="method",
         )
     return name
 

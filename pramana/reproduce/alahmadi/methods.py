@@ -15,6 +15,7 @@ from pramana.reproduce.alahmadi.versions import names
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.relationships import DATASETS
 from shared.mask.comparison import compare
+from shared.mask.measures import Measures
 from shared.mixed.table import MixedTable
 from shared.pictures import plots
 
@@ -73,12 +74,23 @@ def compared(
             setting.rng("alahmadi", "compare", name),
             methods=names(setting),
             on_step=lambda k, n, at=done: setting.progress((at + k / n) / len(sources)),
-        ).frame(errors=True)
-        found = found.reset_index()
-        found.insert(0, "table", name)
-        parts.append(found)
+        )
+        frame = found.frame().reset_index()
+        frame.insert(0, "table", name)
+        gains = [_largest_gain(row.measures) for row in found.rows]
+        frame[["gain", "gain error"]] = np.array(gains, dtype=float).reshape(-1, 2)
+        parts.append(frame)
     setting.progress(1.0)
     return pd.concat(parts, ignore_index=True)
+
+
+def _largest_gain(runs: Sequence[Measures]) -> tuple[float, float]:
+    """Return the gain about a column that lies most errors above zero, and its error."""
+    rows = [m for run in runs for m in run.named("snooper-gain-kernel") if np.isfinite(m.value)]
+    if not rows:
+        return float("nan"), float("nan")
+    most = max(rows, key=lambda m: m.value / m.error if m.error else np.sign(m.value) * 1e9)
+    return most.value, most.error or 0.0
 
 
 def _findings(found: pd.DataFrame) -> tuple[Finding, ...]:
@@ -91,15 +103,17 @@ def _findings(found: pd.DataFrame) -> tuple[Finding, ...]:
 
 def _no_gain(found: pd.DataFrame, method: str) -> Finding:
     """A snooper's gain is none: not larger than chance explains, over all tables together."""
-    rows = found[(found["method"] == method) & found["kernel gain"].notna()]
-    z = rows["kernel gain"] / rows["kernel gain error"].where(rows["kernel gain error"] > 0)
-    limit = float(stats.norm.isf(_CHANCE / max(1, len(rows))))
-    worst = rows.loc[rows["kernel gain"].idxmax()]
+    rows = found[(found["method"] == method) & found["gain"].notna()]
+    if not len(rows):
+        return Finding(None, f"{method} masked none of the tables.")
+    limit = float(stats.norm.isf(_CHANCE / len(rows)))
+    over = rows["gain"] - limit * rows["gain error"]
+    worst = rows.loc[over.idxmax()]
     return Finding(
-        bool((z.fillna(0.0) < limit).all()) if len(rows) else None,
+        bool((over <= 0).all()),
         f"{method}: what a kernel snooper gains by Y over S alone is not distinguishable from zero"
-        f" on any of {len(rows)} tables (at most {worst['kernel gain']:.4f} of the variance, with"
-        f" standard error {worst['kernel gain error']:.4f}, on {worst['table']}).",
+        f" on any of {len(rows)} tables (the clearest is {worst['gain']:.4f} of the variance,"
+        f" with standard error {worst['gain error']:.4f}, on {worst['table']}).",
     )
 
 
@@ -135,7 +149,7 @@ def _heat(axis: Axes, numbers: pd.DataFrame, scale: str, words: str) -> None:
     low, high = _SCALES[scale]
     values = numbers.to_numpy(dtype=float)
     off = np.clip(np.abs(values - _BEST[scale]) / (high - low), 0, 1)
-    axis.imshow(off, cmap="cividis_r", vmin=0, vmax=1, aspect="auto")
+    axis.imshow(off, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
     small = 7.5 if len(numbers.columns) < 8 else 5
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
