@@ -42,6 +42,7 @@ class MaskedFrame:
         copies: frames of the told and the masked columns, n rows each; the rows are the same.
         warnings: what must be known before this leaves, a sentence each.
         details: what was chosen on the way, by name; nothing of it is about one record.
+        origin: the true records; None of what was loaded.
 
     Examples:
         >>> import pramana as pm
@@ -62,7 +63,6 @@ class MaskedFrame:
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     origin: Origin | None = field(default=None, repr=False)
-    """The true records; None of what was loaded."""
 
     @property
     def frame(self) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from shared.mask.pictures.charts import share
+from shared.mixed.table import Floats
 from shared.pictures import plots
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def refused(axis: Axes) -> None:
               color=plots.GREY)  # fmt: skip
 
 
-def dots(axis: Axes, x: object, y: object, colour: str = plots.BLUE) -> None:
+def dots(axis: Axes, x: Floats, y: Floats, colour: str = plots.BLUE) -> None:
     """Draw records as small dots."""
     axis.plot(x, y, ".", markersize=2.0, color=colour, alpha=0.5, markeredgewidth=0,
               rasterized=True)  # fmt: skip

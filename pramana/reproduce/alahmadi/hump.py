@@ -100,7 +100,7 @@ def _draw(
     figure: Figure, s: MixedTable, clouds: dict[str, MixedTable], found: pd.DataFrame
 ) -> None:
     lines = -(-len(clouds) // COLUMNS)
-    axes = figure.subplots(lines, COLUMNS, squeeze=False).ravel()
+    axes = list(figure.subplots(lines, COLUMNS, squeeze=False).ravel())
     age = s.project(["age"])
     slopes = found.set_index("method")["slope"]
     for axis, (name, table) in zip(axes, clouds.items(), strict=False):

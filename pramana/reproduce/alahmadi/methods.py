@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -108,7 +108,7 @@ def _no_gain(found: pd.DataFrame, method: str) -> Finding:
         return Finding(None, f"{method} masked none of the tables.")
     limit = float(stats.norm.isf(_CHANCE / len(rows)))
     over = rows["gain"] - limit * rows["gain error"]
-    worst = rows.loc[over.idxmax()]
+    worst = rows.iloc[int(over.to_numpy().argmax())]
     return Finding(
         bool((over <= 0).all()),
         f"{method}: what a kernel snooper gains by Y over S alone is not distinguishable from zero"
@@ -130,8 +130,8 @@ def _lines(found: pd.DataFrame) -> list[Finding]:
     told = []
     for table, rows in found.groupby("table", sort=False):
         best = rows.loc[(rows["curve slope"] - 1).abs().sort_values().index]
-        words = ", ".join(f"{r.method} {r.slope:.2f}" for r in best.rename(
-            columns={"curve slope": "slope"}).itertuples() if np.isfinite(r.slope))  # fmt: skip
+        pairs = zip(best["method"], best["curve slope"].to_numpy(dtype=float), strict=True)
+        words = ", ".join(f"{name} {slope:.2f}" for name, slope in pairs if np.isfinite(slope))
         told.append(Finding(None, f"{table}: slope of fitted curves over S: {words}."))
     return told
 
@@ -159,7 +159,8 @@ def _heat(axis: Axes, numbers: pd.DataFrame, scale: str, words: str) -> None:
             axis.text(column, row, "–", ha="center", va="center", fontsize=small)
     axis.set_title(words, fontsize=9.5)
     axis.set_yticks(range(len(numbers)), list(numbers.index), fontsize=8)
-    turned = {"rotation": 60, "ha": "right"} if len(numbers.columns) > 3 else {}
+    many = len(numbers.columns) > 3
+    turned: dict[str, Any] = {"rotation": 60, "ha": "right"} if many else {}
     axis.set_xticks(range(len(numbers.columns)), list(numbers.columns), fontsize=8, **turned)
     axis.tick_params(length=0)
     axis.grid(visible=False)

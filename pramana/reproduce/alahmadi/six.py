@@ -51,7 +51,7 @@ def run(setting: Setting) -> Result:
 def _all_kept(found: pd.DataFrame, method: str) -> Finding:
     rows = found[found["method"] == method]
     least = rows[["slope", "r_squared"]].min(axis=1)
-    worst = rows.loc[least.idxmin()]
+    worst = rows.iloc[int(least.to_numpy().argmin())]
     return Finding(
         bool((least >= KEPT).all() and (rows["slope"] <= 2 - KEPT).all()),
         f"{method} keeps all six relationships: the one kept least is {worst['relationship']},"
