@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns
@@ -117,7 +117,7 @@ def _require_numbers(table: pd.DataFrame, names: Sequence[str]) -> None:
             )
 
 
-def _holds(given: object) -> str:
+def _holds(given: Any) -> str:
     import pandas as pd
 
     kind = pd.api.types

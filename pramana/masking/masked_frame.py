@@ -20,8 +20,8 @@ from shared.errors import OptionError
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from shared.mask.advice import Recommendation
 
+    from shared.mask.advice import Recommendation
     from shared.pictures.chart import Chart
 
 _MANY = 12

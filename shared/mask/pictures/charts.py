@@ -118,8 +118,8 @@ def _numbers(column: Column) -> Floats:
 def _spread(column: Column, records: int) -> Floats:
     if not isinstance(column, CategoricalColumn):
         return np.zeros(records)
-    found: Floats = (np.arange(1, records + 1) * _GOLDEN % 1.0 - 0.5) * 0.6
-    return found
+    shares = np.arange(1, records + 1, dtype=np.float64) * _GOLDEN % 1.0
+    return np.asarray((shares - 0.5) * 0.6, dtype=np.float64)
 
 
 def _name_categories(axis: Axes, column: Column) -> None:
