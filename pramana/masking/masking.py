@@ -114,7 +114,9 @@ def mask(
 def _order(generator: np.random.Generator, records: int, *, keep_order: bool) -> Any:
     import numpy as np
 
-    return np.arange(records) if keep_order else generator.permutation(records)
+    # Drawn in any case: the same seed masks alike, in whatever order.
+    mixed = generator.permutation(records)
+    return np.arange(records) if keep_order else mixed
 
 
 def _masked(
