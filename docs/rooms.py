@@ -27,9 +27,9 @@ shared.marginals shared.plan shared.kernel_regression shared.mask.core
 shared.estimation.core shared.privacy.structures
 shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
-shared.mask.methods shared.regression shared.mask.copies shared.mask.measures.core
-shared.mask.synthetic shared.mask.measures.security shared.mask.measures.utility
-shared.mask shared.mask.measures
+shared.mask.methods shared.mask.copies shared.mask.measures.core
+shared.mask.synthetic shared.mask.measures.security shared.mask.measures.utility shared.regression
+shared.mask shared.mask.measures shared.regression.exchange
 shared.mask.advice shared.mask.comparison shared.mask.pictures
 shared.estimation.pooled shared.study_plan
 shared.estimation shared.learn.networks
@@ -44,7 +44,8 @@ owner_agent.randomize owner_agent.study_plan miner_service.store.files
 miner_service.store
 owner_agent.site miner_service.alignment
 owner_agent.table owner_agent.departures miner_service.kinds
-owner_agent.corrections owner_agent.predict miner_service.services
+owner_agent.corrections owner_agent.predict miner_service.mining
+miner_service.services
 owner_agent.release miner_service.intake
 owner_agent.costs miner_service.jobs
 owner_agent.report owner_agent.design owner_agent.peer.protocol owner_agent.masking

@@ -10,8 +10,8 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import AlignedSource, Aligner
-from miner_service.alignment.joining import PlannedRelease
-from miner_service.kinds import mining
+from miner_service.mining import mining
+from miner_service.mining.prepared import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.cursors import Cursors, open_cursors
@@ -21,8 +21,9 @@ from miner_service.store.files.columns import load_columns, load_keys, verify_co
 from miner_service.store.files.segments import Segments
 from miner_service.store.locks import Locks
 from miner_service.store.schema import ReleaseRow
-from shared.marginals.counts import Codes
 from shared.wire.learning.jobs import JobSpec
+from shared.wire.parts import Values
+from shared.wire.release_kinds import RANDOMIZED, ReleaseKindName
 from shared.wire.releases import Alignment
 
 
@@ -50,7 +51,7 @@ class Services:
         """Return the time."""
         return self.clock()
 
-    def columns(self, release: str, names: Sequence[str]) -> dict[str, Codes]:
+    def columns(self, release: str, names: Sequence[str]) -> dict[str, Values]:
         """Return some columns of a sealed release, memory-mapped."""
         return load_columns(self.segments.data_path(release), names)
 
@@ -59,19 +60,25 @@ class Services:
         for row in rows:
             verify_columns(self.segments.data_path(row.id), str(row.data_sha256))
 
-    def alignment(self, session: Session, study: str) -> Alignment:
-        """Return the alignment of the releases in use: per active owner the one sealed last."""
-        rows = release_rows.releases_in_use(session, study)
-        missing = [o for o in release_rows.active_owners(session, study) if o not in rows]
+    def alignment(
+        self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
+    ) -> Alignment:
+        """Return the alignment of the releases of a kind in use: per active owner the last sealed.
+
+        Owners who have none in use, of any kind, are missing.
+        """
+        rows = release_rows.releases_in_use(session, study, kind)
+        missing = release_rows.owners_without_release(session, study)
         return self.aligner.align(study, [source_of(row) for row in rows.values()], missing)
 
-    def prepare(self, session: Session, study: str, spec: JobSpec) -> mining.PreparedJob:
+    def prepare(self, session: Session, study: str, spec: JobSpec) -> PreparedJob:
         """Check that a job can run on the releases in use. Raises as `mining.prepare` does."""
-        rows = release_rows.releases_in_use(session, study)
+        kind = mining.releases_used(spec)
+        rows = release_rows.releases_in_use(session, study, kind)
         return mining.prepare(
             spec,
-            [pair(row) for row in rows.values()],
-            self.alignment(session, study),
+            [held(row) for row in rows.values()],
+            self.alignment(session, study, kind),
             self.settings.limits,
             self.aligner,
         )
@@ -100,6 +107,6 @@ def source_of(row: ReleaseRow) -> AlignedSource:
     return AlignedSource(row.owner, row.id, row.digest, str(row.keys_digest), row.records)
 
 
-def pair(row: ReleaseRow) -> PlannedRelease:
-    """Return a sealed release with its plan."""
-    return PlannedRelease(source_of(row), release_rows.plan_of(row))
+def held(row: ReleaseRow) -> Held:
+    """Return a sealed release with what it holds."""
+    return source_of(row), release_rows.content_of(row)

@@ -3,6 +3,7 @@ from .estimators.bayes import BayesClassifier as BayesClassifier
 from .estimators.bayes import NaiveBayes as NaiveBayes
 from .estimators.linear import LinearClassifier as LinearClassifier
 from .estimators.network import BayesNet as BayesNet
+from .estimators.regression import Regression as Regression
 from .estimators.rules import AssociationRules as AssociationRules
 from .estimators.rules import FrequentItemsets as FrequentItemsets
 from .estimators.tree import DecisionTree as DecisionTree

@@ -217,7 +217,7 @@ def require_aligned(alignment: Alignment, records: Records) -> None:
         raise RecordsDoNotAlign(
             f"Not every owner has a sealed release in use; waiting for {alignment.missing}."
             if alignment.missing
-            else "No owner has a sealed release in use yet.",
+            else "No owner has a sealed release in use yet that the job could learn from.",
             where=alignment.study,
             remedy="Wait for them, or remove the owners that will not take part.",
         )

@@ -13,9 +13,10 @@ from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Codes, Marginals, ReportedCounts
 from shared.plan import Block, Plan
 from shared.progress import Tick, unstopped
-from shared.wire.learning.jobs import JobSpec
+from shared.wire.learning.counting import CountsSpec
+from shared.wire.parts import Values
 
-LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Codes]]
+LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Values]]
 """Returns some columns of a sealed release."""
 
 
@@ -32,7 +33,7 @@ Needed = Sequence[tuple[PlannedRelease, tuple[Block, ...]]]
 
 
 def marginals_of(
-    spec: JobSpec,
+    spec: CountsSpec,
     releases: Sequence[PlannedRelease],
     needed: Needed,
     aligner: Aligner,
@@ -62,7 +63,7 @@ def marginals_of(
 
 
 def _chosen(
-    spec: JobSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
+    spec: CountsSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
 ) -> Sequence[Sequence[Mask | None]]:
     """Return the sets of records of a job: which of each needed release's belong to each."""
     if spec.records == "any":

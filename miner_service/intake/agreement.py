@@ -4,22 +4,28 @@ Once a study has a plan, what all its releases tell of a record is what the plan
 releases its part whole, beside columns that are not randomized at all. So nothing randomized may
 have been announced before that does not follow the plan, and the plan stays as soon as something
 does.
+
+A masked release is no part of the plan, and nothing bounds what it tells. It may stand beside the
+plan, as public columns may, but none of its columns may be one that the plan randomizes: of such a
+column the plan's statement would be untrue.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store.people import awaited_owners, find_study, no_such
-from miner_service.store.releases import announced_releases, plan_of
+from miner_service.store.releases import announced_releases, content_of, kind_of_release
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.study_plans import find_study_plan, remove_study_plan, store_study_plan
 from shared.channels import Coordinated
 from shared.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed
-from shared.plan import Plan
 from shared.study_plan import StudyPlan
+from shared.wire.release_kinds import ReleaseKind
 from shared.wire.study_plans import StudyPlanMessage
 
 _SLACK = 1 + 1e-9
@@ -67,17 +73,21 @@ def agreed_plan(session: Session, study: str) -> StudyPlan:
     return found
 
 
-def require_followed(session: Session, study: str, owner: str, plan: Plan) -> None:
-    """Check that the plan of an owner's release follows the study's.
+def require_followed(
+    session: Session, study: str, owner: str, kind: ReleaseKind[Any, Any], content: Any
+) -> None:
+    """Check that an owner's release follows the study's plan.
 
     Raises:
         StudyPlanNotFollowed: it says where it does not, and what to do.
     """
     found = find_study_plan(session, study)
-    why = departures(found, owner, plan)
+    why = departures(found, owner, kind, content)
     if not why:
         return
-    if found is None:
+    if kind.plan(content) is None:
+        remedy = "Leave these columns out: what the study's plan states of them must stay true."
+    elif found is None:
         remedy = "Agree on the study plan first, or release by a plan of your own."
     elif owner not in [name for name, _ in found.owners]:
         remedy = (
@@ -96,11 +106,16 @@ def require_followed(session: Session, study: str, owner: str, plan: Plan) -> No
     )
 
 
-def departures(study_plan: StudyPlan | None, owner: str, plan: Plan) -> list[str]:
+def departures(
+    study_plan: StudyPlan | None, owner: str, kind: ReleaseKind[Any, Any], content: Any
+) -> list[str]:
     """Return in words where a release does not follow a study's plan, or that there is none.
 
     Without a plan an owner may randomize as it likes, but not by a coin that nobody agreed on.
     """
+    plan = kind.plan(content)
+    if plan is None:
+        return _unbounded(study_plan, kind, content)
     if study_plan is not None:
         return list(study_plan.departures(owner, plan))
     return [
@@ -108,6 +123,18 @@ def departures(study_plan: StudyPlan | None, owner: str, plan: Plan) -> list[str
         f" study plan {block.channel.coin[:12]}..., and the study has none"
         for block in plan.blocks
         if isinstance(block.channel, Coordinated)
+    ]
+
+
+def _unbounded(
+    study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: Any
+) -> list[str]:
+    """Return which columns of a release without a bound are randomized by a study's plan."""
+    planned = {v.name for _, owned in study_plan.owners for v in owned} if study_plan else set()
+    return [
+        f"the plan randomizes {name!r}, of which this release would tell without a bound"
+        for name in kind.columns(content)
+        if name in planned
     ]
 
 
@@ -167,11 +194,12 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
     for row, arrived in announced_releases(session, study):
         if not arrived and row.state != "open":
             continue
-        told = plan_of(row)
-        if all(b.channel.is_identity or b.channel.withheld for b in told.blocks):
+        kind, content = kind_of_release(row), content_of(row)
+        told = kind.plan(content)
+        if told and all(b.channel.is_identity or b.channel.withheld for b in told.blocks):
             # Public columns say nothing that a plan bounds.
             continue
-        why = departures(plan, row.owner, told)
+        why = departures(plan, row.owner, kind, content)
         if why:
             raise Conflict(_in_the_way(row, why), where=row.id, remedy=_IN_THE_WAY)
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from shared.errors import PramanaError
 from shared.estimation.plausibility.examination import examine
-from shared.marginals.counts import Codes
-from shared.plan import Plan
+from shared.wire.parts import Values
+from shared.wire.release_kinds import ReleaseKind
 from shared.wire.releases import Consistency
 
 log = logging.getLogger(__name__)
 
-Load = Callable[[Sequence[str]], dict[str, Codes]]
+Load = Callable[[Sequence[str]], dict[str, Values]]
 """Returns columns of the release by their names."""
 
 
-def examined(release: str, plan: Plan, load: Load) -> Consistency:
-    """Return what the reports of a release say of its plan.
+def examined(release: str, kind: ReleaseKind[Any, Any], content: Any, load: Load) -> Consistency:
+    """Return what the reports of a release say of its plan, if it has one.
 
     Whatever goes wrong is an answer too: a release that cannot be examined is sealed all the same.
     """
+    plan = kind.plan(content)
+    if plan is None:
+        return _not_examined(kind.unexamined or "")
     try:
         found = examine(load(list(plan.reported_sizes)), plan)
     except PramanaError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import select
 
@@ -20,12 +21,13 @@ from miner_service.store.files.columns import SealedFile, build_columns
 from miner_service.store.jobs import fail_jobs_on
 from miner_service.store.releases import (
     anything_arrived,
+    content_of,
     create_release,
     find_part,
     find_release,
+    kind_of_release,
     mark_sealed,
     parts_of_release,
-    plan_of,
     release_message,
 )
 from miner_service.store.schema import PartRow, ReleaseRow
@@ -40,17 +42,18 @@ from shared.errors import (
     ReleaseIncomplete,
     ReleaseNotOpen,
 )
-from shared.marginals.counts import Codes
 from shared.plan import Plan
 from shared.wire.parts import (
     PART_JSON_MEDIA_TYPE,
     Keys,
+    RecordSchema,
+    Values,
     content_digest,
     decode_part,
     decode_part_json,
 )
-from shared.wire.plans import PlanMessage
 from shared.wire.problems import ProblemDetail, problem_of
+from shared.wire.release_kinds import ReleaseKind
 from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate, release_digest
 
 _NAMED = 10
@@ -69,26 +72,29 @@ def announce(
 
     Raises:
         LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError: the plan is not one, or not the one announced.
+        PlanError, ChannelError, DomainError: the plan is not one, or what it holds is not what
+            was announced.
         Conflict: a release of this name has other content or other draws.
         StudyPlanNotFollowed: the study's owners agreed on another plan; nothing is stored.
         BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
     """
     limits = services.settings.limits
     _require_small(limits, body)
-    plan = checked_plan(limits, body.plan)
-    if body.digest != release_digest(plan.digest, body.parts):
+    kind = body.release_kind
+    content = checked_content(limits, kind, body.content)
+    if body.digest != release_digest(content.digest, body.parts):
         raise PlanError(
-            "The digest of the release is not that of its plan and parts.",
+            f"The digest of the release is not that of its {kind.field} and parts.",
             where="digest",
-            remedy="Compute it from the canonical JSON of the plan and the parts in order.",
+            remedy=f"Compute it from the digest of the {kind.field} (of its canonical JSON) and the"
+            " parts in order.",
         )
     with services.database.write() as session:
         row, new = create_release(
-            session, study=study, owner=owner, body=body, plan=plan, now=services.now()
+            session, study=study, owner=owner, body=body, content=content, now=services.now()
         )
         if row.state == "open":
-            require_followed(session, study, owner, plan)
+            require_followed(session, study, owner, kind, content)
             if not anything_arrived(session, row.id):
                 require_within_budget(session, row)
         return release_message(session, row), new
@@ -109,7 +115,7 @@ def receive_part(
         PartDigestMismatch: not the bytes that the header or the manifest announced.
         PartConflict: stored with other bytes; those stay.
         ReleaseNotOpen: sealed or withdrawn.
-        PartInvalid: not what the plan reports.
+        PartInvalid: not what the release announces.
         BudgetExceeded: it is the first of its release, and the study's budget has no room left.
     """
     if digest_header is not None and digest_header.strip() != content_digest(body):
@@ -184,16 +190,17 @@ def _seal(services: Services, release: str) -> Release:
             return release_message(session, row)
     _require_state(row, "open")
     _require_complete(release, [part.number for part in parts if part.received is None])
-    plan = plan_of(row)
+    kind, content = kind_of_release(row), content_of(row)
+    schema = kind.schema(content)
     with services.building:
         built = build_columns(
-            plan,
+            schema,
             row.records,
-            _decoded(services, row, parts),
+            _decoded(services, row, schema, parts),
             scratch=services.segments.scratch_path(),
             target=services.segments.data_path(release),
         )
-    found = examined(release, plan, lambda names: services.columns(release, names))
+    found = examined(release, kind, content, lambda names: services.columns(release, names))
     return _commit_seal(services, release, built, found)
 
 
@@ -254,17 +261,16 @@ def _commit_seal(
 
 
 def _decoded(
-    services: Services, row: ReleaseRow, parts: Sequence[PartRow]
-) -> Iterator[tuple[Keys, dict[str, Codes]]]:
-    plan = plan_of(row)
+    services: Services, row: ReleaseRow, schema: RecordSchema, parts: Sequence[PartRow]
+) -> Iterator[tuple[Keys, dict[str, Values]]]:
     for part in parts:
         body = services.segments.read_part(row.id, part.number, part.sha256)
-        yield _decode(plan, body, str(part.media))
+        yield _decode(schema, body, str(part.media))
 
 
-def _decode(plan: Plan, body: bytes, media: str) -> tuple[Keys, dict[str, Codes]]:
+def _decode(schema: RecordSchema, body: bytes, media: str) -> tuple[Keys, dict[str, Values]]:
     decode = decode_part_json if media == PART_JSON_MEDIA_TYPE else decode_part
-    return decode(plan, body)
+    return decode(schema, body)
 
 
 def _stored_before(row: ReleaseRow, part: PartRow, sha256: str) -> bool:
@@ -300,7 +306,7 @@ def _require_announced(part: PartRow, body: bytes, sha256: str) -> None:
 
 
 def _require_valid(row: ReleaseRow, part: PartRow, body: bytes, media: str) -> None:
-    keys, _ = _decode(plan_of(row), body, media)
+    keys, _ = _decode(kind_of_release(row).schema(content_of(row)), body, media)
     if len(keys) != part.records:
         raise PartInvalid(
             f"Part {part.number} holds {len(keys)} records; {part.records} were announced.",
@@ -320,23 +326,24 @@ def _require_complete(release: str, missing: list[int]) -> None:
         )
 
 
-def checked_plan(limits: Limits, message: PlanMessage) -> Plan:
-    """Return the plan of a message, which is bounded before it is built.
+def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -> Any:
+    """Return what a release is announced to hold, which is bounded before it is built.
 
     Raises:
         LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError: the plan is not one.
+        PlanError, ChannelError, DomainError: a plan that is none.
     """
-    variables = [v for block in message.blocks for v in block.variables]
     _require_few(
         {
-            "variables": (len(variables), limits.variables),
-            "categories": (sum(len(v.categories) for v in variables), limits.categories),
+            "variables": (len(kind.names(message)), limits.variables),
+            "categories": (kind.categories(message), limits.categories),
         }
     )
-    plan = message.to_plan()
-    _require_small_channels(plan, limits.channel_size)
-    return plan
+    content = kind.read(message)
+    plan = kind.plan(content)
+    if plan is not None:
+        _require_small_channels(plan, limits.channel_size)
+    return content
 
 
 def _require_small(limits: Limits, body: ReleaseCreate) -> None:

@@ -5,7 +5,8 @@ also holds back what is announced and has not arrived yet, so that two owners wh
 cannot both take what is left; who withdraws such a release gives it back.
 
 Parts of the study's plan are drawn by one coin, and add up set by set. Without a plan the owners'
-losses add, which no owner sees from its own figure: the sum is stated with a warning.
+losses add, which no owner sees from its own figure: the sum is stated with a warning. Releases that
+carry no gamma are in no sum; they are listed beside it, and a warning says so.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import AlignedSource
+from miner_service.intake.unbounded import (
+    Unbounded,
+    require_no_budget,
+    unbounded_of,
+    warnings_of,
+)
 from miner_service.services import Services, source_of
 from miner_service.store import people
 from miner_service.store.releases import active_owners, announced_releases, plan_of
@@ -59,10 +66,11 @@ class Announced:
 
     left: tuple[ToldBlock, ...]
     to_come: tuple[ToldBlock, ...]
+    unbounded: tuple[Unbounded, ...] = ()
 
     def with_other(self, told: Iterable[ToldBlock]) -> Announced:
         """Return the same with another release that left."""
-        return Announced((*self.left, *told), self.to_come)
+        return Announced((*self.left, *told), self.to_come, self.unbounded)
 
     @property
     def owed(self) -> StudyTold:
@@ -77,17 +85,23 @@ class Announced:
 def announced(session: Session, study: str) -> Announced:
     """Return what the releases of a study told or are about to tell."""
     active = set(active_owners(session, study))
-    left, to_come = list[ToldBlock](), list[ToldBlock]()
+    left, to_come, unbounded = list[ToldBlock](), list[ToldBlock](), list[Unbounded]()
     for row, arrived in announced_releases(session, study):
         if arrived:
             left += told_of(row)
+            unbounded += [one for one in [unbounded_of(row)] if one is not None]
         elif row.state == "open" and row.owner in active:
             to_come += told_of(row)
-    return Announced(tuple(left), tuple(to_come))
+    return Announced(tuple(left), tuple(to_come), tuple(unbounded))
 
 
 def told_of(row: ReleaseRow) -> list[ToldBlock]:
-    """Return what a release tells, block by block."""
+    """Return what a release tells, block by block; of one that no plan bounds the told columns."""
+    if (found := unbounded_of(row)) is not None:
+        return [
+            ToldBlock(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
+            for name in found.message.told
+        ]
     draws = None if row.draws is None else json.loads(row.draws)
     return _told(row.owner, _STORED.of(row), draws, anew=row.id)
 
@@ -141,6 +155,7 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
     study = people.find_study(session, release.study)
     if study.max_epsilon_record is None and study.max_epsilon_column is None:
         return
+    require_no_budget(study, release)
     told, found = told_of(release), announced(session, release.study)
     others = Announced(found.left, tuple(t for t in found.to_come if t not in told))
     excess = _excess(study, others.owed, others.with_other(told).owed)
@@ -187,14 +202,15 @@ class _CostsByPlan:
 
     def of(self, row: ReleaseRow) -> tuple[_BlockCost, ...]:
         """Return what the blocks of a release's plan cost."""
-        known = self._known.get(row.plan_digest)
+        known = self._known.get(row.content_digest)
         if known is not None:
             return known
-        found = _costs(plan_of(row))
+        plan = plan_of(row)
+        found = () if plan is None else _costs(plan)
         with self._changing:
             if len(self._known) >= self._most:
                 del self._known[next(iter(self._known))]
-            self._known[row.plan_digest] = found
+            self._known[row.content_digest] = found
         return found
 
 
@@ -302,8 +318,19 @@ def _message(
         study_plan=None
         if plan is None
         else PlannedLoss(digest=plan.digest, record=AmplificationMessage.of(plan.amplification)),
-        warnings=_warnings(told, plan),
+        unbounded=[one.message for one in found.unbounded],
+        warnings=_warnings(told, plan) + warnings_of(found.unbounded, _randomized(found)),
     )
+
+
+def _randomized(found: Announced) -> list[tuple[str, str]]:
+    """Return owner and name of each column that was told by a channel that randomizes it."""
+    return [
+        (block.owner, name)
+        for block in found.left
+        if block.randomized and block.amplification > NOTHING
+        for name in block.variables
+    ]
 
 
 def _warnings(told: StudyTold, plan: StudyPlan | None) -> list[str]:

@@ -15,8 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from miner_service.kinds import kind_of, mining
-from miner_service.services import Services, pair
+from miner_service.kinds import kind_of
+from miner_service.mining import mining
+from miner_service.mining.prepared import Learned, PreparedJob
+from miner_service.services import Services, held
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
 from miner_service.store.releases import find_release, inconsistent
@@ -30,8 +32,8 @@ from shared.wire.problems import ProblemDetail, problem_of, unforeseen
 log = logging.getLogger(__name__)
 
 Learn = Callable[
-    [JobSpec, mining.PreparedJob, Services, Progress],
-    mining.Learned,
+    [JobSpec, PreparedJob, Services, Progress],
+    Learned,
 ]
 """Does the work of a job; calls back after each step, and lets errors of that call through."""
 
@@ -70,7 +72,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             key=body.key or mining.default_key(body.spec, prepared.alignment),
             default_key=body.key is None,
             spec=body.spec,
-            releases=[release.source.release for release in prepared.releases],
+            releases=[source.release for source in prepared.sources],
             now=services.now(),
         )
         return job_rows.job_message(session, row), to_run
@@ -86,8 +88,8 @@ def cancel(services: Services, identifier: str) -> Job:
 
 
 def learn_model(
-    spec: JobSpec, prepared: mining.PreparedJob, services: Services, on_step: Progress
-) -> mining.Learned:
+    spec: JobSpec, prepared: PreparedJob, services: Services, on_step: Progress
+) -> Learned:
     """Do the work of a job on the service's own files."""
     return mining.learn(spec, prepared, services.aligner, services.columns, on_step)
 
@@ -169,7 +171,7 @@ class JobRunner:
         except Exception as error:  # noqa: BLE001 - whatever it is, the job's reader is told
             self._fail(attempt, error)
 
-    def _store(self, attempt: Attempt, learned: mining.Learned) -> None:
+    def _store(self, attempt: Attempt, learned: Learned) -> None:
         message = _model_message(self._services, attempt, learned)
         with self._services.database.write() as session:
             row = job_rows.running_attempt(session, attempt.job, attempt.number)
@@ -262,7 +264,7 @@ def _attempt(row: JobRow) -> Attempt:
     )
 
 
-def _prepare_again(services: Services, attempt: Attempt) -> mining.PreparedJob:
+def _prepare_again(services: Services, attempt: Attempt) -> PreparedJob:
     """Check again, on the releases the job was created for, that it can run."""
     with services.database.read() as session:
         rows = [find_release(session, name) for name in attempt.releases]
@@ -270,14 +272,16 @@ def _prepare_again(services: Services, attempt: Attempt) -> mining.PreparedJob:
     if lost:
         raise Conflict(f"Releases {lost} are no longer there.", remedy="Create the job again.")
     services.verify(rows)
-    releases = [pair(row) for row in rows]
-    alignment = services.aligner.align(attempt.study, [r.source for r in releases], missing=[])
+    releases = [held(row) for row in rows]
+    alignment = services.aligner.align(
+        attempt.study, [source for source, _ in releases], missing=[]
+    )
     return mining.prepare(
         attempt.spec, releases, alignment, services.settings.limits, services.aligner
     )
 
 
-def _model_message(services: Services, attempt: Attempt, learned: mining.Learned) -> ModelHead:
+def _model_message(services: Services, attempt: Attempt, learned: Learned) -> ModelHead:
     with services.database.read() as session:
         rows = [find_release(session, name) for name in attempt.releases]
         created = job_rows.find_job(session, attempt.job).created

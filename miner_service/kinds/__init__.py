@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
+from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView, TableJobKind
 from miner_service.kinds.bayes import BAYES
 from miner_service.kinds.itemsets import RULES
 from miner_service.kinds.linear import LINEAR
 from miner_service.kinds.networks import PARAMETERS, STRUCTURE
+from miner_service.kinds.regression import REGRESSION
 from miner_service.kinds.tables import TABLE
 from miner_service.kinds.trees import TREE
 from shared.wire.learning.jobs import JobSpec
 
-JOB_KINDS: Mapping[type, JobKind[Any]] = {
-    kind.spec: kind for kind in (PARAMETERS, STRUCTURE, TABLE, RULES, TREE, LINEAR, BAYES)
+JOB_KINDS: Mapping[type, JobKind[Any] | TableJobKind[Any]] = {
+    kind.spec: kind
+    for kind in (PARAMETERS, STRUCTURE, TABLE, RULES, TREE, LINEAR, BAYES, REGRESSION)
 }
 """The kinds of jobs by the class of their specification."""
 
@@ -29,7 +31,7 @@ MODEL_KINDS: Mapping[str, ModelKind[Any]] = {
 """The kinds of models by their name."""
 
 
-def kind_of(spec: JobSpec) -> JobKind[Any]:
+def kind_of(spec: JobSpec) -> JobKind[Any] | TableJobKind[Any]:
     """Return the kind of a job."""
     return JOB_KINDS[type(spec)]
 
@@ -41,5 +43,6 @@ __all__ = [
     "JobKind",
     "ModelKind",
     "ModelView",
+    "TableJobKind",
     "kind_of",
 ]

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from miner_service.kinds.affordability import RecordLayout
 from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.marginals.counts import Marginals
+from shared.mixed.table import MixedTable
 from shared.progress import Progress
 from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.models import ModelHead
+from shared.wire.learning.regression import RecordsSpec
+from shared.wire.release_kinds import (
+    MASKED,
+    RANDOMIZED,
+    MaskedTableMessage,
+    ReleaseKindName,
+    TableColumn,
+)
 
 if TYPE_CHECKING:
     from shared.learn.networks.exchange.documents import NetworkDocument
@@ -22,6 +31,7 @@ Content = dict[str, Any]
 """What a model's message says besides its head."""
 
 SpecT = TypeVar("SpecT", bound=CountsSpec)
+TableSpecT = TypeVar("TableSpecT", bound=RecordsSpec)
 MessageT = TypeVar("MessageT", bound=ModelHead)
 
 
@@ -63,7 +73,7 @@ class ModelKind(Generic[MessageT]):
 
 @dataclass(frozen=True)
 class JobKind(Generic[SpecT]):
-    """A kind of job.
+    """A kind of job that learns from counts, estimated from randomized records.
 
     Attributes:
         spec: what is asked for.
@@ -74,12 +84,69 @@ class JobKind(Generic[SpecT]):
         learn: does the work. The `Marginals` are over the variables, in their order.
     """
 
+    release_kind: ClassVar[ReleaseKindName] = RANDOMIZED
+
     spec: type[SpecT]
     model: ModelKind[Any]
     variables: Callable[[SpecT, Domain], tuple[str, ...]]
     require_affordable: Callable[[SpecT, tuple[str, ...], RecordLayout, Limits], None]
     learn: Callable[[SpecT, Marginals, Progress], Content]
     check: Callable[[SpecT], object] = field(default=lambda _spec: None)
+
+
+@dataclass(frozen=True)
+class MaskedSource:
+    """A masked release that a job uses: whose, which, and what its owner says of it."""
+
+    owner: str
+    release: str
+    table: MaskedTableMessage
+
+
+@dataclass(frozen=True)
+class MaskedTables:
+    """The records of a job on masked releases: one table per masked copy, all of one form.
+
+    Attributes:
+        copies: as many as every owner released; the columns are the job's variables, in order.
+        sources: the releases they are from.
+    """
+
+    copies: Sequence[MixedTable]
+    sources: Sequence[MaskedSource]
+
+
+@dataclass(frozen=True)
+class TableExtent:
+    """How much a job on masked releases would hold: known before anything is read."""
+
+    columns: tuple[TableColumn, ...]
+    records: int
+    copies: int
+
+
+@dataclass(frozen=True)
+class TableJobKind(Generic[TableSpecT]):
+    """A kind of job that learns from masked records, taken as they are.
+
+    Attributes:
+        spec: what is asked for.
+        model: the kind of model it makes.
+        variables: those it needs, given all columns that are released; may raise. What it names
+            and nobody released is refused for it.
+        require_affordable: raises LimitExceeded if what is asked of so much is too much.
+        learn: does the work on the variables, in their order.
+        check: raises what is wrong with a specification, whatever the records are.
+    """
+
+    release_kind: ClassVar[ReleaseKindName] = MASKED
+
+    spec: type[TableSpecT]
+    model: ModelKind[Any]
+    variables: Callable[[TableSpecT, Sequence[TableColumn]], tuple[str, ...]]
+    require_affordable: Callable[[TableSpecT, TableExtent, Limits], None]
+    learn: Callable[[TableSpecT, MaskedTables, Progress], Content]
+    check: Callable[[TableSpecT], object] = field(default=lambda _spec: None)
 
 
 def part_of(on_step: Progress, start: int, length: int) -> Progress:

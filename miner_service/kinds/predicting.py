@@ -12,10 +12,13 @@ from shared.wire.learning.models import (
     BayesClassifierMessage,
     DecisionTreeMessage,
     LinearClassifierMessage,
+    RegressionMessage,
 )
 
-Predicting = BayesClassifierMessage | DecisionTreeMessage | LinearClassifierMessage
-"""The models that predict a class."""
+Predicting = (
+    BayesClassifierMessage | DecisionTreeMessage | LinearClassifierMessage | RegressionMessage
+)
+"""The models that predict, a class or a number."""
 
 
 def require_among(target: str, others: Sequence[str] | None, where: str) -> None:

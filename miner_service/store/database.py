@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from miner_service.store.schema import Base
 from shared.errors import NotReady, StoreCorrupt
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Raised with every change of the tables."""
 
 _UPGRADES = {
@@ -34,6 +34,11 @@ _UPGRADES = {
         "ALTER TABLE releases ADD COLUMN consistency TEXT",
     ),
     3: (),
+    4: (
+        "ALTER TABLE releases RENAME COLUMN plan TO content",
+        "ALTER TABLE releases RENAME COLUMN plan_digest TO content_digest",
+        "ALTER TABLE releases ADD COLUMN kind VARCHAR(300) NOT NULL DEFAULT 'randomized-records'",
+    ),
 }
 """What makes the tables of a version those of the next; tables that are new are made anyway."""
 

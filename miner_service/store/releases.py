@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
@@ -14,18 +15,29 @@ from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from miner_service.store.tokens import new_id
 from shared.errors import Conflict
 from shared.plan import Plan
-from shared.wire.plans import PlanMessage
+from shared.wire.release_kinds import KINDS, RANDOMIZED, Content, ReleaseKind, ReleaseKindName
 from shared.wire.releases import Consistency, Release, ReleaseCreate
 
 
-def plan_of(row: ReleaseRow) -> Plan:
-    """Return the plan a release was announced with."""
-    return PlanMessage.model_validate_json(row.plan).to_plan()
+def kind_of_release(row: ReleaseRow) -> ReleaseKind[Any, Any]:
+    """Return the kind of a release."""
+    return KINDS[row.kind]
+
+
+def content_of(row: ReleaseRow) -> Any:
+    """Return what a release was announced to hold, as its kind reads it."""
+    return kind_of_release(row).parse(row.content)
+
+
+def plan_of(row: ReleaseRow) -> Plan | None:
+    """Return the plan whose channels bound what a release tells; None if nothing does."""
+    plan: Plan | None = kind_of_release(row).plan(content_of(row))
+    return plan
 
 
 def release_message(session: Session, row: ReleaseRow) -> Release:
     """Return a release as the outside sees it."""
-    parts = parts_of_release(session, row.id)
+    parts, kind = parts_of_release(session, row.id), kind_of_release(row)
     return Release.model_validate(
         {
             "id": row.id,
@@ -33,8 +45,9 @@ def release_message(session: Session, row: ReleaseRow) -> Release:
             "owner": row.owner,
             "name": row.name,
             "state": row.state,
-            "plan": PlanMessage.model_validate_json(row.plan),
-            "plan_digest": row.plan_digest,
+            "kind": row.kind,
+            kind.field: kind.message.model_validate_json(row.content),
+            kind.digest_field: row.content_digest,
             "records": row.records,
             "parts": len(parts),
             "parts_received": [part.number for part in parts if part.received is not None],
@@ -84,7 +97,13 @@ def find_part(session: Session, identifier: str, number: int) -> PartRow:
 
 
 def create_release(
-    session: Session, *, study: str, owner: str, body: ReleaseCreate, plan: Plan, now: datetime
+    session: Session,
+    *,
+    study: str,
+    owner: str,
+    body: ReleaseCreate,
+    content: Content,
+    now: datetime,
 ) -> tuple[ReleaseRow, bool]:
     """Store a release's manifest, or find the same one made before; say which. Raises Conflict."""
     query = select(ReleaseRow).where(
@@ -107,8 +126,9 @@ def create_release(
         owner=owner,
         name=body.name,
         state="open",
-        plan=plan.canonical_json().decode(),
-        plan_digest=plan.digest,
+        kind=body.kind,
+        content=content.canonical_json().decode(),
+        content_digest=content.digest,
         records=body.records,
         digest=body.digest,
         draws=draws,
@@ -163,7 +183,7 @@ def mark_sealed(
     consistency: Consistency,
     now: datetime,
 ) -> None:
-    """Close a release; from now on it is the one of its owner in use."""
+    """Close a release; from now on it is the one of its owner and kind in use."""
     row.state = "sealed"
     row.sealed = now
     row.sealing = (session.scalar(select(func.max(ReleaseRow.sealing))) or 0) + 1
@@ -172,15 +192,30 @@ def mark_sealed(
     row.consistency = consistency.model_dump_json()
 
 
-def releases_in_use(session: Session, study: str) -> dict[str, ReleaseRow]:
-    """Return, per active owner that has one, its release in use: the one it sealed last.
+def releases_in_use(
+    session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
+) -> dict[str, ReleaseRow]:
+    """Return, per active owner that has one, its release of a kind in use: the one sealed last.
 
     If that one was withdrawn the owner has none until it seals another: a release that was
-    replaced does not come back by itself.
+    replaced does not come back by itself. Releases of other kinds do not replace it.
     """
     owners = active_owners(session, study)
-    query = select(ReleaseRow).where(ReleaseRow.study == study, ReleaseRow.sealing.is_not(None))
+    query = select(ReleaseRow).where(
+        ReleaseRow.study == study, ReleaseRow.kind == kind, ReleaseRow.sealing.is_not(None)
+    )
     last = {row.owner: row for row in session.scalars(query.order_by(ReleaseRow.sealing))}
     return {
         owner: last[owner] for owner in owners if owner in last and last[owner].state == "sealed"
     }
+
+
+def owners_without_release(session: Session, study: str) -> list[str]:
+    """Return the active owners who have no release in use, of whatever kind.
+
+    An owner that only has one of another kind takes no part in a job, and is not waited for.
+    """
+    there = set[str]()
+    for kind in KINDS.values():
+        there |= releases_in_use(session, study, kind.name).keys()
+    return [owner for owner in active_owners(session, study) if owner not in there]

@@ -1,7 +1,7 @@
 """The tables. `seq` gives every list its order, and never leaves the service.
 
-Plans, specifications, problems and models are stored as the canonical JSON of their messages: they
-are read back whole and never searched.
+What releases hold, specifications, problems and models are stored as the canonical JSON of their
+messages: they are read back whole and never searched.
 """
 
 from __future__ import annotations
@@ -104,9 +104,10 @@ class OwnerRow(Base):
 class ReleaseRow(Base):
     """A release; what follows `sealed` is known from then on.
 
-    `sealing` counts the seals of all releases: their order, whatever the clock says. `draws` is
-    what the owner says of the identity of each block's draws; `consistency` is what was found of
-    the reports against the plan when the release was sealed.
+    `content` is what a release of its `kind` holds: a plan, or a masked table. `sealing` counts the
+    seals of all releases: their order, whatever the clock says. `draws` is what the owner says of
+    the identity of each block's draws; `consistency` is what was found of the reports against the
+    plan when the release was sealed.
     """
 
     __tablename__ = "releases"
@@ -118,8 +119,9 @@ class ReleaseRow(Base):
     owner: Mapped[str]
     name: Mapped[str]
     state: Mapped[str]
-    plan: Mapped[str] = mapped_column(Text)
-    plan_digest: Mapped[str]
+    kind: Mapped[str]
+    content: Mapped[str] = mapped_column(Text)
+    content_digest: Mapped[str]
     records: Mapped[int]
     digest: Mapped[str]
     created: Mapped[datetime]

@@ -16,7 +16,7 @@ from owner_agent.randomize.draws import draw_id
 from owner_agent.randomize.reports import Randomized
 from owner_agent.state.keys import Keys as Secrets
 from shared.errors import PramanaError
-from shared.wire.parts import decode_part, joined_parts
+from shared.wire.parts import RecordSchema, decode_part, joined_parts
 
 LONGEST_EPOCHS = 64
 """A block's records are drawn anew fewer times than this."""
@@ -41,9 +41,10 @@ def rebuilt(
 
 
 def _read(prepared: PreparedRelease) -> Randomized:
-    plan = prepared.manifest.plan.to_plan()
-    parts = [decode_part(plan, prepared.part(n)) for n in range(len(prepared.manifest.parts))]
-    return Randomized(plan, *joined_parts(plan, parts))
+    plan = prepared.manifest.content.to_plan()
+    schema = RecordSchema.of(plan)
+    parts = [decode_part(schema, prepared.part(n)) for n in range(len(prepared.manifest.parts))]
+    return Randomized(plan, *joined_parts(schema, parts))
 
 
 def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, study: str) -> Memory:

@@ -17,7 +17,7 @@ from owner_agent.randomize.reports import Randomized
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from shared.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from shared.wire.base import MAX_PARTS
-from shared.wire.parts import encode_part, parts_of
+from shared.wire.parts import RecordSchema, encode_part, parts_of
 from shared.wire.plans import PlanMessage
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
 
@@ -100,7 +100,8 @@ def reopen(outbox: Path, name: str) -> PreparedRelease | None:
     path = folder / MANIFEST
     try:
         manifest = ReleaseCreate.model_validate_json(path.read_bytes())
-        digest = release_digest(manifest.plan.to_plan().digest, manifest.parts)
+        content = manifest.release_kind.read(manifest.content)
+        digest = release_digest(content.digest, manifest.parts)
         if (manifest.name, manifest.digest) == (name, digest):
             return PreparedRelease(folder, manifest)
     except (OSError, ValueError, PramanaError):
@@ -154,7 +155,8 @@ def _write_part(
     folder: Path, randomized: Randomized, number: int, start: int, stop: int
 ) -> PartManifest:
     columns = {name: codes[start:stop] for name, codes in randomized.columns.items()}
-    body = encode_part(randomized.plan, randomized.keys[start:stop], columns)
+    schema = RecordSchema.of(randomized.plan)
+    body = encode_part(schema, randomized.keys[start:stop], columns)
     write_durably(folder / _part_name(number), body)
     return PartManifest(
         number=number,

@@ -18,6 +18,7 @@ from shared.wire.learning.models import (
     DecisionTreeMessage,
     LinearClassifierMessage,
     ModelMessage,
+    RegressionMessage,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 EstimatorT = TypeVar("EstimatorT", bound=Estimator)
 
 _OF_RULES = {"kind", "records", "items", "examined", "modelled_from", "itemsets", "rules"}
+
+_WITH_DOCUMENT = (
+    DecisionTreeMessage,
+    LinearClassifierMessage,
+    BayesClassifierMessage,
+    RegressionMessage,
+)
 
 NUMBERS = ("count", "se_records", "se_population")
 
@@ -46,7 +54,7 @@ def fitted(learner: EstimatorT, model: ModelMessage, source: LearnedFrom) -> Est
 
 def document_of(model: ModelMessage) -> dict[str, Any]:
     """Return what was learned as the packages below write it."""
-    if isinstance(model, DecisionTreeMessage | LinearClassifierMessage | BayesClassifierMessage):
+    if isinstance(model, _WITH_DOCUMENT):
         return model.document
     if isinstance(model, AssociationRulesMessage):
         spec = cast(AssociationRulesSpec, model.spec)

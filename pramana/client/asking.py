@@ -17,6 +17,7 @@ from pramana.estimators.base import Estimator
 from pramana.estimators.bayes import BayesClassifier, NaiveBayes
 from pramana.estimators.linear import LinearClassifier
 from pramana.estimators.network import BayesNet
+from pramana.estimators.regression import Regression
 from pramana.estimators.rules import AssociationRules, FrequentItemsets
 from pramana.estimators.saved import plain
 from pramana.estimators.tree import DecisionTree
@@ -43,7 +44,7 @@ def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:
 
     Args:
         learner: the estimator; whether it is fitted does not matter.
-        counts: `records`, `estimator` and `order` (see `Study.run`).
+        counts: `records`, and for learners of counts `estimator` and `order` (see `Study.run`).
 
     Raises:
         OptionError: an option that the miner would not take.
@@ -77,6 +78,8 @@ def learner_of(spec: JobSpec) -> Estimator:
             return BayesClassifier(**told)
         case "association-rules":
             return AssociationRules(**told)
+        case "regression":
+            return Regression(**told)
         case "bayes-net-structure":
             found = asdict(told.pop("search").options())
             score = told.pop("score").model_dump()
@@ -168,6 +171,7 @@ _ASKED: Mapping[type[Estimator], Callable[[Any], Fields]] = {
     NaiveBayes: _of_naive_bayes,
     BayesClassifier: _options,
     LinearClassifier: _of_linear,
+    Regression: _options,
     FrequentItemsets: _of_itemsets,
     BayesNet: _of_network,
 }

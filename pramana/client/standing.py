@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -112,8 +112,9 @@ class Told:
     def to_frame(self) -> pd.DataFrame:
         """Return what was told of the record, by each owner and of each column, a row each.
 
-        Columns: `of` (`record`, `record, columns independent`, `owner`, `column`), `owner`,
-        `variable`, `epsilon`, `gamma`, `grows_to`. What was told as it is has an infinite epsilon.
+        Columns: `of` (`record`, `record, columns independent`, `owner`, `column`, `masked
+        column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. What was told as it is has an
+        infinite epsilon, and so has a masked column, which carries no gamma.
         """
         import pandas as pd
 
@@ -124,6 +125,11 @@ class Told:
             ("record, columns independent", None, None, said.record.independent),
             *(("owner", one.owner, None, one.determined) for one in said.owners),
             *(("column", c.owner, c.variable, c.amplification or plain) for c in said.columns),
+            *(
+                ("masked column", one.owner, name, plain)
+                for one in said.unbounded
+                for name in one.confidential
+            ),
         ]
         return pd.DataFrame(
             [
@@ -146,15 +152,18 @@ def releases_frame(releases: Sequence[Release], in_use: Sequence[str]) -> pd.Dat
     """Return releases, one a row; see `Study.releases`."""
     import pandas as pd
 
+    # The alignment, which says what is in use, is about randomized records alone.
+    beside = _sealed_last(one for one in releases if one.release_kind.unbounded)
     rows = [
         {
             "id": one.id,
             "owner": one.owner,
             "name": one.name,
             "state": one.state,
-            "in_use": one.id in in_use,
+            "in_use": one.id in in_use or one.id in beside,
             "records": one.records,
-            "variables": tuple(v.name for block in one.plan.blocks for v in block.variables),
+            "kind": one.kind,
+            "variables": one.variables,
             "consistency": one.consistency.state if one.consistency else None,
             "p_value": one.consistency.p_value if one.consistency else None,
             "plan_digest": one.plan_digest,
@@ -163,10 +172,17 @@ def releases_frame(releases: Sequence[Release], in_use: Sequence[str]) -> pd.Dat
         for one in releases
     ]
     columns = [
-        "id", "owner", "name", "state", "in_use", "records", "variables", "consistency", "p_value",
-        "plan_digest", "sealed",
+        "id", "owner", "name", "kind", "state", "in_use", "records", "variables", "consistency",
+        "p_value", "plan_digest", "sealed",
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns).astype({"p_value": float, "in_use": bool})
+
+
+def _sealed_last(releases: Iterable[Release]) -> set[str]:
+    """Return the ids of those that their owner sealed last of their kind, unless withdrawn."""
+    sealed = [(one.sealed, one) for one in releases if one.sealed is not None]
+    last = {(one.owner, one.kind): one for _, one in sorted(sealed, key=lambda pair: pair[0])}
+    return {one.id for one in last.values() if one.state == "sealed"}
 
 
 def _epsilon(told: AmplificationMessage) -> float:

@@ -11,7 +11,9 @@ from pramana.client.job import Job
 from pramana.client.line import Line, job_path, study_path
 from pramana.client.standing import Alignment, Told, releases_frame
 from pramana.estimators.base import Estimator
+from pramana.estimators.regression import source_of
 from pramana.estimators.saved import LearnedFrom
+from pramana.frames.mixed import masked_by
 from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatorName
@@ -19,9 +21,11 @@ from pramana.reporting.sources import choose
 from shared.domain import Domain
 from shared.errors import NotFound, OptionError
 from shared.plan import Plan
+from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.jobs import Job as JobMessage
 from shared.wire.learning.jobs import JobCreate, JobSpec
-from shared.wire.learning.models import ContingencyTableMessage, ModelMessage
+from shared.wire.learning.models import ContingencyTableMessage, ModelMessage, RegressionMessage
+from shared.wire.learning.regression import RegressionSpec
 from shared.wire.people import Owner
 from shared.wire.people import Study as StudyMessage
 from shared.wire.privacy import StudyPrivacy
@@ -81,9 +85,10 @@ class Study:
     def releases(self) -> pd.DataFrame:
         """Return the releases, one a row.
 
-        Columns: `id`, `owner`, `name`; `state` (`open`, `sealed`, `withdrawn`); whether it is
-        `in_use`; `records`; `variables`, a tuple of names; `consistency` of its reports with its
-        plan, and the `p_value` of that; `plan_digest`; when it was `sealed`.
+        Columns: `id`, `owner`, `name`; its `kind` (`randomized-records`, `masked-records`); `state`
+        (`open`, `sealed`, `withdrawn`); whether it is `in_use`; `records`; `variables`, a tuple of
+        names; `consistency` of its reports with its plan, and the `p_value` of that; `plan_digest`,
+        None without a plan; when it was `sealed`.
         """
         return releases_frame(self._all(Release, "/releases"), self.alignment().releases)
 
@@ -161,7 +166,10 @@ class Study:
                 f"learner must be an estimator, such as pm.DecisionTree('ill'), not {given}.",
                 where="learner",
             )
-        counts = self._counts(records, estimator, order)
+        if learner.of_counts:
+            counts = self._counts(records, estimator, order)
+        else:
+            counts = _records_alone(learner, records, estimator)
         return self._create(job_of(learner, counts), self._reader(learner))
 
     def table(
@@ -242,7 +250,7 @@ class Study:
         """Return the plans of the releases in use, owner by owner."""
         known = {release.id: release for release in self._all(Release, "/releases")}
         in_use = [known[name] for name in self.alignment().releases if name in known]
-        return [release.plan.to_plan() for release in in_use]
+        return [release.content.to_plan() for release in in_use]
 
     def _reader(self, learner: EstimatorT) -> Callable[[ModelMessage], EstimatorT]:
         def read(model: ModelMessage) -> EstimatorT:
@@ -251,14 +259,18 @@ class Study:
         return read
 
     def _source(self, model: ModelMessage) -> LearnedFrom:
-        digests = {one.id: one.plan_digest for one in self._all(Release, "/releases")}
+        if isinstance(model, RegressionMessage):
+            masking = (masked_by(one.method, one.copies, one.owner) for one in model.masking)
+            asked = cast(RegressionSpec, model.spec).options().model
+            return source_of(model.records, asked, tuple(masking))
+        digests = {one.id: one.content_digest for one in self._all(Release, "/releases")}
         told = self.told()
         return LearnedFrom(
             records=model.records,
             plans=tuple(digests[name] for name in model.releases if name in digests),
             gamma=told.gamma,
             epsilon=told.epsilon,
-            estimated_by=model.spec.estimator,
+            estimated_by=cast(CountsSpec, model.spec).estimator,
             lack_of_fit=tuple(joined(t.warning) for t in model.lack_of_fit if t.warning),
         )
 
@@ -285,6 +297,20 @@ def _require_counts(counts: Mapping[str, Any]) -> None:
                 f" {shown(counts[name])}.",
                 where=name,
             )
+
+
+def _records_alone(
+    learner: Estimator, records: Records, estimator: EstimatorName
+) -> dict[str, Any]:
+    """Return which records a learner takes that counts nothing. Raises OptionError."""
+    _require_counts({"records": records, "estimator": estimator})
+    if estimator != "auto":
+        raise OptionError(
+            f"estimator must be left out: a {type(learner).__name__} learns from masked records,"
+            " and counts nothing.",
+            where="estimator",
+        )
+    return {"records": records}
 
 
 def _joined(plans: Sequence[Plan]) -> list[Plan]:

@@ -52,6 +52,9 @@ class Estimator(Shown, ABC):
     kind: ClassVar[str]
     """How its saved form and the miner's job call it."""
 
+    of_counts: ClassVar[bool] = True
+    """Whether it learns from estimated counts, and not from records."""
+
     n_records_: int
     plan_digests_: tuple[str, ...]
     gamma_: float

@@ -47,6 +47,7 @@ class LearnedFrom:
         epsilon: its logarithm.
         estimated_by: what estimated the counts.
         lack_of_fit: a sentence for each model of the counts that the reports contradict.
+        masking: how records were masked, in words; empty where they were not.
     """
 
     records: int
@@ -55,17 +56,18 @@ class LearnedFrom:
     epsilon: float
     estimated_by: str
     lack_of_fit: tuple[str, ...] = ()
+    masking: tuple[str, ...] = ()
 
     def written(self) -> dict[str, Any]:
-        """Return it as JSON can say it; a lack of fit where there is one."""
-        doubts = {"lack_of_fit": list(self.lack_of_fit)} if self.lack_of_fit else {}
+        """Return it as JSON can say it; a lack of fit and a masking where there is one."""
+        more = {"lack_of_fit": self.lack_of_fit, "masking": self.masking}
         return {
             "records": self.records,
             "plans": list(self.plans),
             "gamma": _finite(self.gamma),
             "epsilon": _finite(self.epsilon),
             "estimated_by": self.estimated_by,
-            **doubts,
+            **{name: list(words) for name, words in more.items() if words},
         }
 
 
@@ -76,12 +78,13 @@ class _Source(DocumentPart):
     epsilon: float | None = Field(ge=0)
     estimated_by: str
     lack_of_fit: list[str] = Field(default_factory=list)
+    masking: list[str] = Field(default_factory=list)
 
     def read(self) -> LearnedFrom:
         gamma = math.inf if self.gamma is None else self.gamma
         epsilon = math.inf if self.epsilon is None else self.epsilon
-        told = (tuple(self.plans), gamma, epsilon, self.estimated_by, tuple(self.lack_of_fit))
-        return LearnedFrom(self.records, *told)
+        told = (tuple(self.plans), gamma, epsilon, self.estimated_by)
+        return LearnedFrom(self.records, *told, tuple(self.lack_of_fit), tuple(self.masking))
 
 
 class SavedModel(DocumentPart):

@@ -116,7 +116,7 @@ def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
     """Return the picture of a model that was learned.
 
     Args:
-        model: a tree, a classifier, a network.
+        model: a tree, a classifier, a network, a regression.
         links: what was learned of a network's links.
 
     Raises:
@@ -130,7 +130,11 @@ def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
     from shared.learn.networks.exchange.drawing import draw_structure
     from shared.learn.tree.exchange.drawing import draw_tree
     from shared.learn.tree.model import DecisionTree
+    from shared.regression.exchange.drawing import effects_chart
+    from shared.regression.model import RegressionModel
 
+    if isinstance(model, RegressionModel):
+        return effects_chart(model)
     if isinstance(model, DecisionTree):
         return Layout(draw_tree(model))
     if isinstance(model, BayesClassifier):

@@ -23,7 +23,7 @@ from shared.marginals.counts import Codes
 from shared.plan import Plan
 from shared.wire.base import KEY_COLUMN, Message
 from shared.wire.parts import Keys as Pseudonyms
-from shared.wire.parts import key_array, key_column, part_schema
+from shared.wire.parts import RecordSchema, key_array, key_column
 from shared.wire.plans import BlockMessage, PlanMessage
 
 VERSION = 1
@@ -85,7 +85,7 @@ def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
         seal="",
     )
     described = described.model_copy(update={"seal": described.sealed()})
-    schema = part_schema(plan)
+    schema = RecordSchema.of(plan).arrow
     arrays = [
         pa.array(contents.codes[field.name].astype(field.type.to_pandas_dtype(), copy=False))
         for field in list(schema)[1:]
@@ -110,7 +110,7 @@ def read_contents(path: str | Path) -> tuple[Contents, str]:
     described, file = _opened(place)
     try:
         plan = described.plan.to_plan()
-        wanted = part_schema(plan)
+        wanted = RecordSchema.of(plan).arrow
         names = [name for name in wanted.names if name in file.schema_arrow.names]
         combined = file.read(columns=names).cast(pa.schema([wanted.field(name) for name in names]))
         codes = {name: combined.column(name).to_numpy() for name in plan.reported_sizes}

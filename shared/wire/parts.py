@@ -1,7 +1,8 @@
-"""The records of a release on the wire: pseudonyms and reported codes, part by part.
+"""The records of a release on the wire: pseudonyms, codes and numbers, part by part.
 
-Parts are Arrow IPC streams (small ones may be JSON). Reading a part checks all of it against its
-plan: schema, order of pseudonyms, and that every code is one the plan can report.
+Parts are Arrow IPC streams (small ones may be JSON). Reading a part checks all of it against the
+schema of its release: columns, order of pseudonyms, that every code is one of its column's, and
+that every number is one to reckon with.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ import math
 import struct
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
 from shared.errors import DuplicateRecordId, PartInvalid
 from shared.marginals.counts import Codes
+from shared.mixed.table import LARGEST
 from shared.plan import Plan
-from shared.wire.base import KEY_BYTES, KEY_COLUMN
-from shared.wire.releases import PartJson
+from shared.wire.base import KEY_BYTES, KEY_COLUMN, Label, Message
 
 PART_MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 PART_JSON_MEDIA_TYPE = "application/json"
@@ -29,6 +33,79 @@ DIGEST_HEADER = "Content-Digest"
 
 Keys = npt.NDArray[np.void]
 """Record pseudonyms: an array of dtype `V16`."""
+
+Values = npt.NDArray[Any]
+"""A column as it travels: codes in the narrowest unsigned type, or numbers as float64."""
+
+
+class PartJson(Message):
+    """A small part as JSON: pseudonyms in hexadecimal, and per column its codes or its numbers."""
+
+    keys: Annotated[
+        list[Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]],
+        Field(min_length=1),
+    ]
+    columns: dict[
+        Label,
+        list[Annotated[int, Field(ge=0, lt=1 << 32, strict=True)]]
+        | list[Annotated[float, Field(allow_inf_nan=False, strict=True)]],
+    ]
+
+
+@dataclass(frozen=True)
+class RecordSchema:
+    """The columns in which a release's records travel, besides their pseudonyms.
+
+    Attributes:
+        sizes: of each column in order how many codes it has; None where it holds numbers.
+    """
+
+    sizes: Mapping[str, int | None]
+
+    @classmethod
+    def of(cls, plan: Plan) -> RecordSchema:
+        """Return the columns of records reported under a plan."""
+        return cls(plan.reported_sizes)
+
+    @cached_property
+    def arrow(self) -> pa.Schema:
+        """The Arrow schema of a part."""
+        fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES), nullable=False)]
+        fields += [
+            pa.field(name, pa.from_numpy_dtype(self.dtype(name)), nullable=False)
+            for name in self.sizes
+        ]
+        return pa.schema(fields)
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Return the type in which a column travels."""
+        size = self.sizes[name]
+        return np.dtype(np.float64) if size is None else code_dtype(size)
+
+    def require(self, columns: Mapping[str, Values]) -> None:
+        """Check the values of a part's columns.
+
+        Raises:
+            PartInvalid: a code that its column does not have, or a number that is missing,
+                infinite or beyond what can be squared and added up.
+        """
+        for name, size in self.sizes.items():
+            values = columns[name]
+            if size is None:
+                wrong = int(np.count_nonzero(~(np.abs(values) <= LARGEST)))
+                if wrong:
+                    raise PartInvalid(
+                        f"Column {name!r} of the part has {wrong} values that are missing, infinite"
+                        f" or beyond {LARGEST:g}.",
+                        where=name,
+                        remedy="Every number of a release must be finite.",
+                    )
+            elif len(values) and int(values.max()) >= size:
+                raise PartInvalid(
+                    f"The part reports code {int(values.max())} of {name!r}, which has {size}"
+                    " codes.",
+                    where=name,
+                )
 
 
 def content_digest(body: bytes) -> str:
@@ -60,48 +137,37 @@ _LENGTH, _COMPRESSION = 0, 3
 _VERSION_5 = 4
 
 
-def part_schema(plan: Plan) -> pa.Schema:
-    """Return the Arrow schema of the parts of a release under a plan."""
-    fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES), nullable=False)]
-    fields += [
-        pa.field(name, pa.from_numpy_dtype(code_dtype(size)), nullable=False)
-        for name, size in plan.reported_sizes.items()
-    ]
-    return pa.schema(fields)
-
-
-def encode_part(plan: Plan, keys: Keys, columns: Mapping[str, Codes]) -> bytes:
-    """Return one part as an Arrow IPC stream: pseudonyms and reported codes, one batch."""
-    schema = part_schema(plan)
+def encode_part(schema: RecordSchema, keys: Keys, columns: Mapping[str, Values]) -> bytes:
+    """Return one part as an Arrow IPC stream: pseudonyms and columns, one batch."""
     arrays = [key_column(keys)]
     arrays += [
-        pa.array(columns[name].astype(code_dtype(size), copy=False))
-        for name, size in plan.reported_sizes.items()
+        pa.array(columns[name].astype(schema.dtype(name), copy=False)) for name in schema.sizes
     ]
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        writer.write_batch(pa.record_batch(arrays, schema=schema))
+    with pa.ipc.new_stream(sink, schema.arrow) as writer:
+        writer.write_batch(pa.record_batch(arrays, schema=schema.arrow))
     data: bytes = sink.getvalue().to_pybytes()
     return data
 
 
-def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
-    """Read one part and check it against its plan.
+def decode_part(schema: RecordSchema, body: bytes) -> tuple[Keys, dict[str, Values]]:
+    """Read one part and check it against the schema of its release.
 
     Raises:
         PartInvalid: not an Arrow stream, a compressed one (which a few bytes could blow up to any
-            size), another schema, nulls, pseudonyms not strictly ascending, or a code the plan
-            does not report.
+            size), another schema, nulls, pseudonyms not strictly ascending, a code that its
+            column does not have, or a number that is not finite.
     """
     try:
-        _refuse_compression(plan, body)
         with pa.ipc.open_stream(body) as reader:
-            if reader.schema != part_schema(plan):
+            if reader.schema != schema.arrow:
                 raise PartInvalid(
                     f"The part's columns are {reader.schema.names} of types"
-                    f" {[str(t) for t in reader.schema.types]}, not those of the release's plan.",
-                    remedy="Send the pseudonyms and one code column per variable, in plan order.",
+                    f" {[str(t) for t in reader.schema.types]}, not those that the release"
+                    " announces.",
+                    remedy="Send the pseudonyms and one column each, in the order announced.",
                 )
+            _refuse_compression(schema, body)
             table = reader.read_all()
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, struct.error) as error:
@@ -118,19 +184,19 @@ def decode_part(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
             "The part's pseudonyms are not strictly ascending.",
             remedy="Sort the records by pseudonym and send each once.",
         )
-    columns = {name: combined.column(name).to_numpy() for name in plan.reported_sizes}
-    _require_reported(plan, columns)
+    columns = {name: combined.column(name).to_numpy() for name in schema.sizes}
+    schema.require(columns)
     return keys, columns
 
 
-def _refuse_compression(plan: Plan, body: bytes) -> None:
+def _refuse_compression(schema: RecordSchema, body: bytes) -> None:
     """Check that no batch could become larger than the bytes it came in.
 
     The Arrow library decompresses while it reads, and an older form hides the compression in a
     message's metadata. So the header of each batch, a flatbuffer, is looked at first: version 5,
     no compression, no metadata of its own, and no more rows than the body has room for.
     """
-    width = sum(field.type.bit_width // 8 for field in part_schema(plan))
+    width = sum(field.type.bit_width // 8 for field in schema.arrow)
     for message in pa.ipc.MessageReader.open_stream(body):
         if message.type == "schema":
             continue
@@ -165,36 +231,37 @@ def _field(buffer: memoryview, table: int, index: int) -> int:
     return table + offset if offset else 0
 
 
-def encode_part_json(plan: Plan, keys: Keys, columns: Mapping[str, Codes]) -> bytes:
+def encode_part_json(schema: RecordSchema, keys: Keys, columns: Mapping[str, Values]) -> bytes:
     """Return one part as JSON: readable, and several times larger than Arrow."""
     raw = keys.tobytes()
     starts = range(0, len(raw), KEY_BYTES)
     part = PartJson(
         keys=[raw[start : start + KEY_BYTES].hex() for start in starts],
-        columns={name: columns[name].tolist() for name in plan.reported_sizes},
+        columns={name: columns[name].tolist() for name in schema.sizes},
     )
     return part.model_dump_json().encode()
 
 
-def decode_part_json(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
-    """Read one JSON part and check it against its plan. Raises PartInvalid as `decode_part`."""
+def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Keys, dict[str, Values]]:
+    """Read one JSON part and check it against its schema. Raises PartInvalid as `decode_part`."""
     try:
         part = PartJson.model_validate_json(body)
     except ValidationError as error:
         places = sorted({".".join(str(step) for step in e["loc"][:2]) for e in error.errors()})
         raise PartInvalid(
             f"The part is not a JSON part: {error.error_count()} errors, in {places[:10]}.",
-            remedy='Send {"keys": [32 hexadecimal digits, ...], "columns": {name: [code, ...]}}.',
+            remedy='Send {"keys": [32 hexadecimal digits, ...], "columns": {name: [code or number,'
+            " ...]}}.",
         ) from None
-    if set(part.columns) != set(plan.reported_sizes):
+    if set(part.columns) != set(schema.sizes):
         raise PartInvalid(
-            f"The part's columns are {sorted(part.columns)}, not those of the release's plan.",
-            remedy=f"Send {sorted(plan.reported_sizes)}.",
+            f"The part's columns are {sorted(part.columns)}, not those that the release announces.",
+            remedy=f"Send {sorted(schema.sizes)}.",
         )
     lengths = {len(codes) for codes in part.columns.values()}
     if lengths != {len(part.keys)}:
         raise PartInvalid(
-            f"The part has {len(part.keys)} pseudonyms and columns of {sorted(lengths)} codes."
+            f"The part has {len(part.keys)} pseudonyms and columns of {sorted(lengths)} values."
         )
     keys = np.frombuffer(bytes.fromhex("".join(part.keys)), dtype=f"V{KEY_BYTES}")
     if not strictly_ascending(keys):
@@ -202,20 +269,21 @@ def decode_part_json(plan: Plan, body: bytes) -> tuple[Keys, dict[str, Codes]]:
             "The part's pseudonyms are not strictly ascending.",
             remedy="Sort the records by pseudonym and send each once.",
         )
-    wide = {name: np.array(codes, dtype=np.uint32) for name, codes in part.columns.items()}
-    _require_reported(plan, wide)
-    sizes = plan.reported_sizes
-    return keys, {name: wide[name].astype(code_dtype(size)) for name, size in sizes.items()}
+    wide = {name: _wide(name, schema.sizes[name], part.columns[name]) for name in schema.sizes}
+    schema.require(wide)
+    return keys, {name: values.astype(schema.dtype(name)) for name, values in wide.items()}
 
 
-def _require_reported(plan: Plan, columns: Mapping[str, Codes]) -> None:
-    for name, size in plan.reported_sizes.items():
-        codes = columns[name]
-        if len(codes) and int(codes.max()) >= size:
-            raise PartInvalid(
-                f"The part reports code {int(codes.max())} of {name!r}, which has {size} codes.",
-                where=name,
-            )
+def _wide(name: str, size: int | None, values: Sequence[float]) -> Values:
+    """Return a column of a JSON part, its codes not yet in the narrowest type."""
+    if size is None:
+        return np.array(values, dtype=np.float64)
+    if any(isinstance(value, float) for value in values):
+        raise PartInvalid(
+            f"Column {name!r} of the part holds values that are no codes from 0 to {size - 1}.",
+            where=name,
+        )
+    return np.array(values, dtype=np.uint32)
 
 
 def key_column(keys: Keys) -> pa.Array:
@@ -277,12 +345,10 @@ def locate(
 
 
 def joined_parts(
-    plan: Plan, parts: Sequence[tuple[Keys, dict[str, Codes]]]
-) -> tuple[Keys, dict[str, Codes]]:
-    """Return the pseudonyms and codes of decoded parts of one release, in one piece."""
-    columns = {
-        name: np.concatenate([codes[name] for _, codes in parts]) for name in plan.reported_sizes
-    }
+    schema: RecordSchema, parts: Sequence[tuple[Keys, dict[str, Values]]]
+) -> tuple[Keys, dict[str, Values]]:
+    """Return the pseudonyms and columns of decoded parts of one release, in one piece."""
+    columns = {name: np.concatenate([held[name] for _, held in parts]) for name in schema.sizes}
     return np.concatenate([keys for keys, _ in parts]), columns
 
 

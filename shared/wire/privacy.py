@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from shared.privacy import PRIOR, Amplification, Extremes
-from shared.wire.base import MAX_VARIABLES, Message, Name, Sha256
+from shared.wire.base import MAX_VARIABLES, Label, Message, Name, Sha256
 from shared.wire.plans import PlanMessage
 
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -106,13 +106,28 @@ class PlannedLoss(Message):
     record: AmplificationMessage
 
 
+class UnboundedRelease(Message):
+    """A release that left and carries no gamma: its columns, and what that means in plain words.
+
+    `confidential` are the columns that hold something made from true values, `told` those that are
+    as they are.
+    """
+
+    owner: Name
+    kind: str
+    confidential: list[Label]
+    told: list[Label]
+    statement: str
+
+
 class StudyPrivacy(Message):
     """What everything that left for a study comes to.
 
     `record` is about one record over all owners: the sum over owners, or, where
     `different_people` says that no record is at two owners, the largest owner's. Parts of one
-    study plan add set by set. `study_plan` is what the owners agreed on, if they did; `warnings`
-    say where a record has lost more than any owner, or the plan, says.
+    study plan add set by set. `study_plan` is what the owners agreed on, if they did. `unbounded`
+    are the releases that no sum counts, for they carry no gamma. `warnings` say where a record has
+    lost more than any owner, or the plan, says, and that sums leave something out.
     """
 
     study: Name
@@ -123,6 +138,7 @@ class StudyPrivacy(Message):
     different_people: bool
     budget: PrivacyBudget
     study_plan: PlannedLoss | None = None
+    unbounded: list[UnboundedRelease] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
 
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from shared.wire.base import KEY_COLUMN, MAX_PARTS, MAX_RECORDS, Label, Message, Name, Sha256
 from shared.wire.plans import PlanMessage
 from shared.wire.privacy import DrawIds, require_one_each
+from shared.wire.release_kinds import (
+    KINDS,
+    RANDOMIZED,
+    MaskedTableMessage,
+    ReleaseKind,
+    ReleaseKindName,
+)
 
 
 class PartManifest(Message):
@@ -22,16 +29,55 @@ class PartManifest(Message):
     sha256: Sha256
 
 
-class ReleaseCreate(Message):
-    """The manifest of a release; `digest` is `release_digest(plan.digest, parts)`.
+class OfAKind(Message):
+    """What a message on a release says of its kind, and what the release holds.
 
-    `draws` has, per block of the plan, an opaque identity of the block's draws: equal in two
-    releases of an owner exactly if every record's draw is the same, so that the second tells
-    nothing new. Without it every release counts as drawn anew.
+    Of the contents there is the one of the kind: a `plan` of randomized records, or the `table` of
+    masked ones.
+    """
+
+    kind: ReleaseKindName = RANDOMIZED
+    plan: PlanMessage | None = None
+    table: MaskedTableMessage | None = None
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> OfAKind:
+        for kind in KINDS.values():
+            there = getattr(self, kind.field) is not None
+            if there != (kind.name == self.kind):
+                raise ValueError(
+                    f"a release of kind {self.kind} has a {self.release_kind.field}, and nothing of"
+                    " another kind"
+                )
+        return self
+
+    @property
+    def release_kind(self) -> ReleaseKind[Any, Any]:
+        """Its kind."""
+        return KINDS[self.kind]
+
+    @property
+    def content(self) -> Any:
+        """The message of what it holds."""
+        return getattr(self, self.release_kind.field)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of its variables."""
+        kind = self.release_kind
+        return tuple(kind.columns(kind.read(self.content)))
+
+
+class ReleaseCreate(OfAKind):
+    """The manifest of a release; `digest` is that of its content's digest and parts.
+
+    It holds a `plan` or, of the kind `masked-records`, a `table`. `draws` has, per block of the
+    plan, an opaque identity of the block's draws: equal in two releases of an owner exactly if
+    every record's draw is the same, so that the second tells nothing new. Without it every release
+    counts as drawn anew.
     """
 
     name: Name
-    plan: PlanMessage
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
     parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
     digest: Sha256
@@ -43,11 +89,24 @@ class ReleaseCreate(Message):
             raise ValueError("the parts must be numbered 0, 1, 2, ... in order")
         if sum(part.records for part in self.parts) != self.records:
             raise ValueError("the records of the parts do not add up to the records announced")
-        names = [variable.name for block in self.plan.blocks for variable in block.variables]
-        if KEY_COLUMN in names:
+        if KEY_COLUMN in self.release_kind.names(self.content):
             raise ValueError(f"no variable may be called {KEY_COLUMN}")
-        require_one_each(self.plan, self.draws)
+        if self.plan is not None:
+            require_one_each(self.plan, self.draws)
+        elif self.draws is not None:
+            raise ValueError("there are draws, and no plan by which records were drawn")
         return self
+
+    # A return type would stand in the API's document in place of the fields.
+    @model_serializer(mode="wrap")
+    def _as_ever(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        """Leave out what is not there, and the kind that every release had at first."""
+        written: dict[str, Any] = write(self)
+        first = {"name": written.pop("name")} if "name" in written else {}
+        if self.kind == RANDOMIZED:
+            written.pop("kind", None)
+        absent = [kind.field for kind in KINDS.values() if kind.name != self.kind]
+        return first | {key: value for key, value in written.items() if key not in absent}
 
 
 ReleaseState = Literal["open", "sealed", "withdrawn"]
@@ -70,8 +129,8 @@ class Consistency(Message):
     reason: str | None
 
 
-class Release(Message):
-    """A release as the miner has it.
+class Release(OfAKind):
+    """A release as the miner has it: of its kind either a plan or a masked table, and its digest.
 
     `consistency` is found when it is sealed; releases sealed by earlier versions have none.
     """
@@ -81,8 +140,8 @@ class Release(Message):
     owner: Name
     name: Name
     state: ReleaseState
-    plan: PlanMessage
-    plan_digest: Sha256
+    plan_digest: Sha256 | None = None
+    table_digest: Sha256 | None = None
     records: int
     parts: int
     parts_received: list[int]
@@ -91,15 +150,19 @@ class Release(Message):
     sealed: datetime | None
     consistency: Consistency | None = None
 
+    @property
+    def content_digest(self) -> str:
+        """The digest of what it holds."""
+        return str(getattr(self, self.release_kind.digest_field))
 
-class PartJson(Message):
-    """A small part as JSON: pseudonyms in hexadecimal and codes per variable."""
-
-    keys: Annotated[
-        list[Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]],
-        Field(min_length=1),
-    ]
-    columns: dict[Label, list[Annotated[int, Field(ge=0, lt=1 << 32, strict=True)]]]
+    # A return type would stand in the API's document in place of the fields.
+    @model_serializer(mode="wrap")
+    def _of_its_kind(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        """Leave out what only other kinds have."""
+        written: dict[str, Any] = write(self)
+        others = [kind for kind in KINDS.values() if kind.name != self.kind]
+        absent = {key for kind in others for key in (kind.field, kind.digest_field)}
+        return {key: value for key, value in written.items() if key not in absent}
 
 
 class PartReceipt(Message):
@@ -125,11 +188,11 @@ AlignmentState = Literal["waiting", "identical", "partial", "disjoint", "mismatc
 
 
 class Alignment(Message):
-    """Which records are found at which owners: a checked fact, from the sealed releases.
+    """Which records are found at which owners: a checked fact, from sealed releases of one kind.
 
     `identical`: all owners reported the same set of records. `partial`: only `in_all` of
-    `in_any`. `disjoint`: no record is at every owner. `waiting`: no release is sealed yet, or an
-    owner that joined has none in use (`missing`).
+    `in_any`. `disjoint`: no record is at every owner. `waiting`: no such release is sealed
+    yet, or an owner that joined has none in use, of whatever kind (`missing`).
 
     An owner is shown its own row only, `mismatch` instead of `partial` and `disjoint`, and numbers
     only if the state is `identical`: else it could learn whether a person is known to another
@@ -145,7 +208,7 @@ class Alignment(Message):
     digest: Sha256
 
 
-def release_digest(plan_digest: str, parts: list[PartManifest]) -> str:
-    """Return the identity of a release's content: plan and parts in order."""
-    lines = [plan_digest, *(f"{p.number}:{p.records}:{p.bytes}:{p.sha256}" for p in parts)]
+def release_digest(content_digest: str, parts: list[PartManifest]) -> str:
+    """Return the identity of a release: the digest of its plan or table, and its parts in order."""
+    lines = [content_digest, *(f"{p.number}:{p.records}:{p.bytes}:{p.sha256}" for p in parts)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

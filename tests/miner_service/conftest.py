@@ -30,7 +30,7 @@ from shared.domain import Domain, Variable
 from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
-from shared.wire.parts import PART_MEDIA_TYPE, content_digest, encode_part, parts_of
+from shared.wire.parts import PART_MEDIA_TYPE, RecordSchema, content_digest, encode_part, parts_of
 from shared.wire.plans import PlanMessage
 from shared.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
@@ -80,7 +80,7 @@ def build(
     order = np.argsort(np.frombuffer(keys.tobytes(), dtype="S16"))
     parts = [
         encode(
-            plan,
+            RecordSchema.of(plan),
             keys[order[a:b]],
             {v: np.asarray(c, dtype=np.uint8)[order[a:b]] for v, c in codes.items()},
         )

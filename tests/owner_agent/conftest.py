@@ -21,7 +21,7 @@ from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from shared.study_plan import StudyPlan
 from shared.terminal import run
-from shared.wire.parts import DIGEST_HEADER, content_digest, decode_part
+from shared.wire.parts import DIGEST_HEADER, RecordSchema, content_digest, decode_part
 from shared.wire.people import TokenIssued
 from shared.wire.problems import ProblemDetail
 from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate
@@ -153,7 +153,7 @@ class FakeMiner:
         body, manifest = request.content, release["manifest"]
         assert request.headers[DIGEST_HEADER] == content_digest(body)
         assert release["bodies"].get(number, body) == body, "a part was sent with other bytes"
-        keys, _ = decode_part(manifest.plan.to_plan(), body)
+        keys, _ = decode_part(RecordSchema.of(manifest.plan.to_plan()), body)
         assert len(keys) == manifest.parts[number].records
         release["bodies"][number] = body
         receipt = PartReceipt(

@@ -55,7 +55,14 @@ from shared.study_plan import StudyPart, StudyPlan, StudySet
 from shared.wire.base import Page
 from shared.wire.learning.jobs import Job, JobCreate, read_job_spec
 from shared.wire.learning.models import ModelQuery, PredictionQuery
-from shared.wire.parts import content_digest, encode_part, encode_part_json
+from shared.wire.parts import (
+    PartJson,
+    RecordSchema,
+    content_digest,
+    encode_part,
+    encode_part_json,
+    key_order,
+)
 from shared.wire.people import (
     Invitation,
     InvitationAccept,
@@ -70,9 +77,9 @@ from shared.wire.people import (
 from shared.wire.plans import PlanMessage
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.problems import problem_of
+from shared.wire.release_kinds import MaskedTableMessage
 from shared.wire.releases import (
     Alignment,
-    PartJson,
     PartManifest,
     PartReceipt,
     Release,
@@ -232,6 +239,41 @@ def test_plans_and_their_messages(pin, name: str):
     )
 
 
+MASKED_TABLE = {
+    "columns": [
+        {"name": "age", "role": "told", "type": "numeric"},
+        {"name": "sex", "role": "told", "type": "categorical", "categories": ["f", "m"]},
+        {"name": "debt", "role": "masked", "type": "numeric"},
+    ],
+    "method": "nmegadp-shuffle",
+    "copies": 2,
+    "protection": ["Nothing of a person beyond age and sex."],
+}
+
+
+def test_masked_tables_and_their_parts(pin):
+    table = MaskedTableMessage.model_validate(MASKED_TABLE)
+    schema = table.schema_of_parts
+    keys = pseudonyms(SECRETS, STUDY, [f"person {i}" for i in range(8)])
+    keys = keys[key_order(keys)]
+    numbers = np.array([0.1, -2.5, 1e-9, 3.0, 1e15, 7.25, 0.0, 1 / 3])
+    columns = {
+        name: numbers * (1 + place) if size is None else np.arange(8) % size
+        for place, (name, size) in enumerate(schema.sizes.items())
+    }
+    part = encode_part(schema, keys, columns)
+    pin(
+        "masked table",
+        {
+            "digest": table.digest,
+            "canonical": table.canonical_json().decode(),
+            "names": table.names,
+            "part": sha(part),
+            "part as JSON": encode_part_json(schema, keys, columns).decode(),
+        },
+    )
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_keyed_draws(pin, name: str):
     plan = named(name)
@@ -239,7 +281,7 @@ def test_keyed_draws(pin, name: str):
     again = randomize(
         plan, SECRETS, STUDY, made.keys, true_columns(plan), {b.name: 2 for b in plan.blocks}
     )
-    part = encode_part(plan, made.keys, made.columns)
+    part = encode_part(RecordSchema.of(plan), made.keys, made.columns)
     pin(
         f"draws: {name}",
         {
@@ -250,7 +292,7 @@ def test_keyed_draws(pin, name: str):
             "ids, third epoch": [draw_id(SECRETS, STUDY, b, 2) for b in plan.blocks],
             "part": sha(part),
             "part header": content_digest(part),
-            "part as JSON": sha(encode_part_json(plan, made.keys, made.columns)),
+            "part as JSON": sha(encode_part_json(RecordSchema.of(plan), made.keys, made.columns)),
         },
     )
 
@@ -659,6 +701,38 @@ def messages() -> dict[str, Any]:
         (ModelQuery, {"of": ["a"]}),
         (PredictionQuery, {"records": [{"a": "x", "d": 1.5}]}),
         (Page[Owner], {"items": [], "next": "cursor"}),
+        (
+            ReleaseCreate,
+            {
+                "name": "second",
+                "kind": "masked-records",
+                "table": MASKED_TABLE,
+                "records": 5,
+                "parts": [part],
+                "digest": SHA,
+            },
+        ),
+        (
+            Release,
+            release
+            | {"plan": None, "plan_digest": None, "consistency": None}
+            | {"kind": "masked-records", "table": MASKED_TABLE, "table_digest": SHA},
+        ),
+        (
+            StudyPrivacy,
+            study_privacy
+            | {
+                "unbounded": [
+                    {
+                        "owner": "north",
+                        "kind": "masked-records",
+                        "confidential": ["debt"],
+                        "told": ["age", "sex"],
+                        "statement": "It carries no gamma.",
+                    }
+                ]
+            },
+        ),
     ]
     return {
         str(number): kind.model_validate(content).model_dump_json()
@@ -749,7 +823,7 @@ LEARN: dict[str, dict[str, Any]] = {
 def publish(client: TestClient, owner: dict[str, str], name: str, plan: Plan, codes: Any) -> None:
     keys = pseudonyms(SECRETS, STUDY, [str(i) for i in range(len(next(iter(codes.values()))))])
     made = randomize(plan, SECRETS, STUDY, keys, codes)
-    body = encode_part(plan, made.keys, made.columns)
+    body = encode_part(RecordSchema.of(plan), made.keys, made.columns)
     part = PartManifest(number=0, records=len(keys), bytes=len(body), sha256=sha(body))
     release = ReleaseCreate(
         name=name,

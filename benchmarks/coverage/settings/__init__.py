@@ -5,6 +5,7 @@ from benchmarks.coverage.settings import (
     cells,
     classifiers,
     log_linear,
+    masked,
     networks,
     pooled,
     rules,
@@ -19,5 +20,6 @@ ALL: tuple[Setting, ...] = (
     *rules.SETTINGS,
     *trees.SETTINGS,
     *classifiers.SETTINGS,
+    *masked.SETTINGS,
 )
 """Every setting, in the order of the table in docs/coverage.md."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from benchmarks.coverage.setting import Interval, Numbers, Setting
+from shared.mask.catalogue import METHODS
 from shared.mask.copies.combining import combine_copies
 from shared.mask.copies.making import masked_copies
-from shared.mask.core.masked import Masked
-from shared.mask.methods.gadp import egadp
-from shared.mask.synthetic.copula import synthetic_copula
-
-Method = Callable[..., Masked]
+from shared.mask.core.method import Method
 
 _SLOPES = np.array([[0.8, -0.3], [0.0, 0.5]])
 """Of X's two columns on S's two: row by column of S."""
@@ -72,12 +68,26 @@ def _linear_analyses(s: Numbers, y: Numbers) -> list[tuple[Numbers, Numbers]]:
     return [(found[0][places], found[1][places]) for found, places in wanted]
 
 
-_BENT_NAMES = ("mean of Y1", "slope of Y1", "square in Y1", "slope of Y2", "square in Y2")
+_BENT_NAMES = (
+    "mean of Y1",
+    "slope of Y1",
+    "square in Y1",
+    "slope of Y2",
+    "square in Y2",
+    "slope of Y2 on Y1 given S",
+)
 
 
 def _bent_analyses(s: Numbers, y: Numbers) -> list[tuple[Numbers, Numbers]]:
-    first, second = (_fit(y[:, k], s[:, 0], s[:, 0] ** 2) for k in (0, 1))
-    return [_mean(y[:, 0]), (first[0][1:], first[1][1:]), (second[0][1:], second[1][1:])]
+    curve = (s[:, 0], s[:, 0] ** 2)
+    first, second = (_fit(y[:, k], *curve) for k in (0, 1))
+    slope = _fit(y[:, 1], y[:, 0], *curve)
+    return [
+        _mean(y[:, 0]),
+        (first[0][1:], first[1][1:]),
+        (second[0][1:], second[1][1:]),
+        (slope[0][1:2], slope[1][1:2]),
+    ]
 
 
 def _draw_linear(rng: np.random.Generator, n: int) -> tuple[Numbers, Numbers]:
@@ -92,8 +102,20 @@ def _draw_bent(rng: np.random.Generator, n: int) -> tuple[Numbers, Numbers]:
 
 
 _BENT_TRUTH = np.array(
-    [_MEANS[0] + _BEND[0] * 4 / 3, _SLOPES[0, 0], _BEND[0], _SLOPES[0, 1], _BEND[1]]
+    [
+        _MEANS[0] + _BEND[0] * 4 / 3,
+        _SLOPES[0, 0],
+        _BEND[0],
+        _SLOPES[0, 1],
+        _BEND[1],
+        _NOISE[0, 1] / _NOISE[0, 0],
+    ]
 )
+
+_WORDS = {
+    "linear": "X linear in S, normal",
+    "bent": "X a square of S with normal residuals",
+}
 
 _LAWS = {
     "linear": (_draw_linear, _linear_analyses, _linear_truth(), _LINEAR_NAMES),
@@ -108,12 +130,11 @@ def masked_intervals(
     n: int,
     m: int,
     naive: bool = False,
-    **options: object,
 ) -> Interval:
-    """Draw a table, mask it m times and combine; `naive` leaves b/m out: a negative control."""
+    """Draw a table, mask it m times and combine; `naive` trusts one copy: a negative control."""
     draw, analyses, truth, _ = _LAWS[law]
     s, x = draw(rng, n)
-    copies = masked_copies(method, s, x, rng, m, **options)
+    copies = masked_copies(method, s, x, rng, m)
     found = [analyses(s, one.matrix) for one in copies]
     low, high = [], []
     for place in range(len(found[0])):
@@ -127,18 +148,22 @@ def masked_intervals(
     return Interval(truth, np.concatenate(low), np.concatenate(high))
 
 
-def _setting(method: Method, called: str, law: str, n: int, m: int, seed: int) -> Setting:
+def _setting(name: str, called: str, law: str, n: int, m: int, seed: int, short: int) -> Setting:
     copies = "1 copy" if m == 1 else f"{m} copies"
     return Setting(
         f"regressions from masked copies, {called}",
-        f"N = {n:,}, {copies}, {law}",
+        f"N = {n:,}, {copies}, {_WORDS[law]}",
         seed,
-        partial(masked_intervals, method=method, law=law, n=n, m=m),
+        partial(masked_intervals, method=METHODS[name], law=law, n=n, m=m),
         _LAWS[law][3],
+        short=short,
     )
 
 
 SETTINGS: tuple[Setting, ...] = (
-    _setting(egadp, "EGADP", "linear", 200, 1, 1600),
-    _setting(synthetic_copula, "synthetic copula", "linear", 200, 5, 1603),
+    _setting("egadp", "EGADP", "linear", 200, 1, 1600, 200),
+    _setting("gadp", "GADP", "linear", 200, 5, 1601, 100),
+    _setting("nmegadp", "NMEGADP", "linear", 200, 1, 1602, 40),
+    _setting("nmegadp", "NMEGADP", "bent", 200, 1, 1603, 40),
+    _setting("synthetic-copula", "a synthetic copula", "linear", 200, 5, 1604, 100),
 )

@@ -7,12 +7,13 @@ from fastapi import APIRouter
 from miner_service.http.access.access import ANYONE, OWNER, enter_study
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
 from miner_service.intake.agreement import require_followed
-from miner_service.intake.intake import checked_plan
+from miner_service.intake.intake import checked_content
 from miner_service.intake.study_privacy import forecast, study_privacy, told_by_plan
 from miner_service.store.people import no_such
 from miner_service.store.releases import active_owners
 from shared.errors import Forbidden, OptionError, StudyPlanNotFollowed
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
+from shared.wire.release_kinds import KINDS, RANDOMIZED
 
 router = APIRouter(tags=["privacy"])
 
@@ -50,10 +51,11 @@ def forecast_privacy(
             )
         if owner not in active_owners(session, study):
             raise no_such("owner")
-        plan = checked_plan(services.settings.limits, body.plan)
+        kind = KINDS[RANDOMIZED]
+        plan = checked_content(services.settings.limits, kind, body.plan)
         refused = None
         try:
-            require_followed(session, study, owner, plan)
+            require_followed(session, study, owner, kind, plan)
         except StudyPlanNotFollowed as error:
             refused = error
         return forecast(session, study, told_by_plan(owner, plan, body.draws), refused)

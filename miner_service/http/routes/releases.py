@@ -27,8 +27,8 @@ from miner_service.store.releases import find_release, release_message
 from miner_service.store.schema import ReleaseRow
 from shared.errors import PartInvalid
 from shared.wire.base import Page
-from shared.wire.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TYPE
-from shared.wire.releases import PartJson, PartReceipt, Release, ReleaseCreate
+from shared.wire.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TYPE, PartJson
+from shared.wire.releases import PartReceipt, Release, ReleaseCreate
 
 router = APIRouter(tags=["releases"])
 

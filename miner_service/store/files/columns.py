@@ -17,10 +17,8 @@ import pyarrow as pa
 
 from miner_service.store.files.segments import settle
 from shared.errors import NotReady, PartInvalid, StoreCorrupt
-from shared.marginals.counts import Codes
-from shared.plan import Plan
 from shared.wire.base import KEY_BYTES, KEY_COLUMN
-from shared.wire.parts import Keys, part_schema
+from shared.wire.parts import Keys, RecordSchema, Values
 
 KeyText = npt.NDArray[np.bytes_]
 """Pseudonyms as fixed strings of 16 bytes. All have the same length, so that comparing them as
@@ -38,9 +36,9 @@ class SealedFile:
 
 
 def build_columns(
-    plan: Plan,
+    columns: RecordSchema,
     records: int,
-    parts: Iterable[tuple[Keys, dict[str, Codes]]],
+    parts: Iterable[tuple[Keys, dict[str, Values]]],
     *,
     scratch: Path,
     target: Path,
@@ -48,14 +46,14 @@ def build_columns(
     """Join decoded parts into one durable file of columns.
 
     Args:
-        parts: pseudonyms and codes per part, in order, `records` in all.
+        parts: pseudonyms and columns per part, in order, `records` in all.
         scratch: a free path; a second one with the suffix `.file` is used beside it.
         target: the final path, replaced if it is there.
 
     Raises:
         PartInvalid: pseudonyms do not ascend from one part to the next.
     """
-    schema = part_schema(plan)
+    schema = columns.arrow
     offsets, size = _layout(schema, records)
     written = scratch.with_suffix(".file")
     try:
@@ -92,7 +90,7 @@ def load_keys(path: Path) -> KeyText:
     return np.frombuffer(column.buffers()[1], dtype=f"S{KEY_BYTES}", count=len(column))
 
 
-def load_columns(path: Path, names: Sequence[str]) -> dict[str, Codes]:
+def load_columns(path: Path, names: Sequence[str]) -> dict[str, Values]:
     """Return some columns of a sealed release, memory-mapped."""
     batch = _batch(path)
     return {name: batch.column(name).to_numpy(zero_copy_only=True) for name in names}
@@ -129,7 +127,7 @@ def _fill(
     schema: pa.Schema,
     offsets: dict[str, int],
     records: int,
-    parts: Iterable[tuple[Keys, dict[str, Codes]]],
+    parts: Iterable[tuple[Keys, dict[str, Values]]],
 ) -> str:
     """Lay the parts' columns out one after the other; return the digest of the pseudonyms."""
     space = np.memmap(scratch, dtype=np.uint8, mode="w+", shape=(size,))

@@ -20,7 +20,7 @@ from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Codes, Marginals, ReportedCounts, ReportTables
 from shared.marginals.tabulated_counts import TabulatedCounts
 from shared.plan import Plan
-from shared.wire.parts import Keys, decode_part, joined_parts
+from shared.wire.parts import Keys, RecordSchema, decode_part, joined_parts
 from shared.wire.releases import release_digest
 
 Fetch = Callable[[int], bytes]
@@ -143,15 +143,15 @@ def _require_coin(
 def _records(
     sender: str, plan: Plan, package: Package, bodies: Sequence[bytes]
 ) -> tuple[Keys, dict[str, Codes]]:
-    decoded = []
+    schema, decoded = RecordSchema.of(plan), []
     for body, part in zip(bodies, package.parts, strict=True):
         try:
-            decoded.append(decode_part(plan, body))
+            decoded.append(decode_part(schema, body))
         except PartInvalid as error:
             raise _other_data(sender, f"a part that cannot be read ({error.message})") from error
         if len(decoded[-1][0]) != part.records:
             raise _other_data(sender, "another number of records")
-    return joined_parts(plan, decoded)
+    return joined_parts(schema, decoded)
 
 
 def _tables(

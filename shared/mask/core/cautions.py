@@ -22,13 +22,16 @@ OFFSET = 1e6
 """A column whose mean is so many standard deviations loses digits of its moments to rounding."""
 
 
-def cautions(given: Inputs, scored: Inputs | None = None) -> tuple[str, ...]:
+def cautions(
+    given: Inputs, scored: Inputs | None = None, *, predicting: bool = True
+) -> tuple[str, ...]:
     """Return sentences on what is unusual about S and X; they name columns and never values.
 
     Args:
         given: S and X.
         scored: what is predicted in their place, such as their normal scores; then the size of
             single values does not matter to the noise.
+        predicting: whether X is predicted from S, and the noise made to fit.
     """
     used = given if scored is None else scored
     shares = np.max(given.standard**2, axis=0) / given.records
@@ -47,18 +50,18 @@ def cautions(given: Inputs, scored: Inputs | None = None) -> tuple[str, ...]:
             f"One value holds more than {DOMINANT:.0%} of the variation of {names}: {effect}. Cut"
             " it off, take logarithms or leave its record out before masking."
         )
-    if names := _where(given, explained > NEARLY_TOLD):
+    if predicting and (names := _where(given, explained > NEARLY_TOLD)):
         found.append(
             f"S tells more than {NEARLY_TOLD:.0%} of the variation of {names}: masked values lie"
             " close to the true ones, as everybody's prediction from S does."
         )
-    if scored is None and (names := _where(given, offsets > OFFSET)):
+    if predicting and scored is None and (names := _where(given, offsets > OFFSET)):
         found.append(
             f"The mean is more than {OFFSET:g} standard deviations from 0 in {names}: moments are"
             " kept only up to the rounding of such numbers. Subtract a constant before masking."
         )
     spare = given.records - used.both.shape[1]
-    if spare < SPARE:
+    if predicting and spare < SPARE:
         found.append(
             f"There are only {spare} more records than columns of S and X together: what is exact"
             " in the masked values narrows down the true ones. Mask more records or fewer columns."

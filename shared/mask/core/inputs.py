@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.errors import MaskingError, OptionError, TableError
 from shared.mixed.design import (
@@ -194,7 +195,7 @@ def require_maskable(given: Inputs, columns: int, max_leverage: float) -> None:
             tells exactly.
     """
     require_records(given, columns)
-    require_leverages(given.leverages, max_leverage)
+    require_leverages(given.leverages, max_leverage, given)
     require_secret(given)
 
 
@@ -238,36 +239,41 @@ def require_secret(given: Inputs) -> None:
         )
 
 
-def require_no_lone_record(basis: Floats, most: float) -> None:
+def require_leverages(found: Floats, most: float, given: Inputs | None = None) -> None:
     """Check that no record's fitted value is mostly its own true value.
 
     A record that stands alone in S, by a rare category or an outlying number, decides its own
     fitted value; the residual is then nearly zero, and its masked value nearly the true one.
 
     Args:
-        basis: an orthonormal basis of what values are fitted by, n x k.
-        most: the largest leverage allowed, above 0 and at most 1; 1 allows all.
+        found: how much each record's own value weighs in its fitted one: n numbers, 0 to 1.
+        most: the largest of them allowed, above 0 and at most 1; 1 allows all.
+        given: S and X; the message then names the columns by which such records stand out.
 
     Raises:
         OptionError: the bound is none.
         MaskingError: some records' leverage is larger.
     """
-    require_leverages(leverages(basis), most)
-
-
-def require_leverages(found: Floats, most: float) -> None:
-    """Check leverages themselves, n numbers, as `require_no_lone_record` does."""
     if not 0 < most <= 1:
         raise OptionError(
             f"max_leverage must be above 0 and at most 1, not {most}.", where="max_leverage"
         )
-    lone = int(np.count_nonzero(found > most)) if most < 1 else 0
-    if lone:
-        records = "1 record stands" if lone == 1 else f"{lone} records stand"
+    lone = found > most if most < 1 else np.zeros(len(found), dtype=np.bool_)
+    if lone.any():
+        count = int(np.count_nonzero(lone))
+        records = "1 record stands" if count == 1 else f"{count} records stand"
+        by = ", ".join(map(repr, _standing_out(given, lone))) if given is not None else ""
         raise MaskingError(
-            f"{records} nearly alone in S: in the masked value of such a record its own true value"
-            f" would weigh more than {most:g}.",
+            f"{records} nearly alone in S{f', most by {by}' if by else ''}: in the masked value of"
+            f" such a record its own true value would weigh more than {most:g}.",
             where="S",
             remedy="Merge rare categories, cut outlying numbers off or leave those records out;"
             " max_leverage moves the bound.",
         )
+
+
+def _standing_out(given: Inputs, chosen: npt.NDArray[np.bool_]) -> list[str]:
+    """Return the columns of S in which chosen records are farthest from the mean, at most three."""
+    places = np.argmax(np.abs(given.told[chosen]), axis=1) if given.told.shape[1] else []
+    names = [given.design.sources[place][0] for place in places]
+    return sorted(set(names), key=lambda name: (-names.count(name), name))[:3]

@@ -50,13 +50,11 @@ def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
     Returns:
         n x q.
     """
-    white = residual(drawn, basis)
-    # Whitened twice: the second time mends the rounding of the first.
-    white = _orthonormal(residual(_orthonormal(white), basis))
     # Columns of very different scales share one root: each is taken in units of its own length.
-    largest = np.max(np.abs(like), axis=0, initial=0.0)
-    largest = np.where(largest > 0, largest, 1.0)
-    scale = largest * np.maximum(1.0, np.linalg.norm(like / largest, axis=0))
+    scale = _lengths(like)
+    white = residual(drawn / _lengths(drawn), basis)
+    # Whitened twice: the second time mends the rounding of the first.
+    white = _orthonormal(residual(_orthonormal(white / _lengths(white)), basis))
     found: Floats = (white @ symmetric_root(like / scale)) * scale
     return found
 
@@ -69,6 +67,15 @@ def symmetric_root(like: Floats) -> Floats:
     """
     _, values, vectors = np.linalg.svd(np.linalg.qr(like, mode="r"), full_matrices=False)
     found: Floats = (vectors.T * values) @ vectors
+    return found
+
+
+def _lengths(values: Floats) -> Floats:
+    """Return the lengths of columns, 1 of those that are 0; squares stay in the range of floats."""
+    largest = np.max(np.abs(values), axis=0, initial=0.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    lengths = np.linalg.norm(values / largest, axis=0)
+    found: Floats = largest * np.where(lengths > 0, lengths, 1.0)
     return found
 
 

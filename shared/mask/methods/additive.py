@@ -29,9 +29,9 @@ MOST_NOISE = 1e6
 def sadp(S: Any, X: Any, rng: Randomness, *, noise: float = NOISE) -> Masked:  # noqa: N803
     """Mask by simple additive noise: Y_j = X_j + e_j, the e_j normal and independent.
 
-    Means are kept in expectation; the variance of each column grows by the share `noise` and
-    correlations shrink by 1 / (1 + noise), those with S by its square root. (Traub, Yemini and
-    Wozniakowski 1984; AlAhmadi II.2.2.)
+    Means are kept in expectation. The variance of each column grows by the share `noise`;
+    correlations among the columns of X are multiplied by 1 / (1 + noise), those with S by its
+    square root. (Traub, Yemini and Wozniakowski 1984; AlAhmadi II.2.2.)
 
     Args:
         S: the non-confidential columns, n x p, a frame or None; used for what is reported only.
@@ -58,9 +58,9 @@ def cadp(
 ) -> Masked:
     """Mask by correlated additive noise: Y = X + e, the covariance of e being noise * cov(X).
 
-    Correlations among the columns of X are kept in expectation; those with S shrink by
-    sqrt(1 + noise). With `rescale`, Y is drawn together about the means of X by that factor, so
-    that its means and covariances are those of X in expectation (Kim 1986). (AlAhmadi II.2.2.)
+    Correlations among the columns of X are kept in expectation; those with S are multiplied by
+    1 / sqrt(1 + noise). With `rescale`, Y is shrunk towards the means of X by this factor, so that
+    its means and covariances are those of X in expectation. (Kim 1986; AlAhmadi II.2.2.)
 
     Args:
         S: the non-confidential columns, n x p, a frame or None; used for what is reported only.
@@ -91,7 +91,7 @@ def _checked(S: Any, X: Any, rng: Randomness, noise: float) -> Inputs:  # noqa: 
 def _added(
     method: str, given: Inputs, drawn: Floats, noise: float, *, shrink: float = 1.0
 ) -> Masked:
-    """Return X + noise, drawn together about the means of X by a factor."""
+    """Return X + noise, shrunk towards the means of X by a factor."""
     values = given.in_units((given.standard + drawn) * shrink)
     return Masked(
         method,
@@ -99,5 +99,5 @@ def _added(
         values,
         noise=values - given.matrix,
         details={**facts(given), "noise": noise},
-        warnings=cautions(given),
+        warnings=cautions(given, predicting=False),
     )

@@ -12,7 +12,7 @@ from shared.kernel_regression.options import KernelOptions
 from shared.mask.core.cautions import NEARLY_TOLD
 from shared.mask.core.inputs import Inputs, require_leverages
 from shared.mask.core.randomness import Randomness
-from shared.mixed.design import basis_of, residual
+from shared.mixed.design import basis_of, leverages, residual
 from shared.mixed.table import Floats
 
 LEARNED = 0.05
@@ -27,11 +27,20 @@ FREEDOM = 2.0
 FITTED = 0.2
 """... and at most this share of the records, unless the ridge has more by itself."""
 
-ATTEMPTS = 8
-"""How often lone records are held back until the largest leverage is kept."""
+ATTEMPTS = 16
+"""How often lone records are held back until the largest leverage is kept; ..."""
+
+PATIENCE = 8
+"""... after so many, what still weighs more is replaced wholly."""
+
+MARGIN = 0.98
+"""They are held back a little more than it seems to take."""
+
+SMOOTHER = 10.0
+"""How much larger a penalty is tried next if that does not help."""
 
 WIDE = 200
-"""Noise is orthogonal to at most so many eigenvectors beyond those of E(X|S), ..."""
+"""Noise is orthogonal to at most so many eigenvectors of the kernel, ..."""
 
 SHARE = 5
 """... and to no more than one for so many records; ..."""
@@ -41,11 +50,6 @@ NARROW = 20
 
 ALONE = 1e-6
 """A record is told by others if their weight in its fitted value is at least this."""
-
-TINY = 1e-300
-
-MARGIN = 1.05
-"""By how much more they are held back the next time, at least."""
 
 ROUNDING = 1e-12
 """What is shorter, in standard deviations, is rounding."""
@@ -155,37 +159,55 @@ def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage
         max_leverage: the largest weight of a record's own value in its expectation.
 
     Raises:
-        MaskingError: some records' own values weigh more even in the smoothest fit.
+        MaskingError: some records' own values weigh more, with the penalty given or with any.
     """
     options = replace(options, linear=True)
     fit = fit_kernel(given.told, given.standard, options, rng)
+    found = _expectation(given, fit, max_leverage)
+    while options.penalty is None and found.leverages.max() > max_leverage and found.learned:
+        smoother = replace(options, bandwidth=fit.bandwidth, penalty=SMOOTHER * fit.penalty)
+        fit = fit_kernel(given.told, given.standard, smoother, rng)
+        found = _expectation(given, fit, max_leverage)
+    require_leverages(found.leverages, max_leverage, given)
+    return found
+
+
+def _expectation(given: Inputs, fit: KernelFit, max_leverage: float) -> Learned:
+    """Return E(X|S) by a kernel regression, lone records held back as far as the bound asks."""
     count = int(np.count_nonzero(fit.shrinkage > LEARNED))
     times, filtered = iterated(fit.shrinkage[:count], given.records)
     vectors = fit.basis[:, :count] * np.sqrt(filtered)
-    own = np.einsum("ij,ij->i", vectors, vectors)
-    allowed, multiple = max_leverage - given.leverages, 1.0
+    shares = np.ones(given.records)
     for attempt in range(ATTEMPTS):
-        last = attempt == ATTEMPTS - 1
-        shares = np.zeros(len(own)) if last else _shares(own * multiple, allowed)
-        targets = held_back(given.standard_residuals, vectors, own, shares)
+        targets = shares[:, None] * given.standard + (1 - shares)[:, None] * fit.left_out
         relation = vectors @ (vectors.T @ targets)
-        # Least squares, afterwards, multiplies the weight of a record's own value by this.
-        scale = np.diag(np.linalg.lstsq(relation, given.standard_residuals)[0])
-        multiple = max(1.0, multiple * MARGIN, float(np.max(scale)))
-        weights = given.leverages + own * shares * max(1.0, float(np.max(scale)))
-        if weights.max() <= max_leverage:
+        own = own_weights(vectors, fit, given.basis, shares)
+        exact = times == np.inf and bool(np.all(shares == 1))
+        weights = given.leverages + own if exact else _weights(given, relation, own)
+        over = weights > max_leverage
+        if not over.any():
             break
-    require_leverages(weights, max_leverage)
+        room = np.maximum(max_leverage - given.leverages, 0.0)[over]
+        fewer = MARGIN * np.minimum(1.0, room / (weights - given.leverages)[over])
+        shares[over] = shares[over] * fewer if attempt < PATIENCE else 0.0
     span = basis_of(np.column_stack([given.basis, relation]))
     residuals = residual(given.standard, span)
     held = int(np.count_nonzero(shares < 1))
     return Learned(fit, given.standard - residuals, residuals, count, times, held, weights)
 
 
-def _shares(own: Floats, allowed: Floats) -> Floats:
-    """Return how much of their weights records may keep: 0 to 1."""
-    most = np.maximum(allowed, 0.0)
-    return np.where(own > most, most / np.maximum(own, TINY), 1.0)
+def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
+    """Return how much own values weigh in least squares of X on the constant, S and f: n numbers.
+
+    Besides by f itself, a value moves the regression's coefficients; the leverages of f in it are a
+    bound of that.
+    """
+    if not relation.shape[1] or not np.any(relation):
+        return given.leverages + own
+    scale = np.linalg.lstsq(relation, given.standard_residuals)[0]
+    inside = own * max(1.0, float(np.max(np.diag(scale))))
+    found: Floats = given.leverages + inside + leverages(basis_of(relation)) * (1 - inside)
+    return found
 
 
 def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
@@ -212,31 +234,26 @@ def _with(basis: Floats, values: Floats) -> Floats:
     return np.column_stack([basis, basis_of(residual(rest[:, new] / lengths[new], basis))])
 
 
-def held_back(targets: Floats, vectors: Floats, own: Floats, shares: Floats) -> Floats:
-    """Return targets with those of lone records replaced, so that they do not decide their own fit.
+def own_weights(vectors: Floats, ridge: KernelFit, free: Floats, shares: Floats) -> Floats:
+    """Return how much records' own values weigh in VV'y: n numbers.
 
-    A target that is replaced by what the fit without its record predicts has no weight in its own
-    fitted value; a mixture of both has its share of the weight. The others' fits stay as flexible
-    as they were, which a larger penalty for the sake of a few records would not leave them.
+    y are the values x, and for lone records a mixture of x and of what the ridge predicts without
+    them, which so does not decide its own fit. A larger penalty for the sake of a few lone
+    records would smooth away what the others have to tell.
 
     Args:
-        targets: n x q.
-        vectors: V of a fit VV'x, n x m.
-        own: the leverages of this fit, n numbers below 1 or nearly so.
-        shares: how much of its weight each record's own target keeps, n numbers from 0 to 1.
-
-    Returns:
-        n x q.
+        vectors: V, n x m.
+        ridge: the fit whose predictions are mixed in.
+        free: an orthonormal basis of what the ridge does not shrink, n x f.
+        shares: how much of its own value each record keeps, n numbers from 0 to 1.
     """
-    lone = shares < 1
-    if not lone.any():
-        return targets
-    # With H = VV', x the targets, y the new ones, s the shares and h the leverages:
-    # y = s x + (1 - s) ((Hy - h y) / (1 - h)) for the lone records, y = x for the others.
-    rows, found = vectors[lone], targets.copy()
-    factor = (1 - shares[lone]) / np.maximum(1 - own[lone], ALONE)
-    found[lone] = 0.0
-    known = shares[lone, None] * targets[lone] + factor[:, None] * (rows @ (vectors.T @ found))
-    among = rows @ rows.T - np.diag(own[lone])
-    found[lone] = np.linalg.solve(np.eye(len(rows)) - factor[:, None] * among, known)
+    found: Floats = shares * np.einsum("ij,ij->i", vectors, vectors)
+    lone = np.flatnonzero(shares < 1)
+    if len(lone):
+        # Through what is predicted of lone records near it a record weighs more in its own fit.
+        hat = free[lone] @ free.T + (ridge.basis[lone] * ridge.shrinkage) @ ridge.basis.T
+        factor = (1 - shares[lone]) / np.maximum(1 - ridge.leverages[lone], ALONE)
+        through = (vectors[lone] @ vectors.T) * hat * factor[:, None]
+        through[np.arange(len(lone)), lone] = 0.0
+        found += through.sum(axis=0)
     return found

@@ -26,15 +26,16 @@ _LEVERAGE = {"max_leverage": MAX_LEVERAGE}
 _KERNEL = {"kernel": KernelOptions(), **_LEVERAGE}
 
 _UNLINKED = (
-    "Given S, the masked values tell nothing more of a record's true ones; they carry no bound on"
-    " what one record may tell"
+    "Beyond what S and the relationships that are kept tell of a record, its masked values tell"
+    " nothing. There is no bound on what one record may tell: releases that differ by one record"
+    " can give it away."
 )
 
-_NO_MORE = f"{_UNLINKED}, and what S tells of them is released on purpose."
+_NO_MORE = f"{_UNLINKED} What S tells of X is released on purpose."
 
 _TRUE_VALUES = (
-    f"{_UNLINKED}. The released numbers are the true ones in another order, so the largest and the"
-    " smallest are among them, at other records."
+    f"{_NO_MORE} The released numbers are the true ones at other records, the largest and the"
+    " smallest among them."
 )
 
 _BLURRED = (

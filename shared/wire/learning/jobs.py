@@ -16,6 +16,7 @@ from shared.wire.learning.learners import (
     LinearClassifierSpec,
 )
 from shared.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
+from shared.wire.learning.regression import RegressionSpec
 from shared.wire.problems import ProblemDetail
 
 
@@ -34,7 +35,8 @@ JobSpec = Annotated[
     | Annotated[AssociationRulesSpec, Tag("association-rules")]
     | Annotated[DecisionTreeSpec, Tag("decision-tree")]
     | Annotated[LinearClassifierSpec, Tag("linear-classifier")]
-    | Annotated[BayesClassifierSpec, Tag("bayes-classifier")],
+    | Annotated[BayesClassifierSpec, Tag("bayes-classifier")]
+    | Annotated[RegressionSpec, Tag("regression")],
     Discriminator(_kind_of),
 ]
 

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints
 
 from shared.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
 from shared.wire.learning.jobs import JobSpec
+from shared.wire.learning.regression import MaskingMessage
 
 
 class ParameterMessage(Message):
@@ -233,13 +234,25 @@ class BayesClassifierMessage(ModelHead):
     document: dict[str, Any]
 
 
+class RegressionMessage(ModelHead):
+    """A regression on masked records; for `document` see `DecisionTreeMessage`.
+
+    `masking` says how the records were masked, release by release.
+    """
+
+    kind: Literal["regression"] = "regression"
+    masking: list[MaskingMessage]
+    document: dict[str, Any]
+
+
 ModelMessage = Annotated[
     BayesNetMessage
     | ContingencyTableMessage
     | AssociationRulesMessage
     | DecisionTreeMessage
     | LinearClassifierMessage
-    | BayesClassifierMessage,
+    | BayesClassifierMessage
+    | RegressionMessage,
     Field(discriminator="kind"),
 ]
 

@@ -256,7 +256,7 @@ def test_a_database_of_another_version_is_left_alone(tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version=7")
         before = connection.execute("SELECT * FROM sqlite_schema").fetchall()
-    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 4"):
+    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 5"):
         Database(path)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shared.wire.parts import encode_part, part_schema
+from shared.wire.parts import RecordSchema, encode_part
 
 
 def ascending(keys):
@@ -15,7 +15,7 @@ def ascending(keys):
 
 def compressed(plan, keys, columns, codec):
     """The same part as `encode_part` writes, its buffers compressed."""
-    schema = part_schema(plan)
+    schema = RecordSchema.of(plan).arrow
     arrays = [pa.array([bytes(k) for k in keys], pa.binary(16))]
     arrays += [pa.array(columns[name]) for name in columns]
     sink = pa.BufferOutputStream()
@@ -44,7 +44,7 @@ def test_a_part_with_any_byte_changed_is_stored_or_refused_never_a_failure(
     miner.study("asia")
     owner = miner.owner("asia", "north")
     columns = {"A": np.array([0, 1], np.uint8), "B": np.array([2, 1], np.uint8)}
-    body = encode_part(plan_a, ascending(keys_of(range(2))), columns)
+    body = encode_part(RecordSchema.of(plan_a), ascending(keys_of(range(2))), columns)
     refused = 0
     for position in range(0, len(body), 7):
         damaged = bytearray(body)

@@ -14,7 +14,13 @@ from miner_service.intake import intake
 from shared.channels import Symmetric
 from shared.domain import Domain, Variable
 from shared.plan import Block, Plan
-from shared.wire.parts import content_digest, decode_part_json, encode_part, encode_part_json
+from shared.wire.parts import (
+    RecordSchema,
+    content_digest,
+    decode_part_json,
+    encode_part,
+    encode_part_json,
+)
 
 
 def test_a_release_is_announced_sent_and_sealed(miner, release_a):
@@ -159,15 +165,25 @@ def test_parts_whose_content_is_wrong_are_refused(
     other = Plan.unrandomized(Domain.of(A=("no", "yes")))
     cases = {
         "not-arrow": (b"not an Arrow stream", 3, "readable"),
-        "other-columns": (encode_part(other, keys, {"A": good["A"]}), 3, "columns"),
-        "descending": (encode_part(plan_a, keys[::-1], good), 3, "ascending"),
-        "repeated": (encode_part(plan_a, keys[[0, 1, 1]], good), 3, "ascending"),
+        "other-columns": (
+            encode_part(RecordSchema.of(other), keys, {"A": good["A"]}),
+            3,
+            "columns",
+        ),
+        "descending": (encode_part(RecordSchema.of(plan_a), keys[::-1], good), 3, "ascending"),
+        "repeated": (encode_part(RecordSchema.of(plan_a), keys[[0, 1, 1]], good), 3, "ascending"),
         "outside": (
-            encode_part(plan_a, keys, {**good, "B": np.array([0, 9, 1], np.uint8)}),
+            encode_part(
+                RecordSchema.of(plan_a), keys, {**good, "B": np.array([0, 9, 1], np.uint8)}
+            ),
             3,
             "code 9 of 'B'",
         ),
-        "fewer": (encode_part(plan_a, keys, good), 4, "3 records; 4 were announced"),
+        "fewer": (
+            encode_part(RecordSchema.of(plan_a), keys, good),
+            4,
+            "3 records; 4 were announced",
+        ),
     }
     for name, (body, records, words) in cases.items():
         path = owner.announce("asia", manifest(plan_a, [body], [records], name))
@@ -247,9 +263,9 @@ def test_a_small_release_may_be_json(miner, plan_a, build, keys_of):
         (b"{", "not a JSON part"),
         (b'{"keys": ["zz"], "columns": {}}', "keys.0"),
         (b'{"keys": ["%s"], "columns": {"A": [0]}}' % (b"0" * 32), "columns are ['A']"),
-        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [0, 1]}}' % (b"0" * 32), "[1, 2] codes"),
+        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [0, 1]}}' % (b"0" * 32), "[1, 2] values"),
         (b'{"keys": ["%s"], "columns": {"A": [0], "B": [300]}}' % (b"0" * 32), "code 300 of 'B'"),
-        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [-1]}}' % (b"0" * 32), "columns.B"),
+        (b'{"keys": ["%s"], "columns": {"A": [0], "B": [-1]}}' % (b"0" * 32), "Column 'B'"),
     ],
 )
 def test_a_json_part_that_is_wrong_is_refused(miner, plan_a, manifest, assert_problem, body, words):
@@ -265,7 +281,9 @@ def test_a_json_part_that_is_wrong_is_refused(miner, plan_a, manifest, assert_pr
 def test_a_json_part_survives_its_encoding(plan_a, keys_of):
     keys = np.sort(np.frombuffer(keys_of(range(5)).tobytes(), dtype="S16")).view("V16")
     columns = {"A": np.array([0, 1, 0, 1, 1], np.uint8), "B": np.array([2, 0, 1, 1, 0], np.uint8)}
-    back, codes = decode_part_json(plan_a, encode_part_json(plan_a, keys, columns))
+    back, codes = decode_part_json(
+        RecordSchema.of(plan_a), encode_part_json(RecordSchema.of(plan_a), keys, columns)
+    )
     assert back.tobytes() == keys.tobytes()
     assert all((codes[n] == columns[n]).all() and codes[n].dtype == np.uint8 for n in columns)
 

@@ -35,6 +35,7 @@ from shared.learn.tree.growth import learn_tree
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
 from shared.wire.learning.counting import CountsSpec
+from shared.wire.learning.regression import RecordsSpec
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
 
@@ -198,7 +199,9 @@ WITHHELD = [
 def test_a_variable_withheld_from_every_report_is_learned_by_no_job(miner, build, assert_problem):
     """Maximum likelihood would make up its distribution, with no error to tell."""
     assert {spec["kind"] for spec in WITHHELD} == {
-        get_args(spec.model_fields["kind"].annotation)[0] for spec in JOB_KINDS
+        get_args(spec.model_fields["kind"].annotation)[0]
+        for spec in JOB_KINDS
+        if issubclass(spec, CountsSpec)
     }
     analyst, owner = miner.study("survey"), miner.owner("survey", "north")
     blocks = [Block((Variable(n, ("no", "yes")),), c) for n, c in [("A", P), ("B", Withheld(2))]]
@@ -231,9 +234,9 @@ def test_a_table_of_all_records_of_owners_of_different_people(miner, build):
 
 def test_every_job_says_which_records_it_counts():
     """Who may know of a job is decided by that (access.py), whatever its kind."""
-    assert len(JOB_KINDS) == 7
+    assert len(JOB_KINDS) == 8
     for spec, kind in JOB_KINDS.items():
-        assert issubclass(spec, CountsSpec)
+        assert issubclass(spec, CountsSpec | RecordsSpec)
         assert MODEL_KINDS[kind.model.name] is kind.model
         assert "page" in kind.model.offers
 
@@ -279,6 +282,9 @@ def test_a_database_of_the_first_version_is_upgraded(tmp_path):
             "ALTER TABLE studies DROP COLUMN max_epsilon_record;"
             "ALTER TABLE studies DROP COLUMN max_epsilon_column;"
             "ALTER TABLE releases DROP COLUMN draws;"
+            "ALTER TABLE releases DROP COLUMN kind;"
+            "ALTER TABLE releases RENAME COLUMN content TO plan;"
+            "ALTER TABLE releases RENAME COLUMN content_digest TO plan_digest;"
             "ALTER TABLE releases DROP COLUMN consistency;"
             "ALTER TABLE models DROP COLUMN kind;"
             "ALTER TABLE models ADD COLUMN bif TEXT NOT NULL DEFAULT 'network';"
@@ -292,13 +298,13 @@ def test_a_database_of_the_first_version_is_upgraded(tmp_path):
         )
     Database(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (5,)
         found = connection.execute("SELECT id, kind, body FROM models").fetchall()
         assert found == [("m-1", "bayes-net", '{"nodes": []}')]
         columns = [row[1] for row in connection.execute("PRAGMA table_info(models)")]
         assert "bif" not in columns
         columns = [row[1] for row in connection.execute("PRAGMA table_info(releases)")]
-        assert {"draws", "consistency"} <= set(columns)
+        assert {"draws", "consistency", "kind", "content", "content_digest"} <= set(columns)
         columns = [row[1] for row in connection.execute("PRAGMA table_info(study_plans)")]
         assert columns == ["study", "digest", "plan", "agreed"]
 

@@ -14,7 +14,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.state.private_files import write_replacing
 from shared.errors import RecordsCorrected, StoreCorrupt, Unreachable
-from shared.wire.parts import decode_part
+from shared.wire.parts import RecordSchema, decode_part
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel
 
@@ -28,7 +28,7 @@ def _reports(release):
     plan = release["manifest"].plan.to_plan()
     found = {}
     for number in sorted(release["bodies"]):
-        keys, columns = decode_part(plan, release["bodies"][number])
+        keys, columns = decode_part(RecordSchema.of(plan), release["bodies"][number])
         rows = zip(*(columns[name].tolist() for name in plan.domain.names), strict=True)
         found.update(zip((bytes(k) for k in keys), rows, strict=True))
     return found

@@ -42,7 +42,7 @@ from shared.channels import (
 from shared.domain import Variable
 from shared.errors import ChannelError, TableError
 from shared.plan import Block, Plan
-from shared.wire.parts import decode_part, encode_part
+from shared.wire.parts import RecordSchema, decode_part, encode_part
 
 LAST = RESOLUTION - 1
 
@@ -438,7 +438,9 @@ def test_a_release_carries_the_reports(name, keys):
     made = randomize(
         Plan((block,)), SECRETS, "asia", keys[:300], dict(zip(block.names, true, strict=True))
     )
-    again, columns = decode_part(made.plan, encode_part(made.plan, made.keys, made.columns))
+    again, columns = decode_part(
+        RecordSchema.of(made.plan), encode_part(RecordSchema.of(made.plan), made.keys, made.columns)
+    )
     assert again.tobytes() == made.keys.tobytes()
     assert {n: c.tolist() for n, c in columns.items()} == {
         n: c.tolist() for n, c in made.columns.items()

@@ -14,7 +14,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.state.keys import KeyStore
 from shared.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
-from shared.wire.parts import decode_part
+from shared.wire.parts import RecordSchema, decode_part
 from tests.owner_agent.study_plan.plans import PLAN, follow, study_plan
 
 
@@ -27,7 +27,7 @@ def _reports(release):
     plan = release["manifest"].plan.to_plan()
     found = {}
     for body in release["bodies"].values():
-        keys, columns = decode_part(plan, body)
+        keys, columns = decode_part(RecordSchema.of(plan), body)
         rows = zip(*(columns[n].tolist() for n in ("smoker", "age", "region")), strict=True)
         found.update(zip((bytes(k) for k in keys), rows, strict=True))
     return found

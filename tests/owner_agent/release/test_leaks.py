@@ -10,7 +10,7 @@ import logging
 import httpx
 import pytest
 
-from shared.wire.parts import decode_part
+from shared.wire.parts import RecordSchema, decode_part
 
 SITE = """
 owner = "clinic-north"
@@ -119,7 +119,7 @@ def test_what_is_reported_is_not_what_is_true(secretive, command):
     command("publish")
     (release,) = secretive.miner.sealed()
     plan = release["manifest"].plan.to_plan()
-    _, columns = decode_part(plan, release["bodies"][0])
+    _, columns = decode_part(RecordSchema.of(plan), release["bodies"][0])
     # Half are truly b; a report is b with 0.5 * 0.7 + 0.5 * 0.3.
     assert 60 < int(columns["answer"].sum()) < 140
     assert json.loads(command("ledger", "--json").out)["releases"][0]["records"] == ROWS

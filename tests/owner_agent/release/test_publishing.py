@@ -40,7 +40,7 @@ from shared.errors import (
     Unreachable,
 )
 from shared.plan import Block, Plan
-from shared.wire.parts import decode_part
+from shared.wire.parts import RecordSchema, decode_part
 from shared.wire.releases import release_digest
 
 PARTS = 3
@@ -62,7 +62,7 @@ def _reports(release):
     plan = release["manifest"].plan.to_plan()
     found = {}
     for number in sorted(release["bodies"]):
-        keys, columns = decode_part(plan, release["bodies"][number])
+        keys, columns = decode_part(RecordSchema.of(plan), release["bodies"][number])
         rows = zip(*(columns[name].tolist() for name in plan.domain.names), strict=True)
         found.update(zip((bytes(k) for k in keys), rows, strict=True))
     return found

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import pramana as pm
 from shared.plan import Plan
+from shared.wire.parts import PART_MEDIA_TYPE
+from tests.miner_service.masking import masked
 from tests.pramana.client.world import STUDY
 
 
@@ -36,6 +39,33 @@ def test_releases_say_what_is_in_them(world):
     assert releases.loc["line", "variables"] == ("class", "sex")
     assert releases.loc["port", "consistency"] == "consistent"
     assert releases.loc["port", "records"] == 2201
+
+
+def test_masked_releases_are_listed_beside_others_and_in_no_sum(world):
+    before = world.study().told()
+    token = world.owner("bank")
+    for name, seed in (("m1", 1), ("m2", 2)):
+        built = masked(range(30), name=name, seed=seed)
+        made = world.rest("POST", f"/v1/studies/{STUDY}/releases", token, json=built.body)
+        path, media = f"/v1/releases/{made['id']}", {"Content-Type": PART_MEDIA_TYPE}
+        world.rest("PUT", f"{path}/parts/0", token, content=built.parts[0], headers=media)
+        world.rest("POST", f"{path}/seal", token)
+    study = world.study()
+    listed = study.releases().set_index("name").loc[["m1", "m2"]]
+    assert listed["kind"].tolist() == ["masked-records"] * 2
+    assert listed["in_use"].tolist() == [False, True]
+    assert listed["variables"].tolist() == [("age", "sex", "debt")] * 2
+    assert listed["plan_digest"].isna().all()
+    assert study.releases()["in_use"].sum() == 3
+    assert study.alignment().state == "identical"
+    assert "debt" not in study.domain.names
+    told = study.told()
+    assert (told.epsilon, told.gamma) == (before.epsilon, before.gamma)
+    assert any("leave out" in warning for warning in told.warnings)
+    frame = told.to_frame()
+    apart = frame[frame["of"] == "masked column"]
+    assert apart[["owner", "variable"]].drop_duplicates().values.tolist() == [["bank", "debt"]]
+    assert np.isinf(apart["gamma"]).all()
 
 
 def test_records_that_differ_are_counted(world, reports):

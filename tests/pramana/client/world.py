@@ -19,7 +19,7 @@ from miner_service.jobs.runner import learn_model
 from miner_service.settings import Settings
 from miner_service.store.people import rotate_admin_token
 from pramana.client.connecting import Miner
-from shared.wire.parts import PART_MEDIA_TYPE, encode_part
+from shared.wire.parts import PART_MEDIA_TYPE, RecordSchema, encode_part
 from shared.wire.plans import PlanMessage
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
 
@@ -100,7 +100,7 @@ class World:
     def publish(self, name: str, reports: pm.Reports) -> None:
         """Let an owner join and publish its reports in one part."""
         token = self.tokens[name] = self.owner(name)
-        part = encode_part(reports.plan, reports.pseudonyms, reports.codes)
+        part = encode_part(RecordSchema.of(reports.plan), reports.pseudonyms, reports.codes)
         sha = hashlib.sha256(part).hexdigest()
         announced = [PartManifest(number=0, records=len(reports), bytes=len(part), sha256=sha)]
         body = ReleaseCreate(

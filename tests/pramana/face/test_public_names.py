@@ -40,6 +40,7 @@ NAMES = [
     "Plan",
     "PramanaError",
     "RandomSymmetric",
+    "Regression",
     "Reports",
     "Sampled",
     "StructuralZeros",

@@ -14,13 +14,13 @@ from shared.domain import Domain
 from shared.errors import PartInvalid
 from shared.plan import Block, Plan
 from shared.wire.parts import (
+    RecordSchema,
     content_digest,
     decode_part,
     decode_part_json,
     encode_part,
     encode_part_json,
     locate,
-    part_schema,
     parts_of,
     strictly_ascending,
 )
@@ -32,6 +32,7 @@ PLAN = Plan(
         Block((DOMAIN["b"],), Symmetric.from_probability(300, 0.3)),
     )
 )
+SCHEMA = RecordSchema.of(PLAN)
 
 
 def keys_of(count: int) -> np.ndarray:
@@ -52,7 +53,7 @@ def columns_of(count: int) -> dict[str, np.ndarray]:
 )
 def test_what_is_encoded_is_decoded(encode, decode):
     keys, columns = keys_of(50), columns_of(50)
-    found_keys, found = decode(PLAN, encode(PLAN, keys, columns))
+    found_keys, found = decode(SCHEMA, encode(SCHEMA, keys, columns))
     assert found_keys.tobytes() == keys.tobytes()
     for name in ("a", "b"):
         assert np.array_equal(found[name], columns[name])
@@ -60,11 +61,11 @@ def test_what_is_encoded_is_decoded(encode, decode):
 
 def test_the_bytes_are_the_same_every_time():
     keys, columns = keys_of(50), columns_of(50)
-    assert encode_part(PLAN, keys, columns) == encode_part(PLAN, keys.copy(), columns)
+    assert encode_part(SCHEMA, keys, columns) == encode_part(SCHEMA, keys.copy(), columns)
 
 
 def test_codes_travel_in_the_narrowest_type():
-    assert [str(f.type) for f in part_schema(PLAN)] == ["fixed_size_binary[16]", "uint8", "uint16"]
+    assert [str(f.type) for f in SCHEMA.arrow] == ["fixed_size_binary[16]", "uint8", "uint16"]
 
 
 def stream(batch: pa.RecordBatch, **options: object) -> bytes:
@@ -82,7 +83,7 @@ def test_a_few_compressed_bytes_cannot_fill_the_memory():
             pa.array(np.zeros(rows, np.uint8)),
             pa.array(np.zeros(rows, np.uint16)),
         ],
-        schema=part_schema(PLAN),
+        schema=SCHEMA.arrow,
     )
     body = stream(batch, compression="zstd")
     assert len(body) < 100_000
@@ -90,7 +91,7 @@ def test_a_few_compressed_bytes_cannot_fill_the_memory():
     tracemalloc.start()
     before = pa.total_allocated_bytes()
     with pytest.raises(PartInvalid, match="is compressed"):
-        decode_part(PLAN, body)
+        decode_part(SCHEMA, body)
     assert pa.total_allocated_bytes() - before < 1_000_000
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
@@ -104,38 +105,38 @@ def test_the_older_form_of_compression_is_refused_as_well():
             pa.array(np.zeros(1, np.uint8)),
             pa.array(np.zeros(1, np.uint16)),
         ],
-        schema=part_schema(PLAN),
+        schema=SCHEMA.arrow,
     )
     old = stream(batch, metadata_version=pa.ipc.MetadataVersion.V4)
     with pytest.raises(PartInvalid, match="plain form"):
-        decode_part(PLAN, old)
+        decode_part(SCHEMA, old)
     with_metadata = io.BytesIO()
     with pa.ipc.new_stream(with_metadata, batch.schema) as writer:
         writer.write_batch(batch, {"ARROW:experimental_compression": "zstd"})
     with pytest.raises(PartInvalid, match="plain form"):
-        decode_part(PLAN, with_metadata.getvalue())
+        decode_part(SCHEMA, with_metadata.getvalue())
 
 
 def test_any_mutated_byte_is_read_or_refused():
     """Every byte of a small part is changed in turn; nothing but PartInvalid comes out."""
-    body = encode_part(PLAN, keys_of(3), columns_of(3))
+    body = encode_part(SCHEMA, keys_of(3), columns_of(3))
     refused = 0
     for position in range(len(body)):
         for flip in (0x01, 0x80, 0xFF):
             mutant = bytearray(body)
             mutant[position] ^= flip
             try:
-                decode_part(PLAN, bytes(mutant))
+                decode_part(SCHEMA, bytes(mutant))
             except PartInvalid:
                 refused += 1
     assert refused > len(body) / 2
 
 
 def test_a_part_cut_short_is_refused():
-    body = encode_part(PLAN, keys_of(3), columns_of(3))
+    body = encode_part(SCHEMA, keys_of(3), columns_of(3))
     for length in range(len(body)):
         try:
-            keys, _ = decode_part(PLAN, body[:length])
+            keys, _ = decode_part(SCHEMA, body[:length])
         except PartInvalid:
             continue
         # Cut between messages it is a whole stream of fewer batches: here of none, which the
@@ -155,13 +156,13 @@ def test_a_part_cut_short_is_refused():
 def test_what_the_plan_cannot_report_is_refused(keys, columns, says: str):
     for encode, decode in ((encode_part, decode_part), (encode_part_json, decode_part_json)):
         with pytest.raises(PartInvalid, match=says):
-            decode(PLAN, encode(PLAN, keys, columns))
+            decode(SCHEMA, encode(SCHEMA, keys, columns))
 
 
 def test_another_schema_is_refused():
     other = Plan(PLAN.blocks[:1])
-    with pytest.raises(PartInvalid, match="not those of the release's plan"):
-        decode_part(PLAN, encode_part(other, keys_of(3), columns_of(3)))
+    with pytest.raises(PartInvalid, match="not those that the release announces"):
+        decode_part(SCHEMA, encode_part(RecordSchema.of(other), keys_of(3), columns_of(3)))
 
 
 def test_missing_values_are_refused():
@@ -171,10 +172,10 @@ def test_missing_values_are_refused():
             pa.array([None], pa.uint8()),
             pa.array([1], pa.uint16()),
         ],
-        schema=part_schema(PLAN),
+        schema=SCHEMA.arrow,
     )
     with pytest.raises(PartInvalid):
-        decode_part(PLAN, stream(batch))
+        decode_part(SCHEMA, stream(batch))
 
 
 def test_order_is_of_bytes():

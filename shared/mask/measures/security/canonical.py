@@ -27,7 +27,8 @@ class Canonical:
     """Canonical correlations and the test that all of them are zero.
 
     Attributes:
-        correlations: from the largest down, 0 to 1; empty if X or Y has nothing left given S.
+        correlations: from the largest down, 0 to 1; empty if X or Y has nothing left given S, or if
+            there are so few records that some correlation would be 1 whatever Y is.
         statistic: Bartlett's of Wilks' lambda, chi-square if X and Y are independent given S.
         freedom: its degrees of freedom.
         p: the probability of a statistic at least as large by chance.
@@ -83,7 +84,7 @@ def canonical(true: Floats, masked: Floats, given: Floats, *, tests: int = 1) ->
     records = len(true)
     freedom = left.shape[1] * right.shape[1]
     weight = records - basis.shape[1] - (left.shape[1] + right.shape[1] + 1) / 2
-    if not freedom or weight <= 0:
+    if not freedom or records - basis.shape[1] <= left.shape[1] + right.shape[1]:
         return Canonical((), 0.0, 0, 1.0, 0.0, 0.0, records)
     found = np.clip(np.linalg.svd(left.T @ right, compute_uv=False), 0.0, 1.0)
     unexplained = 1 - found**2

@@ -8,6 +8,7 @@ import numpy as np
 
 from shared.kernel_regression.options import KernelOptions
 from shared.mask.core.randomness import Randomness
+from shared.mask.core.ranks import normal_scores
 from shared.mask.measures.core.compared import Compared
 from shared.mask.measures.core.expectations import Expectation, Kind, expectation
 from shared.mask.measures.core.measure import Measure
@@ -32,6 +33,9 @@ ALL = "all columns"
 KINDS: tuple[Kind, ...] = ("linear", "kernel")
 UNLIKELY = 4.0
 """More coincidences than expected by so many standard deviations are none."""
+NOTHING_LEFT = (
+    "Given S, nothing of X or of Y is left to be correlated, or the records are too few to tell."
+)
 SMALLEST = 0.005
 """Shares of variance below this are less than kernels fitted to some of the records can tell."""
 SIGNIFICANT = 0.001
@@ -65,7 +69,7 @@ def security_rows(data: Compared, rng: Randomness, on_step: Callable[[], None]) 
     rows += _leverage_rows(data, by_s)
     if data.alike:
         rows += _coincidence_rows(data, masked_by_s)
-        rows += _linkage_rows(data, masked_by_s, rng)
+        rows += _linkage_rows(data, rng)
     on_step()
     return rows
 
@@ -79,6 +83,8 @@ def _canonical_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
 
 def _canonical_row(suffix: str, found: Canonical) -> Measure:
     given = "curves in S" if suffix else "straight lines in S"
+    if not found.freedom:
+        return Measure(f"canonical-correlation{suffix}", "security", ALL, 0.0, None, NOTHING_LEFT)
     return Measure(
         f"canonical-correlation{suffix}",
         "security",
@@ -94,6 +100,8 @@ def _canonical_row(suffix: str, found: Canonical) -> Measure:
 
 def _piecewise_row(found: Piecewise) -> Measure:
     worst = found.largest
+    if not worst.freedom:
+        return Measure("canonical-correlation-piecewise", "security", ALL, 0.0, None, NOTHING_LEFT)
     return Measure(
         "canonical-correlation-piecewise",
         "security",
@@ -211,11 +219,24 @@ def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Meas
         )
 
 
-def _linkage_rows(data: Compared, masked_by_s: Expectation, rng: Randomness) -> Iterator[Measure]:
-    true, masked = data.true / data.scales, data.masked / data.scales
+def _scored(data: Compared) -> tuple[Floats, Floats]:
+    """Return X and Y in the scale that linking is done in.
+
+    Numbers are normal scores of their ranks among those of X and Y together, so that no outlier
+    decides what is near; indicators of categories count by their standard deviation.
+    """
+    both = np.concatenate([data.true, data.masked]) / np.tile(data.scales, (2 * data.records, 1))
+    numeric = list(data.numeric)
+    both[:, numeric] = normal_scores(both[:, numeric])
+    return both[: data.records], both[data.records :]
+
+
+def _linkage_rows(data: Compared, rng: Randomness) -> Iterator[Measure]:
+    true, masked = _scored(data)
     numeric = np.isin(np.arange(true.shape[1]), data.numeric)
     # Indicators stay indicators: a category is taken from another record as it is.
-    expected = np.where(numeric, masked_by_s.fitted / data.scales, 0.0)
+    by_s = expectation("kernel", data.told, masked, rng, most=MOST)
+    expected = np.where(numeric, by_s.fitted, 0.0)
     instead = redrawn(data.told, masked, expected, rng)
     alike = linkage_among_alike(data.told, true, masked, expected, rng)
     count = min(ALIKE, data.records)
@@ -249,7 +270,7 @@ def _linkage_rows(data: Compared, masked_by_s: Expectation, rng: Randomness) -> 
     everyone = np.arange(data.records)
     full = np.column_stack([data.told, masked])
     both = float(nearest(np.column_stack([data.told, true]), full, everyone).mean())
-    by_s = float(nearest(data.told, data.told, everyone).mean())
+    alone_s = float(nearest(data.told, data.told, everyone).mean())
     error = float(np.sqrt(both * (1 - both) / data.records))
     yield Measure(
         "linkage",
@@ -258,15 +279,15 @@ def _linkage_rows(data: Compared, masked_by_s: Expectation, rng: Randomness) -> 
         both,
         error,
         f"Whoever knows S and X of a person finds the right record by S and Y for {_share(both)} of"
-        f" all; by S alone, which is released as it is, for {_share(by_s)}.",
+        f" all; by S alone, which is released as it is, for {_share(alone_s)}.",
     )
     yield Measure(
         "linkage-s-alone",
         "security",
         ALL,
-        by_s,
+        alone_s,
         None,
-        f"S alone identifies {_share(by_s)} of the records, whatever is done to X.",
+        f"S alone identifies {_share(alone_s)} of the records, whatever is done to X.",
     )
 
 

@@ -21,6 +21,7 @@ def columns(rng, n=SMALL):
     return pd.DataFrame({"age": s, "sex": rng.choice(["f", "m"], n)}), s
 
 
+@pytest.mark.slow
 def test_lines_are_kept_by_egadp():
     rng = np.random.default_rng(51)
     told, s = columns(rng)
@@ -36,6 +37,7 @@ def test_lines_are_kept_by_egadp():
     assert found.evidence[0].linear.share == pytest.approx(0.55, abs=0.15)
 
 
+@pytest.mark.slow
 def test_a_normal_copula_is_kept_by_cgadp_or_shuffling():
     rng = np.random.default_rng(52)
     told, s = columns(rng)
@@ -48,16 +50,18 @@ def test_a_normal_copula_is_kept_by_cgadp_or_shuffling():
     assert "monotonic" in found.sentence
 
 
+@pytest.mark.slow
 def test_curved_residuals_that_rise_are_kept_by_the_copula_form():
     rng = np.random.default_rng(53)
-    s, r = rng.uniform(-2, 2, SMALL), rng.standard_normal(SMALL)
-    x = np.column_stack([3 - s**2 + r, s**2 + np.exp(r) + 0.3 * rng.standard_normal(SMALL)])
+    s, r = rng.uniform(-2, 2, 1000), rng.standard_normal(1000)
+    x = np.column_stack([3 - s**2 + r, s**2 + np.exp(r) + 0.3 * rng.standard_normal(1000)])
     found = recommend(s, x, rng)
     assert (found.method, found.kind) == ("nmegadp-copula", "non-monotonic")
     assert found.alternatives == ("nmegadp-copula-shuffle",)
     assert not found.lost
 
 
+@pytest.mark.slow
 def test_residuals_of_any_other_shape_are_said_to_be_lost():
     rng = np.random.default_rng(54)
     told, s = columns(rng)
@@ -78,6 +82,7 @@ def test_without_s_only_the_columns_of_x_matter():
     assert recommend(None, rng.standard_normal(200), rng).evidence == ()
 
 
+@pytest.mark.slow
 def test_progress_ends_and_large_tables_are_sampled():
     rng = np.random.default_rng(56)
     steps = []

@@ -27,6 +27,7 @@ def explained(target, *columns):
     return 1 - np.mean(rest**2, axis=0) / np.var(target, axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("gain", [0.02, 0.2])
 def test_a_linear_snooper_gains_what_was_asked(method, gain):
@@ -39,6 +40,7 @@ def test_a_linear_snooper_gains_what_was_asked(method, gain):
     assert found == pytest.approx(gain, rel=0.02, abs=0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_snooper_who_knows_the_curve_gains_what_was_asked(method):
     s, x = table(3, 4000, curved=True)

@@ -11,6 +11,8 @@ import pytest
 
 from shared.errors import JobCancelled, TableError
 from shared.mask.measures import measure_all
+from shared.mask.measures.core.compared import compared
+from shared.mask.measures.security.rows import security_rows
 from shared.mask.methods.gadp import egadp
 
 
@@ -94,6 +96,22 @@ def test_a_curve_that_s_tells_raises_no_alarm_and_noise_on_x_does(humped, indepe
     names = {row.name for row in measure_all(*table, noisy(table, 13), rng=rng()).alarms}
     assert names >= {"snooper-gain-kernel", "canonical-correlation-kernel", "linkage-among-alike"}
     assert not names & {"snooper-gain-linear", "canonical-correlation"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turned", [np.exp, lambda x: np.where(x > 5.5, 1e12, x)])
+def test_skewed_columns_and_outliers_raise_no_false_alarm_and_hide_no_true_one(humped, turned):
+    s, x = humped(14, 300)
+    other = turned(x[rng().permutation(300)])
+    assert "linkage" not in {word for name in alarms(None, turned(x), other) for word in name}
+    near = turned(x + 0.1 * np.random.default_rng(15).standard_normal(x.shape))
+    assert ["linkage", "among", "alike"] in alarms(s, turned(x), near)
+
+
+def alarms(s, x, y):
+    """The words of the names of security measures that raise an alarm."""
+    rows = security_rows(compared(s, x, y), rng(), lambda: None)
+    return [row.name.split("-") for row in rows if row.alarm]
 
 
 def randomized(keep):

@@ -73,3 +73,12 @@ def test_s_has_no_influence_on_values():
         with_s = method(told, x, np.random.default_rng(3)).values
         without = method(None, x, np.random.default_rng(3)).values
         np.testing.assert_array_equal(with_s, without)
+
+
+def test_what_prediction_needs_is_not_asked_of_noise():
+    """Few records, lone ones and columns that S tells are no matter where nothing is predicted."""
+    told, x = linear(4)
+    told[0] = 1e12
+    for method in (sadp, cadp):
+        assert method(told, x, np.random.default_rng(3)).warnings == ()
+        assert method(x, x, np.random.default_rng(3)).warnings == ()

@@ -17,6 +17,7 @@ def masked(told, x, name="egadp"):
     return mask(name, told, x, np.random.default_rng(3)).values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_vectors_stay_vectors(name: str):
     values = masked(TOLD[:, 0], X[:, 0], name)
@@ -24,6 +25,7 @@ def test_vectors_stay_vectors(name: str):
     np.testing.assert_array_equal(values, masked(TOLD[:, :1], X[:, :1], name)[:, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_frames_keep_columns_and_index(name: str):
     told, x = mixed()
@@ -80,6 +82,7 @@ SAME = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["egadp", "shuffle"])
 @pytest.mark.parametrize("case", SAME)
 def test_every_type_of_numbers_is_masked_alike(case: str, name: str):
@@ -130,6 +133,7 @@ def test_indicators_that_sum_to_one_are_left_out_where_others_tell_them():
     np.testing.assert_allclose(found.values, masked(told[["town"]], x), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_what_was_given_stays_as_it_was(name: str):
     told, x = mixed()
@@ -144,6 +148,7 @@ def test_what_was_given_stays_as_it_was(name: str):
     pd.testing.assert_frame_equal(frames[1], x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_equal_seeds_mask_alike_and_others_do_not(name: str):
     first, second, other = (

@@ -28,6 +28,7 @@ def spearman(*columns):
     return np.atleast_2d(stats.spearmanr(np.column_stack(columns)).statistic)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHUFFLES)
 def test_shuffled_columns_have_exactly_the_original_marginal(name: str):
     told, x = mixed()

@@ -110,3 +110,11 @@ def test_a_shared_curve_is_left_out_when_it_is_given(humped, independent):
 def test_with_too_few_records_for_pieces_there_is_one():
     rng = np.random.default_rng(12)
     assert len(piecewise(*rng.standard_normal((3, 40, 1))).pieces) == 1
+
+
+def test_with_too_few_records_nothing_is_said():
+    """Six records less a constant and four columns leave one direction: everything correlates."""
+    rng = np.random.default_rng(13)
+    s, x, y = rng.standard_normal((6, 4)), *rng.standard_normal((2, 6, 1))
+    assert canonical(x, y, s).correlations == ()
+    assert canonical(x, y, s[:, :1]).correlations != ()

@@ -1,39 +1,33 @@
-"""Jobs of any kind: what one needs of the releases, and what it makes of them.
-
-`prepare` decides from the metadata alone whether a job can run; it is asked when the job is created
-and again when it runs. `learn` does the work. What differs by kind is in `miner_service.kinds`.
-"""
+"""Jobs on randomized records, which learn from counts that are estimated under their plans."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from miner_service.alignment.align import Aligner, require_aligned
 from miner_service.alignment.joining import LoadColumns, PlannedRelease, marginals_of
-from miner_service.kinds import Content, kind_of
+from miner_service.kinds import JobKind
 from miner_service.kinds.affordability import RecordLayout
+from miner_service.mining.prepared import Held, Learned, PreparedJob, require_one_owner
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
 from shared.marginals.lack_of_fit import LackOfFit, warnings_of
 from shared.plan import Block, Plan
 from shared.progress import Progress, Repeating
-from shared.wire.learning.jobs import JobSpec
+from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.models import LackOfFitMessage
 from shared.wire.releases import Alignment
 
 
 @dataclass(frozen=True)
-class PreparedJob:
-    """A job that can run: its variables, the blocks it needs, and from which releases."""
+class CountsJob(PreparedJob):
+    """A job that can run: its variables, and the blocks it needs of the releases."""
 
     variables: tuple[str, ...]
-    releases: tuple[PlannedRelease, ...]
+    planned: tuple[PlannedRelease, ...]
     blocks: tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
-    alignment: Alignment
 
 
 @dataclass(frozen=True)
@@ -64,30 +58,15 @@ class Group:
         return {n for b in held if b.channel.withheld for n in b.names}
 
 
-@dataclass(frozen=True)
-class Learned:
-    """What a job makes: what its model's message says, of how many records, and how they fit."""
-
-    records: int
-    content: Content
-    lack_of_fit: tuple[LackOfFitMessage, ...] = ()
-
-
-def default_key(spec: JobSpec, alignment: Alignment) -> str:
-    """Return the key of a job that names none: equal for equal work on equal data."""
-    work = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
-    content = f"{work}\n{alignment.digest}"
-    return "job-" + hashlib.sha256(content.encode()).hexdigest()[:16]
-
-
 def prepare(
-    spec: JobSpec,
-    releases: Sequence[PlannedRelease],
+    spec: CountsSpec,
+    kind: JobKind[CountsSpec],
+    held: Sequence[Held],
     alignment: Alignment,
     limits: Limits,
     aligner: Aligner,
-) -> PreparedJob:
-    """Check that a job can run on these releases.
+) -> CountsJob:
+    """Check that a job can run on releases that hold plans.
 
     Raises:
         StructureError, OptionError: the specification is wrong in itself, or its estimator cannot
@@ -98,9 +77,9 @@ def prepare(
         UnknownCategory: the job names a category that does not exist.
         LimitExceeded: the job would be too large.
     """
-    kind = kind_of(spec)
     kind.check(spec)
     require_aligned(alignment, spec.records)
+    releases = [PlannedRelease(source, plan) for source, plan in held]
     reported = _reported(releases)
     variables = kind.variables(spec, reported)
     _require_reported(variables, reported)
@@ -117,11 +96,18 @@ def prepare(
         _require_one_source(blocks)
         layout = RecordLayout((_together(blocks),))
     kind.require_affordable(spec, variables, layout, limits)
-    return PreparedJob(variables, tuple(releases), blocks, alignment)
+    return CountsJob(
+        tuple(release.source for release in releases), alignment, variables, tuple(releases), blocks
+    )
 
 
 def learn(
-    spec: JobSpec, prepared: PreparedJob, aligner: Aligner, load: LoadColumns, on_step: Progress
+    spec: CountsSpec,
+    kind: JobKind[CountsSpec],
+    prepared: CountsJob,
+    aligner: Aligner,
+    load: LoadColumns,
+    on_step: Progress,
 ) -> Learned:
     """Estimate the counts that a job needs and learn its model from them.
 
@@ -132,9 +118,9 @@ def learn(
     """
     steps = Repeating(on_step)
     marginals = marginals_of(
-        spec, prepared.releases, prepared.blocks, aligner, load, prepared.variables, steps.again
+        spec, prepared.planned, prepared.blocks, aligner, load, prepared.variables, steps.again
     )
-    content = kind_of(spec).learn(spec, marginals, steps)
+    content = kind.learn(spec, marginals, steps)
     return Learned(marginals.records, content, _fitting(marginals.lack_of_fit))
 
 
@@ -185,7 +171,9 @@ def _groups(
     ]
 
 
-def _require_combinable(spec: JobSpec, variables: Sequence[str], groups: Sequence[Group]) -> None:
+def _require_combinable(
+    spec: CountsSpec, variables: Sequence[str], groups: Sequence[Group]
+) -> None:
     """Check that records reported differently can be explained together."""
     if spec.estimator == "log-linear":
         raise OptionError(
@@ -225,17 +213,9 @@ def _require_all_reported(variables: Sequence[str], groups: Sequence[Group]) -> 
 
 def _require_one_source(blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]]) -> None:
     """Check that each variable of the blocks needed is reported by one owner."""
-    owners: dict[str, list[str]] = {}
-    for release, needed in blocks:
-        for name in (n for block in needed for n in block.names):
-            owners.setdefault(name, []).append(release.source.owner)
-    twice = {name: found for name, found in sorted(owners.items()) if len(found) > 1}
-    if twice:
-        raise Conflict(
-            "More than one owner reports "
-            + "; ".join(f"{name} ({', '.join(found)})" for name, found in twice.items())
-            + ".",
-            where=", ".join(twice),
-            remedy="Each variable of a job must come from one owner; rename one of them, or ask"
-            ' for `"records": "any"` if the owners know different people.',
-        )
+    require_one_owner(
+        (name, release.source.owner)
+        for release, needed in blocks
+        for block in needed
+        for name in block.names
+    )

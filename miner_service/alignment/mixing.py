@@ -1,0 +1,121 @@
+"""Joining owners' masked releases: one table per masked copy, of the records that a job uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner_service.alignment.align import AlignedSource, Aligner, Mask
+from miner_service.alignment.joining import LoadColumns
+from shared.mixed.table import CategoricalColumn, Column, MixedTable, NumericColumn
+from shared.wire.parts import Values
+from shared.wire.release_kinds import MaskedTableMessage, TableColumn
+
+
+@dataclass(frozen=True)
+class MaskedRelease:
+    """A sealed masked release and its description."""
+
+    source: AlignedSource
+    table: MaskedTableMessage
+
+    @property
+    def columns(self) -> dict[str, TableColumn]:
+        """Its columns by name."""
+        return {column.name: column for column in self.table.columns}
+
+
+def rows_together(
+    needed: Sequence[MaskedRelease], variables: Sequence[str], copies: int, load: LoadColumns
+) -> list[MixedTable]:
+    """Return the copies of records of different people, owner after owner.
+
+    Each release has all variables, of one type and with the same categories.
+    """
+    parts = [_copies_of(release, variables, copies, load, None) for release in needed]
+    return [
+        MixedTable(
+            tuple(_appended([table[name] for table in tables]) for name in variables),
+            sum(table.records for table in tables),
+        )
+        for tables in zip(*parts, strict=True)
+    ]
+
+
+def columns_together(
+    releases: Sequence[MaskedRelease],
+    needed: Mapping[str, Sequence[str]],
+    variables: Sequence[str],
+    copies: int,
+    aligner: Aligner,
+    load: LoadColumns,
+) -> list[MixedTable]:
+    """Return the copies of the records that are in all releases, joined by pseudonym.
+
+    Args:
+        releases: all releases in use, not only those whose columns are needed.
+        needed: of each release that is, by its id, the variables it gives.
+        variables: all of them, in the order of the tables' columns.
+        copies: as many as each release has that gives masked ones.
+    """
+    found: list[list[MixedTable]] = []
+    masks = _in_all(releases, aligner)
+    for release, mask in zip(releases, masks, strict=True):
+        if own := needed.get(release.source.release):
+            found.append(_copies_of(release, own, copies, load, mask))
+    joined = []
+    for tables in zip(*found, strict=True):
+        whole = tables[0]
+        for table in tables[1:]:
+            whole = whole.beside(table)
+        joined.append(whole.project(variables))
+    return joined
+
+
+def _in_all(releases: Sequence[MaskedRelease], aligner: Aligner) -> list[Mask | None]:
+    """Return, per release, which of its records are in all of them; None: all of them are."""
+    sources = [release.source for release in releases]
+    if len({source.keys_digest for source in sources}) == 1:
+        return [None] * len(sources)
+    return list(aligner.common(sources))
+
+
+def _copies_of(
+    release: MaskedRelease,
+    variables: Sequence[str],
+    copies: int,
+    load: LoadColumns,
+    mask: Mask | None,
+) -> list[MixedTable]:
+    """Return some columns of a release's copies. Where all are told, every copy is the same."""
+    described = release.columns
+    names = [
+        release.table.copy_names(min(copy, release.table.copies)) for copy in range(1, copies + 1)
+    ]
+    wanted = list(dict.fromkeys(own[name] for own in names for name in variables))
+    held = load(release.source.release, wanted)
+    made: dict[str, Column] = {}
+    for own in names:
+        for name in variables:
+            if own[name] not in made:
+                values = held[own[name]] if mask is None else held[own[name]][mask]
+                made[own[name]] = _column(described[name], values)
+    records = release.source.records if mask is None else int(mask.sum())
+    return [MixedTable(tuple(made[own[name]] for name in variables), records) for own in names]
+
+
+def _column(described: TableColumn, values: Values) -> Column:
+    if described.categories is None:
+        return NumericColumn(described.name, values)
+    return CategoricalColumn(described.name, values, tuple(described.categories))
+
+
+def _appended(columns: Sequence[Column]) -> Column:
+    first = columns[0]
+    if isinstance(first, CategoricalColumn):
+        codes = [column.codes for column in columns if isinstance(column, CategoricalColumn)]
+        return CategoricalColumn(first.name, np.concatenate(codes), first.categories)
+    values = [column.values for column in columns if isinstance(column, NumericColumn)]
+    return NumericColumn(first.name, np.concatenate(values))

@@ -1,0 +1,162 @@
+"""Regressions, learned from masked records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from miner_service.kinds.base import (
+    Content,
+    MaskedTables,
+    ModelKind,
+    ModelView,
+    TableExtent,
+    TableJobKind,
+)
+from miner_service.kinds.page import render
+from miner_service.kinds.predicting import read_document, write_document
+from miner_service.settings import Limits
+from shared.errors import LimitExceeded, OptionError
+from shared.progress import Progress
+from shared.regression.exchange.documents import (
+    read_regression_json,
+    regression_json,
+    write_regression_csv,
+)
+from shared.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
+from shared.regression.exchange.words import (
+    chance,
+    number,
+    said_of_model,
+    tree_lines,
+    warnings,
+    write_regression_text,
+)
+from shared.regression.forms import TreeForm
+from shared.regression.inputs import Feature, require_features
+from shared.regression.learning import learn_regression
+from shared.regression.model import RegressionModel
+from shared.regression.terms import MOST_NUMBERS, MOST_TERMS, count_terms
+from shared.regression.trees import require_installed
+from shared.wire.learning.models import RegressionMessage
+from shared.wire.learning.regression import MaskingMessage, RegressionSpec
+from shared.wire.release_kinds import TableColumn
+
+KERNELS, DEPTH = 300, 64
+"""What a kernel regression and a tree count as columns for the work."""
+
+
+def _check(spec: RegressionSpec) -> None:
+    if spec.options().model == "tree":
+        require_installed()
+    if spec.features is not None:
+        require_features(spec.features, spec.target)
+
+
+def _variables(spec: RegressionSpec, released: Sequence[TableColumn]) -> tuple[str, ...]:
+    """Return the features and, last, the target. Raises OptionError."""
+    kinds = {column.name: column.type for column in released}
+    if kinds.get(spec.target, "numeric") != "numeric":
+        raise OptionError(
+            f"The target {spec.target!r} has categories; a regression explains a number.",
+            where="target",
+            remedy="Name a numeric column.",
+        )
+    names = spec.features or [name for name in kinds if name != spec.target]
+    require_features(names, spec.target)
+    return (*names, spec.target)
+
+
+def _require_affordable(spec: RegressionSpec, extent: TableExtent, limits: Limits) -> None:
+    """Bound the columns of the fit and the work.
+
+    Raises:
+        LimitExceeded: they are too many.
+    """
+    options = spec.options()
+    features = [
+        Feature(column.name, None if column.categories is None else tuple(column.categories))
+        for column in extent.columns
+        if column.name != spec.target
+    ]
+    degree = options.degree if options.model == "polynomial" else 1
+    terms = count_terms(features, degree, interactions=options.interactions)
+    if len(features) >= limits.search_variables or terms > MOST_TERMS:
+        raise LimitExceeded(
+            f"The regression would have {terms} terms of {len(features)} features; {MOST_TERMS}"
+            f" terms of {limits.search_variables - 1} features are allowed.",
+            where="degree" if degree > 1 else "features",
+            remedy="Choose fewer features, those of fewer categories, or a lower degree.",
+        )
+    columns = {"kernel": KERNELS, "tree": max(terms, DEPTH)}.get(options.model, 1 + terms)
+    rows = extent.records * extent.copies
+    if rows * columns > MOST_NUMBERS:
+        raise LimitExceeded(
+            f"A {options.model} regression on {extent.records:,} records of {extent.copies} copies"
+            f" would hold {rows * columns:,} numbers; {MOST_NUMBERS:,} are allowed.",
+            where="model",
+            remedy="Choose a linear model, or fewer features.",
+        )
+
+
+def _learn(spec: RegressionSpec, tables: MaskedTables, on_step: Progress) -> Content:
+    names = tables.copies[0].names
+    features = [name for name in names if name != spec.target]
+    model = learn_regression(tables.copies, spec.target, features, spec.options(), on_step)
+    masking = [
+        MaskingMessage(
+            release=source.release,
+            owner=source.owner,
+            method=source.table.method,
+            masked=[name for name in source.table.masked if name in names],
+            copies=source.table.copies,
+        )
+        for source in tables.sources
+    ]
+    return {"masking": masking, "document": regression_json(model)}
+
+
+def _model(message: RegressionMessage) -> RegressionModel:
+    return read_regression_json(read_document(message))
+
+
+def _draw(message: RegressionMessage) -> str:
+    return draw_effects(_model(message))
+
+
+def _page(message: RegressionMessage) -> str:
+    model = _model(message)
+    form = model.form
+    return render(
+        "regression.html.j2",
+        message,
+        regression=model,
+        said=said_of_model(model),
+        effects=draw_effects(model),
+        curves=draw_curves(model) if isinstance(form, TreeForm) and model.curves else None,
+        fit=draw_fit(model),
+        warnings=warnings(model),
+        tree="\n".join(tree_lines(form)) if isinstance(form, TreeForm) else None,
+        number=number,
+        chance=chance,
+    )
+
+
+REGRESSION_MODEL = ModelKind(
+    RegressionMessage,
+    {
+        "page": ModelView("text/html", _page),
+        "svg": ModelView("image/svg+xml", _draw),
+        "text": ModelView("text/plain", lambda message: write_regression_text(_model(message))),
+        "csv": ModelView("text/csv", lambda message: write_regression_csv(_model(message))),
+        "document": ModelView("application/json", write_document),
+    },
+)
+
+REGRESSION = TableJobKind(
+    RegressionSpec,
+    REGRESSION_MODEL,
+    variables=_variables,
+    require_affordable=_require_affordable,
+    learn=_learn,
+    check=_check,
+)

@@ -1,0 +1,90 @@
+"""Jobs of any kind: what one needs of the releases, and what it makes of them.
+
+`prepare` decides from the metadata alone whether a job can run; it is asked when the job is created
+and again when it runs. `learn` does the work. Both go by the kind of release that the job uses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from miner_service.alignment.align import Aligner
+from miner_service.alignment.joining import LoadColumns
+from miner_service.kinds import kind_of
+from miner_service.mining import counts, tables
+from miner_service.mining.prepared import Held, Learned, PreparedJob
+from miner_service.settings import Limits
+from shared.progress import Progress
+from shared.wire.learning.jobs import JobSpec
+from shared.wire.release_kinds import MASKED, RANDOMIZED, ReleaseKindName
+from shared.wire.releases import Alignment
+
+
+@dataclass(frozen=True)
+class Mining:
+    """How jobs use the releases of a kind.
+
+    Attributes:
+        prepare: checks that a job can run; raises as `prepare` below.
+        learn: does the work; raises as `learn` below.
+    """
+
+    prepare: Callable[[Any, Any, Sequence[Held], Alignment, Limits, Aligner], PreparedJob]
+    learn: Callable[[Any, Any, Any, Aligner, LoadColumns, Progress], Learned]
+
+
+MINING: Mapping[ReleaseKindName, Mining] = {
+    RANDOMIZED: Mining(counts.prepare, counts.learn),
+    MASKED: Mining(tables.prepare, tables.learn),
+}
+"""How jobs use releases, by the kind of these."""
+
+
+def releases_used(spec: JobSpec) -> ReleaseKindName:
+    """Return the kind of release that a job uses; it ignores all others."""
+    return kind_of(spec).release_kind
+
+
+def default_key(spec: JobSpec, alignment: Alignment) -> str:
+    """Return the key of a job that names none: equal for equal work on equal data."""
+    work = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
+    content = f"{work}\n{alignment.digest}"
+    return "job-" + hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def prepare(
+    spec: JobSpec,
+    held: Sequence[Held],
+    alignment: Alignment,
+    limits: Limits,
+    aligner: Aligner,
+) -> PreparedJob:
+    """Check that a job can run on these releases, all of the kind that it uses.
+
+    Raises:
+        StructureError, OptionError: the specification is wrong in itself, or its estimator cannot
+            serve records reported differently.
+        RecordsDoNotAlign: the owners' records may not be joined as the job asks.
+        VariablesMissing: a variable is not reported, or withheld from every report.
+        Conflict: two owners report the same variable (with records `any`: of the same record).
+        UnknownCategory: the job names a category that does not exist.
+        LimitExceeded: the job would be too large.
+    """
+    kind = kind_of(spec)
+    return MINING[kind.release_kind].prepare(spec, kind, held, alignment, limits, aligner)
+
+
+def learn(
+    spec: JobSpec, prepared: PreparedJob, aligner: Aligner, load: LoadColumns, on_step: Progress
+) -> Learned:
+    """Do the work of a job.
+
+    Raises:
+        EstimationError, SingularChannel, TableError, LimitExceeded: the data cannot support it.
+    """
+    kind = kind_of(spec)
+    return MINING[kind.release_kind].learn(spec, kind, prepared, aligner, load, on_step)

@@ -1,0 +1,54 @@
+"""A job that can run and what it makes, whatever kind of release it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from miner_service.alignment.align import AlignedSource
+from miner_service.kinds import Content
+from shared.errors import Conflict
+from shared.wire.learning.models import LackOfFitMessage
+from shared.wire.releases import Alignment
+
+Held = tuple[AlignedSource, Any]
+"""A sealed release as a source of records, and what it holds: a plan, or a masked table."""
+
+
+@dataclass(frozen=True)
+class PreparedJob:
+    """A job that can run: the releases it uses, and how their records align."""
+
+    sources: tuple[AlignedSource, ...]
+    alignment: Alignment
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a job makes: what its model's message says, of how many records, and how they fit."""
+
+    records: int
+    content: Content
+    lack_of_fit: tuple[LackOfFitMessage, ...] = ()
+
+
+def require_one_owner(variables: Iterable[tuple[str, str]]) -> None:
+    """Check that each variable comes from one owner, given each variable with an owner of it.
+
+    Raises:
+        Conflict: two owners have a variable.
+    """
+    owners: dict[str, list[str]] = {}
+    for name, owner in variables:
+        owners.setdefault(name, []).append(owner)
+    twice = {name: found for name, found in sorted(owners.items()) if len(found) > 1}
+    if twice:
+        raise Conflict(
+            "More than one owner reports "
+            + "; ".join(f"{name} ({', '.join(found)})" for name, found in twice.items())
+            + ".",
+            where=", ".join(twice),
+            remedy="Each variable of a job must come from one owner; rename one of them, or ask"
+            ' for `"records": "any"` if the owners know different people.',
+        )

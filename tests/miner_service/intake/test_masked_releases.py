@@ -1,0 +1,372 @@
+"""Masked releases come in as others do, stand beside them, and are told apart from them."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from contextlib import closing
+
+import httpx
+import numpy as np
+import pytest
+
+from miner_service.intake import intake
+from miner_service.settings import Limits
+from miner_service.store.database import Database
+from shared.channels import Symmetric
+from shared.domain import Domain, Variable
+from shared.plan import Block, Plan
+from shared.study_plan import StudyPart, StudyPlan, StudySet
+from shared.wire.parts import encode_part
+from shared.wire.study_plans import StudyPlanMessage
+from tests.miner_service.masking import COLUMNS, announced, masked, send_clumsily
+
+RELEASES = "/v1/studies/asia/releases"
+AGE, SEX, DEBT = COLUMNS
+
+
+@pytest.fixture
+def north(miner):
+    miner.study("asia")
+    return miner.owner("asia", "north")
+
+
+def test_a_masked_release_is_announced_sent_and_sealed(miner, north):
+    built = masked(range(100))
+    path = send_clumsily(north, "asia", built)
+    told = north.get(path)
+    assert told["kind"] == "masked-records"
+    assert told["table"] == built.body["table"]
+    assert told["table_digest"] == built.table.digest
+    assert (told["records"], told["parts_received"]) == (100, [0, 1, 2])
+    assert told["consistency"]["state"] == "not-examined"
+    assert "only their owner can" in told["consistency"]["reason"]
+    assert not {"plan", "plan_digest"} & set(told)
+    (study,) = north.get("/v1/dashboard")["studies"]
+    assert study["releases"] == [told]
+
+
+def test_one_owner_has_a_release_of_each_kind_in_use(miner, north, release_a):
+    analyst = miner.study("asia")
+    plain = north.publish("asia", release_a)
+    sealed = north.publish("asia", masked(range(50)))
+    aligned = analyst.get("/v1/studies/asia/alignment")
+    assert aligned["state"] == "identical"
+    assert [row["release"] for row in aligned["owners"]] == [plain.rsplit("/", 1)[1]]
+    assert aligned["in_all"] == 100
+    assert north("POST", f"{plain}/withdraw").status_code == 200
+    aligned = analyst.get("/v1/studies/asia/alignment")
+    assert (aligned["state"], aligned["owners"], aligned["missing"]) == ("waiting", [], [])
+    assert north("POST", f"{sealed}/withdraw").status_code == 200
+    assert analyst.get("/v1/studies/asia/alignment")["missing"] == ["north"]
+
+
+def test_an_owner_with_a_masked_release_only_keeps_no_other_owners_waiting(miner, release_a):
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", release_a)
+    south = miner.owner("asia", "south")
+    assert analyst.get("/v1/studies/asia/alignment")["missing"] == ["south"]
+    south.publish("asia", masked(range(50)))
+    assert analyst.get("/v1/studies/asia/alignment")["state"] == "identical"
+
+
+def test_other_content_under_a_name_is_a_conflict_whatever_its_kind(
+    miner, north, release_a, assert_problem
+):
+    north.announce("asia", masked(range(100)))
+    before = miner.snapshot()
+    for other in (masked(range(100), seed=2), masked(range(100), method="ipso")):
+        assert_problem(north("POST", RELEASES, json=other.body), 409, "conflict", "other content")
+    plain = release_a.body | {"name": "m1"}
+    assert_problem(north("POST", RELEASES, json=plain), 409, "conflict", "other content")
+    assert miner.snapshot() == before
+
+
+def test_other_words_on_the_protection_are_the_same_release(miner, north):
+    built = masked(range(100))
+    path = north.announce("asia", built)
+    before = miner.snapshot()
+    built.body["table"]["protection"] = ["Said better."]
+    assert north.announce("asia", built) == path
+    assert miner.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"digest": "0" * 64},
+        {"table": {"columns": [AGE, SEX, DEBT], "method": "ipso", "copies": 1, "protection": []}},
+    ],
+)
+def test_a_wrong_digest_is_refused(miner, north, assert_problem, changed):
+    before = miner.snapshot()
+    answer = north("POST", RELEASES, json=masked(range(10)).body | changed)
+    assert_problem(answer, 422, "plan-invalid", "its table and parts")
+    assert miner.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"table": None}, "has a table"),
+        ({"kind": "randomized-records"}, "has a plan"),
+        ({"kind": "model"}, "kind"),
+        ({"draws": ["0" * 64]}, "no plan by which"),
+    ],
+)
+def test_a_manifest_that_is_of_no_kind_is_refused(miner, north, assert_problem, changed, words):
+    before = miner.snapshot()
+    answer = north("POST", RELEASES, json=masked(range(10)).body | changed)
+    assert_problem(answer, 422, "request-invalid", words)
+    assert miner.snapshot() == before
+
+
+def test_a_part_of_one_kind_is_refused_by_a_release_of_the_other(
+    miner, north, release_a, manifest, plan_a, assert_problem
+):
+    built = masked(range(40))
+    as_masked = announced(built.table, release_a.parts[:1], [40])
+    as_plan = manifest(plan_a, built.parts[:1], [40])
+    for release, part in ((as_masked, release_a.parts[0]), (as_plan, built.parts[0])):
+        path = north.announce("asia", release)
+        before = miner.snapshot()
+        assert_problem(north.put(path, 0, part), 422, "part-invalid", "not those that the release")
+        assert miner.snapshot() == before
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e300])
+def test_numbers_that_are_none_are_refused_and_not_stored(miner, north, assert_problem, wrong):
+    good = masked(range(40))
+    keys = np.sort(
+        np.frombuffer(
+            b"".join(hashlib.sha256(str(i).encode()).digest()[:16] for i in range(40)), "S16"
+        )
+    ).view("V16")
+    debts = good.columns["debt"].copy()
+    debts[7] = wrong
+    part = encode_part(good.table.schema_of_parts, keys, good.columns | {"debt": debts})
+    path = north.announce("asia", announced(good.table, [part], [40]))
+    before = miner.snapshot()
+    problem = assert_problem(north.put(path, 0, part), 422, "part-invalid", "'debt'", "1 values")
+    assert "1e+300" not in problem.detail
+    assert miner.snapshot() == before
+
+
+def test_copies_count_as_variables_of_their_own(start, assert_problem):
+    miner = start(limits=Limits(variables=12, categories=2))
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    owner.announce("asia", masked(range(10), copies=10))
+    refused = owner("POST", RELEASES, json=masked(range(10), copies=11, name="m2").body)
+    assert_problem(refused, 413, "limit-exceeded", "13 variables")
+    wide = [AGE, DEBT, SEX | {"categories": ["a", "b", "c"]}]
+    refused = owner("POST", RELEASES, json=masked(range(10), columns=wide, name="m3").body)
+    assert_problem(refused, 413, "limit-exceeded", "3 categories")
+
+
+# --- budgets, study plans, what the study tells --------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", ["max_epsilon_record", "max_epsilon_column"])
+def test_a_budget_has_no_room_for_a_masked_release(miner, assert_problem, budget):
+    miner.admin("POST", "/v1/studies", json={"name": "asia", budget: 5.0})
+    owner = miner.owner("asia", "north")
+    before = miner.snapshot()
+    answer = owner("POST", RELEASES, json=masked(range(10)).body)
+    assert_problem(answer, 409, "budget-exceeded", "carry no gamma", "epsilon 5")
+    assert miner.snapshot() == before
+
+
+SEXES, ILL = Variable("sex", ("f", "m")), Variable("ill", ("no", "yes"))
+PLANNED = StudyPlan(
+    (("north", (SEXES,)), ("south", (ILL,))),
+    tuple(
+        StudySet(1 << 31, (StudyPart(owner, (0,), Symmetric.from_gamma(2, 3.0)),))
+        for owner in (0, 1)
+    ),
+)
+
+
+def put_plan(miner):
+    message = StudyPlanMessage.from_plan(PLANNED).model_dump(mode="json")
+    return miner.admin("PUT", "/v1/studies/asia/plan", json=message)
+
+
+def test_columns_that_the_study_plan_randomizes_are_refused_and_others_taken(
+    miner, north, assert_problem
+):
+    miner.owner("asia", "south")
+    assert put_plan(miner).status_code == 201
+    before = miner.snapshot()
+    answer = north("POST", RELEASES, json=masked(range(10)).body)
+    assert_problem(answer, 409, "study-plan-not-followed", "randomizes 'sex'", "Leave these")
+    assert miner.snapshot() == before
+    north.publish("asia", masked(range(10), columns=[AGE, DEBT]))
+
+
+def test_a_study_plan_comes_too_late_for_columns_that_were_masked(miner, north, assert_problem):
+    miner.owner("asia", "south")
+    north.publish("asia", masked(range(10)))
+    assert_problem(put_plan(miner), 409, "conflict", "m1 of north", "'sex'")
+    assert_problem(miner.admin("GET", "/v1/studies/asia/plan"), 404, "not-found")
+
+
+def test_a_study_plan_may_stand_beside_other_masked_columns(miner, north):
+    miner.owner("asia", "south")
+    north.publish("asia", masked(range(10), columns=[AGE, DEBT]))
+    assert put_plan(miner).status_code == 201
+
+
+def told(person):
+    return person.get("/v1/studies/asia/privacy")
+
+
+def test_the_study_tells_masked_releases_apart_and_that_no_sum_has_them(miner, north, build):
+    plan = Plan((Block((Variable("ill", ("no", "yes")),), Symmetric.from_gamma(2, 3.0)),))
+    north.publish("asia", build(plan, range(50), {"ill": [0, 1] * 25}))
+    before = told(north)
+    assert (before["unbounded"], before["warnings"]) == ([], [])
+    path = north.announce("asia", masked(range(50)))
+    assert told(north)["unbounded"] == []
+    north.put(path, 0, masked(range(50)).parts[0])
+    after = told(north)
+    assert after["unbounded"] == [
+        {
+            "owner": "north",
+            "kind": "masked-records",
+            "confidential": ["debt"],
+            "told": ["age", "sex"],
+            "statement": "Masked records carry no gamma: nothing bounds what they tell of one"
+            " record.",
+        }
+    ]
+    assert after["record"] == before["record"]
+    (warning,) = after["warnings"]
+    assert "The sums leave out 1 releases" in warning
+    assert "no figure here is a bound" in warning
+    told_columns = {c["variable"] for c in after["columns"] if c["amplification"] is None}
+    assert told_columns == {"age", "sex"}
+    assert north("POST", f"{path}/withdraw").status_code == 200
+    assert told(north) == after
+    (study,) = miner.study("asia").get("/v1/dashboard")["studies"]
+    assert study["privacy"]["unbounded"] == after["unbounded"]
+
+
+def test_the_same_column_randomized_and_masked_is_told(miner, north, build):
+    sex = Variable("sex", ("f", "m"))
+    plan = Plan((Block((sex,), Symmetric.from_gamma(2, 3.0)),))
+    north.publish("asia", build(plan, range(50), {"sex": [0, 1] * 25}))
+    north.publish("asia", masked(range(50)))
+    assert any("both randomized" in w and "sex of north" in w for w in told(north)["warnings"])
+
+
+def test_two_masked_releases_of_an_owner_are_told(miner, north):
+    north.publish("asia", masked(range(50)))
+    assert len(told(north)["warnings"]) == 1
+    north.publish("asia", masked(range(49), name="m2"))
+    warnings = told(north)["warnings"]
+    assert any("north has sent 2 different releases" in warning for warning in warnings)
+    south = miner.owner("asia", "south")
+    south.publish("asia", masked(range(50), seed=3))
+    assert "(of north, south)" in told(south)["warnings"][0]
+
+
+def test_what_a_randomized_release_would_add_is_told_beside_masked_ones(miner, north, release_a):
+    north.publish("asia", masked(range(50)))
+    question = {"plan": release_a.body["plan"]}
+    answer = north("POST", "/v1/studies/asia/privacy", json=question).json()
+    assert answer["refused"] is None
+    assert len(answer["after"]["unbounded"]) == 1
+
+
+# --- interruptions -------------------------------------------------------------------------------
+
+
+def test_a_seal_interrupted_at_its_end_can_be_done_again(miner, north, monkeypatch):
+    built = masked(range(100))
+    path = north.send("asia", built)
+
+    def dies(*_):
+        raise OSError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(intake, "_commit_seal", dies)
+        assert north("POST", f"{path}/seal").status_code == 500
+    assert north.get(path)["state"] == "open"
+    intake.recover(miner.services)
+    assert north("POST", f"{path}/seal").json()["state"] == "sealed"
+    kept = miner.services.columns(path.rsplit("/", 1)[1], ["debt"])["debt"]
+    assert kept.tobytes() == built.columns["debt"].tobytes()
+
+
+def test_a_part_that_was_not_acknowledged_can_be_sent_again(miner, north, monkeypatch):
+    built = masked(range(100))
+    path = north.announce("asia", built)
+
+    def dies(*_):
+        raise OSError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(intake, "_acknowledge", dies)
+        assert north.put(path, 0, built.parts[0]).status_code == 500
+    assert north.get(path)["parts_received"] == []
+    intake.recover(miner.services)
+    for number, part in enumerate(built.parts):
+        assert north.put(path, number, part).status_code == 201
+    assert north("POST", f"{path}/seal").json()["state"] == "sealed"
+
+
+@pytest.mark.end_to_end
+def test_after_a_kill_a_masked_release_goes_on_where_it_was(serve, tmp_path):
+    with httpx.Client(timeout=None) as client:
+        _killed_between(serve, client.request, tmp_path)
+
+
+def _killed_between(serve, http, tmp_path):
+    built = masked(range(100))
+    url, process, _ = serve("--admin-token-file", str(tmp_path / "token"))
+    admin = {"Authorization": f"Bearer {(tmp_path / 'token').read_text().strip()}"}
+    http("POST", f"{url}/v1/studies", json={"name": "asia"}, headers=admin)
+    issued = http(
+        "POST", f"{url}/v1/studies/asia/invitations", json={"owner": "north"}, headers=admin
+    )
+    secret = {"secret": issued.json()["secret"]}
+    token = http("POST", f"{url}/v1/invitations/accept", json=secret).json()["token"]
+    owner = {"Authorization": f"Bearer {token}"}
+    path = http("POST", f"{url}{RELEASES}", json=built.body, headers=owner).headers["location"]
+    arrow = owner | {"Content-Type": "application/vnd.apache.arrow.stream"}
+    http("PUT", f"{url}{path}/parts/0", content=built.parts[0], headers=arrow)
+    process.kill()
+    process.wait()
+    url, process, _ = serve()
+    assert http("GET", f"{url}{path}", headers=owner).json()["parts_received"] == [0]
+    for number, part in enumerate(built.parts):
+        http("PUT", f"{url}{path}/parts/{number}", content=part, headers=arrow)
+    assert http("POST", f"{url}{path}/seal", headers=owner).json()["state"] == "sealed"
+    process.kill()
+    process.wait()
+    url, *_ = serve()
+    assert http("GET", f"{url}{path}", headers=owner).json()["state"] == "sealed"
+
+
+def test_releases_of_the_fourth_version_are_randomized_records(start, release_a):
+    miner = start(entered=False)
+    with miner.client:
+        miner.study("asia")
+        path = miner.owner("asia", "north").publish("asia", release_a)
+        before = miner.admin.get(path)
+    miner.services.database.close()
+    file = miner.data / "miner.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(
+            "ALTER TABLE releases DROP COLUMN kind;"
+            "ALTER TABLE releases RENAME COLUMN content TO plan;"
+            "ALTER TABLE releases RENAME COLUMN content_digest TO plan_digest;"
+            "PRAGMA user_version=4;"
+        )
+    Database(file).close()
+    again = start()
+    assert again.admin.get(path) == before
+    assert before["kind"] == "randomized-records"
+    plan = Plan.unrandomized(Domain.of(A=("no", "yes"), B=("low", "mid", "high")))
+    assert before["plan_digest"] == plan.digest

@@ -1,0 +1,153 @@
+"""Regressions over HTTP: learned from masked releases, read in every form, and bounded."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from miner_service.kinds import regression
+from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from shared.regression.exchange.documents import read_regression_json, regression_json
+from shared.regression.learning import learn_regression
+from shared.regression.options import RegressionOptions
+from tests.miner_service.masking import COLUMNS, masked
+
+SPEC = {"kind": "regression", "target": "debt"}
+JOBS = "/v1/studies/asia/jobs"
+
+
+@pytest.fixture
+def sent():
+    """Two copies of 200 masked records, and the tables that a learner should get."""
+    rng = np.random.default_rng(1)
+    age, sex = rng.uniform(20, 60, 200), rng.integers(0, 2, 200)
+    debt = {f"debt@{k}": 3 * age + 20 * sex + rng.normal(0, 5, 200) for k in (1, 2)}
+    return masked(range(200), values={"age": age, "sex": sex, **debt}, copies=2)
+
+
+def tables_of(built):
+    """The tables of a release, one for each copy, in the order of the records sent."""
+    held = built.columns
+    sex = CategoricalColumn("sex", held["sex"].astype(np.intp), ("f", "m"))
+    return [
+        MixedTable((NumericColumn("age", held["age"]), sex, NumericColumn("debt", held[name])), 200)
+        for name in ("debt@1", "debt@2")
+    ]
+
+
+@pytest.fixture
+def analyst(miner, sent):
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", sent)
+    return analyst
+
+
+def learn(analyst, **spec):
+    created = analyst("POST", JOBS, json={"spec": SPEC | spec})
+    assert created.status_code == 202, created.text
+    job = analyst.wait(created.headers["location"])
+    assert job["state"] == "succeeded", job
+    return analyst.get(f"/v1/models/{job['model']}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"model": "polynomial", "degree": 3, "interactions": True},
+        {"model": "kernel", "seed": 2},
+        {"model": "tree", "max_depth": 2, "min_leaf": 30, "confidence": 0.9},
+    ],
+    ids=lambda options: options.get("model", "linear"),
+)
+def test_the_model_is_the_librarys_and_can_be_read_in_every_form(analyst, sent, options):
+    model = learn(analyst, **options)
+    tables = tables_of(sent)
+    wanted = learn_regression(tables, "debt", options=RegressionOptions(**options))
+    assert model["document"] == json.loads(json.dumps(regression_json(wanted)))
+    assert model["kind"] == "regression"
+    assert model["records"] == 200
+    (masking,) = model["masking"]
+    assert {k: masking[k] for k in ("owner", "method", "masked", "copies")} == {
+        "owner": "north", "method": "egadp", "masked": ["debt"], "copies": 2,
+    }  # fmt: skip
+    path = f"/v1/models/{model['id']}"
+    document = analyst("GET", f"{path}/document")
+    again = read_regression_json(document.text)
+    np.testing.assert_array_equal(again.predict(tables[0]), wanted.predict(tables[0]))
+    page = analyst("GET", f"{path}/page")
+    assert page.headers["content-type"].startswith("text/html")
+    for words in ("masked records", "north masked <i>debt</i>", "<b>egadp</b>", "in 2 copies"):
+        assert words in page.text
+    assert "{{" not in page.text
+    assert ET.fromstring(analyst("GET", f"{path}/svg").text).tag.endswith("svg")
+    assert "regression" in analyst("GET", f"{path}/text").text
+    rows = analyst("GET", f"{path}/csv")
+    assert rows.headers["content-type"].startswith("text/csv")
+    assert len(rows.text.splitlines()) > 2
+
+
+def test_features_may_be_chosen(analyst):
+    document = learn(analyst, features=["age"])["document"]
+    assert [feature["name"] for feature in document["features"]] == ["age"]
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code", "words"),
+    [
+        ({"target": "sex"}, 422, "option-invalid", ("'sex' has categories",)),
+        ({"target": "wealth"}, 409, "variables-missing", ("wealth", "age")),
+        ({"features": ["wealth"]}, 409, "variables-missing", ("wealth",)),
+        ({"features": ["debt", "age"]}, 422, "option-invalid", ("'debt' is among the features",)),
+        ({"features": ["age", "age"]}, 422, "option-invalid", ("named twice",)),
+        ({"interactions": True}, 422, "option-invalid", ("interactions are of no use",)),
+    ],
+)
+def test_what_cannot_be_is_refused_when_it_is_asked(
+    analyst, assert_problem, change, status, code, words
+):
+    answer = analyst("POST", JOBS, json={"spec": SPEC | change})
+    assert_problem(answer, status, code, *words)
+
+
+def test_a_tree_where_nothing_grows_trees_is_refused(analyst, assert_problem, monkeypatch):
+    monkeypatch.setattr("shared.regression.trees.find_spec", lambda _name: None)
+    answer = analyst("POST", JOBS, json={"spec": SPEC | {"model": "tree"}})
+    assert_problem(answer, 501, "not-installed", "pramana[models]")
+
+
+@pytest.mark.parametrize("change", [{"degree": 7}, {"model": "spline"}, {"min_leaf": 1}])
+def test_options_out_of_range_are_no_message(analyst, change):
+    assert analyst("POST", JOBS, json={"spec": SPEC | change}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "spec", "words"),
+    [
+        ("MOST_TERMS", 4, {"model": "polynomial", "degree": 4}, "5 terms"),
+        ("MOST_NUMBERS", 1_000, {}, "1,200 numbers; 1,000 are allowed"),
+        ("MOST_NUMBERS", 119_999, {"model": "kernel"}, "120,000 numbers"),
+    ],
+)
+def test_what_costs_too_much_is_refused_before_anything_is_read(
+    analyst, assert_problem, monkeypatch, name, most, spec, words
+):
+    monkeypatch.setattr(regression, name, most)
+    answer = analyst("POST", JOBS, json={"spec": SPEC | spec})
+    assert_problem(answer, 413, "limit-exceeded", words)
+
+
+def test_a_job_without_variation_fails_with_the_learners_words(miner):
+    analyst = miner.study("asia")
+    values = {"age": np.arange(50.0), "sex": np.arange(50) % 2, "debt": np.full(50, 7.0)}
+    miner.owner("asia", "north").publish("asia", masked(range(50), values=values))
+    created = analyst("POST", JOBS, json={"spec": SPEC})
+    job = analyst.wait(created.headers["location"])
+    assert job["state"] == "failed"
+    assert job["problem"]["code"] == "estimation-failed"
+    assert "same value in every record" in job["problem"]["detail"]
+    assert COLUMNS[2]["name"] == "debt"

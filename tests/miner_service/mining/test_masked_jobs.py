@@ -1,0 +1,275 @@
+"""Jobs on masked releases: what they receive is what the owners sent, joined as they ask."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from miner_service import kinds
+from miner_service.jobs.runner import learn_model
+from shared.wire.learning.regression import RegressionSpec
+from shared.wire.parts import encode_part_json
+from tests.miner_service.masking import COLUMNS, LEAST_SQUARES, masked, send_clumsily
+
+JOBS = "/v1/studies/asia/jobs"
+SPEC = {"kind": "regression", "target": "debt"}
+AGE, SEX, DEBT = COLUMNS
+INCOME = {"name": "income", "role": "masked", "type": "numeric"}
+
+
+@pytest.fixture(autouse=True)
+def _least_squares(monkeypatch):
+    """The miner learns least squares, so that what it received shows."""
+    monkeypatch.setitem(kinds.JOB_KINDS, RegressionSpec, LEAST_SQUARES)
+    monkeypatch.setitem(kinds.MODEL_KINDS, "regression", LEAST_SQUARES.model)
+
+
+def create(analyst, **spec):
+    return analyst("POST", JOBS, json={"spec": SPEC | spec})
+
+
+def learn(analyst, **spec):
+    created = create(analyst, **spec)
+    assert created.status_code == 202, created.text
+    job = analyst.wait(created.headers["location"])
+    assert job["state"] == "succeeded", job
+    return analyst.get(f"/v1/models/{job['model']}")
+
+
+def least_squares(sent, copy=""):
+    """Least squares on what was sent, by the normal equations: another way than the miner's."""
+    x = np.column_stack([np.ones(len(sent["age"])), sent["age"], sent["sex"] == 1])
+    return np.linalg.solve(x.T @ x, x.T @ sent[f"debt{copy}"])
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_a_regression_is_least_squares_on_the_table_sent(miner, json):
+    """Under retries, duplicates, damage on the way and parts out of order."""
+    analyst = miner.study("asia")
+    built = masked(range(100), **({"encode": encode_part_json} if json else {}))
+    owner = miner.owner("asia", "north")
+    if json:
+        path = owner.announce("asia", built)
+        for number, part in enumerate(built.parts):
+            owner.put(path, number, part, **{"Content-Type": "application/json"})
+        assert owner("POST", f"{path}/seal").json()["state"] == "sealed"
+    else:
+        path = send_clumsily(owner, "asia", built)
+    model = learn(analyst)
+    assert model["records"] == 100
+    (found,) = model["document"]["coefficients"]
+    np.testing.assert_allclose(found, least_squares(built.columns), rtol=1e-9)
+    release = path.rsplit("/", 1)[1]
+    assert model["releases"] == {release: built.body["digest"]}
+    assert model["masking"] == [
+        {"release": release, "owner": "north", "method": "egadp", "masked": ["debt"], "copies": 1}
+    ]
+
+
+def test_what_a_job_receives_has_every_bit_of_what_was_sent(miner):
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    built = masked(range(100))
+    release = send_clumsily(owner, "asia", built).rsplit("/", 1)[1]
+    kept = miner.services.columns(release, built.table.names)
+    for name, values in built.columns.items():
+        assert kept[name].tobytes() == values.astype(kept[name].dtype).tobytes()
+    assert [kept[n].dtype.str for n in kept] == ["<f8", "|u1", "<f8"]
+
+
+def test_every_copy_is_learned_from(miner):
+    analyst = miner.study("asia")
+    built = masked(range(60), copies=3)
+    miner.owner("asia", "north").publish("asia", built)
+    found = learn(analyst)["document"]["coefficients"]
+    assert len(found) == 3
+    for number, one in enumerate(found, 1):
+        np.testing.assert_allclose(one, least_squares(built.columns, f"@{number}"), rtol=1e-9)
+
+
+def test_told_columns_alone_are_one_copy(miner):
+    analyst = miner.study("asia")
+    built = masked(range(60), copies=3)
+    miner.owner("asia", "north").publish("asia", built)
+    model = learn(analyst, target="age", features=["sex"])
+    sent = built.columns
+    x = np.column_stack([np.ones(60), sent["sex"] == 1])
+    (found,) = model["document"]["coefficients"]
+    np.testing.assert_allclose(found, np.linalg.solve(x.T @ x, x.T @ sent["age"]), rtol=1e-9)
+
+
+def test_owners_of_different_people_are_put_together(miner):
+    analyst = miner.study("asia")
+    sent = [masked(range(60), seed=1), masked(range(60, 90), seed=2)]
+    for name, built in zip(("north", "south"), sent, strict=True):
+        miner.owner("asia", name).publish("asia", built)
+    model = learn(analyst, records="any")
+    assert model["records"] == 90
+    both = {n: np.concatenate([built.columns[n] for built in sent]) for n in sent[0].columns}
+    (found,) = model["document"]["coefficients"]
+    np.testing.assert_allclose(found, least_squares(both), rtol=1e-9)
+    assert [one["owner"] for one in model["masking"]] == ["north", "south"]
+
+
+def of_the_same_people(miner, south=range(60)):
+    """Two owners with other columns; return what they sent, by record number."""
+    analyst = miner.study("asia")
+    rng = np.random.default_rng(5)
+    every = {
+        "age": rng.normal(40, 9, 100),
+        "sex": rng.integers(0, 2, 100),
+        "debt": rng.normal(9, 2, 100),
+    }
+    north = masked(range(60), columns=[AGE, SEX, INCOME], values={
+        "age": every["age"][:60], "sex": every["sex"][:60], "income": np.zeros(60)})  # fmt: skip
+    south_built = masked(south, columns=[DEBT], values={"debt": every["debt"][list(south)]})
+    for name, built in (("north", north), ("south", south_built)):
+        miner.owner("asia", name).publish("asia", built)
+    return analyst, every
+
+
+def test_owners_of_the_same_people_are_joined_by_pseudonym(miner):
+    analyst, every = of_the_same_people(miner)
+    model = learn(analyst, features=["age", "sex"])
+    assert model["records"] == 60
+    wanted = least_squares({name: values[:60] for name, values in every.items()})
+    (found,) = model["document"]["coefficients"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+def test_records_that_overlap_are_joined_only_when_asked(miner, assert_problem):
+    analyst, every = of_the_same_people(miner, range(20, 90))
+    refused = create(analyst, features=["age", "sex"])
+    assert_problem(refused, 409, "records-do-not-align", "40 are at every owner")
+    model = learn(analyst, features=["age", "sex"], records="common")
+    assert model["records"] == 40
+    wanted = least_squares({name: values[20:60] for name, values in every.items()})
+    (found,) = model["document"]["coefficients"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+def test_a_study_without_masked_releases_says_so(miner, release_a, assert_problem):
+    analyst = miner.study("asia")
+    owner = miner.owner("asia", "north")
+    assert_problem(create(analyst), 409, "records-do-not-align", "['north']")
+    owner.publish("asia", release_a)
+    assert_problem(create(analyst), 409, "variables-missing", "No masked release", "owner-agent")
+
+
+def test_other_jobs_do_not_see_masked_releases(miner, release_a, assert_problem):
+    analyst = miner.study("asia")
+    owner = miner.owner("asia", "north")
+    owner.publish("asia", masked(range(50)))
+    table = {"spec": {"kind": "contingency-table", "variables": ["sex"]}}
+    assert_problem(
+        analyst("POST", JOBS, json=table), 409, "records-do-not-align", "could learn from"
+    )
+    owner.publish("asia", release_a)
+    refused = analyst("POST", JOBS, json=table)
+    assert_problem(refused, 409, "variables-missing", "['A', 'B']")
+    counted = analyst("POST", JOBS, json={"spec": {**table["spec"], "variables": ["A"]}})
+    job = analyst.wait(counted.headers["location"])
+    assert analyst.get(f"/v1/models/{job['model']}")["records"] == 100
+    assert learn(analyst)["records"] == 50
+
+
+@pytest.mark.parametrize(
+    ("south", "spec", "code", "words"),
+    [
+        ({}, {}, "conflict", "More than one owner reports"),
+        ({}, {"records": "any"}, "conflict", "would count twice"),
+        ({"ids": range(60, 80), "copies": 2}, {"records": "any"}, "conflict", "north 1, south 2"),
+        (
+            {"ids": range(60, 80), "columns": [AGE, DEBT]},
+            {"records": "any"},
+            "variables-missing",
+            "has no columns ['sex']",
+        ),
+        (
+            {"ids": range(60, 80), "columns": [AGE, SEX | {"categories": ["m", "f"]}, DEBT]},
+            {"records": "any"},
+            "domain-invalid",
+            "describe column 'sex' differently",
+        ),
+        (
+            {"columns": [INCOME]},
+            {"features": ["wealth"]},
+            "variables-missing",
+            "['age', 'debt', 'income', 'sex']",
+        ),
+        ({"columns": [INCOME]}, {"target": "wealth"}, "variables-missing", "wealth"),
+    ],
+)
+def test_what_cannot_be_put_together_is_refused_at_once(
+    miner, assert_problem, south, spec, code, words
+):
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", masked(range(60)))
+    miner.owner("asia", "south").publish("asia", masked(**({"ids": range(60)} | south)))
+    status = 422 if code == "domain-invalid" else 409
+    assert_problem(create(analyst, **spec), status, code, words)
+    assert analyst.get(JOBS)["items"] == []
+
+
+def test_a_job_larger_than_allowed_is_refused(miner, assert_problem):
+    analyst = miner.study("asia")
+    miner.owner("asia", "north").publish("asia", masked(range(12_000), copies=90, per_part=6_000))
+    assert_problem(create(analyst), 413, "limit-exceeded")
+
+
+def test_the_same_job_is_one_job_and_another_release_makes_another(miner):
+    analyst = miner.study("asia")
+    owner = miner.owner("asia", "north")
+    owner.publish("asia", masked(range(50)))
+    first, again = (create(analyst).headers["location"] for _ in range(2))
+    assert first == again
+    owner.publish("asia", masked(range(50), name="m2", seed=2))
+    assert create(analyst).headers["location"] != first
+
+
+def test_a_job_whose_release_goes_away_fails_and_says_so(start):
+    reached, go_on = threading.Event(), threading.Event()
+
+    def held(spec, prepared, services, on_step):
+        reached.set()
+        go_on.wait()
+        return learn_model(spec, prepared, services, on_step)
+
+    miner = start(learn=held)
+    analyst = miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.publish("asia", masked(range(50)))
+    job = create(analyst).headers["location"]
+    reached.wait()
+    assert owner("POST", f"{path}/withdraw").status_code == 200
+    go_on.set()
+    failed = analyst.wait(job)
+    assert (failed["state"], failed["problem"]["code"]) == ("failed", "conflict")
+    assert "withdrawn" in failed["problem"]["detail"]
+
+
+def test_an_interrupted_job_runs_again_and_ends_with_the_same_model(start, when_stopping):
+    reached, go_on = threading.Event(), threading.Event()
+
+    def held(spec, prepared, services, on_step):
+        reached.set()
+        go_on.wait()
+        on_step(1, 1)
+        raise AssertionError("asked to stop")
+
+    built = masked(range(70))
+    miner = start(learn=held, entered=False)
+    with miner.client:
+        analyst = miner.study("asia")
+        miner.owner("asia", "north").publish("asia", built)
+        path = create(analyst).headers["location"]
+        reached.wait()
+        when_stopping(miner, go_on.set)
+    again = start()
+    analyst = again.study("asia")
+    job = analyst.wait(path)
+    assert job["state"] == "succeeded", job
+    (found,) = analyst.get(f"/v1/models/{job['model']}")["document"]["coefficients"]
+    np.testing.assert_allclose(found, least_squares(built.columns), rtol=1e-9)

@@ -1,0 +1,93 @@
+"""A regression at the miner is what `fit` learns here from the same masked records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pramana as pm
+from shared.errors import OptionError, VariablesMissing
+from shared.wire.parts import PART_MEDIA_TYPE
+from tests.miner_service.masking import COLUMNS, masked
+from tests.pramana.client.world import STUDY, opened
+
+RECORDS = 300
+
+
+@pytest.fixture(scope="module")
+def sent():
+    """Two masked copies, as an owner sends them."""
+    rng = np.random.default_rng(3)
+    age, sex = rng.uniform(20, 60, RECORDS), rng.integers(0, 2, RECORDS)
+    debt = {
+        f"debt@{copy}": 300 - 0.2 * (age - 40) ** 2 + 9 * sex + rng.normal(0, 9, RECORDS)
+        for copy in (1, 2)
+    }
+    return masked(range(RECORDS), values={"age": age, "sex": sex, **debt}, copies=2, per_part=300)
+
+
+@pytest.fixture(scope="module")
+def copies(sent):
+    """The same two copies as frames, in the order in which the miner has them."""
+    held = sent.columns
+    sex = pd.Categorical.from_codes(held["sex"], COLUMNS[1]["categories"])
+    return [
+        pd.DataFrame({"age": held["age"], "sex": sex, "debt": held[f"debt@{copy}"]})
+        for copy in (1, 2)
+    ]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory, sent):
+    """A miner with one masked release."""
+    with opened(tmp_path_factory.mktemp("regression")) as world:
+        token = world.owner("bank")
+        made = world.rest("POST", f"/v1/studies/{STUDY}/releases", token, json=sent.body)
+        path = f"/v1/releases/{made['id']}"
+        for number, part in enumerate(sent.parts):
+            media = {"Content-Type": PART_MEDIA_TYPE}
+            world.rest("PUT", f"{path}/parts/{number}", token, content=part, headers=media)
+        world.rest("POST", f"{path}/seal", token)
+        yield world
+
+
+LEARNERS = {
+    "linear": {},
+    "polynomial": {"model": "polynomial", "degree": 3, "interactions": True, "confidence": 0.9},
+    "kernel": {"model": "kernel", "seed": 4},
+    "tree": {"model": "tree", "max_depth": 2, "min_leaf": 30},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_miner_learns_what_fit_learns(world, copies, name):
+    learner = pm.Regression("debt", **LEARNERS[name])
+    found = world.study().run(learner).wait().model
+    here = pm.Regression("debt", **LEARNERS[name]).fit(copies)
+    assert found.get_params() == here.get_params()
+    assert found.to_document()["document"] == here.to_document()["document"]
+    np.testing.assert_array_equal(found.predict(copies[0]), here.predict(copies[0]))
+    assert found.masking_ == ("egadp at bank, 2 copies",)
+    assert "300 records masked by egadp at bank, 2 copies" in repr(found)
+    again = type(found).from_json(found.to_json())
+    assert repr(again) == repr(found)
+
+
+def test_a_job_that_was_made_before_has_the_same_model(world):
+    study = world.study()
+    made = study.run(pm.Regression("debt", ["age"])).wait()
+    found = study.job(made.id).model
+    assert found.to_document()["document"] == made.model.to_document()["document"]
+    assert study.run(found).id == made.id
+
+
+def test_a_regression_counts_nothing(world):
+    with pytest.raises(OptionError, match="estimator must be left out"):
+        world.study().run(pm.Regression("debt"), estimator="ml")
+
+
+def test_a_column_that_nobody_masked_is_missing(world):
+    with pytest.raises(VariablesMissing, match="income"):
+        world.study().run(pm.Regression("income"))

@@ -1,0 +1,120 @@
+"""`pm.Regression`: what it learns from, what it gives, and how it is kept."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+
+import pramana as pm
+from shared.errors import OptionError, TableError
+
+
+def people(records=200, seed=1, noise=4.0):
+    """People with what they spend: a hump over age."""
+    rng = np.random.default_rng(seed)
+    age = rng.uniform(20, 60, records)
+    sex = np.where(rng.random(records) < 0.5, "f", "m")
+    hump = 300 - 0.2 * (age - 40) ** 2 + 9 * (sex == "m")
+    spends = hump + noise * rng.normal(size=records)
+    return pd.DataFrame({"age": age, "sex": sex, "spends": spends})
+
+
+def masked(count):
+    """What `pm.mask` returns, as far as a regression looks at it."""
+    copies = tuple(people().assign(spends=people(seed=k)["spends"]) for k in range(1, 1 + count))
+    return SimpleNamespace(copies=copies, frame=copies[0], method="gadp")
+
+
+def test_coefficients_are_those_of_scikit_learn():
+    table = people()
+    model = pm.Regression("spends").fit(table)
+    matrix = np.column_stack([table["age"], table["sex"] == "m"])
+    wanted = LinearRegression().fit(matrix, table["spends"])
+    np.testing.assert_allclose(model.coef_, wanted.coef_, rtol=1e-9)
+    assert model.intercept_ == pytest.approx(wanted.intercept_)
+    assert model.score(table) == pytest.approx(wanted.score(matrix, table["spends"]))
+    assert model.score(table[["age", "sex"]], table["spends"]) == model.score(table)
+    np.testing.assert_allclose(model.predict(table), wanted.predict(matrix), rtol=1e-9)
+    assert list(model.feature_names_in_) == ["age", "sex"]
+    assert model.n_features_in_ == 2
+    frame = model.to_frame()
+    assert frame["term"].tolist() == ["(intercept)", "age", "sex=m"]
+    np.testing.assert_array_equal(frame["se"][1:], model.coef_error_)
+    assert model.score_.r2 < model.diagnostics_["r2"][0]
+    assert model.summary().startswith("linear regression of spends on 2 columns, 200 records")
+
+
+def test_masked_frames_lists_of_copies_and_tables_are_told_apart():
+    made = masked(2)
+    of_masked = pm.Regression("spends").fit(made)
+    of_list = pm.Regression("spends").fit(list(made.copies))
+    assert of_masked.masking_ == ("gadp, 2 copies",)
+    assert of_list.masking_ == ("an unknown method, 2 copies",)
+    pd.testing.assert_frame_equal(of_masked.to_frame(), of_list.to_frame())
+    assert len(of_masked.diagnostics_) == 2
+    plain = pm.Regression("spends").fit(people())
+    assert plain.masking_ == ()
+    assert "200 records as they are" in repr(plain)
+    assert "masked by gadp, 2 copies" in repr(of_masked)
+    one = pm.Regression("spends").fit(masked(1))
+    assert any("One copy" in note for note in one.notes_)
+    assert not any("One copy" in note for note in plain.notes_)
+    np.testing.assert_array_equal(one.predict(masked(1)), one.predict(people()))
+
+
+def test_tables_of_other_kinds_are_the_same_table():
+    table = people()
+    wanted = pm.Regression("spends").fit(table).to_frame()
+    for other in (table.to_dict("list"), table.to_dict("records")):
+        pd.testing.assert_frame_equal(pm.Regression("spends").fit(other).to_frame(), wanted)
+
+
+def test_columns_that_are_not_asked_for_are_not_read():
+    table = people().assign(day=pd.Timestamp("2020-01-01"), empty=np.nan)
+    model = pm.Regression("spends", ["age"]).fit(table)
+    assert model.predict(table).shape == (200,)
+    with pytest.raises(TableError, match="'day' holds times"):
+        pm.Regression("spends").fit(table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["linear", "polynomial", "kernel", "tree"])
+def test_what_is_saved_is_loaded_and_shown_the_same(name, tmp_path):
+    model = pm.Regression("spends", model=name).fit(masked(2))
+    model.save(tmp_path / "model.json")
+    again = pm.load(tmp_path / "model.json")
+    assert type(again) is pm.Regression
+    assert repr(again) == repr(model)
+    assert again.get_params() == model.get_params()
+    np.testing.assert_array_equal(again.predict(people()), model.predict(people()))
+    pd.testing.assert_frame_equal(again.to_frame(), model.to_frame())
+    shown = again._repr_html_()
+    assert shown == model._repr_html_()
+    assert "<svg" in shown
+    assert "masked by gadp, 2 copies" in shown
+    assert "gamma" not in shown
+    assert again.plot().get_figure() is not None
+
+
+def test_it_has_scikit_learns_habits():
+    model = pm.Regression("spends", model="polynomial", degree=3)
+    other = clone(model)
+    assert other.get_params() == model.get_params()
+    assert repr(model) == "Regression(target='spends', model='polynomial', degree=3)"
+    assert model.set_params(degree=2).degree == 2
+    with pytest.raises(OptionError, match="no option 'power'"):
+        model.set_params(power=2)
+    assert "Regression" in model._repr_html_()
+    assert model.__sklearn_tags__().estimator_type == "regressor"
+
+
+def test_nothing_bounds_what_its_records_tell():
+    model = pm.Regression("spends").fit(masked(2))
+    assert model.gamma_ == model.epsilon_ == float("inf")
+    assert model.plan_digests_ == ()
+    assert model.estimated_by_ == "least squares"

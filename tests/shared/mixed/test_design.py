@@ -1,0 +1,134 @@
+"""Tables as matrices: indicators, standardized columns, what is left out, bases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shared.errors import MissingColumn, TableError
+from shared.mixed.design import (
+    basis_of,
+    design_of,
+    leverages,
+    residual,
+    standardized,
+    with_constant,
+)
+from shared.mixed.table import MixedTable, numeric_table, read_mixed
+
+RNG = np.random.default_rng(5)
+N = 200
+FRAME = pd.DataFrame(
+    {
+        "age": RNG.uniform(20, 60, N),
+        "town": pd.Categorical(RNG.choice(["b", "c", "d"], N), categories=["a", "b", "c", "d"]),
+        "year": 2006,
+        "months": 0.0,
+    }
+)
+FRAME["months"] = 12 * FRAME["age"]
+
+
+def test_a_design_says_what_it_left_out():
+    design = design_of(read_mixed(FRAME))
+    assert design.labels == ("age", "town=b", "town=c")
+    assert design.constant == ("year",)
+    # Nobody lives in "a", so that one of the other three towns is told by two of them.
+    assert design.redundant == ("town=d", "months")
+
+
+def test_the_matrix_is_standardized_as_the_first_table_was():
+    design = design_of(read_mixed(FRAME))
+    matrix = design.matrix(read_mixed(FRAME))
+    np.testing.assert_allclose(matrix.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(matrix.std(axis=0), 1, rtol=1e-12)
+    rows = read_mixed(FRAME.iloc[:7])
+    np.testing.assert_array_equal(design.matrix(rows), matrix[:7])
+
+
+def test_other_tables_may_have_fewer_categories_in_another_order():
+    design = design_of(read_mixed(FRAME))
+    matrix = design.matrix(read_mixed(FRAME))
+    chosen = np.flatnonzero(FRAME["town"] == "c")[:3]
+    other = FRAME.iloc[chosen].assign(town=["c"] * 3)
+    np.testing.assert_array_equal(design.matrix(read_mixed(other)), matrix[chosen])
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "message"),
+    [
+        (FRAME.drop(columns="age"), MissingColumn, "There is no column 'age'"),
+        (
+            FRAME.assign(town="nowhere"),
+            TableError,
+            "Column 'town' has 1 categories that the table of the design did not have",
+        ),
+        (FRAME.assign(town=1.0), TableError, "Column 'town' must hold categories"),
+        (FRAME.assign(age="old"), TableError, "Column 'age' must hold numbers"),
+    ],
+)
+def test_tables_that_a_design_does_not_fit(frame, error, message: str):
+    design = design_of(read_mixed(FRAME))
+    with pytest.raises(error, match=message):
+        design.matrix(read_mixed(frame))
+
+
+def test_columns_named_like_categories_are_refused():
+    frame = pd.DataFrame({"a": ["u", "v", "u"], "a=v": [1.0, 2.0, 3.0]})
+    with pytest.raises(TableError, match=r"Columns \['a=v'\] are named like categories of others"):
+        design_of(read_mixed(frame))
+
+
+def test_a_design_of_nothing():
+    table = MixedTable((), 5)
+    design = design_of(table)
+    assert design.labels == ()
+    assert design.matrix(table).shape == (5, 0)
+
+
+def test_later_columns_are_the_redundant_ones():
+    """Also among many, and after one that was redundant."""
+    a, b, c = np.random.default_rng(1).normal(size=(3, 50))
+    matrix = np.column_stack([a, b, a + b, a - 2 * b, c, c + a + 7])
+    design = design_of(numeric_table(list("abcdef"), matrix))
+    assert design.labels == ("a", "b", "e")
+    assert design.redundant == ("c", "d", "f")
+
+
+def test_more_columns_than_records():
+    matrix = np.random.default_rng(1).normal(size=(4, 10))
+    design = design_of(numeric_table([str(k) for k in range(10)], matrix))
+    assert design.labels == ("0", "1", "2")
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-9, 1, 1e90])
+@pytest.mark.parametrize("offset", [0, 1e6])
+def test_standardizing(factor: float, offset: float):
+    plain = np.random.default_rng(1).normal(size=(100, 2))
+    matrix = factor * (plain + offset)
+    found, centres, scales = standardized(matrix)
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-14)
+    np.testing.assert_allclose((found**2).mean(axis=0), 1, rtol=1e-12)
+    np.testing.assert_allclose(centres + found * scales, matrix, rtol=1e-12)
+    np.testing.assert_allclose(scales / factor, plain.std(axis=0), rtol=1e-8)
+
+
+def test_a_basis_is_orthonormal_and_spans():
+    matrix = np.random.default_rng(1).normal(size=(50, 4)) * [1e-9, 1, 1e9, 1]
+    matrix = np.column_stack([matrix, matrix[:, 0] * 3, np.zeros(50)])
+    basis = basis_of(matrix)
+    assert basis.shape == (50, 4)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(4), atol=1e-14)
+    scale = np.abs(matrix).max(axis=0) + 1e-300
+    np.testing.assert_allclose(residual(matrix / scale, basis), 0, atol=1e-12)
+    assert basis_of(np.zeros((5, 2))).shape == (5, 0)
+    assert basis_of(np.empty((5, 0))).shape == (5, 0)
+    assert basis_of(np.random.default_rng(1).normal(size=(3, 5))).shape == (3, 3)
+
+
+def test_leverages_are_the_diagonal_of_the_hat_matrix():
+    design = with_constant(np.random.default_rng(1).normal(size=(30, 3)))
+    hat = design @ np.linalg.solve(design.T @ design, design.T)
+    np.testing.assert_allclose(leverages(basis_of(design)), np.diag(hat), rtol=1e-12)
+    assert leverages(basis_of(design)).sum() == pytest.approx(4)

@@ -1,0 +1,144 @@
+"""Columns and tables of numbers and categories."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shared.errors import EmptyTable, MissingColumn, TableError
+from shared.mixed.table import (
+    CategoricalColumn,
+    MixedTable,
+    NumericColumn,
+    numeric_table,
+    read_mixed,
+    without_variation,
+)
+
+AGE = NumericColumn("age", np.array([20.0, 30.0, 40.0]))
+TOWN = CategoricalColumn("town", np.array([1, 0, 1]), ("north", "south"))
+TABLE = MixedTable((AGE, TOWN), 3)
+
+
+def test_a_table_answers_by_name():
+    assert TABLE.names == ("age", "town")
+    assert TABLE.numeric == ("age",)
+    assert TABLE["age"] is AGE
+    assert TABLE.project(["town"]).names == ("town",)
+    with pytest.raises(MissingColumn, match="There is no column 'sex'; there are"):
+        TABLE["sex"]
+
+
+def test_rows_by_mask_and_by_index():
+    for chosen in (np.array([True, False, True]), np.array([0, 2])):
+        rows = TABLE.rows(chosen)
+        assert rows.records == 2
+        np.testing.assert_array_equal(rows["age"].values, [20, 40])
+        np.testing.assert_array_equal(rows["town"].codes, [1, 1])
+        assert rows["town"].categories == ("north", "south")
+
+
+def test_tables_side_by_side():
+    other = numeric_table(["weight"], np.array([[1.0], [2.0], [3.0]]))
+    assert TABLE.beside(other).names == ("age", "town", "weight")
+    with pytest.raises(TableError, match=r"Columns occur twice: \['age'\]"):
+        TABLE.beside(TABLE.project(["age"]))
+    with pytest.raises(TableError, match="Column 'weight' has 2 rows; the table has 3"):
+        TABLE.beside(other.rows(np.array([0, 1])))
+
+
+def test_only_numbers_make_a_matrix():
+    np.testing.assert_array_equal(TABLE.project(["age"]).matrix(), [[20], [30], [40]])
+    assert MixedTable((), 3).matrix().shape == (3, 0)
+    with pytest.raises(TableError, match=r"Columns \['town'\] hold categories; numbers are wanted"):
+        TABLE.matrix()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: NumericColumn("a", np.zeros((2, 2))), "Column 'a' must have one dimension, not 2"),
+        (lambda: NumericColumn("a", [1, np.nan]), "Column 'a' has 1 values that are missing"),
+        (lambda: NumericColumn("a", [1, 1e101]), "Column 'a' has 1 values that are missing"),
+        (lambda: CategoricalColumn("a", np.zeros((2, 2)), ("u",)), "must have one dimension"),
+        (lambda: CategoricalColumn("a", [0, 1], ("u",)), "Column 'a' has 1 values that are"),
+        (lambda: CategoricalColumn("a", [0, -1], ("u",)), "Column 'a' has 1 values that are"),
+        (lambda: CategoricalColumn("a", [0, 1], ("u", "u")), "two categories of one name"),
+    ],
+)
+def test_columns_that_cannot_be(make, message: str):
+    with pytest.raises(TableError, match=message) as caught:
+        make()
+    assert caught.value.where == "a"
+
+
+def test_a_column_is_nobody_elses():
+    values, codes = np.array([1.0, 2.0]), np.array([0, 1], dtype=np.intp)
+    number, category = NumericColumn("a", values), CategoricalColumn("b", codes, ("u", "v"))
+    values[0], codes[0] = 7, 1
+    assert number.values[0] == 1
+    assert category.codes[0] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        number.values[0] = 7
+
+
+def test_without_variation_means_up_to_rounding():
+    assert without_variation(np.array([0.3, 0.1 + 0.2]))
+    assert without_variation(np.array([]))
+    assert without_variation(np.zeros(3))
+    assert not without_variation(np.array([1.0, 1.0 + 1e-12]))
+    assert not without_variation(np.array([0.0, 1e-200]))
+    assert CategoricalColumn("a", [1, 1], ("u", "v")).is_constant
+    assert not TOWN.is_constant
+
+
+def test_frames_are_read_by_the_types_of_their_columns():
+    frame = pd.DataFrame(
+        {
+            "age": [20, 30, 40],
+            "town": ["south", "north", "south"],
+            "owner": [True, False, True],
+            "level": pd.Categorical(["low", "high", "low"], categories=["low", "mid", "high"]),
+        }
+    )
+    table = read_mixed(frame)
+    assert table.numeric == ("age",)
+    assert table["town"].categories == ("north", "south")
+    assert table["owner"].categories == ("False", "True")
+    assert table["level"].categories == ("low", "mid", "high")
+    np.testing.assert_array_equal(table["level"].codes, [0, 2, 0])
+    assert read_mixed(table) is table
+
+
+def test_names_of_columns_become_text():
+    assert read_mixed(pd.DataFrame({0: [1.0], ("a", "b"): [2.0]})).names == ("0", "('a', 'b')")
+    with pytest.raises(TableError, match="Columns occur twice"):
+        read_mixed(pd.DataFrame({0: [1.0], "0": [2.0]}))
+
+
+def test_arrays_and_series_are_named_by_what_they_are():
+    assert read_mixed(np.zeros((2, 3)), "S").names == ("S1", "S2", "S3")
+    assert read_mixed([1.0, 2.0], "X").names == ("X1",)
+    assert read_mixed(pd.Series([1.0, 2.0])).names == ("S",)
+    assert read_mixed(pd.Series([1.0, 2.0], name="age")).names == ("age",)
+    with pytest.raises(EmptyTable, match="X has no records"):
+        read_mixed(np.zeros((0, 2)), "X")
+    with pytest.raises(EmptyTable, match="X has no records"):
+        read_mixed(pd.DataFrame({"a": []}), "X")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"a": [1.0]},
+        np.array([["1"]]),
+        np.array(["2020-01-01"], dtype="M8[D]"),
+        np.array([1j]),
+        [["x"]],
+        object(),
+    ],
+)
+def test_what_is_no_table_is_refused(data):
+    with pytest.raises(TableError, match="S must be a data frame or an array of numbers, not"):
+        read_mixed(data)

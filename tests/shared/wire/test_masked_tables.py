@@ -1,0 +1,264 @@
+"""Masked tables on the wire: what they describe, their parts, and what is no release of theirs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pydantic import ValidationError
+
+from shared.domain import Domain
+from shared.errors import PartInvalid
+from shared.plan import Plan
+from shared.wire.parts import (
+    RecordSchema,
+    decode_part,
+    decode_part_json,
+    encode_part,
+    encode_part_json,
+)
+from shared.wire.plans import PlanMessage
+from shared.wire.release_kinds import KINDS, MaskedTableMessage
+from shared.wire.releases import PartManifest, Release, ReleaseCreate, release_digest
+
+AGE = {"name": "age", "role": "told", "type": "numeric"}
+SEX = {"name": "sex", "role": "told", "type": "categorical", "categories": ["f", "m"]}
+DEBT = {"name": "debt", "role": "masked", "type": "numeric"}
+TABLE: dict[str, Any] = {
+    "columns": [AGE, SEX, DEBT],
+    "method": "egadp",
+    "copies": 1,
+    "protection": ["The masked debt tells nothing of a person beyond age and sex."],
+}
+FORMS = [(encode_part, decode_part), (encode_part_json, decode_part_json)]
+PLAN = Plan.unrandomized(Domain.of(sex="fm"))
+
+
+def table_of(**changed: Any) -> MaskedTableMessage:
+    return MaskedTableMessage.model_validate(TABLE | changed)
+
+
+def keys_of(count: int) -> np.ndarray:
+    return np.arange(2 * count, dtype=">u8").view("V16")
+
+
+def columns_of(schema: RecordSchema, count: int = 20) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(3)
+    return {
+        name: rng.standard_normal(count) if size is None else rng.integers(0, size, count)
+        for name, size in schema.sizes.items()
+    }
+
+
+def create(**changed: Any) -> dict[str, Any]:
+    part = {"number": 0, "records": 2, "bytes": 1, "sha256": "0" * 64}
+    digest = release_digest(table_of().digest, [PartManifest.model_validate(part)])
+    made = {"name": "m1", "kind": "masked-records", "table": TABLE, "records": 2}
+    return made | {"parts": [part], "digest": digest} | changed
+
+
+def test_masked_columns_have_a_name_per_copy():
+    told = table_of(copies=2)
+    assert told.names == ["age", "sex", "debt@1", "debt@2"]
+    assert told.copy_names(2) == {"age": "age", "sex": "sex", "debt": "debt@2"}
+    assert table_of().names == ["age", "sex", "debt"]
+    assert table_of().copy_names(1)["debt"] == "debt"
+    types = [str(field.type) for field in told.schema_of_parts.arrow]
+    assert types == ["fixed_size_binary[16]", "double", "uint8", "double", "double"]
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize(("encode", "decode"), FORMS)
+def test_what_is_encoded_is_decoded_to_the_last_bit(encode, decode, copies: int):
+    schema = table_of(copies=copies).schema_of_parts
+    columns = columns_of(schema)
+    keys, found = decode(schema, encode(schema, keys_of(20), columns))
+    assert keys.tobytes() == keys_of(20).tobytes()
+    assert list(found) == list(schema.sizes)
+    for name, values in columns.items():
+        assert found[name].dtype == schema.dtype(name)
+        assert found[name].tobytes() == values.astype(schema.dtype(name)).tobytes()
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 1e101])
+def test_a_number_that_is_none_to_reckon_with_is_refused(wrong: float):
+    schema = table_of().schema_of_parts
+    columns = columns_of(schema)
+    columns["debt"][3] = wrong
+    with pytest.raises(PartInvalid, match="'debt' of the part has 1 values") as told:
+        decode_part(schema, encode_part(schema, keys_of(20), columns))
+    assert str(wrong) not in str(told.value).replace("infinite", "")
+    numbers = json.dumps({"keys": ["0" * 32], "columns": {"age": [1], "sex": [0], "debt": [wrong]}})
+    with pytest.raises(PartInvalid):
+        decode_part_json(schema, numbers.encode())
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        (
+            {"age": [1], "sex": [0.5], "debt": [1]},
+            "'sex' of the part holds values that are no codes",
+        ),
+        ({"age": [1], "sex": [2], "debt": [1]}, "code 2 of 'sex'"),
+        ({"age": ["1"], "sex": [0], "debt": [1]}, "not a JSON part"),
+        ({"age": [True], "sex": [0], "debt": [1]}, "not a JSON part"),
+        ({"age": [None], "sex": [0], "debt": [1]}, "not a JSON part"),
+        ({"age": [1], "sex": [0]}, "not those that the release announces"),
+        ({"age": [1, 2], "sex": [0], "debt": [1]}, "columns of"),
+    ],
+)
+def test_json_of_another_form_is_refused(columns: Any, says: str):
+    body = json.dumps({"keys": ["0" * 32], "columns": columns}).encode()
+    with pytest.raises(PartInvalid, match=says):
+        decode_part_json(table_of().schema_of_parts, body)
+
+
+@pytest.mark.parametrize("text", ["1e400", "NaN", "-Infinity", "1" + "0" * 400, "[1]"])
+def test_json_numbers_beyond_all_numbers_are_refused(text: str):
+    body = f'{{"keys":["{"0" * 32}"],"columns":{{"age":[{text}],"sex":[0],"debt":[1.5]}}}}'
+    with pytest.raises(PartInvalid):
+        decode_part_json(table_of().schema_of_parts, body.encode())
+
+
+def test_whole_and_negative_numbers_are_numbers_in_json():
+    body = json.dumps(
+        {"keys": ["0" * 32], "columns": {"age": [7], "sex": [1], "debt": [-(10**15)]}}
+    )
+    _, found = decode_part_json(table_of().schema_of_parts, body.encode())
+    assert (found["age"][0], found["sex"][0], found["debt"][0]) == (7.0, 1, -1e15)
+
+
+@pytest.mark.parametrize(("encode", "decode"), FORMS)
+def test_a_part_of_one_kind_is_refused_by_the_other(encode, decode):
+    masked, plan = table_of().schema_of_parts, RecordSchema.of(PLAN)
+    with pytest.raises(PartInvalid):
+        decode(plan, encode(masked, keys_of(20), columns_of(masked)))
+    with pytest.raises(PartInvalid):
+        decode(masked, encode(plan, keys_of(20), columns_of(plan)))
+
+
+def test_pseudonyms_must_ascend():
+    schema = table_of().schema_of_parts
+    for encode, decode in FORMS:
+        with pytest.raises(PartInvalid, match="ascending"):
+            decode(schema, encode(schema, keys_of(20)[::-1], columns_of(schema)))
+
+
+def test_narrower_numbers_and_compressed_ones_are_refused():
+    schema = table_of().schema_of_parts
+    columns = columns_of(schema)
+    fields = [f.with_type(pa.float32()) if f.name == "debt" else f for f in schema.arrow]
+    arrays = [pa.array([key.tobytes() for key in keys_of(20)], pa.binary(16))]
+    for narrow, compression, says in ((True, None, "columns are"), (False, "zstd", "compressed")):
+        made = pa.schema(fields) if narrow else schema.arrow
+        rest = [pa.array(columns[f.name].astype(f.type.to_pandas_dtype())) for f in list(made)[1:]]
+        sink = pa.BufferOutputStream()
+        options = pa.ipc.IpcWriteOptions(compression=compression)
+        with pa.ipc.new_stream(sink, made, options=options) as writer:
+            writer.write_batch(pa.record_batch(arrays + rest, schema=made))
+        with pytest.raises(PartInvalid, match=says):
+            decode_part(schema, sink.getvalue().to_pybytes())
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"columns": [AGE, SEX]}, "must have a masked column"),
+        ({"columns": [AGE, DEBT, DEBT]}, "occur twice"),
+        ({"columns": [AGE, DEBT, AGE | {"name": "debt@2"}], "copies": 2}, "occur twice"),
+        ({"columns": [SEX | {"role": "masked"}]}, "must be numeric"),
+        ({"columns": [DEBT, SEX | {"categories": None}]}, "must have categories"),
+        ({"columns": [DEBT | {"categories": ["a"]}]}, "must have categories"),
+        ({"columns": [DEBT, SEX | {"categories": ["f", "f"]}]}, "category twice"),
+        ({"copies": 0}, "greater than or equal to 1"),
+        ({"copies": 101}, "less than or equal to 100"),
+        ({"method": "EGADP by hand"}, "pattern"),
+        ({"protection": ["x" * 401]}, "at most 400"),
+        ({"protection": ["x"] * 21}, "at most 20"),
+        ({"gamma": 3}, "Extra inputs"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(changed: Any, says: str):
+    with pytest.raises(ValidationError, match=says):
+        table_of(**changed)
+
+
+def test_the_digest_is_of_columns_method_and_copies():
+    digests = {
+        table_of(**changed).digest
+        for changed in (
+            {},
+            {"method": "ipso"},
+            {"copies": 2},
+            {"columns": [AGE, DEBT]},
+            {"columns": [SEX, AGE, DEBT]},
+        )
+    }
+    assert len(digests) == 5
+    assert table_of(protection=[]).digest == table_of().digest
+    canonical = {key: TABLE[key] for key in ("columns", "method", "copies")}
+    text = json.dumps(canonical, sort_keys=True, separators=(",", ":"))
+    assert table_of().digest == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_manifest_holds_the_content_of_its_kind_and_no_other():
+    made = ReleaseCreate.model_validate(create())
+    assert made.content == table_of()
+    assert "plan" not in made.model_dump(mode="json")
+    assert ReleaseCreate.model_validate_json(made.model_dump_json()) == made
+    plan = PlanMessage.from_plan(PLAN).model_dump(mode="json")
+    for wrong in (
+        {"table": None},
+        {"plan": plan},
+        {"kind": "randomized-records"},
+        {"kind": "knowledge-model"},
+        {"draws": ["0" * 64]},
+        {"table": TABLE | {"columns": [DEBT | {"name": "__key__"}]}},
+    ):
+        with pytest.raises(ValidationError):
+            ReleaseCreate.model_validate(create(**wrong))
+
+
+def test_a_manifest_without_a_kind_is_one_of_randomized_records():
+    plan = PlanMessage.from_plan(PLAN).model_dump(mode="json")
+    told = create(plan=plan)
+    del told["kind"], told["table"]
+    made = ReleaseCreate.model_validate(told)
+    assert made.kind == "randomized-records"
+    assert made.release_kind.plan(made.release_kind.read(made.content)) == PLAN
+    # Written as it was before there were kinds: what an outbox holds stays the same bytes.
+    assert list(made.model_dump(mode="json")) == [
+        "name", "plan", "records", "parts", "digest", "draws",
+    ]  # fmt: skip
+
+
+def test_an_answer_has_what_its_kind_has():
+    told = {
+        "id": "r1", "study": "s", "owner": "o", "name": "n", "state": "open", "records": 2,
+        "parts": 1, "parts_received": [], "digest": "0" * 64, "created": "2026-01-02T03:04:05Z",
+        "sealed": None,
+    }  # fmt: skip
+    masked = {"kind": "masked-records", "table": TABLE, "table_digest": table_of().digest}
+    written = Release.model_validate(told | masked).model_dump(mode="json")
+    assert written["table"] == TABLE
+    assert not {"plan", "plan_digest"} & set(written)
+    with pytest.raises(ValidationError):
+        Release.model_validate(told | masked | {"plan": PlanMessage.from_plan(PLAN)})
+
+
+def test_every_kind_is_whole():
+    plan, table = PlanMessage.from_plan(PLAN), table_of()
+    for kind, message in zip(KINDS.values(), (plan, table), strict=True):
+        content = kind.read(message)
+        assert kind.field in ReleaseCreate.model_fields
+        assert {kind.field, kind.digest_field} <= set(Release.model_fields)
+        assert kind.parse(content.canonical_json().decode()) == content
+        assert list(kind.schema(content).sizes) == list(kind.names(message))
+        assert (kind.plan(content) is None) == (kind.unbounded is not None)
+    assert KINDS["masked-records"].columns(table) == {"age": True, "sex": True, "debt": False}
+    assert KINDS["masked-records"].categories(table) == 2
