@@ -57,6 +57,12 @@ GROUPS = (
         ("pramana.owner",),
     ),
     Group(
+        "masking",
+        "Masking numbers",
+        "Confidential numeric columns masked beside the others, what that keeps and what it tells.",
+        ("pramana.masking",),
+    ),
+    Group(
         "reports",
         "Reports and counts",
         "What an owner gives away, and the counts estimated from it, with both errors.",

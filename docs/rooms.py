@@ -30,7 +30,7 @@ shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.
 shared.mask.methods shared.mask.copies shared.mask.measures.core
 shared.mask.synthetic shared.regression shared.mask.measures.security shared.mask.measures.utility
 shared.mask shared.mask.measures shared.regression.exchange
-shared.mask.advice shared.mask.comparison
+shared.mask.advice shared.mask.comparison shared.mask.pictures
 shared.estimation.pooled shared.study_plan
 shared.estimation shared.learn.networks
 shared.learn.networks.search

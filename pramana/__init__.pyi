@@ -17,6 +17,11 @@ from .frames.names import Variable as Variable
 from .frames.observing import observed_categories as observed_categories
 from .frequent_patterns import apriori as apriori
 from .frequent_patterns import association_rules as association_rules
+from .masking.advising import recommend_masking as recommend_masking
+from .masking.combining import combine_copies as combine_copies
+from .masking.masked_frame import MaskedFrame as MaskedFrame
+from .masking.masking import mask as mask
+from .masking.measuring import masking_measures as masking_measures
 from .owner.accounting import Account as Account
 from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys

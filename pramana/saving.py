@@ -17,6 +17,8 @@ from pramana.estimators.saved import FORMAT as MODEL
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import shown
+from pramana.masking.files import is_masked
+from pramana.masking.masked_frame import MaskedFrame
 from pramana.reporting.files import require_path, require_version, write_whole
 from pramana.reporting.reports import Reports
 from shared.domain import Domain
@@ -31,7 +33,7 @@ from shared.wire.study_plans import StudyPlanMessage
 FORMAT = "pramana"
 VERSION = 1
 
-_WANTED = "a plan, a study plan, a domain, reports or a fitted estimator"
+_WANTED = "a plan, a study plan, a domain, reports, masked records or a fitted estimator"
 _PARQUET, _PICKLE, _ZIP = b"PAR1", b"\x80", b"PK"
 
 
@@ -39,11 +41,14 @@ class _DomainMessage(Message):
     variables: list[VariableMessage]
 
 
-def save(thing: Plan | StudyPlan | Domain | Reports | Estimator, path: str | Path) -> None:
-    """Write a plan, a study plan, a domain, reports or a fitted estimator to a file.
+def save(
+    thing: Plan | StudyPlan | Domain | Reports | MaskedFrame | Estimator, path: str | Path
+) -> None:
+    """Write a plan, a study plan, a domain, reports, masked records or a fitted estimator.
 
-    Reports become a Parquet file, everything else JSON, with the version of its form and, of
-    plans, their digest. Keys are not saved: they live in the folder of `pm.Keys.create`.
+    Reports and masked records become a Parquet file, everything else JSON, with the version of its
+    form and, of plans, their digest. Keys are not saved: they live in the folder of
+    `pm.Keys.create`.
 
     Args:
         thing: what to save.
@@ -63,7 +68,7 @@ def save(thing: Plan | StudyPlan | Domain | Reports | Estimator, path: str | Pat
         True
     """
     require_path(path)
-    if isinstance(thing, Reports | Estimator):
+    if isinstance(thing, Reports | MaskedFrame | Estimator):
         thing.save(path)
         return
     if isinstance(thing, Plan):
@@ -89,7 +94,7 @@ def load(path: str | Path) -> Any:
         path: the file.
 
     Returns:
-        a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, or a fitted estimator.
+        a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, a `MaskedFrame`, or a fitted estimator.
 
     Raises:
         TableUnreadable: there is no such file, it is none of these, or of a later version.
@@ -112,7 +117,7 @@ def load(path: str | Path) -> Any:
         raise TableUnreadable(f"path {str(place)!r} must be a file; there is none.", where="path")
     content = place.read_bytes()
     if content.startswith(_PARQUET):
-        return Reports.load(place)
+        return MaskedFrame.load(place) if is_masked(place) else Reports.load(place)
     document = _parsed(content, place)
     if document.get("format") == MODEL:
         require_version(document.get("version"), VERSION, place)

@@ -28,20 +28,44 @@ _TITANIC = {
 }
 """By class: boys, men, girls, women; of each how many died and how many survived."""
 
-Example = Literal["berkeley", "titanic"]
+_STORE = "store"
+SEED = 2006
+"""Of the store and its companions, which are drawn: the same table every time."""
+
+Example = Literal[
+    "berkeley",
+    "titanic",
+    "store",
+    "ME.L.S1",
+    "ME.L.MV1",
+    "ME.L.MV2",
+    "NM.01",
+    "NM.02",
+    "NM.03",
+    "NM.04",
+    "NM.05",
+    "NM.01.S1",
+    "MNL.01",
+    "MNL.02",
+    "MNL.03",
+]
 
 
 def example(name: Example) -> pd.DataFrame:
-    """Return a public table, one row per person.
+    """Return a public table, or a made one, one row per person.
 
     Args:
         name: `berkeley`: the 4,526 applicants to the six largest departments of Berkeley's graduate
             school in 1973: department, sex, admitted (Bickel, Hammel and O'Connell, Science 187,
             1975). `titanic`: the 2,201 people aboard: class, age, sex, survived (Dawson, Journal of
-            Statistics Education 3, 1995). The index, called `person`, numbers them from 1.
+            Statistics Education 3, 1995). `store`: 1,000 customers with age, gender, and the
+            confidential expenditure and debt in dollars, **drawn** with a fixed seed in the
+            likeness of AlAhmadi's motivation example (2006), whose own records are not published;
+            `ME.L.S1` and the other names are companions of it, with relationships of other shapes
+            (`pramana.setups.relationships`). The index, called `person`, numbers them from 1.
 
     Returns:
-        A frame of text, n rows.
+        A frame, n rows: of text, or of numbers where it is drawn.
 
     Raises:
         OptionError: no such table.
@@ -72,7 +96,21 @@ def example(name: Example) -> pd.DataFrame:
             for fate, count in zip(("no", "yes"), fates, strict=True)
         ]
     else:
-        raise OptionError(f"name must be 'berkeley' or 'titanic', not {shown(name)}.", where="name")
+        return _drawn(name)
     rows = [labels for labels, count in cells for _ in range(count)]
     index = pd.RangeIndex(1, len(rows) + 1, name="person")
     return pd.DataFrame(rows, columns=list(columns), index=index)
+
+
+def _drawn(name: object) -> pd.DataFrame:
+    from pramana.setups.relationships import DATASETS
+
+    made = {_STORE: DATASETS["ME.L"], **{key: d for key, d in DATASETS.items() if key != "ME.L"}}
+    if not isinstance(name, str) or name not in made:
+        raise OptionError(
+            f"name must be 'berkeley', 'titanic', 'store' or one of its companions"
+            f" {', '.join(list(made)[1:])}, not {shown(name)}.",
+            where="name",
+        )
+    frame = made[name].make(SEED)
+    return frame.set_axis(frame.index.rename("person") + 1)

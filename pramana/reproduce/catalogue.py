@@ -45,6 +45,12 @@ _EXPERIMENTS = (
     "frapp.frapp_health:EXPERIMENT",
     "frapp.frapp_3:EXPERIMENT",
     "frapp.frapp_4:EXPERIMENT",
+    "alahmadi.hump:EXPERIMENT",
+    "alahmadi.six:EXPERIMENT",
+    "alahmadi.pilot:EXPERIMENT",
+    "alahmadi.methods:MADE",
+    "alahmadi.methods:REAL",
+    "alahmadi.methods:ADULT",
 )
 
 ALL = "all"
@@ -60,15 +66,27 @@ def catalogue() -> tuple[Experiment, ...]:
 def select(names: Sequence[str]) -> tuple[Experiment, ...]:
     """Return the experiments of these names, in the catalogue's order and each once.
 
+    A paper's name, such as `alahmadi`, stands for all experiments whose names begin with it.
+
     Raises:
         OptionError: a name is not in the catalogue.
     """
     known = {experiment.name: experiment for experiment in catalogue()}
-    unknown = sorted(set(names) - set(known) - {ALL})
+    unknown = sorted(set(names) - set(known) - set(papers()) - {ALL})
     if unknown:
         raise OptionError(
             f"There is no experiment {', '.join(unknown)}.",
             where="NAME",
-            remedy=f"There are {', '.join(known)} and {ALL}.",
+            remedy=f"There are {', '.join([*known, *papers()])} and {ALL}.",
         )
-    return tuple(e for e in catalogue() if ALL in names or e.name in names)
+    return tuple(e for e in catalogue() if ALL in names or e.name in names or paper_of(e) in names)
+
+
+def papers() -> tuple[str, ...]:
+    """Return the names that stand for all experiments of a paper."""
+    return tuple(dict.fromkeys(map(paper_of, catalogue())))
+
+
+def paper_of(experiment: Experiment) -> str:
+    """Return the paper that an experiment's name begins with."""
+    return experiment.name.partition("-")[0]

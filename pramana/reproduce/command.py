@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from pramana.reproduce.catalogue import ALL, catalogue, select
+from pramana.reproduce.catalogue import ALL, catalogue, papers, select
 from pramana.reproduce.engine.experiment import Finding, Setting
 from pramana.reproduce.run import (
     INDEX_HTML,
@@ -38,7 +38,10 @@ def list_experiments(*, json: bool = False) -> None:
         shown.add_row(experiment.name, experiment.title, experiment.source, needs)
     out = console()
     out.print(shown)
-    out.print(f"\nRun some with `pramana reproduce NAME...`, every one with `{ALL}`.")
+    out.print(
+        f"\nRun some with `pramana reproduce NAME...`, a paper's with {', '.join(papers())}, every"
+        f" one with `{ALL}`."
+    )
 
 
 def run_experiments(
@@ -63,7 +66,7 @@ def run_experiments(
             chosen,
             setting,
             out,
-            skip=ALL in names,
+            skip=not {ALL, *papers()}.isdisjoint(names),
             say=lambda name, share: bar.stage(name, share, 1.0),
         )
     if json:

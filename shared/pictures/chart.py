@@ -70,6 +70,7 @@ class Chart:
         heading: stands above all parts; left out on given axes, which have little room.
         parts: how many axes, one below another.
         legend: whether the names of the first part's marks stand below.
+        columns: how many axes stand beside each other, row after row.
     """
 
     title: str
@@ -79,26 +80,28 @@ class Chart:
     heading: str = ""
     parts: int = 1
     legend: bool = False
+    columns: int = 1
 
     def svg(self) -> str:
         """Return it as SVG."""
 
         def draw(figure: Figure) -> None:
-            axes = list(figure.subplots(self.parts, squeeze=False).ravel())
+            rows = -(-self.parts // self.columns)
+            axes = list(figure.subplots(rows, self.columns, squeeze=False).ravel())[: self.parts]
             self.draw(axes)
             self._around(figure, axes[0])
 
         return plots.svg(draw, self.size, self.salt, self.title)
 
     def on(self, axis: Axes | None = None) -> Axes:
-        """Draw it on axes; several parts stand inside them, one below another."""
+        """Draw it on axes; several parts stand inside them, row after row."""
         with plots.styled():
             own = axis is None
             axis = _new(self.size) if axis is None else axis
             parts = [axis]
             if self.parts > 1:
                 axis.axis("off")
-                parts = [axis.inset_axes(place) for place in _places(self.parts)]
+                parts = [axis.inset_axes(place) for place in _places(self.parts, self.columns)]
             self.draw(parts)
             for part in parts:
                 part.spines[["top", "right"]].set_visible(False)
@@ -136,7 +139,11 @@ def _new(size: tuple[float, float]) -> Axes:
     return axis
 
 
-def _places(parts: int) -> list[tuple[float, float, float, float]]:
+def _places(parts: int, columns: int) -> list[tuple[float, float, float, float]]:
     """Return where inside axes so many parts stand, each below a line for its title."""
-    high = 1.0 / parts
-    return [(0.0, 1.0 - high * (k + 0.8), 1.0, 0.6 * high) for k in range(parts)]
+    high, wide = 1.0 / -(-parts // columns), 1.0 / columns
+    inside, tall = (1.0, 0.6) if columns == 1 else (0.8 * wide, 0.75)
+    return [
+        ((k % columns) * wide, 1.0 - high * (k // columns + 0.8), inside, tall * high)
+        for k in range(parts)
+    ]

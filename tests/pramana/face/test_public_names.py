@@ -32,6 +32,7 @@ NAMES = [
     "InputError",
     "Keys",
     "LinearClassifier",
+    "MaskedFrame",
     "Mixture",
     "NaiveBayes",
     "NotFitted",
@@ -49,6 +50,7 @@ NAMES = [
     "accountant",
     "apriori",
     "association_rules",
+    "combine_copies",
     "connect",
     "design",
     "domain",
@@ -56,9 +58,12 @@ NAMES = [
     "example",
     "join",
     "load",
+    "mask",
+    "masking_measures",
     "observed_categories",
     "plan",
     "randomize",
+    "recommend_masking",
     "save",
 ]
 

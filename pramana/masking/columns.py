@@ -1,0 +1,152 @@
+"""Which columns of a frame are confidential, which are told, and which must not be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.tables import Frame, as_frame, names_of, require_columns
+from shared.errors import OptionError, TableError
+from shared.mixed.table import MixedTable, read_mixed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAST = 20
+"""Of fewer records distinct values are no sign of an id."""
+
+NEARLY_ALL = 0.9
+"""Text of which so large a share of the records has a value of its own identifies them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A frame's columns as masking sees them, all rows complete.
+
+    Attributes:
+        table: the told and the confidential columns alone, in the frame's order; n rows.
+        told: the names of S, released as they are.
+        confidential: the names of X, masked.
+        dropped: the names of the frame's other columns, which are not released.
+    """
+
+    table: pd.DataFrame
+    told: tuple[str, ...]
+    confidential: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+    @property
+    def s(self) -> MixedTable:
+        """S: n records."""
+        return read_mixed(self.table[list(self.told)], "frame")
+
+    @property
+    def x(self) -> MixedTable:
+        """X: n records, all columns numeric."""
+        return read_mixed(self.table[list(self.confidential)], "frame")
+
+
+def columns_of(
+    frame: Frame, confidential: str | Sequence[str], tell: str | Sequence[str] | None
+) -> Columns:
+    """Return the columns of a call.
+
+    Args:
+        frame: the true records.
+        confidential: the columns to mask.
+        tell: the columns to release as they are; None for all others.
+
+    Raises:
+        TableError: no table, cells that are missing, or a column that cannot be masked or told.
+        MissingColumn: a name that the frame lacks.
+        OptionError: no confidential column, or one that is told, too.
+    """
+    table = as_frame(frame, "frame")
+    hidden = _once(confidential, "confidential")
+    if not hidden:
+        raise OptionError(
+            "confidential must name at least one column to mask, not none.", where="confidential"
+        )
+    require_columns(table, hidden, "confidential")
+    if tell is None:
+        told = [name for name in table.columns if name not in hidden]
+    else:
+        told = _once(tell, "tell")
+        require_columns(table, told, "tell")
+    if both := [name for name in told if name in hidden]:
+        raise OptionError(
+            f"tell and confidential must be different columns; {quoted(both)} is in both.",
+            where="tell",
+        )
+    _require_numbers(table, hidden)
+    for name in told:
+        _require_no_id(table[name], name)
+    kept = [name for name in table.columns if name in {*told, *hidden}]
+    found = Columns(
+        table=table[kept],
+        told=tuple(told),
+        confidential=tuple(hidden),
+        dropped=tuple(name for name in table.columns if name not in kept),
+    )
+    with one_sentence("frame"):
+        _ = found.s, found.x
+    return found
+
+
+def _once(given: object, argument: str) -> list[str]:
+    names = names_of(given, argument)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise OptionError(f"{argument} names {quoted(twice)} more than once.", where=argument)
+    return names
+
+
+def _require_numbers(table: pd.DataFrame, names: Sequence[str]) -> None:
+    import pandas as pd
+
+    kind = pd.api.types
+    for name in names:
+        given = table[name].dtype
+        if not kind.is_numeric_dtype(given) or kind.is_bool_dtype(given):
+            raise TableError(
+                f"confidential must name columns of numbers, and {name!r} holds {_holds(given)};"
+                " categories are randomized by pm.randomize instead.",
+                where=name,
+            )
+
+
+def _holds(given: Any) -> str:
+    import pandas as pd
+
+    kind = pd.api.types
+    if kind.is_bool_dtype(given):
+        return "true and false"
+    return "times" if kind.is_datetime64_any_dtype(given) else "categories"
+
+
+def _require_no_id(column: pd.Series, name: str) -> None:
+    """Refuse a column that tells whose record it is."""
+    import pandas as pd
+
+    kind = pd.api.types
+    records, distinct = len(column), int(column.nunique())
+    if records < LEAST:
+        return
+    words = not kind.is_numeric_dtype(column.dtype) and not kind.is_datetime64_any_dtype(
+        column.dtype
+    )
+    many = distinct >= NEARLY_ALL * records
+    numbered = (
+        distinct == records
+        and kind.is_integer_dtype(column.dtype)
+        and int(column.max()) - int(column.min()) == records - 1
+    )
+    if (words and many) or numbered:
+        which = "numbers the records" if numbered else "has nearly as many values as records"
+        raise TableError(
+            f"Column {name!r} {which}, so that it identifies people and cannot be told; leave it"
+            " out, or name the columns that may be released with tell=[...].",
+            where=name,
+        )

@@ -1,0 +1,136 @@
+"""Estimates from several masked copies, put together with errors that count the masking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import shown
+from shared.errors import OptionError
+from shared.learn.common.options import InnerShare, require_limit
+from shared.marginals.counts import LEVEL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WANTED = (
+    "a list with one entry per copy: a number, a list of them, a dict or series by parameter, or a"
+    " fitted model with params and bse"
+)
+
+
+def combine_copies(
+    estimates: Sequence[Any],
+    errors: Sequence[Any] | None = None,
+    *,
+    records: int | None = None,
+    level: float = LEVEL,
+) -> pd.DataFrame:
+    """Put together what the same analysis gave on each masked copy.
+
+    The estimate is the mean over the m copies; its variance is u + b/m, where u is the mean of the
+    variances that each analysis states and b the variance between copies (Reiter 2003, for
+    partially synthetic records). So the error counts what masking added.
+
+    Args:
+        estimates: one entry per copy, all of the same parameters: numbers, lists, dicts or series;
+            or fitted models that have `params` and `bse`, such as those of statsmodels.
+        errors: their standard errors in the same form; None where models are passed.
+        records: the number of records, for intervals by Student's t; None for normal ones.
+        level: the confidence of the intervals, above 0 and below 1.
+
+    Returns:
+        A row per parameter: `estimate`, `standard_error` (against the population), `low`, `high`,
+        `p_value` of the test that it is 0, `freedom`, and `added`, the share of the variance that
+        comes of masking.
+
+    Raises:
+        OptionError: entries of different parameters, errors that are negative or not there, no
+            copies, or a level out of its range.
+
+    Examples:
+        >>> import pramana as pm
+        >>> masked = pm.mask(pm.example("store"), ["debt"], method="egadp", copies=3, rng=1)
+        >>> means = [copy["debt"].mean() for copy in masked.copies]
+        >>> errors = [copy["debt"].sem() for copy in masked.copies]
+        >>> pm.combine_copies(means, errors).columns.tolist()
+        ['estimate', 'standard_error', 'low', 'high', 'p_value', 'freedom', 'added']
+    """
+    import pandas as pd
+    from shared.mask.copies.combining import combine_copies as combine
+
+    with one_sentence():
+        require_limit(level, InnerShare, "level")
+    if errors is None:
+        found = _entries(estimates, "estimates")
+        if not all(hasattr(one, "params") and hasattr(one, "bse") for one in found):
+            raise OptionError(
+                "errors must be given, one entry per copy, unless estimates are models that have"
+                " params and bse.",
+                where="errors",
+            )
+        estimates, errors = [one.params for one in found], [one.bse for one in found]
+    values, spreads = _table(estimates, "estimates"), _table(errors, "errors")
+    if values.shape != spreads.shape or set(values.columns) != set(spreads.columns):
+        raise OptionError(
+            "errors must be of the same copies and parameters as estimates;"
+            f" they are of {spreads.shape[0]} copies of {spreads.shape[1]} parameters, not"
+            f" {values.shape[0]} of {values.shape[1]}.",
+            where="errors",
+        )
+    spreads = spreads[values.columns]
+    if bool((spreads < 0).any(axis=None)):
+        raise OptionError("errors must be 0 or more; some are negative.", where="errors")
+    with one_sentence():
+        combined = combine(values.to_numpy(), spreads.to_numpy() ** 2, records)
+        low, high = combined.interval(level)
+    return pd.DataFrame(
+        {
+            "estimate": combined.estimate,
+            "standard_error": combined.standard_error,
+            "low": low,
+            "high": high,
+            "p_value": combined.p_value,
+            "freedom": combined.freedom,
+            "added": combined.added,
+        },
+        index=values.columns,
+    )
+
+
+def _entries(given: Any, argument: str) -> list[Any]:
+    if isinstance(given, str | Mapping) or not (
+        isinstance(given, Sequence) or hasattr(given, "tolist")
+    ):
+        raise OptionError(f"{argument} must be {_WANTED}, not {shown(given)}.", where=argument)
+    found = list(given)
+    if not found:
+        raise OptionError(f"{argument} must hold at least one copy, not none.", where=argument)
+    return found
+
+
+def _table(given: Any, argument: str) -> pd.DataFrame:
+    """Return entries as a frame of numbers, a row per copy and a column per parameter."""
+    import pandas as pd
+
+    rows = [_row(one, argument) for one in _entries(given, argument)]
+    names = list(rows[0])
+    if any(set(row) != set(names) for row in rows):
+        raise OptionError(
+            f"{argument} must be of the same parameters in every copy; they differ.", where=argument
+        )
+    return pd.DataFrame(rows, columns=names)
+
+
+def _row(one: Any, argument: str) -> dict[Any, float]:
+    import numpy as np
+
+    try:
+        if isinstance(one, Mapping) or hasattr(one, "items"):
+            return {name: float(value) for name, value in one.items()}
+        return {k: float(v) for k, v in enumerate(np.atleast_1d(np.asarray(one, dtype=float)))}
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"{argument} must be {_WANTED}, not {shown(one)}.", where=argument
+        ) from None

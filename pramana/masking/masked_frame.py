@@ -1,0 +1,210 @@
+"""Masked records: what may leave, and what it keeps and gives away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pramana.frames.sentences import listed, one_sentence
+from pramana.masking.comparing import compared
+from pramana.masking.files import Contents, read_contents, write_contents
+from pramana.masking.measuring import measured
+from pramana.masking.origin import Origin
+from pramana.showing.axes import plotted
+from pramana.showing.html import card
+from shared.errors import OptionError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from shared.mask.advice import Recommendation
+    from shared.pictures.chart import Chart
+
+_MANY = 12
+"""A notebook shows so many warnings."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MaskedFrame:
+    """Records whose confidential columns are masked; `pm.mask` makes them.
+
+    `frame` may leave; the object itself stays, for it remembers the true records, of which
+    `measures`, `compare` and `plot` tell. What `save` writes holds none of them.
+
+    Attributes:
+        method: the method that masked them.
+        tell: the columns released as they are.
+        confidential: the masked columns.
+        copies: frames of the told and the masked columns, n rows each; the rows are the same.
+        warnings: what must be known before this leaves, a sentence each.
+        details: what was chosen on the way, by name; nothing of it is about one record.
+        origin: the true records; None of what was loaded.
+
+    Examples:
+        >>> import pramana as pm
+        >>> store = pm.example("store")
+        >>> masked = pm.mask(store, ["expenditure", "debt"], method="egadp", rng=1)
+        >>> masked
+        MaskedFrame(1,000 records by egadp; masked: expenditure, debt; told: age, gender)
+        >>> masked.frame.columns.tolist()
+        ['age', 'gender', 'expenditure', 'debt']
+        >>> masked.frame["debt"].mean().round(6) == store["debt"].mean().round(6)
+        np.True_
+    """
+
+    method: str
+    tell: tuple[str, ...]
+    confidential: tuple[str, ...]
+    copies: tuple[pd.DataFrame, ...]
+    warnings: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    origin: Origin | None = field(default=None, repr=False)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The masked records; the first copy, where there are several."""
+        return self.copies[0]
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """Which method the true records call for, and by what evidence (`recommend_masking`).
+
+        Raises:
+            OptionError: these were loaded from a file, which has no true records.
+        """
+        return self._origin("recommendation").recommendation
+
+    @cached_property
+    def _measures(self) -> pd.DataFrame:
+        origin = self._origin("measures")
+        masked = self.frame[list(self.confidential)]
+        return measured(origin.columns, origin.unmixed(masked), origin.seed)
+
+    def measures(self) -> pd.DataFrame:
+        """Return what the masked records keep and what they give away, a row per measure.
+
+        Columns: `group`, utility or security; `measure`; `about`, the columns it is of; `value`;
+        `standard_error`, NaN where there is none; `sentence`, what the value means. Of several
+        copies it is the first that is measured.
+
+        Raises:
+            OptionError: these were loaded from a file, which has no true records.
+        """
+        return self._measures.copy()
+
+    def compare(self) -> pd.DataFrame:
+        """Mask the true records by every method and return all of them side by side.
+
+        A row per method, with its utility and security measures. The noise of additive methods is
+        such that their disclosure risk equals that of the others. It takes a while.
+
+        Raises:
+            OptionError: these were loaded from a file, which has no true records.
+        """
+        origin = self._origin("compare")
+        return compared(origin.columns, origin.seed)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw relationships among the true records above, among the masked ones below.
+
+        The picture shows true values: it is for whoever may see these.
+
+        Args:
+            ax: matplotlib axes to draw on; None makes a figure.
+
+        Returns:
+            the axes.
+
+        Raises:
+            OptionError: `ax` is no axes, or these were loaded from a file.
+        """
+        return plotted(self._picture(), ax)
+
+    def _picture(self) -> Chart:
+        from shared.mask.pictures.charts import relationships_chart
+        from shared.mask.pictures.choosing import pairs_to_show
+
+        origin = self._origin("plot")
+        s, x = origin.columns.s, origin.columns.x
+        masked = origin.masked(self.frame, self.confidential)
+        versions = [("true", s.beside(x)), (f"masked by {self.method}", s.beside(masked))]
+        return relationships_chart(versions, pairs_to_show(s, x))
+
+    def save(self, path: str | Path) -> None:
+        """Write one Parquet file of all copies: what may leave, and nothing of the true records.
+
+        Told columns are in it once; a masked one is called `name@1`, `name@2`, ... where there are
+        several copies, as in a release. `pm.load` reads it.
+
+        Args:
+            path: the file; one that is there is replaced.
+
+        Raises:
+            OptionError: it cannot be written there.
+
+        Examples:
+            >>> import pramana as pm, tempfile
+            >>> masked = pm.mask(pm.example("store"), ["debt"], method="egadp", rng=1)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     masked.save(f"{folder}/store.parquet")
+            ...     pm.load(f"{folder}/store.parquet").frame.equals(masked.frame)
+            True
+        """
+        write_contents(
+            Contents(self.method, self.tell, self.confidential, self.copies, self.warnings), path
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> MaskedFrame:
+        """Read masked records that `save` wrote; the true ones are not in a file.
+
+        Raises:
+            TableUnreadable: there is no such file, or it is not one of masked records.
+        """
+        found = read_contents(path)
+        return cls(found.method, found.tell, found.confidential, found.copies, found.warnings)
+
+    def _origin(self, asked: str) -> Origin:
+        if self.origin is None:
+            raise OptionError(
+                f"{asked} needs the true records, which are not in a file of masked ones; pass both"
+                " to pm.masking_measures(original, released, confidential=[...]).",
+                where=asked,
+            )
+        return self.origin
+
+    def __reduce__(self) -> Any:
+        """Refuse to be pickled or copied deeply: the true records would go with it."""
+        raise OptionError(
+            "A MaskedFrame must not be pickled, for it holds the true records; its frame may be,"
+            " and save writes what may leave.",
+            where="MaskedFrame",
+        )
+
+    def __repr__(self) -> str:
+        several = f" in {len(self.copies)} copies" if len(self.copies) > 1 else ""
+        told = listed(self.tell) or "nothing"
+        doubt = f"; {len(self.warnings)} warnings" if self.warnings else ""
+        return (
+            f"MaskedFrame({len(self):,} records{several} by {self.method};"
+            f" masked: {listed(self.confidential)}; told: {told}{doubt})"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = [("records", f"{len(self):,}"), ("method", self.method)]
+        facts += [("copies", str(len(self.copies)))] if len(self.copies) > 1 else []
+        facts += [("masked", listed(self.confidential)), ("told", listed(self.tell) or "nothing")]
+        facts += [("warning", words) for words in self.warnings[:_MANY]]
+        picture = ""
+        if self.origin is not None:
+            facts.append(("picture", "true values above, masked ones below: it must not leave"))
+            picture = self._picture().svg()
+        with one_sentence():
+            return card("MaskedFrame", facts, picture, self.frame, "frame has all")

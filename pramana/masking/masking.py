@@ -1,0 +1,153 @@
+"""`pm.mask`: a frame in, masked records out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import Frame
+from pramana.masking.columns import Columns, columns_of
+from pramana.masking.masked_frame import MaskedFrame
+from pramana.masking.methods import (
+    AUTO,
+    Rng,
+    copies_of,
+    generator_of,
+    method_of,
+    methods,
+    options_of,
+)
+from pramana.masking.origin import Origin
+from pramana.reporting.reports import require_yes_or_no
+from shared.errors import OptionError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from shared.mask import Masked
+
+
+def mask(
+    frame: Frame,
+    confidential: str | Sequence[str],
+    method: str = AUTO,
+    rng: Rng = None,
+    *,
+    tell: str | Sequence[str] | None = None,
+    copies: int = 1,
+    keep_order: bool = False,
+    **options: Any,
+) -> MaskedFrame:
+    """Mask confidential numeric columns so that regressions give what they give on the true ones.
+
+    The other columns are released as they are. Masked values are what these tell of the
+    confidential ones, and noise in place of the rest: so they tell nothing on a person that the
+    other columns do not tell, but there is no gamma, no bound on what a record tells (the guide
+    `docs/masking.md` says what is protected and what is not).
+
+    Args:
+        frame: the true records, n rows without missing cells.
+        confidential: the numeric columns to mask, X.
+        method: `egadp` keeps linear relationships exactly, `cgadp` and `shuffle` monotonic ones,
+            `nmegadp` and its other forms (`nmegadp-shuffle`, `nmegadp-copula`,
+            `nmegadp-copula-shuffle`) those of any shape; `gadp`, `ipso`, and `shuffle-parametric`
+            are relatives; `sadp` and `cadp` (additive noise), `synthetic-copula` and
+            `synthetic-trees` are what to compare with. `auto` takes what `pm.recommend_masking`
+            says.
+        rng: None draws from the operating system's randomness. A seed or a generator makes the same
+            records again, and whoever guesses it may undo the noise: it is for experiments. For
+            releases there are the owner's keys (`owner-agent mask`).
+        tell: the columns to release as they are, S; None for all others. The frame's remaining
+            columns are left out. Columns that identify people are refused.
+        copies: how many masked copies to make; what is estimated from each is put together by
+            `pm.combine_copies`, with errors that count the masking.
+        keep_order: whether rows and index stay as they are. By default the rows come in random
+            order with a new index: the order of a sorted table tells its values.
+        options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4`, or
+            `bandwidth`, `penalty` and `landmarks` of the kernel in `nmegadp`.
+
+    Returns:
+        the masked records, with measures and pictures for whoever has the true ones.
+
+    Raises:
+        TableError: it is no table; cells are missing; a confidential column holds no numbers; a
+            told one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
+        MaskingError: a column has one value only, records are too few, or some stand alone.
+        OptionError: an unknown method or option, a column that is both told and masked.
+
+    Examples:
+        >>> import pramana as pm
+        >>> store = pm.example("store")
+        >>> masked = pm.mask(store, ["expenditure", "debt"], method="egadp", rng=1)
+        >>> masked.frame[["expenditure", "debt"]].corr().round(6).equals(
+        ...     store[["expenditure", "debt"]].corr().round(6))
+        True
+    """
+    named = method_of(method)
+    count = copies_of(copies)
+    require_yes_or_no(keep_order, "keep_order")
+    generator = generator_of(rng)
+    columns = columns_of(frame, confidential, tell)
+    with one_sentence("frame"):
+        seed = int(generator.integers(1 << 32))
+        order = _order(generator, len(columns.table), keep_order=keep_order)
+        origin = Origin(columns, order, seed)
+        if named == AUTO:
+            named = origin.recommendation.method
+    chosen = options_of(named, options)
+    with one_sentence():
+        made = [_masked(columns, named, generator, chosen) for _ in range(count)]
+    frames = tuple(_released(columns, one, origin, keep_order=keep_order) for one in made)
+    return MaskedFrame(
+        method=named,
+        tell=columns.told,
+        confidential=columns.confidential,
+        copies=frames,
+        warnings=_warnings(columns, made),
+        details=made[0].details,
+        origin=origin,
+    )
+
+
+def _order(generator: np.random.Generator, records: int, *, keep_order: bool) -> Any:
+    import numpy as np
+
+    # Drawn in any case: the same seed masks alike, in whatever order.
+    mixed = generator.permutation(records)
+    return np.arange(records) if keep_order else mixed
+
+
+def _masked(
+    columns: Columns, method: str, generator: np.random.Generator, options: dict[str, Any]
+) -> Masked:
+    told = columns.table[list(columns.told)] if columns.told else None
+    hidden = columns.table[list(columns.confidential)].astype("float64")
+    try:
+        return methods()[method](told, hidden, generator, **options)
+    except TypeError as error:
+        wrong = [name for name in options if name in str(error)]
+        if not wrong:
+            raise
+        raise OptionError(f"{wrong[0]} is of a wrong type.", where=wrong[0]) from None
+
+
+def _released(columns: Columns, made: Masked, origin: Origin, *, keep_order: bool) -> pd.DataFrame:
+    frame = columns.table.copy()
+    for place, name in enumerate(columns.confidential):
+        frame[name] = made.matrix[:, place]
+    frame = frame.iloc[origin.order]
+    return frame if keep_order else frame.reset_index(drop=True)
+
+
+def _warnings(columns: Columns, made: list[Masked]) -> tuple[str, ...]:
+    found = list(made[0].warnings)
+    if len(made) > 1 and not methods()[made[0].method].independent:
+        found.append(
+            f"Copies by {made[0].method} average out: {len(made)} of them tell more than one."
+        )
+    if columns.dropped:
+        names = ", ".join(columns.dropped)
+        found.append(f"Columns neither told nor confidential are not released: {names}.")
+    return tuple(found)

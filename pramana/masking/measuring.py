@@ -1,0 +1,154 @@
+"""The measures of masked records as a frame, also of records that were masked elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.tables import Frame, as_frame
+from pramana.masking.columns import Columns, columns_of
+from pramana.masking.measuring_reports import measured_reports
+from pramana.owner.keys import Keys
+from pramana.owner.record_ids import RecordId
+from pramana.reporting.reports import Reports
+from shared.errors import MissingColumn, TableError
+from shared.mixed.table import read_mixed
+from shared.terminal import progress_bar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from shared.mask.measures import Measures
+
+SEED = 1
+"""Of what measures draw, where nothing else decides it: the same measures every time."""
+
+
+def masking_measures(
+    original: Frame,
+    released: Frame | Reports,
+    confidential: str | Sequence[str],
+    *,
+    tell: str | Sequence[str] | None = None,
+    keys: Keys | None = None,
+    record_id: RecordId = None,
+) -> pd.DataFrame:
+    """Measure what released records keep of the true ones, and what they give away.
+
+    The records may have been masked by any program. Both tables have the same records in the same
+    order, which is checked on the columns that are told. Of `Reports` of a randomized release the
+    raw reports are measured as if they were values: averages that stand beside those of masked
+    records, while what one record tells at most is the plan's gamma.
+
+    Args:
+        original: the true records, n rows.
+        released: what is released of them, n rows: the told columns as they are, the confidential
+            ones masked.
+        confidential: the masked columns.
+        tell: the columns that were released as they are; None for all others that `released` has,
+            and beside reports for those that its plan has not.
+        keys: the owner's keys, by which the records of reports are found.
+        record_id: what identified them, as in `pm.randomize`.
+
+    Returns:
+        A row per measure: `group` (utility or security), `measure`, `about` (the columns),
+        `value`, `standard_error` over records (NaN where there is none) and a `sentence`.
+
+    Raises:
+        TableError: the tables do not have the same records in the same order, or cells are missing.
+        MissingColumn: a column that one of them lacks.
+        KeyFileError: reports in the order of their pseudonyms, and no keys.
+
+    Examples:
+        >>> import pramana as pm
+        >>> store = pm.example("store")
+        >>> masked = pm.mask(store, ["debt"], method="egadp", rng=1, keep_order=True)
+        >>> found = pm.masking_measures(store, masked.frame, ["debt"])
+        >>> sorted(found["group"].unique())
+        ['security', 'utility']
+    """
+    if isinstance(released, Reports):
+        table = as_frame(original, "original")
+        found = measured_reports(table, released, confidential, tell, keys, record_id, SEED)
+        return measures_frame(found)
+    other = as_frame(released, "released")
+    if tell is None:
+        names = list(as_frame(original, "original").columns)
+        tell = [n for n in other.columns if n in names and n not in _listed(confidential)]
+    columns = columns_of(original, confidential, tell)
+    _require_both(other, columns)
+    if len(other) != len(columns.table):
+        raise TableError(
+            f"released has {len(other):,} rows and original has {len(columns.table):,}; they must"
+            " be the same records in the same order.",
+            where="released",
+        )
+    for name in columns.told:
+        if not _same(columns.table[name], other[name]):
+            raise TableError(
+                f"released must have the records of original in the same order, and column {name!r}"
+                " differs, which was told as it is; a MaskedFrame has measures of its own, and"
+                " pm.mask keeps the order with keep_order=True.",
+                where=name,
+            )
+    masked = other[list(columns.confidential)].set_axis(columns.table.index)
+    return measured(columns, masked, SEED)
+
+
+def measured(columns: Columns, masked: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return the measures of masked columns whose rows are those of the true ones."""
+    import numpy as np
+
+    from shared.mask.measures import measure_all
+
+    with progress_bar("measuring") as bar, one_sentence("frame"):
+        found = measure_all(
+            columns.s,
+            columns.x,
+            read_mixed(masked, "released"),
+            rng=np.random.default_rng(seed),
+            on_step=bar,
+        )
+    return measures_frame(found)
+
+
+def measures_frame(found: Measures) -> pd.DataFrame:
+    """Return measures as a frame, a row each."""
+    import pandas as pd
+
+    rows = [
+        {
+            "group": row.group,
+            "measure": row.name,
+            "about": row.about,
+            "value": row.value,
+            "standard_error": float("nan") if row.error is None else row.error,
+            "sentence": row.sentence,
+        }
+        for row in found
+    ]
+    return pd.DataFrame(rows)
+
+
+def _listed(names: str | Sequence[str]) -> Sequence[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def _require_both(other: pd.DataFrame, columns: Columns) -> None:
+    wanted = [*columns.told, *columns.confidential]
+    absent = [name for name in wanted if name not in other.columns]
+    if absent:
+        raise MissingColumn(
+            f"released lacks {quoted(absent)}; it has {quoted(other.columns)}.", where=absent[0]
+        )
+
+
+def _same(true: pd.Series, told: pd.Series) -> bool:
+    import numpy as np
+    import pandas as pd
+
+    kind = pd.api.types
+    if kind.is_numeric_dtype(true.dtype) and kind.is_numeric_dtype(told.dtype):
+        return bool(np.allclose(true.to_numpy(float), told.to_numpy(float), rtol=1e-9))
+    return true.astype(str).tolist() == told.astype(str).tolist()

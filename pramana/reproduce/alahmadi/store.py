@@ -1,0 +1,27 @@
+"""The store of the motivation example, as the experiments mask it."""
+
+from __future__ import annotations
+
+from pramana.reproduce.alahmadi.versions import QUICK_RECORDS
+from pramana.reproduce.engine.experiment import Setting
+from pramana.setups.relationships import DATASETS, RECORDS
+from shared.mixed.table import MixedTable, read_mixed
+
+STORE = "ME.L"
+CONFIDENTIAL = DATASETS[STORE].confidential
+
+
+def tables(setting: Setting, name: str) -> tuple[MixedTable, MixedTable]:
+    """Return S and X of one of the made data sets."""
+    made = DATASETS[name]
+    records = QUICK_RECORDS if setting.quick else RECORDS
+    frame = made.make(setting.rng("alahmadi", "data", name), records)
+    told = frame[list(made.told)]
+    if "gender" in told.columns:
+        told = told.assign(gender=told["gender"].map({0: "male", 1: "female"}))
+    return read_mixed(told), read_mixed(frame[list(made.confidential)])
+
+
+def store_tables(setting: Setting) -> tuple[MixedTable, MixedTable]:
+    """Return S (age, gender) and X (expenditure, debt) of the store."""
+    return tables(setting, STORE)

@@ -1,0 +1,126 @@
+"""pm.mask: what leaves, in which order, and that nothing true goes with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pramana as pm
+
+X = ["expenditure", "debt"]
+
+
+@pytest.fixture(scope="module")
+def store() -> pd.DataFrame:
+    return pm.example("store")
+
+
+@pytest.fixture(scope="module")
+def masked(store: pd.DataFrame) -> pm.MaskedFrame:
+    return pm.mask(store, X, "egadp", 1)
+
+
+def test_moments_are_those_of_the_true_records(store, masked):
+    pd.testing.assert_frame_equal(masked.frame.cov(), store.cov(), rtol=1e-9)
+    pd.testing.assert_series_equal(masked.frame.mean(), store.mean(), rtol=1e-9)
+
+
+def test_rows_come_in_random_order_without_the_index(store, masked):
+    """A table sorted by a confidential column would tell it by its order."""
+    ordered = store.sort_values("debt")
+    found = pm.mask(ordered, X, "egadp", 1).frame
+    assert found.index.equals(pd.RangeIndex(len(store)))
+    assert abs(np.corrcoef(np.arange(len(found)), found["debt"])[0, 1]) < 0.2
+    assert sorted(found["age"]) == sorted(store["age"])
+    kept = pm.mask(ordered, X, "egadp", 1, keep_order=True).frame
+    assert kept.index.equals(ordered.index)
+    assert kept["age"].equals(ordered["age"])
+
+
+def test_a_seed_repeats_and_none_does_not(store):
+    first, again = (pm.mask(store, X, "shuffle", 7).frame for _ in range(2))
+    assert first.equals(again)
+    one, other = (pm.mask(store, X, "shuffle").frame for _ in range(2))
+    assert not one.equals(other)
+
+
+def test_columns_neither_told_nor_masked_stay(store):
+    found = pm.mask(store, ["debt"], "egadp", 1, tell=["age"])
+    assert list(found.frame) == ["age", "debt"]
+    assert found.tell == ("age",)
+    assert any("expenditure" in words for words in found.warnings)
+
+
+def test_copies_differ_and_share_what_is_told(store):
+    found = pm.mask(store, X, "egadp", 1, copies=3)
+    assert len(found.copies) == 3
+    first, second, _ = found.copies
+    assert first["age"].equals(second["age"])
+    assert not first["debt"].equals(second["debt"])
+
+
+def test_saved_records_hold_nothing_true(store, tmp_path):
+    found = pm.mask(store, X, "egadp", 1, copies=2)
+    pm.save(found, tmp_path / "masked.parquet")
+    read = pm.load(tmp_path / "masked.parquet")
+    for a, b in zip(found.copies, read.copies, strict=True):
+        pd.testing.assert_frame_equal(a, b)
+    assert read.origin is None
+    raw = pd.read_parquet(tmp_path / "masked.parquet")
+    assert set(raw) == {"age", "gender", *(f"{x}@{k}" for x in X for k in (1, 2))}
+    assert not np.isin(raw.drop(columns=["age", "gender"]), store[X]).any()
+
+
+def test_options_of_the_kernel_are_written_beside_it(store):
+    rough = pm.mask(store.head(200), X, "nmegadp", 1, bandwidth=5.0)
+    assert rough.method == "nmegadp"
+    assert not rough.frame.equals(pm.mask(store.head(200), X, "nmegadp", 1).frame)
+
+
+@pytest.mark.slow
+def test_auto_takes_what_is_recommended(store):
+    found = pm.mask(store, X, rng=1)
+    assert found.method == found.recommendation.method == "nmegadp"
+    assert found.recommendation.kind == "non-monotonic"
+
+
+@pytest.mark.slow
+def test_measures_are_a_frame_and_the_same_every_time(store):
+    found = pm.mask(store.head(200), X, "egadp", 1)
+    table = found.measures()
+    assert list(table) == ["group", "measure", "about", "value", "standard_error", "sentence"]
+    assert set(table["group"]) == {"utility", "security"}
+    kept = pm.mask(store.head(200), X, "egadp", 1, keep_order=True)
+    pd.testing.assert_frame_equal(kept.measures(), table)
+
+
+@pytest.mark.slow
+def test_measures_of_reports_find_their_records(store):
+    people = pm.example("titanic").head(300)
+    plan = pm.plan(pm.domain(people, pm.observed_categories(people)), {"survived": {"p": 0.1}})
+    keys = pm.Keys.for_experiments(1)
+    reports = pm.randomize(people, plan, keys, record_id="person")
+    found = pm.masking_measures(people, reports, ["survived"], keys=keys, record_id="person")
+    assert "security" in set(found["group"])
+
+
+def test_the_picture_draws_each_relationship_twice(masked):
+    chart = masked._picture()
+    assert chart.columns == 3
+    assert chart.parts == 6
+    assert "<svg" in chart.svg()
+
+
+def test_a_notebook_shows_it(masked):
+    html = masked._repr_html_()
+    assert "MaskedFrame" in html
+    assert "must not leave" in html
+
+
+def test_copies_are_combined_by_reiters_rules():
+    found = pm.combine_copies([{"a": 1.0}, {"a": 3.0}], [{"a": 2.0}, {"a": 4.0}])
+    # u = (4 + 16) / 2, b = 2, T = u + b / 2
+    assert found.loc["a", "estimate"] == 2.0
+    assert found.loc["a", "standard_error"] == pytest.approx(np.sqrt(11.0))
+    assert found.loc["a", "added"] == pytest.approx(1 / 11)

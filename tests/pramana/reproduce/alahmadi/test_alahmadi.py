@@ -1,0 +1,54 @@
+"""The experiments on masking: short forms, and what their findings can and cannot say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pramana.reproduce.alahmadi import hump, pilot, six
+from pramana.reproduce.alahmadi.relations import compared
+from pramana.reproduce.catalogue import catalogue, papers, select
+from pramana.reproduce.engine.experiment import Setting
+from pramana.reproduce.engine.figure import png
+
+QUICK = Setting(seed=1, quick=True)
+
+
+def test_a_papers_name_stands_for_all_of_its_experiments():
+    names = [e.name for e in select(["alahmadi"])]
+    assert names == [e.name for e in catalogue() if e.name.startswith("alahmadi-")]
+    assert len(names) == 6
+    assert papers() == ("ma", "masiv", "frapp", "alahmadi")
+
+
+def test_slope_and_r_squared_of_fitted_values():
+    true = np.array([0.0, 1.0, 2.0, 3.0])
+    assert compared(true, 5 + 0.5 * true) == pytest.approx((0.5, 1.0))
+    assert compared(true, np.ones(4)) == (0.0, 0.0)
+
+
+@pytest.mark.slow
+def test_the_hump_is_destroyed_by_existing_methods_and_kept_by_the_proposed():
+    result = hump.run(QUICK)
+    slopes = result.tables["hump"].set_index("method")["slope"]
+    assert slopes["egadp"] < 0.2 < 0.9 < slopes["nmegadp"]
+    assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", [six.run, pilot.run])
+def test_grids_are_drawn_and_judged(run):
+    result = run(QUICK)
+    assert {f.agrees for f in result.findings} <= {True, False}
+    assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")
+
+
+def test_a_method_that_keeps_nothing_is_not_said_to_keep():
+    """The negative control of the verdicts."""
+    import pandas as pd
+
+    flat = pd.DataFrame(
+        {"shape": ["linear"], "kind": ["linear"], "method": ["egadp"], "slope": [0.0],
+         "r_squared": [0.0]}
+    )  # fmt: skip
+    assert pilot._keeps(flat, "egadp", ("linear",), "EGADP keeps").agrees is False
