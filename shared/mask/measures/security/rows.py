@@ -64,7 +64,7 @@ ORDER = (
 )
 """As a custodian reads: what Y tells beyond S, who is found, what S tells anyway, the papers'
 measures, and last what straight lines alone would say."""
-UNLIKELY = 1e-4
+UNLIKELY = 1e-6
 """Coincidences are few, so they are judged by a Poisson law; they are none below this chance."""
 NOTHING_LEFT = (
     "Given S, nothing of X or of Y is left to be correlated, or the records are too few to tell."
