@@ -1,0 +1,154 @@
+"""`[mask]` of the site file: which columns are masked, which are told beside them, and how."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from shared.errors import OptionError
+from shared.wire.base import Label
+from shared.wire.release_kinds import MAX_COPIES
+
+AUTO = "auto"
+"""The method that says: the one recommended for this table."""
+
+_ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TellSection(_Section):
+    """A column that is told as it is: of numbers, or of the categories listed.
+
+    `missing` is the category of empty cells. A name alone is a column of numbers.
+    """
+
+    column: _ColumnName
+    categories: Annotated[tuple[Label, ...], Field(min_length=2)] | None = None
+    missing: Label | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_name_alone(cls, written: Any) -> Any:
+        return {"column": written} if isinstance(written, str) else written
+
+    @model_validator(mode="after")
+    def _listed_once(self) -> Self:
+        listed = self.categories or ()
+        if len(set(listed)) < len(listed):
+            raise ValueError(f"column {self.column!r} has a category twice")
+        if self.missing is not None and self.missing not in listed:
+            raise ValueError(f"{self.missing!r}, the category of empty cells, is not listed")
+        return self
+
+
+class MaskSection(_Section):
+    """Masking: the confidential columns, all numeric, and those that are told as they are.
+
+    `method` is one of
+    `shared.mask.METHODS`, or "auto"; `options` are the method's. `max_leverage` is how much of its
+    own masked value a record's true one may decide. Records with empty cells are refused, or
+    dropped and counted.
+    """
+
+    confidential: Annotated[tuple[_ColumnName, ...], Field(min_length=1)]
+    tell: tuple[TellSection, ...] = ()
+    method: str = AUTO
+    options: dict[str, Any] = Field(default_factory=dict)
+    copies: Annotated[int, Field(ge=1, le=MAX_COPIES, strict=True)] = 1
+    max_leverage: Annotated[float, Field(gt=0, le=1)] | None = None
+    missing: Literal["refuse", "drop"] = "refuse"
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The names of the columns that are told as they are."""
+        return tuple(tell.column for tell in self.tell)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns that leave."""
+        return self.told + self.confidential
+
+    @model_validator(mode="after")
+    def _columns_once(self) -> Self:
+        names = self.columns
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(
+                f"column {twice[0]!r} is named twice; it is told as it is or confidential, once"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _known_method(self) -> Self:
+        try:
+            if self.method != AUTO:
+                self.options_of(self.method)
+            elif self.options:
+                raise ValueError('options go with a method that is named, not with "auto"')
+        except OptionError as error:
+            raise ValueError(error.message) from None
+        return self
+
+    def options_of(self, name: str) -> dict[str, Any]:
+        """Return the options with which a method is run.
+
+        Raises:
+            OptionError: there is no such method, or it takes no such option.
+        """
+        # The methods load scipy, and most site files mask nothing.
+        from shared.kernel_regression.options import KernelOptions
+        from shared.mask.catalogue import METHODS
+        from shared.mask.core.method import method_of
+
+        method = method_of(name, METHODS)
+        given = dict(self.options)
+        # A recommended method may take none; one that is named must.
+        if self.max_leverage is not None and (
+            self.method != AUTO or "max_leverage" in method.options
+        ):
+            given["max_leverage"] = self.max_leverage
+        if unknown := sorted(set(given) - set(method.options)):
+            takes = ", ".join(method.options) or "no options"
+            raise OptionError(f"method {name!r} has no option {unknown[0]!r}; it takes {takes}")
+        if "max_leverage" in self.options:
+            raise OptionError("max_leverage stands beside options, not in them")
+        if isinstance(given.get("kernel"), dict):
+            try:
+                given["kernel"] = KernelOptions(**given["kernel"])
+            except TypeError:
+                raise OptionError(
+                    "options.kernel takes bandwidth, penalty, landmarks and linear"
+                ) from None
+        return given
+
+
+def masking_mistakes(
+    section: MaskSection, record_id: str, read: dict[str, bool]
+) -> list[str]:
+    """Return what is wrong with a section beside the rest of the site file.
+
+    Args:
+        section: the section.
+        record_id: the column of record ids.
+        read: the columns that variables read, and whether they are sensitive.
+    """
+    found = [
+        f"mask: column {name!r} is the record id and does not leave"
+        for name in section.columns
+        if name == record_id
+    ]
+    found += [
+        f"mask: column {name!r} is confidential, and a variable reads it too: it would leave in two"
+        " forms"
+        for name in section.confidential
+        if name in read
+    ]
+    found += [
+        f"mask: column {name!r} would be told as it is, and a variable calls it sensitive"
+        for name in section.told
+        if read.get(name)
+    ]
+    return found

@@ -1,0 +1,97 @@
+"""`[mask]` of the site file: every mistake is refused by name before anything is read."""
+
+import tomllib
+
+import pytest
+
+from owner_agent.site.site import site_from
+from shared.errors import ConfigError
+from shared.kernel_regression.options import KernelOptions
+
+HEAD = """
+owner = "shop"
+table = "customers.csv"
+record_id = "id"
+"""
+MASK = """
+[mask]
+confidential = ["expenditure", "debt"]
+tell = ["age", { column = "gender", categories = ["f", "m"] }]
+"""
+VARIABLE = """
+[[variables]]
+name = "v"
+column = "%s"
+categories = ["a", "b"]
+sensitive = %s
+%s
+"""
+CHANNEL = 'channel = { kind = "symmetric", p = 0.2 }'
+
+
+def _site(text, tmp_path):
+    return site_from(tomllib.loads(HEAD + text), tmp_path)
+
+
+def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
+    mask = _site(MASK, tmp_path).mask
+    assert mask.columns == ("age", "gender", "expenditure", "debt")
+    assert (mask.method, mask.copies, mask.missing, mask.max_leverage) == ("auto", 1, "refuse", None)
+    both = _site(MASK + VARIABLE % ("city", "true", CHANNEL), tmp_path)
+    assert both.mask == mask
+    assert len(both.file.variables) == 1
+    _site(MASK + VARIABLE % ("age", "false", ""), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "missing key variables, and there is no \\[mask\\]"),
+        ("[mask]\n", "missing key mask.confidential"),
+        ("[mask]\nconfidential = []\n", "mask.confidential"),
+        (MASK + "noise = 1\n", "unknown key mask.noise"),
+        (MASK.replace('"m"]', '"m"], cuts = [1]'), r"unknown key mask\.tell\[2\]\.cuts"),
+        (MASK.replace('"f", "m"', '"f", "f"'), "category twice"),
+        (MASK.replace('["f", "m"]', '["f", "m"], missing = "?"'), "is not listed"),
+        (MASK.replace('"debt"', '"age"'), "column 'age' is named twice"),
+        (MASK.replace('"debt"', '"id"'), "column 'id' is the record id"),
+        (MASK + 'method = "magic"\n', "no masking method 'magic'; there are sadp, cadp"),
+        (MASK + "options = { noise = 1 }\n", "options go with a method that is named"),
+        (MASK + 'method = "egadp"\noptions = { noise = 1 }\n', "'egadp' has no option 'noise'"),
+        (MASK + 'method = "sadp"\nmax_leverage = 0.3\n', "'sadp' has no option 'max_leverage'"),
+        (MASK + 'method = "egadp"\noptions = { max_leverage = 0.3 }\n', "beside options"),
+        (MASK + 'method = "nmegadp"\noptions = { kernel = { width = 1 } }\n', "options.kernel takes"),
+        (MASK + 'method = "nmegadp"\noptions = { kernel = { landmarks = 1 } }\n', "at least 10"),
+        (MASK + "max_leverage = 0\n", "mask.max_leverage"),
+        (MASK + "copies = 0\n", "mask.copies"),
+        (MASK + "copies = 101\n", "mask.copies"),
+        (MASK + 'missing = "guess"\n', "mask.missing"),
+        (MASK + VARIABLE % ("debt", "true", CHANNEL), "'debt' is confidential, and a variable"),
+        (MASK + VARIABLE % ("debt", "false", ""), "'debt' is confidential, and a variable"),
+        (MASK + VARIABLE % ("age", "true", CHANNEL), "'age' would be told as it is, and a variable"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(tmp_path, text, said):
+    with pytest.raises(ConfigError, match=said):
+        _site(text, tmp_path)
+
+
+def test_options_are_those_of_the_method(tmp_path):
+    kernel = 'method = "nmegadp"\nmax_leverage = 0.3\noptions = { kernel = { landmarks = 50 } }\n'
+    mask = _site(MASK + kernel, tmp_path).mask
+    assert mask.options_of("nmegadp") == {
+        "kernel": KernelOptions(landmarks=50),
+        "max_leverage": 0.3,
+    }
+    mask = _site(MASK + 'method = "sadp"\noptions = { noise = 0.2 }\n', tmp_path).mask
+    assert mask.options_of("sadp") == {"noise": 0.2}
+    mask = _site(MASK + "max_leverage = 0.3\n", tmp_path).mask
+    assert mask.options_of("egadp") == {"max_leverage": 0.3}
+    assert mask.options_of("sadp") == {}
+
+
+def test_a_site_without_the_section_says_what_to_add(tmp_path):
+    site = _site(VARIABLE % ("city", "false", ""), tmp_path)
+    with pytest.raises(ConfigError, match="does not say which columns are masked") as raised:
+        _ = site.mask
+    assert "[mask]" in raised.value.remedy
