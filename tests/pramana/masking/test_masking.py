@@ -98,7 +98,7 @@ def test_measures_are_a_frame_and_the_same_every_time(store):
 @pytest.mark.slow
 def test_measures_of_reports_find_their_records(store):
     people = pm.example("titanic").head(300)
-    plan = pm.plan(pm.domain(people, pm.observed_categories(people)), {"survived": {"p": 0.1}})
+    plan = pm.plan(pm.domain(people, pm.observed_categories(people)).project(["survived"]), p=0.1)
     keys = pm.Keys.for_experiments(1)
     reports = pm.randomize(people, plan, keys, record_id="person")
     found = pm.masking_measures(people, reports, ["survived"], keys=keys, record_id="person")
