@@ -141,7 +141,9 @@ class Learned:
             "approximation": self.fit.approximation,
             "halving": self.fit.halving,
             "largest_leverage": float(self.leverages.max()),
-            "r2": {name: float(r2) for name, r2 in zip(given.x.names, self._r2(given), strict=True)},
+            "r2": {
+                name: float(r2) for name, r2 in zip(given.x.names, self._r2(given), strict=True)
+            },
         }
 
     def warnings(self, given: Inputs) -> tuple[str, ...]:
@@ -207,7 +209,7 @@ def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage
     options = replace(options, linear=True, smoothest=True)
     fit = fit_kernel(given.told, given.standard, options, rng)
     # What the kernel adds keeps to the notable leverage; what S tells by lines to `max_leverage`.
-    most = min(max_leverage, NOTABLE_LEVERAGE)
+    most = min(max_leverage, NOTABLE_LEVERAGE) if max_leverage < 1 else 1.0  # which allows all
     bounds = np.clip(given.leverages + BEYOND, most, max_leverage)
     curved = np.ones(given.columns, dtype=np.bool_)
     found = _expectation(given, fit, bounds, curved)
@@ -268,7 +270,9 @@ def _expectation(
         if not over.any():
             break
         room = np.maximum(bounds - given.leverages, 0.0)[:, None]
-        fewer = MARGIN * np.minimum(1.0, room / np.maximum(weights - given.leverages[:, None], TINY))
+        fewer = MARGIN * np.minimum(
+            1.0, room / np.maximum(weights - given.leverages[:, None], TINY)
+        )
         shares = np.where(over, shares * fewer if attempt < PATIENCE else 0.0, shares)
     span = basis_of(np.column_stack([given.basis, relation]))
     residuals = residual(given.standard, span)
@@ -321,9 +325,7 @@ def _with(basis: Floats, values: Floats) -> Floats:
     return np.column_stack([basis, basis_of(residual(rest[:, new] / lengths[new], basis))])
 
 
-def own_weights(
-    fit: KernelFit, target: int, kept: Floats, free: Floats, shares: Floats
-) -> Floats:
+def own_weights(fit: KernelFit, target: int, kept: Floats, free: Floats, shares: Floats) -> Floats:
     """Return how much records' own values weigh in VKV'y: n numbers.
 
     y are the values x, and for lone records a mixture of x and of what the ridge predicts without
