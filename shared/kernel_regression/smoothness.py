@@ -16,8 +16,8 @@ import numpy as np
 from shared.mixed.table import Floats
 
 ERRORS = 0.5
-"""So many standard errors worse than the best is not told from the best. With a whole one curves are
-flattened visibly where they are released and learned again."""
+"""So many standard errors worse than the best is not told from the best. With a whole one, curves
+that are released and learned again are visibly flatter."""
 
 TINY = 1e-300
 
@@ -43,8 +43,8 @@ def smoothest(tried: Sequence[Tried]) -> tuple[int, tuple[float, ...]]:
     """Return the place of one bandwidth for all targets, and the penalty of each.
 
     Each target's fit is the one with the least freedom whose mean squared error is at most
-    `ERRORS` standard errors of the paired difference above that target's least one. The bandwidth is
-    the one at which all targets have such a fit and these have the least freedom in sum. If
+    `ERRORS` standard errors of the paired difference above that target's least one. The bandwidth
+    is the one at which all targets have such a fit and these have the least freedom in sum. If
     there is none, it is the one at which the worst target loses least, counted in standard errors;
     there the rule is applied among the fits at this bandwidth.
     """

@@ -120,8 +120,10 @@ def given_penalties(options: KernelOptions, targets: int) -> tuple[float, ...] |
     Raises:
         OptionError: another number of them is given.
     """
-    if options.penalty is None or isinstance(options.penalty, float | int):
-        return None if options.penalty is None else (float(options.penalty),) * targets
+    if options.penalty is None:
+        return None
+    if not isinstance(options.penalty, tuple):
+        return (float(options.penalty),) * targets
     if len(options.penalty) != targets:
         raise OptionError(
             f"There are {len(options.penalty)} penalties for {targets} targets.", where="penalty"

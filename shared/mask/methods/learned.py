@@ -37,7 +37,7 @@ PATIENCE = 8
 SURE = 1.0
 """The kernel is used if its errors are smaller than lines' by more standard errors than this."""
 
-MOST = 0.15
+MOST = 0.1
 """What the kernel adds has at most this share of the records as freedom; else it is smoothed."""
 
 BEYOND = 0.1
@@ -46,8 +46,8 @@ BEYOND = 0.1
 MARGIN = 0.98
 """They are held back a little more than it seems to take."""
 
-SMOOTHER = 10.0
-"""How much larger a penalty is tried next if that does not help."""
+SMOOTHER = 3.0
+"""How much larger a penalty is tried next if that does not help, or the fit has too much freedom."""
 
 WIDE = 200
 """Noise is orthogonal to at most so many eigenvectors of the kernel, ..."""

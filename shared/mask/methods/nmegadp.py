@@ -48,10 +48,12 @@ def nmegadp(
     E(X|S) is learned by kernel ridge regression (the least-squares support vector machine with a
     bias): of the fits that cannot be told from the best by the errors of left-out records, each
     column's smoothest, and a line where curves are not better by more than a standard error; for
-    what a fit memorizes of single records, Y would tell. A ridge shrinks what it fits, and an analyst who fits Y by another shrinks it again; so
-    the ridge is iterated, f = (1 - (1 - H)^k) X. Where it shrinks few eigenvectors of the kernel, k
-    is infinite: X is projected onto them. X is then regressed on the constant, S and f by
-    least squares. The residuals r are so orthogonal to S and to E(X|S), and e is made as by EGADP:
+    what a fit memorizes of single records, Y would tell.
+
+    A ridge shrinks what it fits, and an analyst who fits Y by another shrinks it again; so the
+    ridge is iterated, f = (1 - (1 - H)^k) X. Where it shrinks few eigenvectors of the kernel, k is
+    infinite: X is projected onto them. X is then regressed on the constant, S and f by least
+    squares. The residuals r are so orthogonal to S and to E(X|S), and e is made as by EGADP:
     random, orthogonal to S, X, E(X|S) and to as many leading eigenvectors as there are records for,
     in which an analyst would learn from chance what is not there.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from shared.mask import egadp, nmegadp
 from shared.mask.core.cautions import lone_records
 
 
-def table(weight: float, records: int = 60) -> tuple[np.ndarray, np.ndarray]:
+def table(weight: float, records: int = 60) -> tuple[Any, Any]:
     """S of one record far out, such that its own value weighs about so much, and X."""
     rng = np.random.default_rng(1)
     s = rng.normal(size=records)
@@ -19,7 +21,7 @@ def table(weight: float, records: int = 60) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("method", [egadp, nmegadp])
-def test_records_that_decide_most_of_their_prediction_are_warned_of_then_refused(method):
+def test_records_that_decide_most_of_their_prediction_are_warned_of_then_refused(method: Any):
     s, x = table(0.65)
     masked = method(s, x, np.random.default_rng(2))
     assert 0.5 < masked.details["largest_leverage"] < 0.8
