@@ -47,7 +47,7 @@ MARGIN = 0.98
 """They are held back a little more than it seems to take."""
 
 SMOOTHER = 3.0
-"""How much larger a penalty is tried next if that does not help, or the fit has too much freedom."""
+"""How much larger a penalty is tried next if that does not help, or freedom is too much."""
 
 WIDE = 200
 """Noise is orthogonal to at most so many eigenvectors of the kernel, ..."""
