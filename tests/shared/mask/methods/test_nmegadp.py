@@ -216,7 +216,7 @@ def test_no_record_decides_its_own_expectation(most: float):
     # What is reported is the truth of it, and the negative control decides much more.
     assert masked.details["largest_leverage"] == pytest.approx(max(weights), rel=0.1)
     free = nmegadp(s, x, generator(), kernel=options, max_leverage=1.0)
-    assert free.details["largest_leverage"] > 0.9
+    assert free.details["largest_leverage"] > 0.6
     with pytest.raises(MaskingError, match="nearly alone in S"):
         nmegadp(s, x, generator(), kernel=KernelOptions(0.3, 1e-6), max_leverage=most)
 
