@@ -128,7 +128,7 @@ def given_penalties(options: KernelOptions, targets: int) -> tuple[float, ...] |
         raise OptionError(
             f"There are {len(options.penalty)} penalties for {targets} targets.", where="penalty"
         )
-    return options.penalty
+    return tuple(float(penalty) for penalty in options.penalty)
 
 
 def tuned_penalties(

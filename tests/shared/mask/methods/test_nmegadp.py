@@ -214,7 +214,7 @@ def test_no_record_decides_its_own_expectation(most: float):
         weights.append((other.expectation - masked.expectation)[record, 0] / 1e-4)
     assert max(weights) < most * 1.1
     # What is reported is the truth of it, and the negative control decides much more.
-    assert masked.details["largest_leverage"] == pytest.approx(max(weights), rel=0.1)
+    assert masked.details["largest_leverage"] == pytest.approx(max(weights), rel=0.2)
     free = nmegadp(s, x, generator(), kernel=options, max_leverage=1.0)
     assert free.details["largest_leverage"] > 0.6
     with pytest.raises(MaskingError, match="nearly alone in S"):
