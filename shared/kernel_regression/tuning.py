@@ -137,7 +137,8 @@ def tuned_penalties(
     """Return each target's penalty: the one with the least error of all, or its smoothest fit's."""
     if options.smoothest:
         return smoothest([tried(spectrum, points, targets, options)])[1]
-    return (tuned_penalty(spectrum, points, targets, options).penalty,) * targets.shape[1]
+    penalty = tuned_penalty(spectrum, points, targets, options).penalty
+    return tuple(penalty for _ in targets.T)
 
 
 def tuned_penalty(
