@@ -10,17 +10,20 @@ from typing import Any
 from owner_agent.costs.losses import ColumnLoss, Losses, compare
 from owner_agent.masking.publishing import MaskedNow
 from owner_agent.masking.words import protection
-from shared.mask.core.inputs import inputs
+from shared.mask.core.inputs import NOTABLE_LEVERAGE, inputs
 from shared.mask.measures import Measure, Measures, measure_all
 from shared.mixed.table import numeric_table
 from shared.progress import StagedProgress
 
+<<<<<<< HEAD
 ALARMING_LEVERAGE = 0.5
 """A record whose own value weighs more in its prediction is nearly released plain."""
 
 LINES_ONLY = "-lines-only"
 """Ends the names of measures that call a curve over what is told a gain from what is masked."""
 
+=======
+>>>>>>> kernel
 
 @dataclass(frozen=True, eq=False)
 class MaskReport:
@@ -56,7 +59,7 @@ class MaskReport:
         dropped = self.made.chosen.table.dropped
         if dropped:
             found.append(f"{dropped:,} records have empty cells and are left out of the release.")
-        if self.leverage is not None and self.leverage > ALARMING_LEVERAGE:
+        if self.leverage is not None and self.leverage > NOTABLE_LEVERAGE:
             found.append(
                 f"The largest leverage is {self.leverage:.2f}: some record's own values decide most"
                 " of what is predicted of it, and its masked values may be close to the true ones."
