@@ -15,15 +15,9 @@ from shared.mask.measures import Measure, Measures, measure_all
 from shared.mixed.table import numeric_table
 from shared.progress import StagedProgress
 
-<<<<<<< HEAD
-ALARMING_LEVERAGE = 0.5
-"""A record whose own value weighs more in its prediction is nearly released plain."""
-
 LINES_ONLY = "-lines-only"
 """Ends the names of measures that call a curve over what is told a gain from what is masked."""
 
-=======
->>>>>>> kernel
 
 @dataclass(frozen=True, eq=False)
 class MaskReport:
