@@ -18,6 +18,9 @@ NEARLY_TOLD = 0.95
 SPARE = 20
 """With fewer records beyond the columns, what is exact about the noise narrows the truth down."""
 
+DIGITS = 45
+"""Bits: about so much an equation on the true values tells of them, to rounding."""
+
 OFFSET = 1e6
 """A column whose mean is so many standard deviations loses digits of its moments to rounding."""
 
@@ -60,6 +63,12 @@ def cautions(
             f"The mean is more than {OFFSET:g} standard deviations from 0 in {names}: moments are"
             " kept only up to the rounding of such numbers. Subtract a constant before masking."
         )
+    if predicting and (names := _where(given, _solvable(given))):
+        found.append(
+            f"There are so few records, or so few different values, in {names} that the exact"
+            " equations of methods whose noise is orthogonal to X (egadp, nmegadp) can single out"
+            " the true values, by trying. Mask more records, or use gadp or ipso."
+        )
     spare = given.records - used.both.shape[1]
     if predicting and spare < SPARE:
         found.append(
@@ -67,6 +76,15 @@ def cautions(
             " in the masked values narrows down the true ones. Mask more records or fewer columns."
         )
     return tuple(found)
+
+
+def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
+    """Return which columns take fewer bits to write down than the equations on them tell."""
+    bits = []
+    for column in given.matrix.T:
+        steps = np.diff(np.unique(column))
+        bits.append(given.records * np.log2(1 + np.ptp(column) / steps.min()))
+    return np.array(bits) < DIGITS * given.columns
 
 
 def _where(given: Inputs, chosen: npt.NDArray[np.bool_]) -> str:
