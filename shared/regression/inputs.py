@@ -145,7 +145,7 @@ def require_features(names: Sequence[str], target: str) -> None:
 
 
 def _require_moderate(table: MixedTable) -> None:
-    """Check that no power of a column's numbers, as models and diagnostics take, over- or underflows.
+    """Check that no power of a number that a fit or its diagnostics take over- or underflows.
 
     Raises:
         EstimationError: one would.

@@ -20,7 +20,7 @@ def learned(age, debt, **options):
 
 
 @pytest.mark.parametrize("model", ["linear", "polynomial", "kernel", "tree"])
-@pytest.mark.parametrize("scale", [1e99, 1e-100, 1e-310])
+@pytest.mark.parametrize("scale", [1e98, 1e-100, 1e-310])
 @pytest.mark.parametrize("column", ["age", "debt"])
 def test_numbers_beyond_their_powers_are_refused(model, scale, column):
     values = {"age": AGE, "debt": DEBT}
@@ -33,4 +33,4 @@ def test_numbers_beyond_their_powers_are_refused(model, scale, column):
 @pytest.mark.parametrize("scale", [1e30, 1e-30])
 def test_large_and_small_units_change_no_fit(scale):
     plain, scaled = learned(AGE, DEBT), learned(AGE * scale, DEBT / scale)
-    assert scaled.diagnostics.r2 == pytest.approx(plain.diagnostics.r2, rel=1e-9)
+    assert scaled.diagnostics[0].r2 == pytest.approx(plain.diagnostics[0].r2, rel=1e-9)
