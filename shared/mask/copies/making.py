@@ -25,8 +25,9 @@ def masked_copies(
     What further copies cost depends on the method. Where the noise is independent of X (GADP,
     IPSO) they sharpen only what S tells of X, which one copy tells nearly as well. Where it is
     orthogonal to X (EGADP, NMEGADP and their kin) each is an equation on X, and many solve for it:
-    `require_few_copies` says how many may leave. Additive noise (SADP, CADP) averages out: m copies tell what one copy with an
-    m-th of the noise tells. Shuffled columns hold the same values in every copy.
+    `require_few_copies` says how many may leave. Additive noise (SADP, CADP) averages out: m copies
+    tell what one copy with an m-th of the noise tells. Shuffled columns hold the same values in
+    every copy.
 
     Args:
         method: a masking method, `(S, X, rng, **options) -> Masked`.
