@@ -79,11 +79,15 @@ def cautions(
 
 
 def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
-    """Return which columns take fewer bits to write down than the equations on them tell."""
+    """Return which columns take fewer bits to write down than the equations on them tell.
+
+    Only values in equal steps, such as whole numbers, are few enough to be tried.
+    """
     bits = []
     for column in given.matrix.T:
-        steps = np.diff(np.unique(column))
-        bits.append(given.records * np.log2(1 + np.ptp(column) / steps.min()))
+        steps = (column - column.min()) / np.diff(np.unique(column)).min()
+        equal = np.abs(steps - np.round(steps)).max() < 1e-6
+        bits.append(given.records * np.log2(1 + steps.max()) if equal else np.inf)
     return np.array(bits) < DIGITS * given.columns
 
 
