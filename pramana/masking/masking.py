@@ -74,7 +74,8 @@ def mask(
     Raises:
         TableError: it is no table; cells are missing; a confidential column holds no numbers; a
             told one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
-        MaskingError: a column has one value only, records are too few, or some stand alone.
+        MaskingError: a column has one value only, records are too few (for so many copies), or some
+            stand alone.
         OptionError: an unknown method or option, a column that is both told and masked.
 
     Examples:
@@ -85,6 +86,8 @@ def mask(
         ...     store[["expenditure", "debt"]].corr().round(6))
         True
     """
+    from shared.mask.copies.limits import require_few_copies
+
     named = method_of(method)
     count = copies_of(copies)
     require_yes_or_no(keep_order, "keep_order")
@@ -98,6 +101,7 @@ def mask(
             named = origin.recommendation.method
     chosen = options_of(named, options)
     with one_sentence():
+        require_few_copies(methods()[named], count, len(columns.table), len(columns.confidential))
         made = [_masked(columns, named, generator, chosen) for _ in range(count)]
     frames = tuple(_released(columns, one, origin, keep_order=keep_order) for one in made)
     return MaskedFrame(

@@ -19,6 +19,9 @@ NEARLY_TOLD = 0.95
 SPARE = 20
 """With fewer records beyond the columns, what is exact about the noise narrows the truth down."""
 
+DIGITS = 45
+"""Bits: about so much an equation on the true values tells of them, to rounding."""
+
 OFFSET = 1e6
 """A column whose mean is so many standard deviations loses digits of its moments to rounding."""
 
@@ -61,6 +64,12 @@ def cautions(
             f"The mean is more than {OFFSET:g} standard deviations from 0 in {names}: moments are"
             " kept only up to the rounding of such numbers. Subtract a constant before masking."
         )
+    if predicting and (names := _where(given, _solvable(given))):
+        found.append(
+            f"There are so few records, or so few different values, in {names} that the exact"
+            " equations of methods whose noise is orthogonal to X (egadp, nmegadp) can single out"
+            " the true values, by trying. Mask more records, or use gadp or ipso."
+        )
     spare = given.records - used.both.shape[1]
     if predicting and spare < SPARE:
         found.append(
@@ -89,6 +98,21 @@ def lone_records(leverages: Floats) -> str:
         f" value{'' if one else 's'} may lie close to the true one{'' if one else 's'}. Leave"
         f" {'it' if one else 'them'} out, merge rare categories or lower max_leverage."
     )
+
+
+def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
+    """Return which columns take fewer bits to write down than the equations on them tell.
+
+    Only values in equal steps, such as whole numbers, are few enough to be tried.
+    """
+    bits = []
+    for column in given.matrix.T:
+        # Numbers far apart on the finest of steps overflow: they are in no equal steps.
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = (column - column.min()) / np.diff(np.unique(column)).min()
+            equal = np.abs(steps - np.round(steps)).max() < 1e-6
+        bits.append(given.records * np.log2(1 + steps.max()) if equal else np.inf)
+    return np.array(bits) < DIGITS * given.columns
 
 
 def _where(given: Inputs, chosen: npt.NDArray[np.bool_]) -> str:
