@@ -133,7 +133,7 @@ def _draw(figure: Figure, found: pd.DataFrame) -> None:
     panels = (
         ("slope", 1.0, "slope of E(Y1 | S) on E(X1 | S)"),
         ("r_squared", 1.0, "R² of the same"),
-        ("gain", 0.0, "kernel snooper's gain, share of variance"),
+        ("gain", 0.0, "kernel snooper's gain"),
     )
     for axis, (column, right, title) in zip(axes, panels, strict=True):
         _strip(axis, found, methods, column, right)
@@ -163,8 +163,8 @@ EXPERIMENT = Experiment(
     choices=(
         "Each draw is a new table of 1,000 records, in the likeness of table 1, masked once.",
         (
-            "The gain is the mean over expenditure and debt. The line marks what is right; a dot is"
-            " a draw."
+            "The gain is a share of the variance, the mean over expenditure and debt. The line"
+            " marks what is right; a dot is a draw."
         ),
     ),
 )
