@@ -14,6 +14,7 @@ from shared.mask.core.inputs import inputs
 from shared.mask.core.method import Method, method_of
 from shared.mask.core.randomness import Randomness
 from shared.mask.measures import Measures, measure_all
+from shared.mask.measures.core.compared import TrueFits
 from shared.progress import Progress, unwatched
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Comparison:
         rows: one for each method.
         columns: what is shown of each, with words.
         gain: what the noise of SADP and CADP was tuned to.
-        snooper: whose gain that is, "linear" or "kernel".
+        snooper: whose gain that is, "lines-only" or "kernel".
         records: n.
         repeats: how often each method masked the table.
         notes: sentences on what was tuned and what not.
@@ -138,8 +139,9 @@ def compare(
         methods: names of METHODS; None for all.
         gain: the share of X's variance that noise tells beyond S, the mean over columns, above 0;
             None for .05, or half of what S leaves if that is less.
-        snooper: whose gain: one who predicts by lines or one who predicts by kernels. The relation
-            of X to S, which is released on purpose, is a gain to the former where it is curved.
+        snooper: whose gain: one who knows the curves of X over S ("kernel"), or one who has
+            straight lines and nothing else ("lines-only"). The relation of X to S, which is
+            released on purpose, is a gain to the latter where it is curved.
         repeats: how often each method masks the table, 1 to 100.
         on_step: told of each method and repetition that is done.
 
@@ -161,15 +163,16 @@ def compare(
         done += 1
         on_step(done, total)
 
+    fits = TrueFits()
     rows = []
     for place, method in enumerate(chosen):
         options: dict[str, Any] = {}
         if method.name in TUNED:
             options["noise"] = noise_for_gain(method.name, S, X, gain, rng, snooper=snooper)
-        rows.append(_row(method, options, S, X, rng, repeats, step))
+        rows.append(_row(method, options, S, X, rng, repeats, fits, step))
         while done < (place + 1) * repeats:
             step()
-    means = "lines" if snooper == "linear" else "kernels"
+    means = "straight lines alone" if snooper == "lines-only" else "kernels"
     tuned = (
         f"The noise of {' and '.join(TUNED)} is such that a snooper by {means} explains"
         f" {gain:.3g} more of X's variance, the mean over columns, than by S alone."
@@ -186,6 +189,7 @@ def _row(
     X: Any,  # noqa: N803
     rng: Randomness,
     repeats: int,
+    fits: TrueFits,
     step: Callable[[], None],
 ) -> MethodRow:
     """Mask and measure a table by one method."""
@@ -195,7 +199,7 @@ def _row(
             masked = method(S, X, rng, **options)
         except PramanaError as error:
             return MethodRow(method, options, {}, (), str(error))
-        runs.append(measure_all(S, X, masked.values, rng=rng, brief=True))
+        runs.append(measure_all(S, X, masked.values, rng=rng, brief=True, fits=fits))
         step()
     told = inputs(S, X).s.names
     values = {column.name: shown(column, runs, told) for column in COLUMNS}

@@ -101,26 +101,27 @@ COLUMNS: tuple[Column, ...] = (
         "The Kolmogorov-Smirnov distance of masked from true columns; 0 is right. The worst of X.",
     ),
     Column(
-        "linear gain",
-        "security",
-        "snooper-gain-linear",
-        None,
-        _mean,
-        "How much more of X lines explain from S and Y than from S alone; 0 is safe, and negative"
-        " numbers are chance. Curves over S that Y shows count. The mean over X.",
-    ),
-    Column(
         "kernel gain",
         "security",
         "snooper-gain-kernel",
         None,
         _mean,
-        "The same of kernel predictions, which have the curves from S alone.",
+        "How much more of X a snooper with curves of any shape explains from S and Y than from S"
+        " alone; 0 is safe, and negative numbers are chance. The mean over X.",
+    ),
+    Column(
+        "linear gain",
+        "security",
+        "snooper-gain-linear",
+        None,
+        _mean,
+        "The same of a snooper who knows the curves of X over S and has straight lines over what Y"
+        " adds.",
     ),
     Column(
         "canonical correlation",
         "security",
-        "canonical-correlation-kernel",
+        "canonical-correlation",
         None,
         max,
         "The largest of X with Y beyond curves in S; 0 is safe, and chance leaves some.",
@@ -128,11 +129,11 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "security index",
         "security",
-        "security-index-kernel",
+        "security-index",
         None,
         min,
-        "The share of the most exposed combination of X that stays unknown given S and Y; compare"
-        " the methods, for S alone leaves less than 1 unknown.",
+        "The share of the most exposed combination of X that stays unknown given Y and curves over"
+        " S; compare the methods, for S alone leaves less than 1 unknown.",
     ),
     Column(
         "linked",

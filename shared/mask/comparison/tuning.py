@@ -14,7 +14,7 @@ from shared.mask.core.inputs import Inputs, inputs
 from shared.mask.core.randomness import Randomness
 from shared.mixed.table import Floats
 
-Snooper = Literal["linear", "kernel"]
+Snooper = Literal["lines-only", "kernel"]
 
 LANDMARKS = 200
 MOST_RECORDS = 5000

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shared.mask.core.inputs import Inputs
+from shared.mask.core.inputs import NOTABLE_LEVERAGE, Inputs
+from shared.mixed.table import Floats
 
 DOMINANT = 0.9
 """One value that holds more than this share of a column's sum of squares dominates the column."""
@@ -66,7 +67,28 @@ def cautions(
             f"There are only {spare} more records than columns of S and X together: what is exact"
             " in the masked values narrows down the true ones. Mask more records or fewer columns."
         )
+    if predicting and (caution := lone_records(used.leverages)):
+        found.append(caution)
     return tuple(found)
+
+
+def lone_records(leverages: Floats) -> str:
+    """Return a sentence on records whose own value decides most of their prediction; or nothing.
+
+    Args:
+        leverages: how much each record's own value weighs in its prediction: n numbers.
+    """
+    lone = leverages[leverages > NOTABLE_LEVERAGE]
+    if not len(lone):
+        return ""
+    one = len(lone) == 1
+    return (
+        f"{len(lone)} record{' stands' if one else 's stand'} nearly alone in S:"
+        f" {'its' if one else 'their'} own true value makes up {NOTABLE_LEVERAGE:.0%} to"
+        f" {lone.max():.0%} of what S predicts of {'it' if one else 'them'}, so the masked"
+        f" value{'' if one else 's'} may lie close to the true one{'' if one else 's'}. Leave"
+        f" {'it' if one else 'them'} out, merge rare categories or lower max_leverage."
+    )
 
 
 def _where(given: Inputs, chosen: npt.NDArray[np.bool_]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from shared.mask.core.randomness import Randomness
-from shared.mask.measures.core.compared import compared
+from shared.mask.measures.core.compared import TrueFits, compared
 from shared.mask.measures.core.expectations import LANDMARKS, MOST_FITTED
 from shared.mask.measures.core.measure import Measures
 from shared.mask.measures.security.rows import security_rows, security_steps
@@ -23,6 +23,7 @@ def measure_all(
     rng: Randomness,
     on_step: Progress = unwatched,
     brief: bool = False,
+    fits: TrueFits | None = None,
 ) -> Measures:
     """Measure what a masked table is good for and what it gives away.
 
@@ -34,6 +35,7 @@ def measure_all(
         rng: draws folds, ties and the records that kernels are made of; nothing of Y depends on it.
         on_step: told of each step; may raise to stop.
         brief: measure models of each column given all of S and given all others alone.
+        fits: keeps what is fitted to S and X alone, for the next table in the place of the same X.
 
     Returns:
         One row per measure, utility before security.
@@ -43,7 +45,7 @@ def measure_all(
         TableError: values are missing or infinite, or the numbers of records differ.
         MaskingError: fewer than ten records, or no column of X varies.
     """
-    data = replace(compared(S, X, Y), brief=brief)
+    data = replace(compared(S, X, Y), brief=brief, fits=fits or TrueFits())
     total = security_steps() + (utility_steps(data) if data.alike else 0)
     done = 0
 

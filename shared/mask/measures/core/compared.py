@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from shared.errors import MaskingError, TableError
 from shared.mixed.design import Design, basis_of, design_of, with_constant
 from shared.mixed.table import CategoricalColumn, Column, Floats, MixedTable, read_mixed
+
+Found = TypeVar("Found")
+
+
+class TrueFits:
+    """Keeps what was fitted to S and X alone, for all tables that are released in the place of X.
+
+    Such fits are the same whatever Y is; a comparison of methods makes them once. An instance is
+    for one S and one X.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[object, Any] = {}
+
+    def of(self, key: object, make: Callable[[], Found]) -> Found:
+        """Return what is kept by a key, made now if it is the first time."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: Found = self._kept[key]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +44,7 @@ class Compared:
         y: what is released in their place, record by record.
         alike: whether Y has the columns of X, so that its usefulness can be measured, too.
         brief: whether models are of all of S and of all other columns alone.
+        fits: keeps what was fitted to S and X alone.
     """
 
     s: MixedTable
@@ -30,6 +52,7 @@ class Compared:
     y: MixedTable
     alike: bool
     brief: bool = False
+    fits: TrueFits = field(default_factory=TrueFits)
 
     @property
     def records(self) -> int:

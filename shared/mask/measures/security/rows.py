@@ -10,7 +10,7 @@ from shared.kernel_regression.options import KernelOptions
 from shared.mask.core.randomness import Randomness
 from shared.mask.core.ranks import normal_scores
 from shared.mask.measures.core.compared import Compared
-from shared.mask.measures.core.expectations import Expectation, Kind, expectation
+from shared.mask.measures.core.expectations import Expectation, expectation
 from shared.mask.measures.core.measure import Measure
 from shared.mask.measures.security.canonical import Canonical, Piecewise, canonical, piecewise
 from shared.mask.measures.security.index import security_index, variance_index
@@ -25,12 +25,44 @@ from shared.mask.measures.security.linkage import (
     nearest,
     redrawn,
 )
-from shared.mask.measures.security.snooper import FOLDS, MOST, Gain, snooper_gains
+from shared.mask.measures.security.snooper import (
+    FOLDS,
+    MOST,
+    Gain,
+    Snooper,
+    by_s_alone,
+    snooper_gains,
+)
 from shared.mixed.design import leverages
 from shared.mixed.table import Floats
 
 ALL = "all columns"
-KINDS: tuple[Kind, ...] = ("linear", "kernel")
+SNOOPERS: tuple[Snooper, ...] = ("kernel", "linear", "lines-only")
+ORDER = (
+    "snooper-gain-kernel",
+    "snooper-gain-linear",
+    "linkage-among-alike",
+    "linkage-y-alone",
+    "linkage-by-matching",
+    "linkage-mean-rank",
+    "near-true-values",
+    "linkage",
+    "linkage-s-alone",
+    "leverage-largest-kernel",
+    "leverage-mean-kernel",
+    "leverage-largest-linear",
+    "leverage-mean-linear",
+    "security-index",
+    "security-index-without",
+    "canonical-correlation",
+    "canonical-correlation-piecewise",
+    "security-index-variance",
+    "snooper-gain-lines-only",
+    "security-index-lines-only",
+    "canonical-correlation-lines-only",
+)
+"""As a custodian reads: what Y tells beyond S, who is found, what S tells anyway, the papers'
+measures, and last what straight lines alone would say."""
 UNLIKELY = 4.0
 """More coincidences than expected by so many standard deviations are none."""
 NOTHING_LEFT = (
@@ -44,57 +76,72 @@ SIGNIFICANT = 0.001
 
 def security_steps() -> int:
     """Return how many steps `security_rows` reports."""
-    return len(KINDS) * FOLDS + 2
+    return len(SNOOPERS) * FOLDS + 2
 
 
 def security_rows(data: Compared, rng: Randomness, on_step: Callable[[], None]) -> list[Measure]:
     """Return all measures of security; those of single values only where Y has the columns of X."""
-    by_s, masked_by_s = (
-        expectation(
-            "kernel",
-            data.told,
-            columns,
-            rng,
-            most=MOST,
-            landmarks=KernelOptions().landmarks,
-        )
-        for columns in (data.true, data.masked)
-    )
+    by_s = data.fits.of("by S", lambda: _by_s(data, data.true, rng))
+    masked_by_s = _by_s(data, data.masked, rng)
     on_step()
     curves = np.column_stack([by_s.fitted, masked_by_s.fitted])
     rows = [*_canonical_rows(data, curves), *_index_rows(data, curves)]
-    for kind in KINDS:
-        gains = snooper_gains(kind, data.told, data.true, data.masked, rng, on_fold=on_step)
-        rows += [_gain_row(data.labels[gain.place], kind, gain) for gain in gains]
+    rows += _gain_rows(data, masked_by_s.fitted, rng, on_step)
     rows += _leverage_rows(data, by_s)
     if data.alike:
         rows += _coincidence_rows(data, masked_by_s)
         rows += _linkage_rows(data, rng)
     on_step()
-    return rows
+    return sorted(rows, key=lambda row: ORDER.index(row.name))
+
+
+def _by_s(data: Compared, columns: Floats, rng: Randomness) -> Expectation:
+    landmarks = KernelOptions().landmarks
+    return expectation("kernel", data.told, columns, rng, most=MOST, landmarks=landmarks)
+
+
+def _gain_rows(
+    data: Compared, curves: Floats, rng: Randomness, on_step: Callable[[], None]
+) -> Iterator[Measure]:
+    told, true = data.told, data.true
+    learned = data.fits.of("snooper", lambda: by_s_alone("kernel", told, true, rng))
+    for snooper in SNOOPERS:
+        lines = snooper == "lines-only"
+        gains = snooper_gains(
+            snooper,
+            told,
+            true,
+            data.masked,
+            rng,
+            by_s=None if lines else learned,
+            expected=None if lines else curves,
+            on_fold=on_step,
+        )
+        for gain in gains:
+            yield _gain_row(data.labels[gain.place], snooper, gain)
 
 
 def _canonical_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
     both = np.column_stack([data.told, curves])
-    yield _canonical_row("", canonical(data.true, data.masked, data.told))
-    yield _canonical_row("-kernel", canonical(data.true, data.masked, both))
+    yield _canonical_row(canonical(data.true, data.masked, both), lines=False)
     yield _piecewise_row(piecewise(data.told, data.true, data.masked, given=curves))
+    yield _canonical_row(canonical(data.true, data.masked, data.told), lines=True)
 
 
-def _canonical_row(suffix: str, found: Canonical) -> Measure:
-    given = "curves in S" if suffix else "straight lines in S"
+def _canonical_row(found: Canonical, *, lines: bool) -> Measure:
+    name = "canonical-correlation" + ("-lines-only" if lines else "")
     if not found.freedom:
-        return Measure(f"canonical-correlation{suffix}", "security", ALL, 0.0, None, NOTHING_LEFT)
+        return Measure(name, "security", ALL, 0.0, None, NOTHING_LEFT)
     return Measure(
-        f"canonical-correlation{suffix}",
+        name,
         "security",
         ALL,
         found.largest,
         found.error,
-        f"Beyond {given}, the combination of columns that Y tells best correlates"
-        f" {found.largest:.3f} with Y; chance exceeds {found.chance:.3f} once in twenty."
-        f" {_verdict(found.p, found.largest**2) if suffix else _hint(found.p)}",
-        found.p < SIGNIFICANT and bool(suffix) and found.largest**2 > SMALLEST,
+        f"Beyond {'straight lines' if lines else 'curves'} in S, the combination of columns that Y"
+        f" tells best correlates {found.largest:.3f} with Y; chance exceeds {found.chance:.3f} once"
+        f" in twenty. {_hint(found.p) if lines else _verdict(found.p, found.largest**2)}",
+        found.p < SIGNIFICANT and not lines and found.largest**2 > SMALLEST,
     )
 
 
@@ -116,36 +163,36 @@ def _piecewise_row(found: Piecewise) -> Measure:
 
 
 def _index_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
-    found = security_index(data.told, data.true, data.masked)
     best = security_index(np.column_stack([data.told, curves]), data.true, data.masked)
+    lines = security_index(data.told, data.true, data.masked)
     yield Measure(
         "security-index",
         "security",
         ALL,
-        found.value,
-        found.error,
-        "Of the combination of confidential columns that straight lines tell best,"
-        f" {_share(found.value)} of the variance stays unknown to a snooper with S and Y; with S"
-        f" alone it is {_share(found.without)}. Curves over S that Y shows count as told by Y.",
-    )
-    yield Measure(
-        "security-index-kernel",
-        "security",
-        ALL,
         best.value,
         best.error,
-        "Of the combination of confidential columns that curves tell best,"
-        f" {_share(best.value)} of the variance stays unknown to a snooper with S and Y; with S"
-        f" alone it is {_share(best.without)}.",
+        "Of the combination of confidential columns that is told best,"
+        f" {_share(best.value)} of the variance stays unknown to a snooper with Y and the curves"
+        f" over S; without Y it is {_share(best.without)}.",
     )
     yield Measure(
         "security-index-without",
         "security",
         ALL,
-        found.without,
+        best.without,
         None,
-        f"By straight lines in S alone, {_share(found.without)} of it stays unknown, whatever is"
-        " done to X.",
+        f"The curves over S alone, which are released on purpose, leave {_share(best.without)} of"
+        " it unknown.",
+    )
+    yield Measure(
+        "security-index-lines-only",
+        "security",
+        ALL,
+        lines.value,
+        lines.error,
+        f"With straight lines over S and Y and no curves, {_share(lines.value)} stays unknown; with"
+        f" lines over S alone, {_share(lines.without)}. Curves over S that Y shows count here,"
+        " though S alone tells them.",
     )
     if not data.alike:
         return
@@ -161,19 +208,26 @@ def _index_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
         )
 
 
-def _gain_row(label: str, kind: Kind, found: Gain) -> Measure:
-    words = "by straight lines" if kind == "linear" else "by curves of any shape"
+GAINS: dict[Snooper, str] = {
+    "kernel": "with curves of any shape",
+    "linear": "with curves over S and straight lines over what Y adds",
+    "lines-only": "with straight lines and no curves over S",
+}
+
+
+def _gain_row(label: str, snooper: Snooper, found: Gain) -> Measure:
     share = found.gain / max(1 - found.without, 1e-300)
-    verdict = _hint(found.p) if kind == "linear" else _verdict(found.p, share)
+    lines = snooper == "lines-only"
     return Measure(
-        f"snooper-gain-{kind}",
+        f"snooper-gain-{snooper}",
         "security",
         label,
         found.gain + 0.0,
         found.error,
-        f"Predicting {label} {words}, a snooper explains {_share(found.without)} from S and"
-        f" {_share(found.together)} from S and Y. {verdict}",
-        found.p < SIGNIFICANT and kind == "kernel" and share > SMALLEST,
+        f"Predicting {label} {GAINS[snooper]}, a snooper explains {_share(found.without)} from S"
+        f" and {_share(found.together)} from S and Y."
+        f" {_hint(found.p) if lines else _verdict(found.p, share)}",
+        found.p < SIGNIFICANT and not lines and share > SMALLEST,
     )
 
 
@@ -301,8 +355,8 @@ def _hint(p: float) -> str:
     """Return the verdict of straight lines, to which a curve over S is news."""
     if p < SIGNIFICANT:
         return (
-            "Curves over S that Y shows count here, though S alone tells them; the row for curves"
-            " leaves them out."
+            "Curves over S that Y shows count here, though S alone tells them; the same measure"
+            ' without "lines-only" in its name leaves them out.'
         )
     return _verdict(p)
 

@@ -8,19 +8,27 @@ cost him next to nothing, and a gain near zero means that there is nothing to be
 What he sees of Y is how far it lies from E(Y|S). That the released relation E(Y|S) is itself a
 better estimate of E(X|S) than the one he makes of fewer people is no gain here: the relation is
 released on purpose.
+
+A gain is measured against the best that can be done with S alone (Dalenius 1977). So E(X|S) is a
+curve for a linear snooper too; his lines are over what Y adds. One who has nothing but straight
+lines over S gains from every curve that Y shows him, though S alone tells it: "lines-only".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from shared.mask.core.randomness import Randomness
 from shared.mask.measures.core.expectations import Expectation, Kind, expectation
 from shared.mixed.table import Floats
+
+Snooper = Literal["kernel", "linear", "lines-only"]
 
 FOLDS = 5
 MOST = 10_000
@@ -52,48 +60,83 @@ class Gain:
     p: float
 
 
+@dataclass(frozen=True, eq=False)
+class ByS:
+    """What a snooper knows without Y: the folds, and E(X|S) learned outside each of them."""
+
+    fold: npt.NDArray[np.intp]
+    learned: tuple[Expectation, ...]
+
+
+def by_s_alone(snooper: Snooper, told: Floats, true: Floats, rng: Randomness) -> ByS:
+    """Return E(X|S) as a snooper learns it outside each fold: nothing of Y takes part.
+
+    Args:
+        snooper: "lines-only" learns straight lines, the others curves.
+        told: S, n x p.
+        true: X, n x q.
+        rng: draws the folds and the records that kernels are made of.
+    """
+    n = len(true)
+    fold = np.empty(n, dtype=np.intp)
+    fold[rng.permutation(n)] = np.arange(n) % FOLDS
+    learned = []
+    for number in range(FOLDS):
+        known = fold != number
+        learned.append(expectation(_shape(snooper), told[known], true[known], rng, most=MOST))
+    return ByS(fold, tuple(learned))
+
+
 def snooper_gains(
-    kind: Kind,
+    snooper: Snooper,
     told: Floats,
     true: Floats,
     masked: Floats,
     rng: Randomness,
     *,
+    by_s: ByS | None = None,
+    expected: Floats | None = None,
     on_fold: Callable[[], None] = lambda: None,
 ) -> tuple[Gain, ...]:
     """Return the gain of a snooper for each confidential column.
 
     Args:
-        kind: "linear", or "kernel" for relations of any shape.
+        snooper: "linear" (curves over S, straight lines over what Y adds), "kernel" (curves over
+            both) or "lines-only" (straight lines over S and Y).
         told: S, n x p.
         true: X, n x q.
         masked: Y, n x k.
         rng: draws the folds.
+        by_s: what `by_s_alone` returned for the same S and X, if it is at hand.
+        expected: fitted E(Y|S), n x k, if it is at hand.
         on_fold: called after each fold.
     """
-    n = len(true)
-    beyond = masked - expectation(kind, told, masked, rng, most=MOST).fitted
+    if expected is None:
+        expected = expectation(_shape(snooper), told, masked, rng, most=MOST).fitted
+    beyond = masked - expected
     size = beyond.std(axis=0)
     beyond = beyond[:, size > 1e-9 * np.maximum(masked.std(axis=0), 1e-300)]
     beyond = beyond / np.maximum(beyond.std(axis=0), 1e-300)
-    fold = np.empty(n, dtype=np.intp)
-    fold[rng.permutation(n)] = np.arange(n) % FOLDS
+    by_s = by_s or by_s_alone(snooper, told, true, rng)
     alone, both = np.empty_like(true), np.empty_like(true)
-    for number in range(FOLDS):
-        known, asked = fold != number, fold == number
-        first = expectation(kind, told[known], true[known], rng, most=MOST)
+    for number, first in enumerate(by_s.learned):
+        known, asked = by_s.fold != number, by_s.fold == number
         alone[asked] = first.predict(told[asked])
         both[asked] = alone[asked]
         if beyond.shape[1]:
             both[asked] += _learned(
-                kind, true[known], first, beyond[known], alone[asked], beyond[asked], rng
+                snooper, true[known], first, beyond[known], alone[asked], beyond[asked], rng
             )
         on_fold()
     return tuple(_gain(place, true, alone, both) for place in range(true.shape[1]))
 
 
+def _shape(snooper: Snooper) -> Kind:
+    return "linear" if snooper == "lines-only" else "kernel"
+
+
 def _learned(
-    kind: Kind,
+    snooper: Snooper,
     true: Floats,
     first: Expectation,
     beyond: Floats,
@@ -113,7 +156,7 @@ def _learned(
     ways: list[tuple[Expectation, Floats]] = [
         (expectation("linear", beyond, rest, rng), beyond_asked)
     ]
-    for scale in SCALES if kind == "kernel" else ():
+    for scale in SCALES if snooper == "kernel" else ():
         # Stretched columns stay stretched: the kernel must not standardize them again.
         features = np.column_stack([first.left_out / spread, scale * beyond])
         asked = np.column_stack([alone_asked / spread, scale * beyond_asked])

@@ -128,7 +128,8 @@ def model_pair(
     features = np.column_stack([data.told[:, told], data.true[:, rest]])
     released = np.column_stack([data.told[:, told], data.masked[:, rest]])
     target = data.true[:, [place]]
-    original = expectation(kind, features, target, rng)
+    key = (kind, place, tuple(independent))
+    original = data.fits.of(key, lambda: expectation(kind, features, target, rng))
     masked = expectation(kind, released, data.masked[:, [place]], rng)
     return ModelPair(
         kind,

@@ -45,7 +45,7 @@ def measured(table, changed, **options):
 @pytest.mark.slow
 def test_stronger_channels_tell_less_and_keep_less(table):
     found = [measured(table, changed) for changed in CHANGED]
-    index = [one.of("security-index-kernel").value for one in found]
+    index = [one.of("security-index").value for one in found]
     assert index == sorted(index)
     assert index[-1] - index[0] > 0.3
     gain = [one.of("snooper-gain-linear").value for one in found]

@@ -34,7 +34,7 @@ def test_a_linear_snooper_gains_what_was_asked(method, gain):
     """In 200,000 records the found gain is within a hundredth of the asked one, or .001."""
     s, x = table(1, 200_000)
     rng = np.random.default_rng(2)
-    noise = noise_for_gain(method, s, x, gain, rng, snooper="linear")
+    noise = noise_for_gain(method, s, x, gain, rng, snooper="lines-only")
     y = METHODS[method](s, x, rng, noise=noise).matrix
     found = np.mean(explained(x, s, y) - explained(x, s))
     assert found == pytest.approx(gain, rel=0.02, abs=0.001)
@@ -50,7 +50,7 @@ def test_a_snooper_who_knows_the_curve_gains_what_was_asked(method):
     curves = np.column_stack([s, s[:, 0] ** 2])
     found = np.mean(explained(x, curves, y) - explained(x, curves))
     assert found == pytest.approx(0.1, abs=0.01)
-    straight = noise_for_gain(method, s, x, 0.1, rng, snooper="linear")
+    straight = noise_for_gain(method, s, x, 0.1, rng, snooper="lines-only")
     assert straight > 1.2 * noise
 
 
@@ -73,10 +73,10 @@ def test_the_expected_gain_is_that_of_the_joint_law():
 def test_gains_that_no_noise_gives_are_told():
     s, x = table(5, 300)
     rng = np.random.default_rng(6)
-    most = most_gain(inputs(s, x), rng, "linear")
+    most = most_gain(inputs(s, x), rng, "lines-only")
     for gain in (0.0, -1.0, most * 1.01, 2.0):
         with pytest.raises(OptionError, match="cannot be reached"):
-            noise_for_gain("sadp", s, x, gain, rng, snooper="linear")
+            noise_for_gain("sadp", s, x, gain, rng, snooper="lines-only")
     assert noise_for_gain("sadp", None, x, 0.9, rng) > 0
     with pytest.raises(OptionError, match="no noise to choose"):
         noise_for_gain("egadp", s, x, 0.1, rng)
