@@ -44,6 +44,7 @@ def recommend_masking(
 def recommended(columns: Columns, seed: int) -> Recommendation:
     """Return what is recommended for a table; the seed decides what is drawn on the way."""
     import numpy as np
+
     from shared.mask.advice import recommend
 
     with one_sentence("frame"):
