@@ -125,9 +125,7 @@ class MaskSection(_Section):
         return given
 
 
-def masking_mistakes(
-    section: MaskSection, record_id: str, read: dict[str, bool]
-) -> list[str]:
+def masking_mistakes(section: MaskSection, record_id: str, read: dict[str, bool]) -> list[str]:
     """Return what is wrong with a section beside the rest of the site file.
 
     Args:

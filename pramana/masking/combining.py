@@ -58,6 +58,7 @@ def combine_copies(
         ['estimate', 'standard_error', 'low', 'high', 'p_value', 'freedom', 'added']
     """
     import pandas as pd
+
     from shared.mask.copies.combining import combine_copies as combine
 
     with one_sentence():

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def compared(columns: Columns, seed: int) -> pd.DataFrame:
     """Mask a table by every method and return a row for each (`shared.mask.comparison`)."""
     import numpy as np
+
     from shared.mask.comparison import compare
 
     with progress_bar("masking by every method") as bar, one_sentence("frame"):

@@ -16,6 +16,7 @@ from shared.mixed.table import MixedTable, read_mixed
 
 if TYPE_CHECKING:
     import pandas as pd
+
     from shared.mask.advice import Recommendation
 
 

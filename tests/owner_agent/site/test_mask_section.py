@@ -36,7 +36,12 @@ def _site(text, tmp_path):
 def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
     mask = _site(MASK, tmp_path).mask
     assert mask.columns == ("age", "gender", "expenditure", "debt")
-    assert (mask.method, mask.copies, mask.missing, mask.max_leverage) == ("auto", 1, "refuse", None)
+    assert (mask.method, mask.copies, mask.missing, mask.max_leverage) == (
+        "auto",
+        1,
+        "refuse",
+        None,
+    )
     both = _site(MASK + VARIABLE % ("city", "true", CHANNEL), tmp_path)
     assert both.mask == mask
     assert len(both.file.variables) == 1
@@ -60,7 +65,10 @@ def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
         (MASK + 'method = "egadp"\noptions = { noise = 1 }\n', "'egadp' has no option 'noise'"),
         (MASK + 'method = "sadp"\nmax_leverage = 0.3\n', "'sadp' has no option 'max_leverage'"),
         (MASK + 'method = "egadp"\noptions = { max_leverage = 0.3 }\n', "beside options"),
-        (MASK + 'method = "nmegadp"\noptions = { kernel = { width = 1 } }\n', "options.kernel takes"),
+        (
+            MASK + 'method = "nmegadp"\noptions = { kernel = { width = 1 } }\n',
+            "options.kernel takes",
+        ),
         (MASK + 'method = "nmegadp"\noptions = { kernel = { landmarks = 1 } }\n', "at least 10"),
         (MASK + "max_leverage = 0\n", "mask.max_leverage"),
         (MASK + "copies = 0\n", "mask.copies"),
@@ -68,7 +76,10 @@ def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
         (MASK + 'missing = "guess"\n', "mask.missing"),
         (MASK + VARIABLE % ("debt", "true", CHANNEL), "'debt' is confidential, and a variable"),
         (MASK + VARIABLE % ("debt", "false", ""), "'debt' is confidential, and a variable"),
-        (MASK + VARIABLE % ("age", "true", CHANNEL), "'age' would be told as it is, and a variable"),
+        (
+            MASK + VARIABLE % ("age", "true", CHANNEL),
+            "'age' would be told as it is, and a variable",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(tmp_path, text, said):
