@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from owner_agent.cli.options import (
 )
 from owner_agent.costs.thresholds import THRESHOLD
 from owner_agent.table.methods import Method
-from shared.errors import OptionError, StoreCorrupt
+from shared.errors import OptionError, PramanaError, StoreCorrupt
 from shared.terminal import console, print_json, progress_bar, report_error
 
 if TYPE_CHECKING:
@@ -29,44 +29,59 @@ if TYPE_CHECKING:
 def check(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """Validate the table against the site file; nothing is sent."""
     from owner_agent.cli.display.releases import show_warnings
-    from owner_agent.costs.lookalikes import lookalikes
-    from owner_agent.report.report import warnings
-    from owner_agent.site.planning import planned, raise_together
+    from owner_agent.site.planning import raise_together
     from owner_agent.site.site import load_site
-    from owner_agent.table.encode import inspect
 
     opened = load_site(site)
-    plan = planned(opened)
-    found = inspect(opened, plan)
-    told = [*warnings(plan), *lookalikes(opened, plan, found.encoded)]
+    told, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
+    if opened.file.mask is not None:
+        from owner_agent.masking.checking import check_masking
+
+        masked = check_masking(opened)
+        told["masking"] = masked.as_dict()
+        lines.append(masked.sentence)
+        # Both read the record ids; what is wrong with those is told once.
+        known = {(problem.code, problem.message) for problem in problems}
+        if masked.problem and (masked.problem.code, masked.problem.message) not in known:
+            problems.append(masked.problem)
     if json:
-        problems = [
+        written = [
             {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}
-            for p in found.problems
+            for p in problems
         ]
-        print_json(
-            {
-                "owner": opened.owner,
-                "rows": found.rows,
-                "variables": len(plan.variables),
-                "plan_digest": plan.plan.digest,
-                "warnings": told,
-                "problems": problems,
-            }
-        )
+        print_json({"owner": opened.owner, **told, "problems": written})
     else:
-        console().print(
-            f"{found.rows:,} rows, {len(plan.variables)} variables"
-            f" ({len(plan.sensitive)} sensitive), {len(found.problems)} problems.",
-            markup=False,
-        )
-        show_warnings(console(), told)
-    if json or len(found.problems) < 2:
-        raise_together(list(found.problems))
+        for line in lines:
+            console().print(line, markup=False, soft_wrap=True)
+        show_warnings(console(), told.get("warnings", []))
+    if json or len(problems) < 2:
+        raise_together(problems)
         return
-    for problem in found.problems:
+    for problem in problems:
         report_error(problem)
-    raise typer.Exit(max(problem.exit_code for problem in found.problems))
+    raise typer.Exit(max(problem.exit_code for problem in problems))
+
+
+def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
+    """Return what is told of the variables of a site, and what is wrong with the table."""
+    from owner_agent.costs.lookalikes import lookalikes
+    from owner_agent.report.report import warnings
+    from owner_agent.site.planning import planned
+    from owner_agent.table.encode import inspect
+
+    plan = planned(site)
+    found = inspect(site, plan)
+    told = {
+        "rows": found.rows,
+        "variables": len(plan.variables),
+        "plan_digest": plan.plan.digest,
+        "warnings": [*warnings(plan), *lookalikes(site, plan, found.encoded)],
+    }
+    line = (
+        f"{found.rows:,} rows, {len(plan.variables)} variables ({len(plan.sensitive)} sensitive),"
+        f" {len(found.problems)} problems."
+    )
+    return told, [line], list(found.problems)
 
 
 def plan(
@@ -89,7 +104,7 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.cli.display.plan import show_plan, show_written
+    from owner_agent.cli.display.plan import show_masked_apart, show_plan, show_written
     from owner_agent.report.page import write_report
     from owner_agent.site.site import load_site
 
@@ -108,6 +123,7 @@ def plan(
         print_json(made.as_dict())
         return
     show_plan(console(), made)
+    show_masked_apart(console(), opened)
     if page is not None:
         show_written(console(), page)
 

@@ -7,16 +7,21 @@ alone, and goes nowhere else.
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 from owner_agent.masking.pictures import relationship_pictures
 from owner_agent.masking.report import MaskReport
+from owner_agent.masking.words import LETTERS
 from owner_agent.report.page import FOLDER
 from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import OptionError
 from shared.progress import Progress, unwatched
 
 PAGE = "mask.html"
+
+ROUNDING = 1e-9
+"""Numbers below this are what sums in floating point leave."""
 
 
 def default_mask_page(state: Path) -> Path:
@@ -68,9 +73,11 @@ def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str
     environment.filters |= {"figure": figure, "measured": measured}
     return environment.get_template("mask.html.j2").render(
         owner=owner,
-        report=report.as_dict(),
+        letters=LETTERS,
+        report={**report.as_dict(), "alarms": report.measures.alarms},
         utility=report.of("utility"),
-        security=report.of("security"),
+        security=report.judged,
+        curves=report.curves_shown,
         evidence=_evidence(report),
         losses=[(loss.column, *loss.texts, loss.refused) for loss in report.earlier],
         pictures=relationship_pictures(report.made, tick),
@@ -78,13 +85,18 @@ def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str
 
 
 def figure(value: float | None) -> str:
-    """Write a number with four digits; none as a dash."""
-    return "–" if value is None or value != value else f"{value:.4g}"
+    """Write a number with four digits, one that is rounding alone as 0; none as a dash."""
+    if value is None or value != value:
+        return "–"
+    return "0" if abs(value) < ROUNDING else f"{value:.4g}"
 
 
 def measured(value: float, error: float | None) -> str:
-    """Write a measure with its standard error, if it has one."""
-    return figure(value) if error is None else f"{figure(value)} ± {error:.2g}"
+    """Write a measure with its standard error, if it has one: to the error's second digit."""
+    if error is None or value != value or error < ROUNDING:
+        return figure(value)
+    digits = min(4, max(0, 1 - math.floor(math.log10(error))))
+    return f"{round(value, digits) + 0.0:.{digits}f} ± {error:.{digits}f}"
 
 
 def _evidence(report: MaskReport) -> list[tuple[str, str, str, str]]:
@@ -93,7 +105,7 @@ def _evidence(report: MaskReport) -> list[tuple[str, str, str, str]]:
     rows = () if advice is None else advice.evidence
     return [
         (
-            row.about,
+            row.about.replace("->", "→"),
             row.kind,
             measured(row.linear.share, row.linear.error),
             measured(row.curved.share, row.curved.error),

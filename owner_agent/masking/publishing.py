@@ -109,6 +109,7 @@ def publish_masked(
         Unauthenticated: the site has not joined the study.
         Conflict: another publication of this site is running.
         ReleaseNotOpen: this release was withdrawn.
+        StudyPlanNotFollowed: the study's plan randomizes one of the columns.
         Refused, Unreachable: the miner said no, or nothing; the release is safe in the outbox.
     """
     with publishing_alone(site.state):
@@ -133,7 +134,7 @@ def publish_masked(
         with Miner(site.miner.url, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, COMMAND)
             # A miner that is not there hears of nothing, and nothing is written down for it.
-            delivery.require_agreed(None)
+            delivery.require_beside_plan([draw.column for draw in made.draws])
             release = delivery.announce()
             already = release.state == entry.state == "sealed" and release.id == entry.release_id
             if not already:

@@ -18,6 +18,9 @@ from shared.progress import StagedProgress
 ALARMING_LEVERAGE = 0.5
 """A record whose own value weighs more in its prediction is nearly released plain."""
 
+LINES_ONLY = "-lines-only"
+"""Ends the names of measures that call a curve over what is told a gain from what is masked."""
+
 
 @dataclass(frozen=True, eq=False)
 class MaskReport:
@@ -45,11 +48,11 @@ class MaskReport:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the custodian must know before this leaves."""
-        found = list(dict.fromkeys(w for copy in self.made.copies for w in copy.warnings))
+        found = [f"{row.about}: {row.sentence}" for row in self.measures.alarms]
+        found += dict.fromkeys(w for copy in self.made.copies for w in copy.warnings)
         advice = self.made.chosen.choice.recommendation
         if advice is not None:
             found += advice.lost
-        found += [row.sentence for row in self.measures if row.alarm]
         dropped = self.made.chosen.table.dropped
         if dropped:
             found.append(f"{dropped:,} records have empty cells and are left out of the release.")
@@ -81,6 +84,30 @@ class MaskReport:
         """Return the measures of a group: "utility" or "security"."""
         return [row for row in self.measures if row.group == group]
 
+    @property
+    def judged(self) -> Sequence[Measure]:
+        """The measures of what is given away, alarms first."""
+        rows = [row for row in self.of("security") if not row.name.endswith(LINES_ONLY)]
+        return sorted(rows, key=lambda row: not row.alarm)
+
+    @property
+    def curves_shown(self) -> Sequence[Measure]:
+        """What straight lines alone would say: large wherever a curve is released on purpose."""
+        return [row for row in self.of("security") if row.name.endswith(LINES_ONLY)]
+
+    @property
+    def verdict(self) -> str:
+        """Whether any measure shows that masked values tell more than the columns told do."""
+        if found := len(self.measures.alarms):
+            return (
+                f"{found} of the measures show that the masked values tell more of a record than"
+                " the columns told do."
+            )
+        return (
+            "No measure shows that the masked values tell more of a record than the columns told"
+            " do."
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Return JSON: measures and words, and nothing of any record."""
         chosen = self.made.chosen
@@ -97,6 +124,7 @@ class MaskReport:
             "keeps": choice.method.keeps,
             "copies": chosen.copies,
             "largest_leverage": self.leverage,
+            "verdict": self.verdict,
             "protection": list(self.protection),
             "warnings": list(self.warnings),
             "measures": [_plain(asdict(row)) for row in self.measures],

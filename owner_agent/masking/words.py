@@ -6,10 +6,26 @@ from collections.abc import Sequence
 
 from shared.mask.core.method import Method
 
+LETTERS = (
+    "S is what is told as it is, X what is confidential and stays here, Y what is released in X's"
+    " place."
+)
+"""What the letters mean in sentences of measures."""
+
 NO_BOUND = (
     "Masked records carry no gamma and no epsilon: there is no bound on what they tell of one"
     " record."
 )
+
+
+LISTED = 160
+"""Names of columns longer than this together are counted, so that sentences stay sentences."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names one after the other, or, if they are long, how many there are."""
+    text = ", ".join(names)
+    return text if len(text) <= LISTED else f"the {len(names)} columns told"
 
 
 def protection(method: Method, told: Sequence[str], copies: int) -> tuple[str, ...]:
@@ -20,7 +36,7 @@ def protection(method: Method, told: Sequence[str], copies: int) -> tuple[str, .
         told: the columns that are told as they are.
         copies: how many masked copies leave.
     """
-    beside = ", ".join(told) if told else "nothing"
+    beside = listed(told) if told else "nothing"
     said = [NO_BOUND, method.protects]
     if method.independent:
         said.append(
@@ -35,7 +51,7 @@ def protection(method: Method, told: Sequence[str], copies: int) -> tuple[str, .
         )
     if told:
         said.append(
-            f"The columns {beside} leave as they are: they must not be sensitive, and together they"
+            f"What is told ({beside}) leaves as it is: it must not be sensitive, and together it"
             " may identify people."
         )
     if method.released_values:

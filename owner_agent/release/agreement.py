@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from owner_agent.release.client import Miner
 from owner_agent.site.site import Site
 from owner_agent.state.surroundings import Surroundings
@@ -70,3 +72,27 @@ def require_agreed(adopted: Adopted | None, miner: Miner, study: str) -> None:
         remedy="Ask whoever runs the study which plan its owners agreed on."
         " `owner-agent study-plan show --miner` shows the miner's.",
     )
+
+
+def require_beside(columns: Collection[str], miner: Miner, study: str) -> None:
+    """Check that a release that nothing bounds leaves the columns of the study's plan alone.
+
+    Such a release is no part of the plan and may stand beside it, as at the miner.
+
+    Raises:
+        StudyPlanNotFollowed: the plan randomizes one of the columns.
+        Refused, Unreachable: the miner said no, or nothing.
+    """
+    told = miner.study_plan(study)
+    if told is None:
+        return
+    planned = {variable.name for _, owned in told.owners for variable in owned}
+    if both := [name for name in columns if name in planned]:
+        raise StudyPlanNotFollowed(
+            f"The study plan {short(told.digest)} of study {study!r} randomizes"
+            f" {', '.join(both)}, of which this release would tell without a bound; nothing was"
+            " sent.",
+            where="mask",
+            remedy="Leave these columns out of [mask]: what the study's plan states of them must"
+            " stay true.",
+        )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
 from owner_agent.departures.ledger import Entry, EntryState, Ledger
 from owner_agent.departures.outbox import PreparedRelease
-from owner_agent.release.agreement import require_agreed
+from owner_agent.release.agreement import require_agreed, require_beside
 from owner_agent.release.client import Miner
 from owner_agent.study_plan.adopting import Adopted
 from shared.errors import ReleaseNotOpen, TransportError, Unreachable
@@ -52,6 +52,18 @@ class Delivery:
         with self._resumable():
             if self._entry.state == "prepared":
                 require_agreed(adopted, self._miner, self._entry.study)
+
+    def require_beside_plan(self, columns: Collection[str]) -> None:
+        """Check that the miner is there, and that its plan randomizes none of these columns.
+
+        Unless it has heard of the release: then it did not.
+
+        Raises:
+            StudyPlanNotFollowed: the plan randomizes one.
+        """
+        with self._resumable():
+            if self._entry.state == "prepared":
+                require_beside(columns, self._miner, self._entry.study)
 
     def announce(self) -> Release:
         """Return what the miner has of the release, which it has heard of from here on.

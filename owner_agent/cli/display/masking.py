@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.cli.display.releases import show_warnings
+from owner_agent.masking.page import measured
+from owner_agent.masking.words import LETTERS
 
 if TYPE_CHECKING:
     from owner_agent.masking.publishing import MaskOutcome
     from owner_agent.masking.report import MaskReport
+
+SHOWN = ("snooper-gain-kernel", "linkage-among-alike", "linkage", "leverage-largest-kernel")
+"""The measures that are printed though nothing is wrong."""
 
 
 def show_mask_report(console: Console, report: MaskReport) -> None:
@@ -29,24 +35,10 @@ def show_mask_report(console: Console, report: MaskReport) -> None:
     )
     advice = chosen.choice.recommendation
     console.print(method.keeps if advice is None else advice.sentence, markup=False, soft_wrap=True)
+    show_warnings(console, report.warnings)
     for said in report.protection:
         console.print(f"* {said}", markup=False, soft_wrap=True)
-    table = Table(title="What it gives away")
-    table.add_column("measure", overflow="fold")
-    table.add_column("of", overflow="fold")
-    table.add_column("value", justify="right")
-    table.add_column("standard error", justify="right")
-    for row in report.of("security"):
-        error = "" if row.error is None else f"{row.error:.2g}"
-        style = "bold yellow" if row.alarm else None
-        table.add_row(row.name, escape(row.about), f"{row.value:.3g}", error, style=style)
-    console.print(table)
-    console.print(
-        "The report says each in words. Rows in colour show more than the columns told do; what a"
-        " curve over those may explain has none.",
-        style="dim",
-        soft_wrap=True,
-    )
+    _show_judged(console, report)
     if report.leverage is not None:
         console.print(
             f"Largest leverage: {report.leverage:.3g}. So much does one record's own true value"
@@ -60,7 +52,26 @@ def show_mask_report(console: Console, report: MaskReport) -> None:
             markup=False,
             soft_wrap=True,
         )
-    show_warnings(console, report.warnings)
+
+
+def _show_judged(console: Console, report: MaskReport) -> None:
+    """Print what is given away: alarms, and the measures that say it best, each in words."""
+    table = Table(box=SIMPLE, expand=True)
+    table.add_column("of", overflow="fold", ratio=2)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("in words", ratio=7)
+    for row in report.judged:
+        if row.alarm or row.name in SHOWN:
+            style = "bold yellow" if row.alarm else None
+            value = measured(row.value, row.error)
+            table.add_row(escape(row.about), value, escape(row.sentence), style=style)
+    console.print(report.verdict, style="bold", soft_wrap=True)
+    console.print(table)
+    console.print(
+        f"{LETTERS} ± is a standard error over records. The report and --json have all measures.",
+        style="dim",
+        soft_wrap=True,
+    )
 
 
 def show_masked_outcome(console: Console, outcome: MaskOutcome) -> None:

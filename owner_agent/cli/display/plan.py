@@ -19,6 +19,7 @@ from owner_agent.costs.study_display import show_study
 from owner_agent.costs.thresholds import ALARMING, POSTERIOR
 from owner_agent.report.contents import BlockReport, VariableReport
 from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
+from owner_agent.site.site import Site
 from shared.pictures.svg import short
 from shared.privacy import PRIOR
 
@@ -153,3 +154,14 @@ def show_written(console: Console, path: Path) -> None:
     console.print("The whole report is in")
     shown = path.relative_to(Path.cwd()) if inside else path
     console.print(Text(str(shown), overflow="fold", no_wrap=False))
+
+
+def show_masked_apart(console: Console, site: Site) -> None:
+    """Say that the columns of [mask] leave by a command of their own, if there are any."""
+    if site.file.mask is not None:
+        console.print(
+            f"Masked columns ({', '.join(site.file.mask.confidential)}) are no part of this:"
+            " `owner-agent mask` reports on them, and `owner-agent mask --publish` sends them.",
+            markup=False,
+            soft_wrap=True,
+        )

@@ -4,7 +4,8 @@ The match is his: linear relationships are kept by EGADP, monotonic ones by the 
 others by NMEGADP. Two things decide: how the confidential columns X depend on S, and how they
 depend on each other given S. NMEGADP keeps any E(X|S), but of what S does not tell only the
 covariance (or, in its copula form, rank dependence): a relationship among the confidential columns
-that is neither, or that changes with S, is kept by no method here. The sentence then says so.
+that is neither, or that changes with S, is kept by no method here. Nor is a spread that depends on
+S: what lies beyond E(X|S) is drawn alike for all. `lost` then says so.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from shared.mask.advice.dependence import (
     scores_of,
 )
 from shared.mask.advice.fits import by_curves, by_lines
+from shared.mask.advice.spread import Spread, spread
 from shared.mask.core.inputs import Inputs, inputs
 from shared.mask.core.randomness import Randomness
 from shared.mixed.table import CategoricalColumn, Floats, MixedTable
@@ -54,6 +56,8 @@ class Recommendation:
         sentence: the reason in words.
         alternatives: methods that keep the same and release true values, reordered.
         lost: sentences on what no method keeps.
+        spreads: for each column of X, whether its spread depends on S; in normal scores where the
+            method is of the copula, which keeps a spread that grows with the value.
     """
 
     method: str
@@ -62,6 +66,7 @@ class Recommendation:
     sentence: str
     alternatives: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    spreads: tuple[Spread, ...] = ()
 
 
 def recommend(
@@ -104,9 +109,17 @@ def recommend(
         for row in among
         if _is_lost(row, method)
     )
+    spreads = _spreads(given, told, method, rng)
+    lost += tuple(
+        f"How widely a column scatters differs with S ({row.about}: S explains {row.share:.0%} of"
+        " how far values lie from the curve); no method here keeps that, masked values scatter"
+        " alike everywhere."
+        for row in spreads
+        if row.varies
+    )
     shuffled = (SHUFFLED[method],) if method in SHUFFLED else ()
     sentence = _sentence(method, kind, evidence)
-    return Recommendation(method, kind, evidence, sentence, shuffled, lost)
+    return Recommendation(method, kind, evidence, sentence, shuffled, lost, spreads)
 
 
 def hardest(rows: tuple[Evidence, ...]) -> Kind:
@@ -216,6 +229,19 @@ def _given_s(
                     rng,
                     least=MATTERS_OF_REST,
                 )
+
+
+def _spreads(given: Inputs, told: Features, method: str, rng: Randomness) -> tuple[Spread, ...]:
+    """Return whether columns' spreads depend on S, in the scale in which a method draws them."""
+    if not told.matrix.shape[1]:
+        return ()
+    copula = method == "cgadp"
+    values, features = (scores_of(given.matrix), told.scored) if copula else (given.matrix, told)
+    names = ", ".join(given.s.names)
+    return tuple(
+        spread(f"{names} -> spread of {name}", features, values[:, place], rng)
+        for place, name in enumerate(given.x.names)
+    )
 
 
 def _is_lost(row: Evidence, method: str) -> bool:

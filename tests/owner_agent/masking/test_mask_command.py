@@ -133,7 +133,7 @@ def test_the_words_are_those_of_the_method(name):
     assert ("true ones, reordered" in words) == method.released_values
     assert ("averages out" in words) >= (not method.independent)
     assert ("by subtraction" in words) == (method.exact_moments or method.released_values)
-    assert "age leave as they are" in words
+    assert "What is told (age) leaves as it is" in words
     assert "leave as they are" not in " ".join(protection(method, [], 1))
     assert all(len(said) <= 400 for said in protection(method, ["age"], 2))
 

@@ -126,11 +126,14 @@ def linkage_by_matching(true: Floats, masked: Floats, instead: Floats, rng: Rand
     of squared distances is smallest.
     """
     chosen = rng.permutation(len(true))[:MOST_MATCHED]
+    # Of pairings that are equally good the solver prefers some by their places: were those of Y
+    # in the order of X, records with equal values would all be paired rightly.
+    mixed = rng.permutation(len(chosen))
     rates = []
     for released in (masked, instead):
-        gaps = true[chosen][:, None, :] - released[chosen][None, :, :]
+        gaps = true[chosen][:, None, :] - released[chosen[mixed]][None, :, :]
         rows, columns = linear_sum_assignment((gaps**2).sum(axis=2))
-        rates.append((rows == columns).astype(np.float64))
+        rates.append((rows == mixed[columns]).astype(np.float64))
     return _against(*rates)
 
 

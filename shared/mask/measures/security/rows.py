@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from scipy import stats
 
 from shared.kernel_regression.options import KernelOptions
 from shared.mask.core.randomness import Randomness
@@ -63,8 +64,8 @@ ORDER = (
 )
 """As a custodian reads: what Y tells beyond S, who is found, what S tells anyway, the papers'
 measures, and last what straight lines alone would say."""
-UNLIKELY = 4.0
-"""More coincidences than expected by so many standard deviations are none."""
+UNLIKELY = 1e-6
+"""Coincidences are few, so they are judged by a Poisson law; they are none below this chance."""
 NOTHING_LEFT = (
     "Given S, nothing of X or of Y is left to be correlated, or the records are too few to tell."
 )
@@ -259,7 +260,8 @@ def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Meas
         label = data.labels[place]
         found = coincidences(data.told, data.true, data.masked, masked_by_s.fitted, place)
         more = "That is coincidence."
-        if found.excess > UNLIKELY:
+        chance = float(stats.poisson.sf(found.found - 1, found.expected))
+        if chance < UNLIKELY:
             more = "That is more than coincidence: masked values follow the true ones."
         yield Measure(
             "near-true-values",
@@ -269,7 +271,7 @@ def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Meas
             found.error,
             f"{found.found} masked values of {label} are within 1 per cent of a standard deviation"
             f" of the true ones; drawn independently, {found.expected:.1f} would be. {more}",
-            found.excess > UNLIKELY,
+            chance < UNLIKELY,
         )
 
 

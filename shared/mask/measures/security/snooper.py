@@ -33,6 +33,8 @@ Snooper = Literal["kernel", "linear", "lines-only"]
 FOLDS = 5
 MOST = 10_000
 """What S tells is fitted on at most so many records: an error of it could pass for a gain."""
+SOMETHING = 0.98
+"""S tells something of a column if its left-out errors are below this share of the variance."""
 SURE = 2.0
 """A snooper uses Y if his own errors fall by so many of their standard errors."""
 SCALES = (0.5, 1.5)
@@ -153,13 +155,17 @@ def _learned(
     # record left out, and stretched it would give its own value away.
     spread = true.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
+    # Fitted, not left-out, values: among records alike in S a left-out mean tells whose it is by
+    # the value that it lacks. Where S tells nothing, fits of noise would do so, too.
+    told = np.mean(rest**2, axis=0) < SOMETHING * spread**2
+    weight = np.where(told, 1 / spread, 0.0)
     ways: list[tuple[Expectation, Floats]] = [
         (expectation("linear", beyond, rest, rng), beyond_asked)
     ]
     for scale in SCALES if snooper == "kernel" else ():
         # Stretched columns stay stretched: the kernel must not standardize them again.
-        features = np.column_stack([first.left_out / spread, scale * beyond])
-        asked = np.column_stack([alone_asked / spread, scale * beyond_asked])
+        features = np.column_stack([first.fitted * weight, scale * beyond])
+        asked = np.column_stack([alone_asked * weight, scale * beyond_asked])
         ways.append((expectation("kernel", features, rest, rng, standardize=False), asked))
     added = np.zeros_like(alone_asked)
     for place in range(true.shape[1]):

@@ -20,6 +20,9 @@ from shared.mixed.table import Floats
 ALPHA = 0.05
 """The level of the thesis's tests."""
 
+ROUNDING = 1e-9
+"""A mean that is a smaller share of the values' size is 0: nothing can be per cent of it."""
+
 
 @dataclass(frozen=True)
 class Equivalence:
@@ -29,7 +32,8 @@ class Equivalence:
         difference: the estimate: 0 if both are the same.
         error: its standard error.
         freedom: the degrees of freedom of t.
-        whole: what 100 per cent of a region is: the mean, or the slope 1.
+        whole: what 100 per cent of a region is: the mean (0 if it is only rounding), or the
+            slope 1.
         alpha: the level of each of the two tests.
     """
 
@@ -71,7 +75,7 @@ def paired(original: Floats, masked: Floats, alpha: float = ALPHA) -> Equivalenc
     gap = masked - original
     n = len(gap)
     error = float(gap.std(ddof=1) / np.sqrt(n))
-    return Equivalence(float(gap.mean()), error, n - 1, float(original.mean()), alpha)
+    return Equivalence(float(gap.mean()), error, n - 1, _whole(original), alpha)
 
 
 def by_regression(
@@ -91,16 +95,22 @@ def by_regression(
     mean = float(original.mean())
     centred = original - mean
     size = float(centred @ centred)
-    level = Equivalence(float(masked.mean()) - mean, math.nan, n - 2, mean, alpha)
+    level = Equivalence(float(masked.mean()) - mean, math.nan, n - 2, _whole(original), alpha)
     if size == 0:
         return level, Equivalence(math.nan, math.nan, n - 2, 1.0, alpha)
     slope = float(centred @ masked) / size
     rest = masked - masked.mean() - slope * centred
     spread = math.sqrt(float(rest @ rest) / (n - 2))
     return (
-        Equivalence(level.difference, spread / math.sqrt(n), n - 2, mean, alpha),
+        Equivalence(level.difference, spread / math.sqrt(n), n - 2, level.whole, alpha),
         Equivalence(slope - 1, spread / math.sqrt(size), n - 2, 1.0, alpha),
     )
+
+
+def _whole(original: Floats) -> float:
+    """Return the mean that regions are per cent of; 0 if the values were centred at 0."""
+    mean, size = float(original.mean()), float(np.max(np.abs(original)))
+    return mean if abs(mean) > ROUNDING * size else 0.0
 
 
 def _require_alpha(alpha: float) -> None:

@@ -87,6 +87,18 @@ def test_y_drawn_again_links_as_well_as_independent_y(humped, independent, noisy
         assert (linkage_by_matching(true, y, other, rng).p < 1e-6) == tells
 
 
+def test_records_with_equal_values_are_paired_at_random():
+    """Of each group one is paired rightly on average (Poisson(1)): 6 of 300, and not all."""
+    rng = np.random.default_rng(12)
+    x = np.repeat(np.arange(6.0), 50)[:, None]
+    other = redrawn(np.zeros((300, 1)), x, np.zeros_like(x), rng)
+    found = linkage_by_matching(x, x, other, rng)
+    assert 300 * found.rate <= stats.poisson.isf(1e-6, 6)
+    # Where values differ, their owners are still found.
+    different = x + np.arange(300.0)[:, None]
+    assert linkage_by_matching(different, different, other, rng).rate == 1
+
+
 def test_y_drawn_again_is_of_another_record_alike_in_s():
     rng = np.random.default_rng(6)
     own = np.arange(90.0)[:, None]

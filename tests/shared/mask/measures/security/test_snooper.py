@@ -85,3 +85,17 @@ def test_each_fold_is_reported(humped):
     s, x = humped(9, 100)
     snooper_gains("linear", s, x, x, np.random.default_rng(1), on_fold=lambda: told.append(1))
     assert len(told) == FOLDS
+
+
+@pytest.mark.parametrize("told", [0, 3])
+def test_curves_see_what_lines_see_where_records_are_alike_in_s(told):
+    """A left-out mean among records alike in S lacks the record's own value, and so tells it."""
+    rng = np.random.default_rng(1)
+    place = rng.integers(0, 3, 1000)
+    s = np.column_stack([place == k for k in range(1, told)]) if told else np.empty((1000, 0))
+    x = (rng.random(1000) < 0.2 + 0.2 * place).astype(float)[:, None]
+    y = np.where(rng.random((1000, 1)) < 0.2, 1 - x, x)
+    (lines,) = snooper_gains("linear", s.astype(float), x, y, np.random.default_rng(2))
+    (curves,) = snooper_gains("kernel", s.astype(float), x, y, np.random.default_rng(2))
+    assert lines.gain > 0.2
+    assert curves.gain > lines.gain - 2 * lines.error

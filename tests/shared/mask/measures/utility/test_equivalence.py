@@ -93,3 +93,21 @@ def test_levels_outside_are_refused(alpha):
         paired(original, masked, alpha)
     with pytest.raises(OptionError, match="alpha must be above 0"):
         by_regression(original, masked, alpha)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-12])
+def test_nothing_is_per_cent_of_a_mean_that_is_only_rounding(shift):
+    """Scikit-learn's diabetes is centred so; its regions were 1e14 per cent of such a mean."""
+    original, masked = values(3)
+    centred = original - original.mean() + shift
+    level, slope = by_regression(centred, masked)
+    for test in (paired(centred, masked), level):
+        assert math.isnan(test.percent)
+        assert test.p(10) == 1.0 or test.p(10) > 0.05
+    assert slope.percent == pytest.approx(by_regression(original, masked)[1].percent)
+
+
+def test_a_small_mean_is_still_a_mean():
+    original, masked = values(3)
+    centred = original - original.mean() + 1e-6
+    assert paired(centred, masked).percent > 1e6
