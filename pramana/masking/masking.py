@@ -21,6 +21,7 @@ from pramana.masking.methods import (
 from pramana.masking.origin import Origin
 from pramana.reporting.reports import require_yes_or_no
 from shared.errors import OptionError
+from shared.terminal import progress_bar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,16 +94,20 @@ def mask(
     require_yes_or_no(keep_order, "keep_order")
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
-    with one_sentence("frame"):
-        seed = int(generator.integers(1 << 32))
-        order = _order(generator, len(columns.table), keep_order=keep_order)
-        origin = Origin(columns, order, seed)
+    seed = int(generator.integers(1 << 32))
+    order = _order(generator, len(columns.table), keep_order=keep_order)
+    origin = Origin(columns, order, seed)
+    made: list[Masked] = []
+    with progress_bar("masking") as bar, one_sentence():
+        bar(0, count + 1)
         if named == AUTO:
             named = origin.recommendation.method
-    chosen = options_of(named, options)
-    with one_sentence():
+        bar(1, count + 1)
+        chosen = options_of(named, options)
         require_few_copies(methods()[named], count, len(columns.table), len(columns.confidential))
-        made = [_masked(columns, named, generator, chosen) for _ in range(count)]
+        for _ in range(count):
+            made.append(_masked(columns, named, generator, chosen))
+            bar(1 + len(made), count + 1)
     frames = tuple(_released(columns, one, origin, keep_order=keep_order) for one in made)
     return MaskedFrame(
         method=named,

@@ -23,7 +23,9 @@ QUICK = [
     "frapp-table-3", "frapp-3", "frapp-4",
 ]  # fmt: skip
 SLOW = ["ma-3.1.2", "ma-3.4", "ma-5.5", "ma-5.8", "ma-5.9", "ma-5.10", "ma-6.2", "ma-7.4", "ma-7.8",
-        "masiv-table-2", "masiv-4", "masiv-5", "frapp-9", "frapp-census"]  # fmt: skip
+        "masiv-table-2", "masiv-4", "masiv-5", "frapp-9", "frapp-census", "alahmadi-4",
+        "alahmadi-draws", "alahmadi-31", "alahmadi-48", "alahmadi-methods", "alahmadi-real",
+        "alahmadi-adult"]  # fmt: skip
 NEVER = ["frapp-9-health", "frapp-health"]
 """Their table is not public."""
 
