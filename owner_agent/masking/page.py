@@ -102,7 +102,11 @@ def measured(value: float, error: float | None) -> str:
 
 def _cautions(report: MaskReport) -> list[str]:
     """Return what the head of the page warns of; alarms stand in words in their table."""
-    alarms = [f"{report.verdict} See: what it gives away."] if report.measures.alarms else []
+    alarms = (
+        [f"{report.verdict} They are listed below, under “What it gives away”."]
+        if report.measures.alarms
+        else []
+    )
     return alarms + list(report.cautions)
 
 

@@ -61,7 +61,12 @@ class MaskReport:
             found += advice.lost
         dropped = self.made.chosen.table.dropped
         if dropped:
-            found.append(f"{dropped:,} records have empty cells and are left out of the release.")
+            have = (
+                "record has empty cells and is"
+                if dropped == 1
+                else "records have empty cells and are"
+            )
+            found.append(f"{dropped:,} {have} left out of the release.")
         if self.leverage is not None and self.leverage > ALARMING_LEVERAGE:
             found.append(
                 f"The largest leverage is {self.leverage:.2f}: some record's own values decide most"

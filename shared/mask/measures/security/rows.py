@@ -270,7 +270,8 @@ def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Meas
             float(found.found),
             found.error,
             f"{found.found:,} masked values of {label} are within 1 per cent of a standard"
-            f" deviation of the true ones; drawn independently, {found.expected:,.1f} would be. {more}",
+            f" deviation of the true ones; drawn independently, {found.expected:,.1f} would be."
+            f" {more}",
             chance < UNLIKELY,
         )
 
